@@ -46,7 +46,7 @@ func TestPassesAreSuperseded(t *testing.T) {
 		{"by a new spec", version("5", 1), version("6", 2), false, true},
 		{"by a deletion that began", version("5", 1), version("6", 1, deleting), false, true},
 		{"if the component was recreated", version("5", 1), version("6", 1, recreated), false, true},
-		{"if the component is gone", version("5", 1), version("6", 1), true, true},
+		{"if the component no longer exists", version("5", 1), version("6", 1), true, true},
 		{"but not by a new status", version("5", 1), version("6", 1), false, false},
 		{"but not by the loaded version", version("5", 2), version("5", 2), false, false},
 		{"but not by an older version", version("5", 2), version("4", 1), false, false},

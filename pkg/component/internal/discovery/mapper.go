@@ -64,7 +64,7 @@ func (m *mapper) resetCount() int {
 	return m.resets
 }
 
-// beneath returns the wrapped mapper of controller-runtime, which is built anew at each reset.
+// beneath returns the wrapped mapper of controller-runtime, which each reset replaces.
 func (m *mapper) beneath() meta.RESTMapper {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -201,7 +201,7 @@ func (s *Store) restore(
 	noRecords := st.PhaseRecord == "" && st.RenderedSet == "" && st.InventoryRecord == nil
 	if len(entries) == 0 && noRecords && recorded.Empty() {
 		// There is nothing to record: no dependents and no records were found. If the pass ends without a write of the
-		// status, the next pass comes to the same result.
+		// status, the next pass has the same result.
 		return entries, nil
 	}
 	if err := s.Components.WriteStatus(ctx, obj, recorded); err != nil {
@@ -286,7 +286,7 @@ func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMe
 
 // noteUnsearched returns the event that names the types and namespaces that could not be searched. The event is empty
 // if everything was searched. During a deletion, every status contains the note (see Memory.Unsearched), because
-// nothing searches for these dependents after the component is gone.
+// nothing searches for these dependents after the component was deleted.
 func (s *Store) noteUnsearched(
 	ctx context.Context, obj components.Object, owner manifests.Owner, report Report,
 ) status.Event {

@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 )
 
-// maxNames is the maximum number of types or namespaces that a message names. For the others, it contains their number.
+// maxNames is the maximum number of types or namespaces that a message names. The message also contains the number of
+// the types or namespaces that it does not name.
 const maxNames = 8
 
 // Report is the result of a search for dependents: a listing for each type.

@@ -34,7 +34,7 @@ type Options struct {
 	Components  *components.Store
 	Owners      *components.Owners
 	Records     *records.Store
-	// Memories holds the memory of each component.
+	// Memories has the memory of each component.
 	Memories Memories
 }
 
@@ -132,7 +132,7 @@ func (s *Store) Write(
 }
 
 // enter enters an inventory into the status of a component: its digest, and either its lines or the name of the Secrets
-// that writeSecrets writes. If the status has the same inventory already, it stays unchanged. The error is terminal if
+// that writeSecrets writes. If the status already has the same inventory, it is not changed. The error is terminal if
 // the inventory is too large for a record.
 func (s *Store) enter(obj components.Object, entries []metav1alpha1.InventoryEntry) error {
 	lines, size := linesOf(entries)

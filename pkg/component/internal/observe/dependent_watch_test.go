@@ -81,7 +81,7 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 			s.take()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", "7"},
-		{"the deletion of an unknown object enqueues nobody", func(t *testing.T, s *watchFixture) {
+		{"the deletion of an unknown object enqueues no component", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", ""},
@@ -96,7 +96,7 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 			s.observer.BeginWrite(settings)(answer("9"))
 			must(t, s.Replace(nil, "8"))
 		}, "", "9"},
-		{"a list without a change enqueues nobody", func(t *testing.T, s *watchFixture) {
+		{"a list without a change enqueues no component", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
@@ -140,22 +140,25 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 		after            func(s *watchFixture) error
 		enqueued, latest string
 	}{
-		{name: "the answer is stored at once", answer: answer("5"), latest: "5"},
-		{name: "the event of our write enqueues nobody after the answer", answer: answer("5"), after: show("5"), latest: "5"},
+		{name: "the response is stored at once", answer: answer("5"), latest: "5"},
 		{
-			name: "the event of our write enqueues nobody before the answer", during: show("5"), answer: answer("5"),
+			name:   "the event of our write enqueues no component after the response",
+			answer: answer("5"), after: show("5"), latest: "5",
+		},
+		{
+			name: "the event of our write enqueues no component before the response", during: show("5"), answer: answer("5"),
 			latest: "5",
 		},
 		{
-			name: "a foreign write after ours enqueues the owner", answer: answer("5"), after: show("6"), enqueued: "us",
+			name: "a foreign write after our write enqueues the owner", answer: answer("5"), after: show("6"), enqueued: "us",
 			latest: "6",
 		},
 		{
-			name: "a foreign write before ours, shown before the answer, enqueues the owner", before: show("3"),
+			name: "a foreign write before our write, shown before the response, enqueues the owner", before: show("3"),
 			during: show("4"), answer: answer("5"), enqueued: "us", latest: "5",
 		},
 		{
-			name: "a foreign write after ours, shown before the answer, enqueues the owner", during: show("6"),
+			name: "a foreign write after our write, shown before the response, enqueues the owner", during: show("6"),
 			answer: answer("5"), enqueued: "us", latest: "6",
 		},
 		{
@@ -163,7 +166,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			latest: "5",
 		},
 		{
-			name: "an object that is deleted before the answer stays absent",
+			name: "an object that is deleted before the response stays absent",
 			during: func(s *watchFixture) error {
 				if err := s.Add(at("5", "us", "u1")); err != nil {
 					return err
@@ -172,7 +175,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			}, answer: answer("5"), enqueued: "us",
 		},
 		{
-			name: "an object that a list misses before the answer stays absent", before: show("4"),
+			name: "an object that a list misses before the response stays absent", before: show("4"),
 			during: func(s *watchFixture) error { return s.Replace(nil, "6") }, answer: answer("5"), enqueued: "us",
 		},
 		{
@@ -187,11 +190,11 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 		},
 		{name: "our delete makes the object absent at once", before: show("4"), answer: deleteAnswer("u1")},
 		{
-			name: "the event of our delete enqueues nobody after the answer", before: show("4"), answer: deleteAnswer("u1"),
-			after: remove("5"),
+			name:   "the event of our delete enqueues no component after the response",
+			before: show("4"), answer: deleteAnswer("u1"), after: remove("5"),
 		},
 		{
-			name: "the event of our delete enqueues nobody before the answer", before: show("4"), during: remove("5"),
+			name: "the event of our delete enqueues no component before the response", before: show("4"), during: remove("5"),
 			answer: deleteAnswer("u1"),
 		},
 		{
@@ -199,7 +202,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			latest: "4",
 		},
 		{
-			name: "an answer that is older than the known version is not stored", before: show("6"), answer: answer("5"),
+			name: "a response that is older than the known version is not stored", before: show("6"), answer: answer("5"),
 			latest: "6",
 		},
 		{
@@ -208,7 +211,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			answer: answer("5"), after: show("5"), enqueued: "them", latest: "5",
 		},
 		{
-			name:   "an owner that lost an object to us is enqueued if the event precedes the answer",
+			name:   "an owner that lost an object to us is enqueued if the event precedes the response",
 			before: func(s *watchFixture) error { return s.Add(at("4", "them", "u1")) },
 			during: show("5"), answer: answer("5"), enqueued: "them", latest: "5",
 		},
@@ -223,7 +226,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			if c.during != nil {
 				must(t, c.during(s))
 				if got := s.take(); got != "" {
-					t.Errorf("enqueued before the answer: %q", got)
+					t.Errorf("enqueued before the response: %q", got)
 				}
 			}
 			done(c.answer)
@@ -252,7 +255,7 @@ func TestPendingEventsWaitForTheLastWrite(t *testing.T) {
 	must(t, show("5")(s))
 	first(answer("5"))
 	if got := s.take(); got != "" {
-		t.Errorf("enqueued before the second answer: %q", got)
+		t.Errorf("enqueued before the second response: %q", got)
 	}
 	second(answer("6"))
 	s.expect(t, "us", "6")
@@ -390,7 +393,7 @@ func TestFailedListsMakeATypeUnknown(t *testing.T) {
 			"a network failure is the reason for a type that was never known", plan.WaitObserving, unreachable, "ListFailed",
 			true,
 		},
-		{"a repeated refusal enqueues nobody", "Forbidden", refused, "Forbidden", false},
+		{"a repeated refusal enqueues no component", "Forbidden", refused, "Forbidden", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newWatchFixture(t)

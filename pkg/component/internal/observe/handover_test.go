@@ -100,30 +100,30 @@ func TestHandoverOfAnAwaitedObject(t *testing.T) {
 			},
 			"us",
 		},
-		{"enqueues nobody while an object of a released owner exists", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component while an object of a released owner exists", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			s.observer.Release("them")
 		}, ""},
-		{"enqueues nobody if the owner created the object again", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the owner created the object again", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			must(t, s.Add(at("7", "them", "u2")))
 		}, ""},
-		{"enqueues nobody if the object only changed", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the object only changed", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update(at("6", "them", "u1")))
 		}, ""},
-		{"enqueues nobody if a third component took over the object", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if a third component took over the object", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update(at("6", "others", "u1")))
 		}, ""},
-		{"enqueues nobody if the object is no longer awaited", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the object is no longer awaited", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			s.observer.Release("them")
 			s.observer.AwaitHandover("us", nil)
 		}, ""},
-		{"enqueues nobody if the waiting component was released", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the waiting component was released", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			s.observer.Release("them")
@@ -167,13 +167,13 @@ func TestHandoverOfAnObjectThatDisappearedBeforeAwait(t *testing.T) {
 			s.observer.AwaitHandover("us", theirs)
 		}, "us"},
 		{
-			"enqueues nobody if the owner is no component of this reconciler, because no watch shows its object",
+			"enqueues no component if the owner is not a component of this reconciler, because no watch shows its object",
 			func(_ *testing.T, s *watchFixture) {
 				s.observer.AwaitHandover("us", map[manifests.Key]string{settings: ""})
 			},
 			"",
 		},
-		{"enqueues nobody if the object exists with an unreadable owner", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the object exists with an unreadable owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			edited := at("5", "them", "u1")
 			edited.Annotations = map[string]string{reconciler + "/owner-id": "edited"}

@@ -12,16 +12,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// TestInterleavedWrites runs random histories of writes, events, answers and relists of one object. The reconciler's
-// own writes enqueue nobody, and foreign writes always enqueue the owner.
+// TestInterleavedWrites runs random histories of writes, events, responses and relists of one object. The reconciler's
+// own writes enqueue no component, and foreign writes always enqueue the owner.
 func TestInterleavedWrites(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		foreign, lost bool
 	}{
-		{name: "own writes enqueue nobody"},
+		{name: "own writes enqueue no component"},
 		{name: "foreign writes always enqueue the owner", foreign: true},
-		{name: "foreign writes always enqueue the owner, even if answers are lost", foreign: true, lost: true},
+		{name: "foreign writes always enqueue the owner, even if responses are lost", foreign: true, lost: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			enqueued := 0
@@ -182,11 +182,11 @@ func (h *history) answer(lost bool) {
 	ours, before := h.ours, len(h.enqueued)
 	h.ours = nil
 	if lost {
-		h.note("answer lost")
+		h.note("response lost")
 		ours.done(nil)
 		h.expectEnqueued(h.pending > 0, before)
 	} else {
-		h.note("answer %d", ours.version)
+		h.note("response %d", ours.version)
 		ours.done(ours.answer)
 		h.expectEnqueued(h.pending > ours.version, before)
 		h.answered = max(h.answered, ours.version)
@@ -242,6 +242,6 @@ func (h *history) shown(e serverEvent, before int) {
 
 func (h *history) expectEnqueued(wanted bool, before int) {
 	if wanted && len(h.enqueued) == before {
-		h.t.Errorf("a foreign write enqueued nobody")
+		h.t.Errorf("a foreign write enqueued no component")
 	}
 }

@@ -43,16 +43,16 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 			"a", "2", "",
 		},
 		{
-			"the same version enqueues nobody", func(w *referenceWatch) error { return w.Update(named("values", "1")) }, "", "1",
-			"",
+			"the same version enqueues no component",
+			func(w *referenceWatch) error { return w.Update(named("values", "1")) }, "", "1", "",
 		},
 		{
 			"a deletion enqueues the users of the object",
 			func(w *referenceWatch) error { return w.Delete(named("values", "2")) }, "a", "", "",
 		},
 		{
-			"an object without users enqueues nobody", func(w *referenceWatch) error { return w.Add(named("unused", "2")) }, "",
-			"1", "",
+			"an object without users enqueues no component",
+			func(w *referenceWatch) error { return w.Add(named("unused", "2")) }, "", "1", "",
 		},
 		{"a list enqueues the users of a changed object", func(w *referenceWatch) error {
 			return w.Replace([]any{named("values", "2"), named("other", "1")}, "9")
@@ -61,7 +61,7 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 			"a list enqueues the users of a deleted object",
 			func(w *referenceWatch) error { return w.Replace([]any{named("other", "1")}, "9") }, "a", "", "",
 		},
-		{"a list without a change enqueues nobody", func(w *referenceWatch) error {
+		{"a list without a change enqueues no component", func(w *referenceWatch) error {
 			return w.Replace([]any{named("values", "1"), named("other", "1")}, "9")
 		}, "", "1", ""},
 		{"a list enqueues the users of a new object", func(w *referenceWatch) error {

@@ -94,7 +94,7 @@ func receive(t *testing.T, enqueued <-chan struct{}) {
 	select {
 	case <-enqueued:
 	case <-time.After(10 * time.Second):
-		t.Fatal("nobody was enqueued")
+		t.Fatal("no component was enqueued")
 	}
 }
 

@@ -70,7 +70,7 @@ func (ref Reference) sortKey() string {
 	return ref.Resource.String() + "/" + ref.Namespace + "/" + ref.Name
 }
 
-// Changed compares the versions that a component has read with the current ones. It returns the references whose
+// Changed compares the versions that a component has read with the current versions. It returns the references whose
 // versions differ, and the references whose watches failed, with the messages. A reference that was not listed yet is
 // in neither result.
 func (r *References) Changed(name string) (changed []Reference, unwatched map[Reference]string) {

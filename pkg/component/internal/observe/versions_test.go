@@ -46,8 +46,8 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 		enqueued int
 		changed  bool
 	}{
-		{"the version that was read enqueues nobody", db, "1", []any{object("db", "1", nil)}, nil, 0, false},
-		{"an object that still does not exist enqueues nobody", db, "", nil, nil, 0, false},
+		{"the version that was read enqueues no component", db, "1", []any{object("db", "1", nil)}, nil, 0, false},
+		{"an object that still does not exist enqueues no component", db, "", nil, nil, 0, false},
 		{"a change before the watch began enqueues the component", db, "1", []any{object("db", "2", nil)}, nil, 1, true},
 		{"a creation before the watch began enqueues the component", db, "", []any{object("db", "2", nil)}, nil, 1, true},
 		{
@@ -61,16 +61,16 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			func(w *referenceWatch) error { return w.Delete(object("db", "1", nil)) }, 1, true,
 		},
 		{
-			"a change of another object enqueues nobody", db, "1",
+			"a change of another object enqueues no component", db, "1",
 			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Update(object("else", "2", nil)) }, 0, false,
 		},
 		{
-			"a new dependent of the component enqueues nobody", db, "", nil,
+			"a new dependent of the component enqueues no component", db, "", nil,
 			func(w *referenceWatch) error { return w.Update(object("db", "2", &self)) }, 0, false,
 		},
 		{
-			"a deleted dependent of the component enqueues nobody", db, VersionOwn,
+			"a deleted dependent of the component enqueues no component", db, VersionOwn,
 			[]any{object("db", "1", &self)},
 			func(w *referenceWatch) error {
 				return w.Delete(object("db", "1", &self))
@@ -86,12 +86,12 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			1, true,
 		},
 		{
-			"an object that the component adopts enqueues nobody", db, "1",
+			"an object that the component adopts enqueues no component", db, "1",
 			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Update(object("db", "2", &self)) }, 0, false,
 		},
 		{
-			"the same list in another order enqueues nobody", all, sum(object("b", "2", nil), object("a", "1", nil)),
+			"the same list in another order enqueues no component", all, sum(object("b", "2", nil), object("a", "1", nil)),
 			[]any{object("a", "1", nil), object("b", "2", nil)},
 			nil, 0, false,
 		},
@@ -116,7 +116,7 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			1, true,
 		},
 		{
-			"a new dependent of the component in a list enqueues nobody", all, sum(object("a", "1", nil)),
+			"a new dependent of the component in a list enqueues no component", all, sum(object("a", "1", nil)),
 			[]any{object("a", "1", nil)},
 			func(w *referenceWatch) error {
 				return w.Update(object("b", "2", &self))

@@ -91,8 +91,8 @@ func (c *Collector) Run(ctx context.Context) {
 	}
 }
 
-// byAge separates the young Secrets, which are not released yet because of restoreGrace, from the others. A Secret that
-// is being deleted is never young.
+// byAge separates the young Secrets, which are not released yet because of restoreGrace, from all other Secrets. A
+// Secret that is being deleted is never young.
 func (c *Collector) byAge(secrets []*metav1.PartialObjectMetadata) (settled, young []*metav1.PartialObjectMetadata) {
 	for _, secret := range secrets {
 		created := secret.CreationTimestamp.Time
@@ -228,7 +228,7 @@ func ignoreForbidden(ctx context.Context, secret *metav1.PartialObjectMetadata, 
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	log.FromContext(ctx).Info("a Secret of a component that is gone cannot be released",
+	log.FromContext(ctx).Info("a Secret of a deleted component cannot be released",
 		"secret", client.ObjectKeyFromObject(secret), "cause", err.Error())
 	return nil
 }

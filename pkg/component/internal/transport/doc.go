@@ -1,6 +1,6 @@
 // Package transport has http.RoundTrippers for connections to API servers:
 //
-//   - the request timeout ends requests that an API server does not answer;
+//   - the request timeout ends requests that get no response in time;
 //   - the dry-run guard refuses a dry run of an apply that the server of the type might execute as a write;
 //   - dry-run only turns creates and updates into dry runs, and refuses all other writes.
 //

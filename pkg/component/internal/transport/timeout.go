@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// requestTimeout ends requests that an API server does not answer in time. A worker waits for each response, so a
-// request without a response would block the worker for ever. The timeout is answerTimeout. After a request that timed
-// out, the timeout is suspectTimeout until the API server responds again. A watch only has to begin its response within
-// the timeout.
+// requestTimeout ends requests that get no response in time. A worker waits for each response, so a request without a
+// response would block the worker for ever. The timeout is answerTimeout. After a request that timed out, the timeout
+// is suspectTimeout until the API server responds again. A watch only has to begin its response within the timeout.
 type requestTimeout struct {
 	next http.RoundTripper
 	// suspect is true after a request that timed out, until the API server responds to a request.
