@@ -9,11 +9,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// Memories finds the memory of each component of a process. It is safe for concurrent use.
+// Memories returns the Memory of each component of a process. It is safe for concurrent use.
 type Memories interface {
 	// Of returns the memory of a component. It creates the memory if there is none.
 	Of(name types.NamespacedName) *Memory
-	// Known returns the memory of a component, and nil if there is none.
+	// Known returns the memory of a component, or nil if there is none.
 	Known(name types.NamespacedName) *Memory
 }
 

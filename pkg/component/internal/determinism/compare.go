@@ -95,8 +95,8 @@ func Plain(set []*unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 	return plain, nil
 }
 
-// Compare returns the difference of two renderings, which must consist of plain values. The order of objects does not
-// matter.
+// Compare returns the difference of two renderings, which must consist of plain values. The result does not depend on
+// the order of the objects.
 func Compare(a, b []*unstructured.Unstructured) Difference {
 	var d Difference
 	first, second := index(a), index(b)

@@ -70,7 +70,7 @@ func child(from, to, step any) (was, is any, replace func(any)) {
 }
 
 // Names returns the fields as texts without duplicates. names has at most the given number of texts, and more is the
-// number of other texts.
+// number of texts that are left out.
 func Names(fields []Field, most int) (names []string, more int) {
 	for _, f := range fields {
 		if name := f.String(); !slices.Contains(names, name) {

@@ -61,7 +61,7 @@ type capabilityServer interface {
 // Discovery is read at the first call of current, and after events on definitions.
 type capabilityCache struct {
 	server capabilityServer
-	// lifetime ends all requests of the cache.
+	// lifetime is the parent of the contexts of all requests.
 	lifetime context.Context
 	// follow starts run and a watch on definitions, whose events call refreshSoon. It is called once, after the first
 	// reading.
@@ -70,7 +70,7 @@ type capabilityCache struct {
 	// first makes all callers that need the first reading wait for the same requests.
 	first singleflight.Group
 
-	// mu is not held while discovery is read, so that subscribe and unsubscribe never wait for the API server.
+	// mu is not locked while discovery is read, so that subscribe and unsubscribe never wait for the API server.
 	mu          sync.Mutex
 	following   bool
 	last        Capabilities

@@ -210,7 +210,7 @@ func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 		about *catalog
 		again bool
 	}{
-		{"if its kinds are unknown", serves("a", "A", "b"), true},
+		{"if the kinds of the group are unknown", serves("a", "A", "b"), true},
 		{"but not if all groups answer", serves("a", "A"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -155,10 +155,10 @@ func (r *Reader) Capabilities(ctx context.Context) (Capabilities, error) {
 	return r.capabilities.current(ctx)
 }
 
-// Subscribe registers an owner that was rendered for the capabilities with a digest. wake is called whenever
-// capabilities with another digest are read, or when other groups than before fail. It is called at once if the digest
-// of the current capabilities differs. A later call for the same owner replaces the subscription. wake must neither
-// block nor call the Reader.
+// Subscribe registers an owner that was rendered for the capabilities with a digest. wake is called whenever a reading
+// returns capabilities with another digest, or the set of undiscovered groups changes. It is called at once if the
+// digest of the current capabilities differs. A later call for the same owner replaces the subscription. wake must
+// neither block nor call the Reader.
 func (r *Reader) Subscribe(owner, digest string, wake func()) {
 	r.capabilities.subscribe(owner, digest, wake)
 }

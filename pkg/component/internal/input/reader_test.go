@@ -235,7 +235,7 @@ func TestDeclaredInputsAreChecked(t *testing.T) {
 		canFetch    bool
 		message     string
 	}{
-		{"without a fetcher no source can be used", Declaration{Source: source}, false, "this operator cannot fetch sources"},
+		{"a source cannot be used without a fetcher", Declaration{Source: source}, false, "this operator cannot fetch sources"},
 		{"a source needs a digest", Declaration{Source: &metav1alpha1.SourceReference{URL: source.URL}}, true, "source: "},
 		{"a source can be used", Declaration{Source: source}, true, ""},
 		{

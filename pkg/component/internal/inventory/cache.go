@@ -11,17 +11,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
-// Memories finds the memory of each component of a process. It is safe for concurrent use.
+// Memories returns the Memory of each component of a process. It is safe for concurrent use.
 type Memories interface {
 	// Of returns the memory of a component. It creates the memory if there is none.
 	Of(name types.NamespacedName) *Memory
-	// Known returns the memory of a component, and nil if there is none.
+	// Known returns the memory of a component, or nil if there is none.
 	Known(name types.NamespacedName) *Memory
 }
 
 // Memory is the state that a process keeps in memory about the records of one component: the inventory cache, because
-// of which Secrets are read only once after a start, and the Memory of package records. The zero value is empty. A lock
-// guards it, because watch handlers use it concurrently with the pass.
+// of which Secrets are read only once after a start, and the Memory of package records. The zero value is empty. A
+// Memory has a lock, because watch handlers use the Memory concurrently with the pass.
 type Memory struct {
 	Records records.Memory
 
@@ -35,7 +35,7 @@ type Memory struct {
 	unsearched string
 }
 
-// cached is an inventory outside the status whose lines are known. Its content is read-only.
+// cached is an inventory that is not in the status, but in Secrets or only in memory. Its content is read-only.
 type cached struct {
 	// secrets identifies the Secrets that contain the lines. Its name is empty if the lines could not be written and are
 	// kept in memory only; see fallback.go.
@@ -56,7 +56,7 @@ type pending struct {
 	former []metav1.PartialObjectMetadata
 }
 
-// lookup returns the inventory that a status names, and nil if this memory does not have it.
+// lookup returns the inventory that a status names, or nil if this memory does not have the inventory.
 func (m *Memory) lookup(st *metav1alpha1.Status) *cached {
 	if m == nil || !st.HasInventoryRecord() {
 		return nil

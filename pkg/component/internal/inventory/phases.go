@@ -19,7 +19,7 @@ import (
 // deletion calls no generator.
 type Phases struct{ store *Store }
 
-// Phases returns the records of phases.
+// Phases returns the part of the Store that records phases.
 func (s *Store) Phases() Phases { return Phases{s} }
 
 // Record records the objects of phases, before any object of the component is applied. If the same objects are recorded
@@ -145,7 +145,7 @@ func (p Phases) Recall(
 			"the deletion does not apply the objects of its phases, because their record cannot be read: "+err.Error())
 		// No event can be created in a namespace that is being deleted.
 		log.FromContext(ctx).Info(lost.Note)
-		// With this value the next pass does not read the record, and reports the loss only once.
+		// With this value the next pass does not read the record, so the loss is reported only once.
 		st.PhaseRecord = records.PhasesPending
 		return nil, lost, nil
 	}
@@ -179,7 +179,7 @@ func (p Phases) find(ctx context.Context, obj components.Object, owner manifests
 	return nil
 }
 
-// deleteUnnamed deletes the records of phases other than the named one, which the status names.
+// deleteUnnamed deletes the records of phases except the record with the id named, which the status names.
 func (p Phases) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
 	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Phases, named); err != nil {
 		return phasesError("delete a former record of", err)

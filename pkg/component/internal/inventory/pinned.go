@@ -16,7 +16,7 @@ import (
 // Pinned records pinned renderings: sets that a second rendering of the same inputs would change.
 type Pinned struct{ store *Store }
 
-// Pinned returns the records of pinned renderings.
+// Pinned returns the part of the Store that records pinned renderings.
 func (s *Store) Pinned() Pinned { return Pinned{s} }
 
 // Set is a rendering. If ID is empty, the rendering is deterministic and is not recorded.
@@ -38,11 +38,11 @@ var errFoundLate = errors.New("Secrets could not be listed before this pass rend
 
 // Record records a rendering before anything of it is applied, and deletes former records.
 //
-// For the first record of a component, the status that names the record is written before the record itself. So after a
-// crash, the status names every record. If the named record does not exist, no object of the rendering was applied. A
-// later record is written before the status names it. So after a crash between these two writes, the status still names
-// the former record, whose objects are applied, and the garbage collection of the next process finds the unnamed
-// record.
+// For the first record of a component, the status that names the record is written before the record itself. So a crash
+// never leaves a first record that the status does not name. If the named record does not exist, no object of the
+// rendering was applied. A later record is written before the status names it. So after a crash between these two
+// writes, the status still names the former record, whose objects are applied, and the garbage collection of the next
+// process finds the unnamed record.
 func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
 	st, memory := obj.GetStatus(), p.memory(obj)
 	former := st.RenderedSet
@@ -87,7 +87,7 @@ func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.
 		return p.deleteUnnamed(ctx, p.memory(obj), owner, "")
 	}
 	if err := p.store.Records.Delete(ctx, owner, records.Rendering, ""); err != nil {
-		return pinnedError("delete", err)
+		return pinnedError("delete the record of", err)
 	}
 	st.RenderedSet = ""
 	return nil
@@ -121,10 +121,10 @@ func (p Pinned) name(ctx context.Context, obj components.Object, id string) erro
 	return p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
 }
 
-// deleteUnnamed deletes the records of renderings other than the named one, which the status names.
+// deleteUnnamed deletes the records of renderings except the record with the id named, which the status names.
 func (p Pinned) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
 	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Rendering, named); err != nil {
-		return pinnedError("delete", err)
+		return pinnedError("delete the record of", err)
 	}
 	return nil
 }

@@ -253,7 +253,7 @@ func (s *Store) addUnnamed(
 	if err != nil && !records.IsLost(err) {
 		return nil, err
 	}
-	// Lines that cannot be parsed are ignored, because the search has found their objects by the labels.
+	// A parse error is ignored, because the search has found the objects by their labels.
 	entries, err := metav1alpha1.ParseInventory(lines)
 	if newer := newerRecord(err); newer != nil {
 		return nil, newer

@@ -52,7 +52,7 @@ func (s LabelSearch) Search(
 	})
 }
 
-// searchType finds the dependents of a type. It finds none if the type does not support lists.
+// searchType finds the dependents of a type. If the type does not support lists, the report is empty.
 func (s LabelSearch) searchType(
 	ctx context.Context, owner manifests.Owner, r discovery.Resource, fallback metav1alpha1.DeletePolicy,
 	namespaces []string,

@@ -119,8 +119,7 @@ func (s *Store) Write(
 	inSecrets := st.HasInventoryRecord()
 	st.Inventory, st.InventoryRecord, st.InventoryDigest = before.Inventory, before.InventoryRecord, before.InventoryDigest
 	if inSecrets && st.InventoryRecord == nil {
-		// Some of the Secrets may have been written before the error. The empty value makes a deletion look for
-		// Secrets.
+		// Some of the Secrets may have been written before the error. The empty value makes a deletion search for Secrets.
 		st.InventoryRecord = &metav1alpha1.InventoryRecord{}
 	}
 	if apierrors.IsForbidden(err) && !obj.GetDeletionTimestamp().IsZero() {
@@ -139,7 +138,7 @@ func (s *Store) enter(obj components.Object, entries []metav1alpha1.InventoryEnt
 	if size > maxInventory {
 		return &condition.Error{
 			Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
-			Message: fmt.Sprintf("the record of %d dependents takes %d bytes, and no record may take more than %d; "+
+			Message: fmt.Sprintf("the record of %d dependents takes %d bytes, but the maximum is %d bytes; "+
 				"split the component into several components", len(entries), size, maxInventory),
 		}
 	}

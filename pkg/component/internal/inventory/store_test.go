@@ -22,8 +22,8 @@ func TestWhereAnInventoryIs(t *testing.T) {
 		now       []metav1alpha1.InventoryEntry
 		inSecrets bool
 	}{
-		{"in the status if it fits there", nil, middle, false},
-		{"in Secrets if it is too large for the status", nil, large, true},
+		{"in the status if the inventory fits there", nil, middle, false},
+		{"in Secrets if the inventory is too large for the status", nil, large, true},
 		{"in Secrets if it will be too large for the status when all objects are written", nil, unwritten(entries(2300)), true},
 		{"moved into Secrets when it grows", middle, large, true},
 		{"still in Secrets when it shrinks a little", large, middle, true},

@@ -37,10 +37,10 @@ func (m *Meter) NewComponentSet(states []string, perComponent bool) *ComponentSe
 	}
 }
 
-// Export starts to export a set.
+// Export starts the export of a set.
 func (m *Meter) Export(p *ComponentSet) { m.components.add(p) }
 
-// StopExport stops to export a set.
+// StopExport stops the export of a set.
 func (m *Meter) StopExport(p *ComponentSet) { m.components.remove(p) }
 
 // Set must be called with the state of a component after a pass.

@@ -19,7 +19,7 @@ type Instruments struct {
 
 const labelReconciler = "reconciler"
 
-// Shared are the instruments of this process.
+// Shared has the series of this process.
 var Shared = NewInstruments()
 
 // Register adds the shared instruments to the registry of controller-runtime, which every manager serves. It may be
@@ -41,7 +41,7 @@ func NewInstruments() *Instruments {
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fairlead_pass_step_duration_seconds",
 			Help: "Duration of each execution of a step of a pass: inputs, generate, observe, plan, record, execute, status.",
-			// From half a millisecond to two minutes; each bucket is four times the one before it.
+			// The buckets range from half a millisecond to two minutes. Each bucket is four times the previous bucket.
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10),
 		}, []string{labelReconciler, "step"}),
 		ready: prometheus.NewHistogramVec(prometheus.HistogramOpts{

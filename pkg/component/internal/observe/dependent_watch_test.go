@@ -85,13 +85,13 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 			t.Helper()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", ""},
-		{"a list removes the objects that it does not name", func(t *testing.T, s *watchFixture) {
+		{"a list removes the objects that it does not contain", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Replace(nil, "8"))
 		}, "us", ""},
-		{"a list keeps an object that was written after it was made", func(t *testing.T, s *watchFixture) {
+		{"a list keeps an object that was written after the list was made", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			s.observer.BeginWrite(settings)(answer("9"))
 			must(t, s.Replace(nil, "8"))
@@ -115,7 +115,7 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 			s.watchOpened()
 			must(t, s.Replace(nil, "8"))
 		}, "us", ""},
-		{"a value that is no object is ignored", func(t *testing.T, s *watchFixture) {
+		{"a value that is not an object is ignored", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update("text"))
 			must(t, s.Delete("text"))

@@ -34,9 +34,9 @@ type References struct {
 type referrer struct {
 	reader Reader
 	refs   []Reference
-	// read has the versions that the component has read. The component is enqueued only if these versions differ from the
-	// current versions, and changes of the component's own dependents, which have the owner id ownerID, are ignored. If
-	// read is nil, the component is enqueued at each change.
+	// ownerID is the owner id of the component. read has the versions that the component has read. The component is
+	// enqueued only if these versions differ from the current versions. Changes of the component's own dependents are
+	// ignored. If read is nil, the component is enqueued at each change.
 	ownerID string
 	read    map[Reference]Version
 	enqueue func()
@@ -86,7 +86,7 @@ func (r *References) replace(name string, current *referrer) {
 	r.stopUnused(name, former, current)
 }
 
-// Release forgets a component and stops the watches that only the component used.
+// Release removes a component and stops the watches that only the component used.
 func (r *References) Release(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -89,7 +89,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 			t.Errorf("the other reader has version %q", got)
 		}
 	})
-	t.Run("a foreign write during ours enqueues the owner, whichever watch shows it first", func(t *testing.T) {
+	t.Run("a foreign write during our write enqueues the owner, whichever watch shows it first", func(t *testing.T) {
 		c, ours, theirs := newPair(t)
 		done := c.BeginWrite(settings)
 		must(t, theirs.Add(at("7", "us", "u1")))

@@ -60,7 +60,7 @@ type Collector struct {
 	Started time.Time
 }
 
-// Run collects until ctx ends.
+// Run collects the Secrets of deleted components until ctx ends.
 func (c *Collector) Run(ctx context.Context) {
 	logger := log.FromContext(ctx)
 	found := newQueue(func(cause string) {
@@ -83,7 +83,7 @@ func (c *Collector) Run(ctx context.Context) {
 			return last == nil || apierrors.IsForbidden(last), nil
 		})
 		if ctx.Err() == nil && (err != nil || last != nil) {
-			logger.Info("the components of Secrets cannot be determined", "cause", fmt.Sprint(last))
+			logger.Info("cannot find out which components own the Secrets", "cause", fmt.Sprint(last))
 		}
 		if ctx.Err() == nil && err != nil {
 			found.Updated(secrets...)
@@ -167,7 +167,7 @@ func (c *Collector) collectNamespace(
 ) error {
 	names, err := c.Components.Live(ctx, namespace)
 	if namespace != "" && apierrors.IsForbidden(err) {
-		log.FromContext(ctx).Info("the components of Secrets cannot be determined",
+		log.FromContext(ctx).Info("cannot find out which components own the Secrets",
 			"namespace", namespace, "cause", err.Error())
 		return nil
 	}

@@ -127,11 +127,12 @@ func finalizerPatch(
 // reviewInterval is the time for which the result of an access review is used. It is long because rights change rarely.
 const reviewInterval = 10 * time.Minute
 
-// accessReview caches whether the operator may patch Secrets in all namespaces. Only then, records in the namespaces of
-// components get a finalizer. If the operator has rights in single namespaces only, the deletion of a namespace deletes
-// its role binding while the finalizer keeps the Secrets. Then the operator cannot remove the finalizer, and the
-// namespace remains for ever. Without a finalizer, records can be lost with the namespace. This is less harmful: an
-// inventory is rebuilt from labels, and few objects of phases can be applied in a namespace that is being deleted.
+// accessReview caches whether the operator may patch Secrets in all namespaces. Records in the namespaces of components
+// get a finalizer only if the operator has this right. If the operator has rights in single namespaces only, the
+// deletion of a namespace deletes its role binding while the finalizer keeps the Secrets. Then the operator cannot
+// remove the finalizer, and the namespace remains for ever. Without a finalizer, records can be lost with the
+// namespace. This is less harmful: an inventory is rebuilt from labels, and few objects of phases can be applied in a
+// namespace that is being deleted.
 type accessReview struct {
 	dynamic dynamic.Interface
 	clock   clock.PassiveClock

@@ -107,11 +107,11 @@ func (m *Memory) SetID(kind Kind, id string) {
 	m.ids[kind] = id
 }
 
-// AddUnnamed remembers that records of a kind, phases or renderings, may exist that the status does not name.
+// AddUnnamed notes that records of a kind, phases or renderings, may exist that the status does not name.
 func (m *Memory) AddUnnamed(kind Kind) { m.addEvidence(seen, kind) }
 
-// AddUnlisted remembers that Secrets could not be listed, so that there may be records of phases and of renderings that
-// the status does not name.
+// AddUnlisted notes that Secrets could not be listed, so that there may be records of phases and of renderings that the
+// status does not name.
 func (m *Memory) AddUnlisted() { m.addEvidence(notListed, Phases, Rendering) }
 
 func (m *Memory) addEvidence(e evidence, kinds ...Kind) {
@@ -137,7 +137,7 @@ func (m *Memory) dropEvidence(kind Kind) {
 	delete(m.unnamed, kind)
 }
 
-// AddUnnamedSecret remembers a Secret of a record that the status does not name.
+// AddUnnamedSecret stores a Secret of a record that the status does not name.
 func (m *Memory) AddUnnamedSecret(secret *metav1.PartialObjectMetadata) {
 	if kind := kindOf(secret.Name); kind != Inventory {
 		m.AddUnnamed(kind)

@@ -54,8 +54,8 @@ func (q *queue) Deleted(secret *metav1.PartialObjectMetadata) {
 // Forbidden implements observe.LabelledHandler.
 func (q *queue) Forbidden(message string) { q.refused(message) }
 
-// take waits for a Secret, and then for collectInterval. It returns the content of the queue and empties it. It returns
-// nil when ctx ends.
+// take waits until the queue has a Secret, and then for the time collectInterval. It returns the content of the queue
+// and empties it. It returns nil when ctx ends.
 func (q *queue) take(ctx context.Context) []*metav1.PartialObjectMetadata {
 	select {
 	case <-ctx.Done():

@@ -40,7 +40,7 @@ const (
 	PhasesUnknown = "unknown"
 )
 
-// dataKey returns the key of the data of a Secret.
+// dataKey returns the key of a part of a record in the data of a Secret.
 func (k Kind) dataKey() string {
 	if k == Inventory {
 		return "inventory.json.gz"

@@ -130,9 +130,9 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	return equal, readsStatus, nil
 }
 
-// compare renders again with a later time, and returns the difference from the first rendering. It also returns whether
-// the rendering uses the status of looked-up objects: the second rendering does not get their status, and if it differs
-// from the first, a third rendering with the status is compared instead.
+// compare renders the inputs again, with a later time, and returns the difference from the first rendering. It also
+// returns whether the rendering uses the status of looked-up objects: the second rendering does not get their status,
+// and if it differs from the first, a third rendering with the status is compared instead.
 func (j job) compare(
 	ctx context.Context,
 	first []*unstructured.Unstructured,

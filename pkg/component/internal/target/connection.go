@@ -57,7 +57,7 @@ const (
 	WatchCluster WatchScope = "cluster"
 	// WatchNamespaces means a watch for each type and namespace with dependents, with the operator's identity.
 	WatchNamespaces WatchScope = "namespaces"
-	// WatchIdentity means a watch for each type, namespace with dependents, and identity, with that identity.
+	// WatchIdentity is like WatchNamespaces, but each identity has its own watches.
 	WatchIdentity WatchScope = "identity"
 )
 

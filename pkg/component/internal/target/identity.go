@@ -18,7 +18,7 @@ type Identity struct {
 	Groups []string
 }
 
-// String returns a text that identifies the user and its groups, in any order of the groups.
+// String returns a text that identifies the user and the groups. It does not depend on the order of the groups.
 func (id Identity) String() string {
 	return strings.Join(append([]string{id.User}, slices.Sorted(slices.Values(id.Groups))...), "\n")
 }

@@ -49,7 +49,7 @@ type Waves struct {
 	removes bool
 }
 
-// Enter returns the context for the actions of a plan, in the span of their wave.
+// Enter returns a context for the actions of a plan. The context has the span of their wave.
 func (t *Waves) Enter(ctx context.Context, actions []plan.Action) context.Context {
 	wave, removes := actions[0].Wave, actions[0].Verb == plan.VerbDelete || actions[0].Verb == plan.VerbOrphan
 	if !t.entered || t.wave != wave || t.removes != removes {

@@ -87,8 +87,8 @@ func (s *dryRunSupport) serverOf(req *http.Request, gv schema.GroupVersion) apiS
 var errNotFound = errors.New("not found")
 
 // find reads the APIService of a group and version. The API server serves the group itself if the APIService does not
-// exist or names no Service. Otherwise, and if the user may not read APIServices, which is common, the OpenAPI document
-// of the group is read.
+// exist or names no Service. Otherwise the OpenAPI document of the group is read. It is also read if the user may not
+// read APIServices, which is common.
 func (s *dryRunSupport) find(req *http.Request, gv schema.GroupVersion) apiServer {
 	var service struct {
 		Spec struct {
