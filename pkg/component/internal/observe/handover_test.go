@@ -23,10 +23,14 @@ func TestHandoverOfAnAwaitedObject(t *testing.T) {
 		// enqueued are the components that are enqueued at the end of the handover delay.
 		enqueued string
 	}{
-		{"enqueues the owner of a deleted object, because the owner may create the object again", func(t *testing.T, s *watchFixture) {
-			t.Helper()
-			must(t, s.Delete(at("6", "them", "u1")))
-		}, "them"},
+		{
+			"enqueues the owner of a deleted object, because the owner may create the object again",
+			func(t *testing.T, s *watchFixture) {
+				t.Helper()
+				must(t, s.Delete(at("6", "them", "u1")))
+			},
+			"them",
+		},
 		{
 			"enqueues the owner of a deleted object after a pass in which the owner still renders the object",
 			func(t *testing.T, s *watchFixture) {
