@@ -195,7 +195,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		for _, elsewhere := range []func(*gadget.Gadget){inCluster("near"), func(g *gadget.Gadget) { g.Spec.KubeConfig = nil }} {
 			change(ctx, g, elsewhere)
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist in cluster "),
-				ContainSubstring("the target is the component's own cluster now"), ContainSubstring("point the component back")))
+				ContainSubstring("the target is now the component's own cluster"), ContainSubstring("point the component back")))
 		}
 		By("not taking its dependents for gone when it is deleted")
 		remove(ctx, g)
@@ -227,8 +227,8 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		Entry("names a key's file", replaced("token: hush", "client-certificate-data: aHVzaA==, client-key: /hush"), "client-key names a file"),
 		Entry("names an authority's file", replaced("server:", "certificate-authority: /hush, server:"), "certificate-authority names a file"),
 		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of the cluster contains a password"),
-		Entry("has no URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of its cluster is no URL"),
-		Entry("has half a certificate", replaced("token: hush", "client-certificate-data: aHVzaA=="), "its cluster or user is incomplete"),
+		Entry("has no URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of the cluster is not a URL"),
+		Entry("has half a certificate", replaced("token: hush", "client-certificate-data: aHVzaA=="), "the cluster or the user in the kubeconfig is incomplete"),
 	)
 
 	It("keeps its Secret until the dependents are gone, also when the namespace is deleted", func(ctx SpecContext) {
