@@ -43,11 +43,13 @@ func TestLastWriteIsKeptUntilCacheHasCaughtUp(t *testing.T) {
 		{"until the cache has a newer version", []step{write("20"), end, event("u1", "30")}, "30", false},
 		{
 			"until the pass ends, because the pass compares with the written version",
-			[]step{write("20"), event("u1", "20")}, "20", true,
+			[]step{write("20"), event("u1", "20")},
+			"20", true,
 		},
 		{
 			"only until the pass ends, if the cache has the written version by then",
-			[]step{write("20"), event("u1", "20"), end}, "20", false,
+			[]step{write("20"), event("u1", "20"), end},
+			"20", false,
 		},
 		{"not if another component has the name", []step{write("20"), end, event("u2", "5")}, "5", false},
 		{"while only an earlier write has arrived", []step{write("20"), write("30"), end, event("u1", "20")}, "30", true},
