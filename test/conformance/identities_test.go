@@ -220,10 +220,10 @@ subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: team-%[1]s}]
 	},
 		Entry("a kubeconfig and a service account", func(g *gadget.Gadget) {
 			g.Spec.ServiceAccountName, g.Spec.KubeConfig = "a", &metav1alpha1.KubeConfigReference{Name: "k"}
-		}, "a kubeconfig names its user itself: name a kubeconfig or an identity, not both"),
+		}, "a kubeconfig contains its own user; name a kubeconfig or an identity, not both"),
 		Entry("a kubeconfig and a user", func(g *gadget.Gadget) {
 			g.Spec.User, g.Spec.KubeConfig = "a", &metav1alpha1.KubeConfigReference{Name: "k"}
-		}, "a kubeconfig names its user itself: name a kubeconfig or an identity, not both"),
+		}, "a kubeconfig contains its own user; name a kubeconfig or an identity, not both"),
 		Entry("a service account and a user", func(g *gadget.Gadget) { g.Spec.User, g.Spec.ServiceAccountName = "a", "a" }, "name a service account or a user, not both"),
 		Entry("groups without a user", func(g *gadget.Gadget) { g.Spec.Groups = []string{"a"} }, "groups without a user cannot be impersonated; name the user, too"),
 		Entry("no name at all", func(g *gadget.Gadget) { g.Spec.ServiceAccountName = "a:b" }, `service account name "a:b"`),

@@ -40,7 +40,7 @@ var _ = Describe("Pinned renderings that cannot be recorded:", func() {
 	It("a rendering with generated values is not applied while it cannot be recorded", func(ctx SpecContext) {
 		stop := runOperator(operator, refusing)
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record what was rendered")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record the rendered manifests")
 		_, err := get(ctx, "v1", "Secret", namespace, "login")
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 		Expect(current(ctx, g).Status.Revision).To(BeZero())
@@ -62,7 +62,7 @@ var _ = Describe("Pinned renderings that cannot be recorded:", func() {
 		stop()
 		stop = runOperator(operator, refusing)
 		patch(ctx, zone, `{"data":{"name":"west"}}`)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record what was rendered")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record the rendered manifests")
 		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(HaveKeyWithValue("region", "east"))
 
 		stop()

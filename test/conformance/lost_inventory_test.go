@@ -58,7 +58,7 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 			g := lose(ctx, together(configMap("kept", "a"), configMap("pruned", "a")))
 			changeManifests(ctx, g, configMap("kept", "b"))
 			runOperator(operator, options)
-			expectRefused(ctx, g, "which then goes on without")
+			expectRefused(ctx, g, "continues with an empty inventory")
 			Expect(content(ctx, "ConfigMap", tenant, "kept")["value"]).To(Equal("a"))
 			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
 			expectReady(ctx, g)
@@ -83,7 +83,7 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 			expectRefused(ctx, g, "remove the operator's finalizer")
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
 			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
-			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: find what is applied when the component is deleted: "),
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: find the objects that are applied when the component is deleted: "),
 				ContainSubstring(`User "`+operator+`" cannot list resource "secrets"`)))
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
 			permit(ctx, tenant, "records", operator, "'' | secrets | list")

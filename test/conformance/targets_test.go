@@ -195,7 +195,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		for _, elsewhere := range []func(*gadget.Gadget){inCluster("near"), func(g *gadget.Gadget) { g.Spec.KubeConfig = nil }} {
 			change(ctx, g, elsewhere)
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist in cluster "),
-				ContainSubstring("the target is the component's own cluster now"), ContainSubstring("point the component back")))
+				ContainSubstring("the target is now the component's own cluster"), ContainSubstring("point the component back")))
 		}
 		By("deleting the component, which does not count its dependents as deleted")
 		remove(ctx, g)
@@ -216,9 +216,9 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 	},
-		Entry("is not a kubeconfig", func(string) string { return "hush: {hush" }, "it is no kubeconfig"),
-		Entry("has another structure", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" }, "it is no kubeconfig"),
-		Entry("has no current context", replaced("current-context: c\n", ""), "it has no current-context"),
+		Entry("is not a kubeconfig", func(string) string { return "hush: {hush" }, "the content is not a kubeconfig"),
+		Entry("has another structure", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" }, "the content is not a kubeconfig"),
+		Entry("has no current context", replaced("current-context: c\n", ""), "the kubeconfig has no current-context"),
 		Entry("names a context that does not exist", replaced("current-context: c\n", "current-context: d\n"), "the context that current-context names"),
 		Entry("runs a program", replaced("token: hush", "exec: {apiVersion: client.authentication.k8s.io/v1, command: hush, interactiveMode: Never}"), "exec would run a program"),
 		Entry("uses an auth provider", replaced("token: hush", "auth-provider: {name: hush}"), "auth-provider would run"),
@@ -226,9 +226,9 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		Entry("names a certificate file", replaced("token: hush", "client-certificate: /hush"), "client-certificate names a file"),
 		Entry("names a key file", replaced("token: hush", "client-certificate-data: aHVzaA==, client-key: /hush"), "client-key names a file"),
 		Entry("names a file of a certificate authority", replaced("server:", "certificate-authority: /hush, server:"), "certificate-authority names a file"),
-		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of its cluster holds a password"),
-		Entry("has no HTTP URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of its cluster is no URL"),
-		Entry("has a certificate without a key", replaced("token: hush", "client-certificate-data: aHVzaA=="), "its cluster or user is incomplete"),
+		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of the cluster contains a password"),
+		Entry("has no HTTP URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of the cluster is not a URL"),
+		Entry("has a certificate without a key", replaced("token: hush", "client-certificate-data: aHVzaA=="), "the cluster or the user in the kubeconfig is incomplete"),
 	)
 
 	It("the Secret of a kubeconfig is retained until the dependents are gone, also if the namespace is deleted", func(ctx SpecContext) {

@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// apiServer serves discovery documents. A group and version with a nil list does not answer.
+// apiServer is a fake API server for discovery. A request for a group and version with a nil list fails.
 type apiServer struct {
 	mu     sync.Mutex
 	groups map[string][]metav1.APIResource
@@ -76,7 +76,7 @@ func (s *apiServer) list() metav1.APIGroupList {
 	return all
 }
 
-// group returns a group by name; without a name if it is not served.
+// group returns the group with a name, or an empty group if the group is not served.
 func (s *apiServer) group(name string) metav1.APIGroup {
 	for _, group := range s.list().Groups {
 		if group.Name == name {
@@ -92,7 +92,7 @@ func (s *apiServer) serve(groupVersion string, resources ...metav1.APIResource) 
 	s.groups[groupVersion] = resources
 }
 
-// requests counts the requests for a path, or all of them where it is empty.
+// requests returns the number of requests for a path, or of all requests if path is empty.
 func (s *apiServer) requests(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ var (
 
 var widgetResource = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 
-// reading returns a reader of an API server that serves example.com/v1, and the function that plays an event on
+// reading returns a Reader, its fake API server, which serves example.com/v1, and a function that simulates an event on
 // definitions.
 func reading(t *testing.T) (*Reader, *apiServer, func()) {
 	t.Helper()
@@ -203,7 +203,7 @@ func TestListsOfResourcesAreSharedForAMoment(t *testing.T) {
 	} {
 		step.do()
 		if got := ask(); got != step.want {
-			t.Errorf("they %s: %d requests, want %d", step.name, got, step.want)
+			t.Errorf("lists %s: %d requests, want %d", step.name, got, step.want)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestAnAnswerFromBeforeForgetIsNotKept(t *testing.T) {
 	}
 }
 
-// listServer is called for each list of resources, and answers with an empty one.
+// listServer is called for each request for a list of resources. The response is an empty list.
 type listServer func()
 
 func (s listServer) ServerResourcesForGroupVersionWithContext(
@@ -303,7 +303,7 @@ func TestAKindOfAnyVersionIsKept(t *testing.T) {
 			t.Fatal(mapping, err)
 		}
 		if i > 0 && api.requests("") != before {
-			t.Error("it is asked for again")
+			t.Error("the kind is read again")
 		}
 	}
 }
@@ -325,7 +325,7 @@ func TestResources(t *testing.T) {
 		t.Errorf("failure %q", failure)
 	}
 	if gk := found[1].GroupKind(); gk != kind("Widget").GroupKind() {
-		t.Errorf("its objects are %s", gk)
+		t.Errorf("the group and kind are %s", gk)
 	}
 }
 
@@ -340,12 +340,12 @@ func TestAggregatedKinds(t *testing.T) {
 		}
 	}
 	if asked := api.requests("/apis/example.com/v1"); asked != 2 {
-		t.Errorf("read %d times, want a fresh answer for each call", asked)
+		t.Errorf("%d requests, want a request for each call", asked)
 	}
 	api.serve("example.com/v1")
 	_, err := r.AggregatedKinds(t.Context(), gv)
 	if err == nil || !strings.HasPrefix(err.Error(), "APIService v1.example.com does not answer (") {
-		t.Errorf("while it does not answer: %v", err)
+		t.Errorf("while the APIService does not answer: %v", err)
 	}
 }
 

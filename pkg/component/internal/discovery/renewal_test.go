@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// resettable counts how often it is reset.
+// resettable is a mapper that counts its resets.
 type resettable struct {
 	meta.RESTMapper
 	resets int

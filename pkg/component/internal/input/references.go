@@ -20,15 +20,15 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Reference is a referenced object. Its data is read only when it is needed. As long as its resource version stays the
-// same, the known digest of the content is used instead.
+// Reference is a referenced object. Its data is read only when a rendering needs the data, or when its resource version
+// has changed. Otherwise the known digest of the content is used.
 type Reference struct {
 	generator.Reference
 	watched observe.Reference
 	content content
 	data    map[string][]byte
-	// credential is set if the object holds credentials, for example for a fetch. Its content is no input of the
-	// rendering, so that a new password makes no new revision.
+	// credential is set if the object contains credentials, for example for a fetch. Then its content is not an input of
+	// the rendering, so that a new password does not make a new revision.
 	credential bool
 }
 
@@ -42,7 +42,7 @@ type content struct {
 }
 
 // Contents are the known digests of the objects that a component references. A map of this type is never changed: each
-// Read returns a new one.
+// call of Read returns a new map.
 type Contents map[observe.Reference]content
 
 // NewReference returns a reference of a component in a namespace, without content.
@@ -104,7 +104,7 @@ func (r *Reader) watch(
 	return found, nil
 }
 
-// missingReferences returns the error for references to objects that do not exist, and nil if there are none.
+// missingReferences returns the error for references to objects that do not exist, or nil if missing is empty.
 func missingReferences(missing []string) error {
 	if len(missing) == 0 {
 		return nil
@@ -134,7 +134,7 @@ func identify(ctx context.Context, t target.Target, refs []Reference, known Cont
 	return contents, nil
 }
 
-// Read reads the data of a reference, as the identity of the component.
+// Read reads the data of a reference with the identity of the component.
 func (r *Reference) Read(ctx context.Context, t target.Target) error {
 	name := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 	// The object is read as unstructured, because the author's scheme may not have the types Secret and ConfigMap.
@@ -167,7 +167,7 @@ func (r *Reference) SetData(data map[string][]byte) (err error) {
 	return err
 }
 
-// Data returns the data that Read or SetData set, and nil before.
+// Data returns the data that Read or SetData set, or nil if neither was called.
 func (r *Reference) Data() map[string][]byte { return r.data }
 
 // dataOf returns the data of a Secret, or the data and binaryData of a ConfigMap.

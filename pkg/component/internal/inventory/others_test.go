@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// writeRecord writes a record of no content.
+// writeRecord writes a record without content.
 func (c *cluster) writeRecord(kind records.Kind, id string) {
 	c.t.Helper()
 	parts, err := records.Encode([]string{})
@@ -49,7 +49,7 @@ func TestRecordsAreFoundTogetherOrNotAtAll(t *testing.T) {
 			t.Errorf("the inputs are not restored: %+v", p.Status)
 		}
 		if isFound, err = c.store.FindOthers(t.Context(), &part{}, c.owner()); isFound || err != nil {
-			t.Errorf("of a status that is known: %t, %v", isFound, err)
+			t.Errorf("for a status that names its records: %t, %v", isFound, err)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T)
 			t.Fatal(err)
 		}
 		if st.PhaseRecord != want || st.RenderedSet != "b" {
-			t.Errorf("named %q: the status says %q and %q", named, st.PhaseRecord, st.RenderedSet)
+			t.Errorf("named %q: the status has %q and %q", named, st.PhaseRecord, st.RenderedSet)
 		}
 	}
 }
@@ -77,10 +77,10 @@ func TestPhasesAreRestoredFromTheirSecrets(t *testing.T) {
 		named   string
 		want    string
 	}{
-		"none":                             {nil, records.PhasesUnknown, ""},
-		"one that nobody names":            {[]string{"a"}, "", "a"},
-		"the named one":                    {[]string{"a", "b"}, "a", "a"},
-		"pending while nothing is written": {nil, records.PhasesPending, records.PhasesPending},
+		"no record":                                {nil, records.PhasesUnknown, ""},
+		"a record that the status does not name":   {[]string{"a"}, "", "a"},
+		"the record that the status names":         {[]string{"a", "b"}, "a", "a"},
+		"a pending record that is not written yet": {nil, records.PhasesPending, records.PhasesPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
@@ -128,7 +128,7 @@ func TestRecordsThatNobodyCouldLookForAreLookedForAgain(t *testing.T) {
 	end := func() {
 		t.Helper()
 		if err := c.store.Phases().End(t.Context(), p, c.owner()); err != nil || p.Status.PhaseRecord != "" {
-			t.Errorf("the end of phases: %v, and the status says %q", err, p.Status.PhaseRecord)
+			t.Errorf("the end of phases: %v, the status has %q", err, p.Status.PhaseRecord)
 		}
 		if err := c.store.Pinned().End(t.Context(), p, c.owner()); err != nil {
 			t.Errorf("the end of the pinned rendering: %v", err)
@@ -138,12 +138,12 @@ func TestRecordsThatNobodyCouldLookForAreLookedForAgain(t *testing.T) {
 	c.Refuse, c.Requests = nil, nil
 	end()
 	if len(c.Requests) == 0 {
-		t.Error("nobody looked for them again")
+		t.Error("the records were not searched for again")
 	}
 	c.Requests = nil
 	end()
 	if len(c.Requests) > 0 {
-		t.Errorf("they are looked for although nothing was found: %q", c.Requests)
+		t.Errorf("the records are searched for although the last search found none: %q", c.Requests)
 	}
 }
 
@@ -190,14 +190,14 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.secretsOf(records.Phases); len(got) != 1 || records.IDOf(got[0]) != c.load().Status.PhaseRecord {
-		t.Errorf("left are %q, and the status names %q", got, c.load().Status.PhaseRecord)
+		t.Errorf("left: %q; the status names %q", got, c.load().Status.PhaseRecord)
 	}
 	c.Requests = nil
 	if err := c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, "second")); err != nil || len(c.Requests) > 0 {
-		t.Errorf("the same ones: %v, requests %q", err, c.Requests)
+		t.Errorf("the same phases: %v, requests %q", err, c.Requests)
 	}
 	if bodies, _, err := c.store.Phases().Recall(t.Context(), p, c.owner(), false); err != nil || bodies != nil {
-		t.Errorf("where nothing was applied: %v, %v", bodies, err)
+		t.Errorf("recalled although nothing was applied: %v, %v", bodies, err)
 	}
 	bodies, _, err := c.store.Phases().Recall(t.Context(), p, c.owner(), true)
 	if err != nil || len(bodies) != 1 || bodies[0].GetName() != "second" || len(bodies[0].GetLabels()) > 0 {
@@ -209,7 +209,7 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 		t.Errorf("a lost record: event %v, %v", lost, err)
 	}
 	if err := c.store.Phases().End(t.Context(), p, c.owner()); err != nil || p.Status.PhaseRecord != "" {
-		t.Errorf("the end: %v", err)
+		t.Errorf("the end of phases: %v", err)
 	}
 }
 
@@ -226,12 +226,12 @@ func TestPinnedRenderingsAreRecorded(t *testing.T) {
 		}
 		got := c.secretsOf(records.Rendering)
 		if len(got) != 1 || records.IDOf(got[0]) != id || c.load().Status.RenderedSet != id {
-			t.Errorf("left are %q, and the status names %q", got, c.load().Status.RenderedSet)
+			t.Errorf("left: %q; the status names %q", got, c.load().Status.RenderedSet)
 		}
 	}
 	c.Requests = nil
 	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), set("b")); err != nil || len(c.Requests) > 0 {
-		t.Errorf("the same one: %v, requests %q", err, c.Requests)
+		t.Errorf("the same rendering: %v, requests %q", err, c.Requests)
 	}
 	c.restart()
 	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), set("b")); err != nil || len(c.secretsOf(records.Rendering)) != 1 {
@@ -239,6 +239,6 @@ func TestPinnedRenderingsAreRecorded(t *testing.T) {
 	}
 	p := c.load()
 	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{}); err != nil || p.Status.RenderedSet != "" || len(c.Secrets) > 0 {
-		t.Errorf("the end: %v, %d Secrets", err, len(c.Secrets))
+		t.Errorf("the end of the pinned rendering: %v, %d Secrets", err, len(c.Secrets))
 	}
 }

@@ -57,10 +57,10 @@ func everything(found ...metav1alpha1.InventoryEntry) *search {
 func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 	three := entries(3)
 	for name, lose := range map[string]func(*cluster){
-		"where lines were removed": func(c *cluster) {
+		"after lines were removed": func(c *cluster) {
 			c.edit(func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] })
 		},
-		"where the whole status was removed": func(c *cluster) {
+		"after the whole status was removed": func(c *cluster) {
 			c.edit(func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} })
 		},
 	} {
@@ -173,7 +173,7 @@ func TestWhatASearchCouldNotReachIsReported(t *testing.T) {
 			t.Errorf("got event %v: %v", event, err)
 		}
 		if got := c.memories.Of(app).Unsearched(); (got != "") != deleting {
-			t.Errorf("deleting %t: the deletion says %q", deleting, got)
+			t.Errorf("deleting %t: unsearched is %q", deleting, got)
 		}
 	}
 }
@@ -193,9 +193,9 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 		accepted bool
 		message  string
 	}{
-		{"where all is forbidden", func(*part, *Recovery, *cluster) {}, false, "in the namespace target"},
+		{"if all lists are forbidden", func(*part, *Recovery, *cluster) {}, false, "in the namespace target"},
 		{
-			"where nothing but the components themselves is seen",
+			"if only the components themselves can be listed",
 			func(_ *part, r *Recovery, _ *cluster) {
 				part := discovery.Resource{
 					GroupVersionResource: partGVK.GroupVersion().WithResource("parts"), Kind: partGVK.Kind, Namespaced: true,
@@ -203,26 +203,26 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 				r.AsOperator, r.Searcher = true, &search{report: append(Report{{resource: part, everywhere: true}}, blind.report...)}
 			}, false, "in the namespace target",
 		},
-		{"without a namespace", func(_ *part, r *Recovery, _ *cluster) { r.Namespace = "" }, false, "may be listed anywhere"},
-		{"in a deletion", func(p *part, _ *Recovery, _ *cluster) { p.DeletionTimestamp = &now }, false, "remove the operator's finalizer"},
+		{"if the dependents have no namespace", func(_ *part, r *Recovery, _ *cluster) { r.Namespace = "" }, false, "may be listed anywhere"},
+		{"if the component is being deleted", func(p *part, _ *Recovery, _ *cluster) { p.DeletionTimestamp = &now }, false, "remove the operator's finalizer"},
 		{
-			"but not in a deletion where the namespace of the dependents goes",
+			"but not in a deletion if the namespace of the dependents is being deleted",
 			func(p *part, r *Recovery, _ *cluster) { p.DeletionTimestamp, r.Namespace = &now, "ending" }, true, "",
 		},
 		{
-			"but not in a deletion where the namespace of the component goes",
+			"but not in a deletion if the namespace of the component is being deleted",
 			func(p *part, _ *Recovery, c *cluster) { p.DeletionTimestamp, c.ending = &now, []string{"shop"} }, true, "",
 		},
 		{
-			"in a deletion where that is in another cluster",
+			"in a deletion if only the namespace of the component is being deleted, in another cluster",
 			func(p *part, r *Recovery, c *cluster) {
 				p.DeletionTimestamp, c.ending, r.Remote = &now, []string{"shop"}, true
 			},
 			false, "remove the operator's finalizer",
 		},
 		{
-			"where the status is gone, with another way out",
-			func(p *part, _ *Recovery, _ *cluster) { p.Status = metav1alpha1.Status{} }, false, "goes on without",
+			"if the status is lost, with advice to remove the finalizer",
+			func(p *part, _ *Recovery, _ *cluster) { p.Status = metav1alpha1.Status{} }, false, "continues with an empty inventory",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -269,12 +269,12 @@ func TestAnInventoryThatCannotBeReadIsRetried(t *testing.T) {
 	}
 }
 
-// types are the served types of a cluster.
+// served are the types that a cluster serves.
 type served []discovery.Resource
 
 func (s served) Resources(_ context.Context, verbs ...string) ([]discovery.Resource, error) {
 	if !slices.Equal(verbs, []string{"list", "delete"}) {
-		return nil, errors.New("other verbs are wanted")
+		return nil, errors.New("unexpected verbs")
 	}
 	return s, nil
 }

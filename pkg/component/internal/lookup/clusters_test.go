@@ -39,14 +39,14 @@ func TestARecorderReadsEachObjectOnce(t *testing.T) {
 		if value, _, _ := unstructured.NestedString(got.Object, "data", "value"); value != "1" {
 			t.Errorf("got %v", value)
 		}
-		// A generator may change what it gets.
+		// A generator may change the objects that it gets.
 		got.Object["data"] = nil
 	}
 	if got := c.gets(); got != 1 {
 		t.Errorf("%d requests for two look-ups", got)
 	}
 	if _, err := local.Get(t.Context(), configMap, "shop", "settings"); err != nil || c.gets() != 1 {
-		t.Errorf("the cluster of the component counts as the target: %v", err)
+		t.Errorf("a look-up in the cluster of the component uses the result from the target: %v", err)
 	}
 	results, err := r.Results(us)
 	if err != nil || len(results) != 2 || results[0].key.local == results[1].key.local {
@@ -126,18 +126,18 @@ func TestAStatusCanBeWithheldFromARendering(t *testing.T) {
 		t.Errorf("got %+v, %v", list, err)
 	}
 	if !r.HasStatus() {
-		t.Error("the status in the list is overlooked")
+		t.Error("the status in the list is not found")
 	}
 	if list, err = r.Lookup(false, false).List(t.Context(), widget, "shop"); err != nil || list.Items[0].Object["status"] == nil {
 		t.Errorf("the status is lost: %+v, %v", list, err)
 	}
 	single := NewRecorder(c.target)
 	if _, err := single.Lookup(false, false).Get(t.Context(), widget, "shop", "w"); err != nil || !single.HasStatus() {
-		t.Errorf("the status of the object is overlooked: %v", err)
+		t.Errorf("the status of the object is not found: %v", err)
 	}
 }
 
-// look makes look-ups, and follows them.
+// look makes look-ups, and watches the looked-up objects.
 func (c *clusters) look(t *testing.T, names ...string) Lookups {
 	t.Helper()
 	r := NewRecorder(c.target)
@@ -162,7 +162,7 @@ func (c *clusters) look(t *testing.T, names ...string) Lookups {
 	return l
 }
 
-// synced waits until the watches have delivered.
+// synced waits until the watches are in sync.
 func (c *clusters) synced(t *testing.T) {
 	t.Helper()
 	eventually(t, func() bool {
@@ -188,7 +188,7 @@ func TestFollowedLookupsWakeAndAreReadAgain(t *testing.T) {
 		t.Errorf("another value is equal: %v", err)
 	}
 
-	// A write that does not change the content is read once.
+	// After a write that does not change the content, the object is read once.
 	c.put("settings", "1")
 	now := c.look(t, "settings", "absent")
 	before := c.wakes.Load()
@@ -199,7 +199,7 @@ func TestFollowedLookupsWakeAndAreReadAgain(t *testing.T) {
 		t.Errorf("equal: %t, %v", equal, err)
 	}
 	if refreshed.Results[1].version == now.Results[1].version && refreshed.Results[0].version == now.Results[0].version {
-		t.Error("the versions are those before")
+		t.Error("the versions are not updated")
 	}
 }
 
@@ -217,7 +217,7 @@ func TestOwnDependentsDoNotWake(t *testing.T) {
 	c := newClusters(t)
 	l := c.look(t, "settings")
 	c.putOwn("settings", "1")
-	// The event of another ConfigMap comes after that of the dependent.
+	// The event of another ConfigMap comes after the event of the dependent.
 	other := observe.Reference{Resource: configMaps, Namespace: "shop", Name: "other"}
 	c.put("other", "1")
 	eventually(t, func() bool {

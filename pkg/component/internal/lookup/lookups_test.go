@@ -31,7 +31,7 @@ func TestARecordedLookupHasTheKeyOfTheLookup(t *testing.T) {
 	}
 }
 
-// object returns a ConfigMap in a resource version.
+// object returns a ConfigMap with a resource version.
 func object(name, version, value string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"value": value},
@@ -53,7 +53,7 @@ func owned(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// found returns the result of a look-up of an object; nil is one that does not exist.
+// found returns the result of a look-up of an object. If o is nil, the object does not exist.
 func found(t *testing.T, o *unstructured.Unstructured) Result {
 	t.Helper()
 	k := key{gvk: configMap, namespace: "shop", name: "settings"}
@@ -92,8 +92,8 @@ func TestResultsAreEqualUntilTheContentChanges(t *testing.T) {
 		equal      bool
 	}{
 		{"the same content in a later version", was, found(t, object("a", "2", "x")), true},
-		{"another content", was, found(t, object("a", "2", "y")), false},
-		{"another status", found(t, withStatus(a, "x")), found(t, withStatus(a, "y")), false},
+		{"changed content", was, found(t, object("a", "2", "y")), false},
+		{"a changed status", found(t, withStatus(a, "x")), found(t, withStatus(a, "y")), false},
 		{"an object that was deleted", was, gone, false},
 		{"an object that was created", gone, was, false},
 		{"an object that is still missing", gone, gone, true},
@@ -165,7 +165,7 @@ func TestRecordedLookupsAreEqualUntilAResultChanges(t *testing.T) {
 		equal, readsStatus bool
 	}{
 		{"equal results", was, was, true, false},
-		{"another content", was, lookups("capabilities", found(t, object("a", "1", "y"))), false, false},
+		{"changed content", was, lookups("capabilities", found(t, object("a", "1", "y"))), false, false},
 		{"other capabilities", was, lookups("others", found(t, a)), false, false},
 		{
 			"a further result", was,
@@ -180,7 +180,7 @@ func TestRecordedLookupsAreEqualUntilAResultChanges(t *testing.T) {
 			lookups("capabilities", found(t, nil)), true, false,
 		},
 		{
-			"a status of which no digest is recorded", was,
+			"a status that the recorded digest does not cover", was,
 			lookups("capabilities", found(t, withStatus(a, "x"))), false, false,
 		},
 		{"an equal status", readsStatus, readsStatus, true, true},
@@ -203,16 +203,16 @@ func TestLookupsAreRecordedIfRecordWouldReturnTheSame(t *testing.T) {
 	was := lookups("capabilities", found(t, withStatus(a, "x")))
 	status := recorded(t, was)
 	if !was.AreRecorded(status) {
-		t.Error("the look-ups are recorded")
+		t.Error("recorded look-ups are reported as not recorded")
 	}
-	// The rendering does not use the status, so that it is no part of the record.
+	// The rendering does not use the status, so the status is not part of the record.
 	if now := lookups("capabilities", found(t, withStatus(a, "y"))); !now.AreRecorded(status) {
-		t.Error("a status that is not used is recorded")
+		t.Error("a status that the rendering does not use changes the record")
 	}
 	now := was
 	now.ReadsStatus = true
 	if now.AreRecorded(status) {
-		t.Error("a status that is used now is not recorded")
+		t.Error("look-ups that now include the status are reported as recorded")
 	}
 	status.Lookups = []string{"no look-up"}
 	if was.AreRecorded(status) {
@@ -240,14 +240,14 @@ func TestAStatusNamesLookupsUpToALimit(t *testing.T) {
 			t.Errorf("%d look-ups: %d lines, digest %q", n, len(status.Lookups), status.LookupsDigest)
 		}
 		if !l.AreRecorded(status) {
-			t.Errorf("%d look-ups: they are recorded", n)
+			t.Errorf("%d look-ups: reported as not recorded", n)
 		}
 		if same, want := l.SameCapabilities(status), n <= maxRecorded; same != want {
 			t.Errorf("%d look-ups: same capabilities: %t", n, same)
 		}
 		l.Served.Digest = "others"
 		if l.SameCapabilities(status) {
-			t.Errorf("%d look-ups: the capabilities are others", n)
+			t.Errorf("%d look-ups: other capabilities are reported as the same", n)
 		}
 	}
 }

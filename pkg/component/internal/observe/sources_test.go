@@ -53,7 +53,7 @@ func TestFailuresAreClassified(t *testing.T) {
 		name string
 		err  error
 		want plan.WaitReason
-		// definite is false for failures that leave known objects known.
+		// definite is false for failures after which known objects remain known.
 		definite bool
 	}{
 		{"no match", &meta.NoKindMatchError{GroupKind: widgets}, plan.WaitNotServed, true},
@@ -71,7 +71,7 @@ func TestFailuresAreClassified(t *testing.T) {
 	}
 }
 
-// newMetadata returns a client of an API server with ConfigMaps.
+// newMetadata returns a metadata client of a fake API server that contains the given ConfigMaps.
 func newMetadata(t *testing.T, objects ...runtime.Object) *metadatafake.FakeMetadataClient {
 	t.Helper()
 	scheme := metadatafake.NewTestScheme()
@@ -81,7 +81,7 @@ func newMetadata(t *testing.T, objects ...runtime.Object) *metadatafake.FakeMeta
 	}
 	client := metadatafake.NewSimpleMetadataClient(scheme, objects...)
 	client.PrependWatchReactor("*", func(action kubetesting.Action) (bool, watch.Interface, error) {
-		// The fake cannot stream a list: the reflector falls back to list and watch.
+		// The fake client cannot stream the initial list. After this error, the reflector uses a list and a watch instead.
 		w, ok := action.(kubetesting.WatchActionImpl)
 		streams := ok && w.ListOptions.SendInitialEvents != nil
 		return streams, nil, apierrors.NewBadRequest("no initial events")
@@ -94,7 +94,7 @@ func receive(t *testing.T, enqueued <-chan struct{}) {
 	select {
 	case <-enqueued:
 	case <-time.After(10 * time.Second):
-		t.Fatal("nobody was enqueued")
+		t.Fatal("no component was enqueued")
 	}
 }
 

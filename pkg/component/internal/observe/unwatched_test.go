@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// Objects of an unwatchable type are read one by one. A type without stored objects, such as a review, has none.
+// Objects of a type that cannot be watched are read one by one. A type that supports only create, such as
+// SubjectAccessReview, has no objects that can be read.
 func TestTypesWithoutListOrWatch(t *testing.T) {
 	const unwatched = "the API server supports no list and watch of the type"
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ var (
 	bob   = Reader{Name: "bob"}
 )
 
-// crowd is an Observer that watches per namespace. It notes who is enqueued and which watches stop.
+// crowd is an Observer that watches per namespace. It records the enqueued components and the stopped watches.
 type crowd struct {
 	*Observer
 	enqueued, ended []string
@@ -57,7 +57,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		c.watch("them", bob, "shop")
 		return c, ours, theirs
 	}
-	t.Run("an event enqueues the owner once, by the watch that it uses", func(t *testing.T) {
+	t.Run("an event enqueues the owner once, by the watch that the owner uses", func(t *testing.T) {
 		c, ours, theirs := newPair(t)
 		must(t, theirs.Add(at("5", "us", "u1")))
 		if got := take(&c.enqueued); got != "" {
@@ -89,7 +89,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 			t.Errorf("the other reader has version %q", got)
 		}
 	})
-	t.Run("a foreign write during ours enqueues the owner, whichever watch shows it first", func(t *testing.T) {
+	t.Run("a foreign write during our write enqueues the owner, whichever watch shows it first", func(t *testing.T) {
 		c, ours, theirs := newPair(t)
 		done := c.BeginWrite(settings)
 		must(t, theirs.Add(at("7", "us", "u1")))
@@ -125,11 +125,11 @@ func TestAComponentThatMovesStopsItsWatches(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{"all are used", func() { c.watch("us", alice, "shop", "store"); c.watch("them", bob, "shop", "store") }, ""},
+		{"all watches are used", func() { c.watch("us", alice, "shop", "store"); c.watch("them", bob, "shop", "store") }, ""},
 		{"a component leaves a namespace", func() { c.watch("us", alice, "shop") }, "alice store"},
-		{"it changes its reader", func() { c.watch("us", bob, "shop") }, "alice shop"},
-		{"another leaves a shared watch", func() { c.watch("them", bob, "store") }, ""},
-		{"it is released", func() { c.Release("them") }, "bob store"},
+		{"the component changes its reader", func() { c.watch("us", bob, "shop") }, "alice shop"},
+		{"another component leaves a shared watch", func() { c.watch("them", bob, "store") }, ""},
+		{"the other component is released", func() { c.Release("them") }, "bob store"},
 		{"the last component is released", func() { c.Release("us") }, "bob shop"},
 	} {
 		step.do()

@@ -89,7 +89,7 @@ func TestDependentsAreNotMovedSilently(t *testing.T) {
 			"to another name", func(w *world) { w.inputs.Name = "other" },
 			"target shop/web cannot change to shop/other while 1",
 		},
-		{"to another cluster", func(w *world) { w.target.Cluster = "there" }, "the target is cluster there now"},
+		{"to another cluster", func(w *world) { w.target.Cluster = "there" }, "the target is now cluster there"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, withRecord)

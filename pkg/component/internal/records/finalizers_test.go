@@ -20,12 +20,12 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 		broken    error
 		namespace string
 		want      bool
-		// asked is the number of requests of two writes, and of a third one after the interval.
+		// asked is the number of access reviews that are sent for two writes, and for a third write after reviewInterval.
 		asked int
 	}{
-		{name: "where it is granted in all namespaces", allowed: true, namespace: "shop", want: true, asked: 2},
-		{name: "not where it is granted in one namespace", namespace: "shop", asked: 2},
-		{name: "where the review fails", broken: errors.New("broken"), namespace: "shop", want: true, asked: 3},
+		{name: "if the right is granted in all namespaces", allowed: true, namespace: "shop", want: true, asked: 2},
+		{name: "not if the right is granted in one namespace", namespace: "shop", asked: 2},
+		{name: "if the review fails", broken: errors.New("broken"), namespace: "shop", want: true, asked: 3},
 		{name: "in the namespace of cluster-scoped components", want: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -52,11 +52,11 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 				}
 			}
 			if asked != test.asked {
-				t.Errorf("asked %d times", asked)
+				t.Errorf("%d access reviews", asked)
 			}
 			for _, review := range c.Reviews {
 				if review["verb"] != "patch" || review["resource"] != "secrets" || review["namespace"] != "" {
-					t.Errorf("asked %v", review)
+					t.Errorf("access review of %v", review)
 				}
 			}
 		})

@@ -49,14 +49,14 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 		return nil
 	}
 	if err := s.Release(t.Context(), m, owner("app"), left); err == nil {
-		t.Error("no error without a right")
+		t.Error("Release returns no error although the operator lacks a right")
 	}
 	cluster.Refuse = nil
 	if err := s.Release(t.Context(), m, owner("app"), left); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.Names("shop"), []string{"config"}) {
-		t.Errorf("left are %q", cluster.Names("shop"))
+		t.Errorf("left: %q", cluster.Names("shop"))
 	}
 	for _, secret := range cluster.All() {
 		if len(secret.Finalizers) > 0 {
@@ -94,6 +94,6 @@ func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
 		t.Errorf("got stale %v", stale)
 	}
 	if rest := m.UnnamedInventories(); len(rest) != 1 || IDOf(rest[0].Name) != "c" {
-		t.Errorf("undecided are %v", rest)
+		t.Errorf("still unnamed: %v", rest)
 	}
 }

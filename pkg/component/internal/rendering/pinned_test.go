@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// random makes a generator whose value in the ConfigMap a differs in each call. The ConfigMap b has the looked-up
-// value.
+// random sets a generator that renders another value into the ConfigMap a at each call, and the looked-up value into
+// the ConfigMap b.
 func (s *scene) random() {
 	n := 0
 	s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
@@ -73,7 +73,7 @@ func TestAPinnedRenderingFollowsItsLookups(t *testing.T) {
 				t.Errorf("got %q by %d calls", value, calls)
 			}
 			if s.component.status.RenderedSet == first {
-				t.Error("the merged rendering has the former record")
+				t.Error("the merged rendering has the id of the former record")
 			}
 		})
 	}
@@ -115,12 +115,12 @@ func TestALostRecordIsRenderedAgainAndReported(t *testing.T) {
 		t.Errorf("values lost: %t, %q, %v", set.ValuesLost, set.Lost, err)
 	}
 	if again, _, err := s.render(); err != nil || again.Lost != "" || !again.ValuesLost {
-		t.Errorf("it is reported again: %q, %v", again.Lost, err)
+		t.Errorf("the loss is reported again: %q, %v", again.Lost, err)
 	}
 	s.restart()
 	s.generate = func(context.Context, generator.Request) ([]client.Object, error) { return nil, errors.New("oh") }
 	if set, _, err := s.render(); err == nil || set.Lost == "" {
-		t.Errorf("it is not reported beside an error: %q, %v", set.Lost, err)
+		t.Errorf("the loss is not reported together with an error: %q, %v", set.Lost, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestARecordOfOtherInputsCountsAsLost(t *testing.T) {
 	s.random()
 	s.apply()
 	s.restart()
-	// The deletion of the record has failed, and the status names it beside the new inputs.
+	// The deletion of the former record has failed, and the status names this record together with the new inputs.
 	s.request.Inputs.Digest, s.component.status.InputDigest = "others", "others"
 	set, _, err := s.render()
 	if err != nil || !set.ValuesLost || set.Lost != "" || s.valueOf(set) == "random-1" {
@@ -147,9 +147,9 @@ func TestARecordThatCannotBeReadIsAnError(t *testing.T) {
 		return apierrors.NewForbidden(corev1.Resource("secrets"), "", cause)
 	}
 	_, calls, err := s.render()
-	expect(t, err, metav1alpha1.ReasonForbidden, true, "read what was rendered")
+	expect(t, err, metav1alpha1.ReasonForbidden, true, "read the record of the rendered manifests")
 	if calls != 0 {
-		t.Error("it is rendered again")
+		t.Error("the generator was called")
 	}
 }
 

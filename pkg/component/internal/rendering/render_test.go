@@ -101,7 +101,7 @@ func TestTheErrorsOfAGenerator(t *testing.T) {
 			metav1alpha1.ReasonGenerateFailed, true, "the generator panicked: oh",
 		},
 		{
-			"nil is no object", returns([]client.Object{nil}, nil),
+			"nil is not an object", returns([]client.Object{nil}, nil),
 			metav1alpha1.ReasonGenerateFailed, true, "returned nil as object 1",
 		},
 		{
@@ -113,14 +113,14 @@ func TestTheErrorsOfAGenerator(t *testing.T) {
 			metav1alpha1.ReasonInvalidManifests, true, "name",
 		},
 		{
-			"the component is none of its dependents",
+			"the component must not be among its dependents",
 			returns([]client.Object{&unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "example.com/v1", "kind": "Part", "metadata": map[string]any{"name": "web"},
 			}}}, nil),
 			metav1alpha1.ReasonInvalidManifests, true, "the component itself is among its dependents",
 		},
 		{
-			"an API server that is overloaded during a look-up is waited for",
+			"an error is retried if the API server was overloaded during a look-up",
 			func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 				_, _ = lookUp(ctx, req.Target)
 				return nil, failed
@@ -153,13 +153,13 @@ func TestAnEmptySetIsRefusedWhereThereAreDependents(t *testing.T) {
 	}
 	s.request.Inventory = []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}}
 	set, _, err := s.render()
-	expect(t, err, metav1alpha1.ReasonInvalidManifests, true, "nothing is rendered, although there are dependents (1)")
+	expect(t, err, metav1alpha1.ReasonInvalidManifests, true, "the rendering is empty, although the component has dependents (1)")
 	if results, called := set.Results(); !called || len(results) != 1 {
-		t.Errorf("the results say why, and are lost: %v", results)
+		t.Errorf("the messages of the generator are lost: %v", results)
 	}
 	s.request.AllowEmpty = true
 	if _, _, err := s.render(); err != nil {
-		t.Errorf("a component that allows it: %v", err)
+		t.Errorf("a component that allows an empty rendering: %v", err)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestTheLookupsOfAFailedRenderingAreFollowed(t *testing.T) {
 		return []client.Object{settings("a", value)}, err
 	}
 	if _, _, err := s.render(); err == nil {
-		t.Fatal("there is nothing to look up")
+		t.Fatal("no error although the looked-up object does not exist")
 	}
 	s.put("1")
 	<-woken
@@ -214,7 +214,7 @@ func TestTheStatusOfALookedUpObjectCountsOnlyIfItIsUsed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		reads bool
-	}{{"it is used", true}, {"it is not used", false}} {
+	}{{"the status is used", true}, {"the status is not used", false}} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)
 			s.Put("example.com/v1", "Widget", "shop", "w", map[string]any{"status": map[string]any{"address": "10.0.0.1"}})
@@ -265,7 +265,7 @@ func TestASourceIsFetchedBeforeANewRendering(t *testing.T) {
 		t.Errorf("got %q", value)
 	}
 	if _, calls := s.apply(); calls != 0 {
-		t.Error("a kept set needs its source")
+		t.Error("a cached set needs its source")
 	}
 }
 
@@ -293,7 +293,7 @@ func TestATypeThatIsNotServedYetIsNormalisedAgain(t *testing.T) {
 	s.Serve(gadgets.String(), "gadgets", "Gadget", true)
 	s.eventually(func() bool {
 		s.request.Target.Client.Discovery.Mapper().Reset()
-		// Other capabilities are another rendering.
+		// Changed capabilities cause a new rendering.
 		return scope(manifests.ScopeNamespaced, 2)
 	})
 }
@@ -345,6 +345,6 @@ func TestAPartOfDiscoveryThatFailsRefusesASetThatLacksObjects(t *testing.T) {
 	_, _, err := other.render()
 	expect(t, err, metav1alpha1.ReasonRetrying, false, "discovery of example.com/v1 failed")
 	if _, kept := other.renderer.cache.get(types.NamespacedName{Namespace: "shop", Name: "web"}); kept {
-		t.Error("the refused set is kept")
+		t.Error("the refused set is in the cache")
 	}
 }

@@ -16,10 +16,10 @@ type Rendered struct {
 	// ID identifies the record of a rendering that has pinned values, and Note names the fields with these values. Both
 	// are empty for a deterministic rendering.
 	ID, Note string
-	// ValuesLost is set if the record with the pinned values of the applied objects was lost, so that the values of
-	// this rendering differ from them. The applied objects stay as they are until the inputs change.
+	// ValuesLost is set if the record with the pinned values of the applied objects was lost, so that this rendering has
+	// other values. The applied objects are not changed until the inputs change.
 	ValuesLost bool
-	// results are the messages that the generator reported; nil if it was not called.
+	// results are the messages that the generator reported, nil if the generator was not called.
 	results *results
 }
 
@@ -37,8 +37,8 @@ type Set struct {
 	inputs, cluster string
 	// size is the memory that the set takes, in bytes.
 	size int
-	// resets is the number of resets of the RESTMapper at the time when the objects were normalised. If it differs
-	// later, the scopes of types may have changed.
+	// resets is the number of resets of the RESTMapper at the time when the objects were normalised. If the current number
+	// is different, the scopes of types may have changed.
 	resets int
 }
 

@@ -83,7 +83,7 @@ func TestClientsOfAnIdentity(t *testing.T) {
 		name  string
 		scope WatchScope
 		id    Identity
-		// dynamic, watches and protects are the users of writes, of watches, and of the reads that protect others.
+		// dynamic, watches and protects are the users of writes, of watches, and of the reads that protect foreign objects.
 		dynamic, watches, protects string
 	}{
 		{"the identity of the connection", WatchCluster, Identity{}, "", "", ""},
@@ -150,7 +150,7 @@ func TestClientsShareTheConnection(t *testing.T) {
 		t.Errorf("home is %q", got)
 	}
 	if got := first.Home(component); got != "" {
-		t.Errorf("home of a component elsewhere is %q", got)
+		t.Errorf("the home of a component in another cluster is %q", got)
 	}
 }
 

@@ -110,7 +110,7 @@ func TestIdentitiesDifferByUserAndGroups(t *testing.T) {
 		{User: "v", Groups: id.Groups},
 	} {
 		if other.String() == id.String() {
-			t.Errorf("%+v is taken for %+v", other, id)
+			t.Errorf("%+v and %+v have the same text", other, id)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestRemotesAreSharedAndClosed(t *testing.T) {
 	}{
 		{"equal kubeconfigs share a connection", []step{{"a", "x", "1"}, {"b", "x", "1"}}, map[string]bool{"x": true}},
 		{
-			"the connection stays open while a component uses it",
+			"the connection remains open while a component uses it",
 			[]step{{"a", "x", "1"}, {"b", "x", "1"}, {"a", none, none}},
 			map[string]bool{"x": true},
 		},
@@ -59,7 +59,7 @@ func TestRemotesAreSharedAndClosed(t *testing.T) {
 			map[string]bool{"x": false},
 		},
 		{
-			"a component counts once, however often it acquires the connection",
+			"a component that acquires the connection several times is counted once",
 			[]step{{"a", "x", "1"}, {"a", "x", "2"}, {"a", none, none}},
 			map[string]bool{"x": false},
 		},
