@@ -29,7 +29,7 @@ var _ = Describe("status", onCluster(func() {
 		c.Spec.Interval = &metav1.Duration{Duration: time.Hour}
 		Expect(k8s.Update(ctx, c)).To(Succeed())
 		Expect(fairlead(ctx, namespace, "status", "shop")).To(And(HaveField("Code", 1),
-			HaveField("Out", MatchRegexp(`Generation: +2; the operator has seen 1`))), "it is ready for an earlier spec")
+			HaveField("Out", MatchRegexp(`Generation: +2; the operator has observed 1`))), "it is ready for an earlier spec")
 		report(ctx, c, progressing(web))
 		r = fairlead(ctx, namespace, "status", "shop")
 		Expect(r.Code).To(Equal(1))
@@ -191,11 +191,11 @@ var _ = Describe("suspend and resume", onCluster(func() {
 		Eventually(ctx, p.out).Should(gbytes.Say("the operator has not observed the suspension yet"))
 		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{State: metav1alpha1.StateSuspended})
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
-		Expect(p.out).To(gbytes.Say("the operator has suspended it\n"))
+		Expect(p.out).To(gbytes.Say("the operator has suspended the component\n"))
 		report(ctx, shopIn(ctx, namespace), allReady())
 		Expect(fairlead(ctx, namespace, "suspend", "shop", "--wait")).To(And(HaveField("Code", 1),
-			HaveField("Err", "fairlead: component.fairlead.io/shop is not suspended: its operator has observed spec.suspend, "+
-				"but continues to reconcile it\n")))
+			HaveField("Err", "fairlead: component.fairlead.io/shop is not suspended: the operator has observed spec.suspend, "+
+				"but continues to reconcile the component\n")))
 		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{State: metav1alpha1.StateSuspended})
 		p = start(ctx, namespace, "resume", "shop", "--wait")
 		Eventually(ctx, p.out).Should(gbytes.Say("waiting for the operator"))

@@ -146,7 +146,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		p, c := applying(ctx)
 		Expect(k8s.Delete(ctx, c)).To(Succeed())
 		Eventually(ctx, p.code).Should(Receive(Equal(1)))
-		Expect(p.err).To(gbytes.Say("shop was deleted while waiting for it\n"))
+		Expect(p.err).To(gbytes.Say("shop was deleted during the wait\n"))
 	})
 
 	It("ends when it is interrupted", func(ctx SpecContext) {
@@ -179,7 +179,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 			Expect(k8s.Delete(ctx, c)).To(Succeed())
 			held(ctx, namespace, "shop")
 			Eventually(ctx, p.code).Should(Receive(Equal(1)))
-			Expect(p.err).To(gbytes.Say("shop was deleted while waiting for it\n"))
+			Expect(p.err).To(gbytes.Say("shop was deleted during the wait\n"))
 		})
 
 	It("cannot ask when it may not watch", func(ctx SpecContext) {

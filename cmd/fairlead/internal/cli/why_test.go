@@ -51,7 +51,7 @@ var _ = Describe("why", onCluster(func() {
 		Expect(k8s.Update(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out",
-			MatchRegexp(`manifest +it is unknown whether it sets this field\n`))))
+			MatchRegexp(`manifest +it is unknown whether the manifest sets this field\n`))))
 		r = fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color", "-o", "json")
 		Expect(r.Out).To(ContainSubstring(`"unknown": true`))
 	})
