@@ -110,11 +110,12 @@ var _ = Describe("logs", onCluster(func() {
 			holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
 			r := fairlead(ctx, namespace, "logs", "shop", "-c", "sidecar")
 			Expect(r).To(And(HaveField("Code", 1), HaveField("Err",
-				ContainSubstring(`no pod has a container "sidecar"; they have main, proxy`))))
+				ContainSubstring(`no pod has a container "sidecar"; the pods have main, proxy`))))
 
 			p := start(ctx, namespace, "logs", "shop", "-f", "-c", "sidecar")
 			Eventually(ctx, p.err).
-				Should(gbytes.Say(`^warning: no pod has a container "sidecar"; they have main, proxy; waiting for one\n$`))
+				Should(gbytes.Say(`^warning: no pod has a container "sidecar"; the pods have main, proxy; ` +
+				"waiting for such a pod\n$"))
 			p.stop()
 			Eventually(ctx, p.code).Should(Receive(Equal(0)))
 
