@@ -115,7 +115,7 @@ var _ = Describe("logs", onCluster(func() {
 			p := start(ctx, namespace, "logs", "shop", "-f", "-c", "sidecar")
 			Eventually(ctx, p.err).
 				Should(gbytes.Say(`^warning: no pod has a container "sidecar"; the pods have main, proxy; ` +
-				"waiting for such a pod\n$"))
+					"waiting for such a pod\n$"))
 			p.stop()
 			Eventually(ctx, p.code).Should(Receive(Equal(0)))
 

@@ -133,7 +133,7 @@ var _ = Describe("scaffold", func() {
 			dir := filepath.Join(folder(), "new")
 			r := scaffoldShop(ctx, dir, "--chart", chartWith("data: {{ if }}"), flag)
 			Expect(r).To(And(HaveField("Code", 2), HaveField("Out", "")))
-			Expect(r.Err).To(And(HavePrefix("fairlead: the chart does not render: "),
+			Expect(r.Err).To(And(HavePrefix("fairlead: the chart cannot be rendered: "),
 				ContainSubstring("shop/templates/page.yaml:4")))
 			Expect(dir).NotTo(BeADirectory())
 		}
