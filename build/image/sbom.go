@@ -17,12 +17,13 @@ import (
 
 const (
 	unstated = "NOASSERTION"
-	// namespace begins the name of each document, which must be unique: the digest of the image follows.
+	// namespace is the prefix of the namespace of each document. The digest of the image follows, because the namespace
+	// must be unique.
 	namespace = "https://fairlead.io/spdx/"
 )
 
-// spdx returns the bill of materials of an image: the program, and each module that Go's linker says is in it, with its
-// version and its checksum of go.sum.
+// spdx returns the bill of materials of an image. It lists the program, and each Go module in the program with its
+// version and its checksum in go.sum.
 func spdx(o options, program compiled, image v1.Hash) ([]byte, error) {
 	sum := sha256.Sum256(program.content)
 	own := packageOf("program", program.name, o.version, program.info.Main.Path)
@@ -55,7 +56,7 @@ func spdx(o options, program compiled, image v1.Hash) ([]byte, error) {
 	return content.Bytes(), err
 }
 
-// packageOf describes a Go module. What its licence is nobody asserts here.
+// packageOf describes a Go module. It makes no statement about the licence of the module.
 func packageOf(id, name, version, module string) *v2_3.Package {
 	return &v2_3.Package{
 		PackageName: name, PackageSPDXIdentifier: common.ElementID(id), PackageVersion: version,

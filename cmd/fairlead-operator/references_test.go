@@ -17,10 +17,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// soon is far below the interval and the retry interval of the components here: only a watch is that quick.
+// soon is much shorter than the interval and the retry interval of the components in these specs, so that only a watch
+// can have started a pass.
 const soon = 10 * time.Second
 
-// level reads what the dependent settings was rendered with.
+// level returns a function that reads the value level in the dependent settings.
 func level(ctx context.Context, namespace string) func() (string, error) {
 	return func() (string, error) {
 		var rendered corev1.ConfigMap
@@ -35,7 +36,7 @@ var _ = Describe("A referenced object", func() {
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	never := &metav1.Duration{}
 
-	It("wakes the component when a Secret of values appears, changes, and goes", func(ctx SpecContext) {
+	It("starts a pass when a Secret with values is created, changed or deleted", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Interval: never, RetryInterval: &metav1.Duration{Duration: time.Hour},
 			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "db"}},
@@ -58,10 +59,10 @@ var _ = Describe("A referenced object", func() {
 
 		Expect(administrator.Delete(ctx, secret)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled ReferenceNotFound: "))
-		Consistently(level(ctx, namespace)).WithTimeout(time.Second).Should(Equal("two"), "what was applied stays")
+		Consistently(level(ctx, namespace)).WithTimeout(time.Second).Should(Equal("two"), "the dependent stays unchanged")
 	}, SpecTimeout(time.Minute))
 
-	It("wakes the component when the ConfigMap of its source changes, flat or packed", func(ctx SpecContext) {
+	It("starts a pass when the ConfigMap of the source changes, with files or with an archive", func(ctx SpecContext) {
 		files := &corev1.ConfigMap{ObjectMeta: named("src"), Data: map[string]string{"a.yaml": settings}}
 		Expect(administrator.Create(ctx, files)).To(Succeed())
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
@@ -81,7 +82,7 @@ var _ = Describe("A referenced object", func() {
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("one-packed"))
 	}, SpecTimeout(time.Minute))
 
-	It("changes nothing when only its metadata changes", func(ctx SpecContext) {
+	It("causes no write when only its metadata changes", func(ctx SpecContext) {
 		files := &corev1.ConfigMap{ObjectMeta: named("src"), Data: map[string]string{"a.yaml": settings}}
 		Expect(administrator.Create(ctx, files)).To(Succeed())
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{

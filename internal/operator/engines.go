@@ -13,20 +13,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
 )
 
-// engineHelmWithoutCRDs renders charts whose component has spec.helm.skipCRDs.
+// engineHelmWithoutCRDs renders the charts of components with spec.helm.skipCRDs.
 const engineHelmWithoutCRDs generator.Engine = "HelmWithoutCRDs"
 
 // RenderOptions configure the output of a generator. The zero value renders what the reconciler applies.
 type RenderOptions struct {
-	// Raw renders the output of the engine's own command line, such as helm template: hooks stay unchanged, and no
+	// Raw renders the same output as the engine's own command, such as helm template: hooks stay unchanged, and no
 	// settings are added.
 	Raw bool
-	// SkipCRDs leaves out the folders crds of charts, for every Component.
+	// SkipCRDs leaves out the objects in the crds folders of charts, for every Component.
 	SkipCRDs bool
 	// Tests renders the tests of charts instead of their other objects, without post-renderers, as Helm does. Components
 	// with other sources are refused.
 	Tests bool
-	// FunctionCalls bounds concurrent calls of functions; zero means function.DefaultMaxCalls.
+	// FunctionCalls is the maximum number of concurrent calls of functions. Zero means function.DefaultMaxCalls.
 	FunctionCalls int
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// componentGenerator renders Components: it reads source and values, and passes them to an engine.
+// componentGenerator renders Components. It reads source and values, and passes them to an engine.
 type componentGenerator struct {
 	engines  map[generator.Engine]generator.Generator
 	archives *archiveCache
@@ -39,8 +39,8 @@ const renderingVersion = "2"
 // again when it changes.
 func (g *componentGenerator) Version() string { return renderingVersion }
 
-// Generate renders req.Component, which must be a Component, from req.Source if that is set. Errors name the field of
-// the spec, the object and the key, and the file and the line; they never quote contents of a Secret.
+// Generate renders req.Component, which must be a Component. If req.Source is set, it is the source. Errors name the
+// field of the spec, the object and the key, and the file and the line. They never contain contents of a Secret.
 func (g *componentGenerator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	engine, req, err := g.prepare(req)
 	if err != nil {
@@ -131,8 +131,8 @@ func engineName(component *v1alpha1.Component, folder folder) (generator.Engine,
 	case component.Spec.Helm == nil:
 		return name, nil
 	case name != generator.EngineHelm:
-		return "", fmt.Errorf("spec.helm: it is for charts, but the source is rendered by %s: remove it, or set spec.path "+
-			"to the folder of a chart", name)
+		return "", fmt.Errorf("spec.helm is for charts, but the source is rendered by %s: remove spec.helm, or set "+
+			"spec.path to the folder of a chart", name)
 	case component.Spec.Helm.SkipCRDs:
 		return engineHelmWithoutCRDs, nil
 	}

@@ -31,14 +31,14 @@ type folderKey struct {
 	path    string
 }
 
-// archiveCache caches unpacked archives. Several components may share an archive, and the same archive is needed again
-// when the values of a component change.
+// archiveCache caches unpacked archives. Several components may share an archive, and a component needs the same
+// archive again when its values change.
 type archiveCache struct{ unpacked *lru.Cache }
 
 func newArchiveCache() *archiveCache { return &archiveCache{unpacked: lru.New(cachedFolders)} }
 
-// folderFor returns the folder of spec.source and spec.path. fetched is the source outside the cluster, nil if the
-// component has none.
+// folderFor returns the folder of spec.source and spec.path. If the source is outside the cluster, fetched is its
+// content, and otherwise nil.
 func (c *archiveCache) folderFor(
 	component *v1alpha1.Component, references generator.References, fetched fs.FS,
 ) (folder, error) {
@@ -65,7 +65,7 @@ func (c *archiveCache) folderFor(
 		}
 		return c.fromConfigMap(reference, data, component.Spec.Path)
 	case spec.HTTP != nil:
-		return folder{}, errors.New("spec.source.http: it was not fetched")
+		return folder{}, errors.New("spec.source.http: the archive was not fetched")
 	}
 	return folder{}, fmt.Errorf("spec.source: none of inline, configMap and http is set")
 }
@@ -92,10 +92,10 @@ func (c *archiveCache) fromConfigMap(
 	return folderOf(files, path)
 }
 
-// archiveKey returns the key of data that holds an archive. It is empty if each key holds a file instead.
+// archiveKey returns the key of an archive in data. It returns an empty key if each key of data contains a file.
 func archiveKey(data map[string][]byte) (string, error) {
 	if len(data) == 0 {
-		return "", fmt.Errorf("it holds no files; want a file per key, or one key that ends in %s", archiveSuffix)
+		return "", fmt.Errorf("no files; want a file for each key, or a single key that ends in %s", archiveSuffix)
 	}
 	keys := slices.Sorted(maps.Keys(data))
 	for _, key := range keys {
@@ -103,7 +103,7 @@ func archiveKey(data map[string][]byte) (string, error) {
 		case strings.HasSuffix(key, ".tar.gz"):
 			return "", fmt.Errorf("key %q: an archive must have a key that ends in %s", key, archiveSuffix)
 		case strings.HasSuffix(key, archiveSuffix) && len(keys) > 1:
-			return "", fmt.Errorf("key %q: an archive must be the only key, the others are in its way: have %s", key,
+			return "", fmt.Errorf("key %q: an archive must be the only key; the keys are %s", key,
 				strings.Join(keys, ", "))
 		case strings.HasSuffix(key, archiveSuffix):
 			return key, nil

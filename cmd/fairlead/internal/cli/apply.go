@@ -29,15 +29,15 @@ const applyHelp = `Pack the folder DIR, and create or update the component NAME 
 
 The folder is stored in an immutable ConfigMap whose name depends on its content. One write of the component
 then switches source and values together. If the component exists, only the fields given on the command line
-change. Without -f and --set the values stay; with any of these flags all values are replaced. Sources of older
-revisions are deleted, except for the previous source and the source of the last revision that was Ready.
-These two are deleted with the component.
+change. Without -f and --set the values stay unchanged; with any of these flags all values are replaced. Older
+ConfigMaps are deleted, except for the previous one and the one of the last revision that was Ready. These two
+are deleted with the component.
 
 With --wait the command waits until the component is Ready. If nothing changed and the component had failed
-before, the operator is asked to try again.
+before, the command requests another attempt from the operator.
 
-Everybody who may read the component can read its values. Keep passwords in Secrets, and name these Secrets
-in spec.valuesFrom.`
+Every person with the right to read the component can read its values. Keep passwords in Secrets, and name
+these Secrets in spec.valuesFrom.`
 
 // applyOptions are the flags of apply.
 type applyOptions struct {
@@ -55,7 +55,8 @@ func (a *app) newApply() *cobra.Command {
 		Short: "Apply a local folder as a component",
 		Long:  applyHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
-			// kubectl apply takes no arguments, so a person may write the same here. The error explains the difference.
+			// "kubectl apply -f FILE" takes no arguments, so a person may call fairlead apply in the same way. The
+			// error explains the difference.
 			if err := o.values.Manifest(); len(args) < 2 && err != nil {
 				return exit.BadInput("%w", err)
 			}
@@ -77,15 +78,15 @@ func (a *app) newApply() *cobra.Command {
 // addSpecFlags adds the flags that set the spec of a component.
 func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&o.values.Files, "values", "f", nil,
-		"file of values; may be repeated, later files win; - is stdin")
+		"file of values; may be repeated, a later file overrides earlier files; - is stdin")
 	flags.StringArrayVar(&o.values.Assignments, "set", nil,
-		"values as in helm --set, such as image.tag=v2; they win over all files")
+		"values as in helm --set, such as image.tag=v2; they override all files")
 	o.fields = specFlags(flags)
 }
 
 var generators = []string{"Helm", "Kustomize", "GoTemplate"}
 
-// generatorOf returns the generator of this name in any case. Unknown names are returned unchanged.
+// generatorOf returns the generator with this name, in upper or lower case. It returns unknown names unchanged.
 func generatorOf(text string) string {
 	for _, name := range generators {
 		if strings.EqualFold(name, text) {
@@ -95,17 +96,17 @@ func generatorOf(text string) string {
 	return text
 }
 
-// specFlags adds the flags that set a field of the spec, and returns their values by field.
+// specFlags adds the flags that set a field of the spec. It returns the values of the flags by the name of the field.
 func specFlags(flags *pflag.FlagSet) map[string]*string {
 	return map[string]*string{
 		"generator": flags.String("generator", "",
-			"generator of the source: "+strings.Join(generators, ", ")+`; detected by default, and with ""`),
+			"generator of the source: "+strings.Join(generators, ", ")+`; by default, and with "", it is detected`),
 		"path": flags.String("path", "", "folder inside DIR that is rendered"),
 		"targetNamespace": flags.String("target-namespace", "",
-			"namespace of the dependents; by default that of the component"),
+			"namespace of the dependents; by default the namespace of the component"),
 		"targetName": flags.String("target-name", "", "release name; by default the name of the component"),
 		"serviceAccountName": flags.String("service-account", "",
-			"service account of the component, in its namespace; by default that of the operator's configuration"),
+			"service account in the component's namespace; by default the one in the operator's configuration"),
 	}
 }
 
@@ -139,17 +140,17 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: component}, o); err != nil {
 		return err
 	}
-	// An error is ignored: applying does not need the rights that notes need, and the component itself reports why it
-	// does not render.
+	// Errors of the notes are ignored. A person who may apply may lack the rights that notes need, and the status of the
+	// component reports errors of the rendering.
 	_ = a.showNotes(ctx, c, target)
 	return nil
 }
 
-// await waits with --wait until the applied component is Ready. If the component is unchanged and has failed before,
-// that failure is not an answer: the operator is asked to try again, and await waits for the result.
+// await waits until the applied component is Ready, if --wait is set. If the component is unchanged and its status
+// reports an earlier failure, await requests another attempt from the operator, and waits for its result.
 func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error {
 	if suspend, _, _ := unstructured.NestedBool(f.Live.Object, "spec", "suspend"); suspend {
-		idle := exit.Refuse("%s is suspended, so nothing is applied; to resume it: fairlead resume %s", f.Target,
+		idle := exit.Refuse("%s is suspended, so nothing is applied; to resume it, run: fairlead resume %s", f.Target,
 			f.Target.Name)
 		if o.wait {
 			return idle
@@ -233,10 +234,11 @@ func checkField(field, value string) error {
 	return nil
 }
 
-// checkApplicable returns an error if a Component cannot have this type or name.
+// checkApplicable returns an error if the target is no component of the ready-made operator, or if its name is invalid.
 func checkApplicable(target cluster.Target) error {
 	if !target.IsReadyMade() {
-		return exit.BadUsage("%s: a folder can only be applied as components.%s", target, v1alpha1.GroupVersion.Group)
+		return exit.BadUsage("%s: a folder can only be applied as a component of type components.%s", target,
+			v1alpha1.GroupVersion.Group)
 	}
 	if problems := validation.IsDNS1123Subdomain(target.Name); len(problems) > 0 {
 		return exit.BadUsage("component %q: %s", target.Name, strings.Join(problems, ", "))
@@ -244,8 +246,8 @@ func checkApplicable(target cluster.Target) error {
 	return nil
 }
 
-// warnOfAccount warns if a service account does not exist. That is not an error, because rights are granted to a name.
-// It stays silent if the person may not read service accounts.
+// warnOfAccount warns if a service account does not exist. A missing account is not an error, because roles are bound
+// to its name, and the operator impersonates the name. There is no warning if the person may not read service accounts.
 func (a *app) warnOfAccount(ctx context.Context, c *cluster.Cluster, target cluster.Target, account string) {
 	if account == "" {
 		return

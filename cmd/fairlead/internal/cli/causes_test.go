@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("the causes of a dependent that is not ready", onCluster(func() {
-	It("are shown by status, by why, and by apply --wait when the time is up", func(ctx SpecContext) {
+	It("are shown by status, by why, and by apply --wait after the timeout", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		dir := folder("job.yaml", `
@@ -29,7 +29,7 @@ spec: {template: {spec: {restartPolicy: Never, serviceAccountName: absent, conta
 		Eventually(ctx, func() error {
 			return k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "migrate"}, job)
 		}).Should(Succeed())
-		// There are no controllers in this cluster. The Job controller makes such an event.
+		// This cluster has no controllers, so the spec creates the event of the Job controller.
 		const message = `Error creating: serviceaccount "absent" not found`
 		Expect(k8s.Create(ctx, &corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "migrate.1"},
@@ -58,6 +58,6 @@ spec: {template: {spec: {restartPolicy: Never, serviceAccountName: absent, conta
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "status", "shop", "--as=watcher") }).Should(And(
 			HaveField("Code", 1), HaveField("Err", BeEmpty()),
 			HaveField("Out", And(ContainSubstring("InProgress"), Not(ContainSubstring("FailedCreate"))))),
-			"what a person may not read is left out silently")
+			"objects that a person may not read are left out without an error")
 	})
 }))

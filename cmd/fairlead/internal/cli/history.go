@@ -11,14 +11,14 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const historyHelp = `Show the last ten revisions of the component NAME, the newest last: when they were
-applied, how long the apply took, the outcome, and the source.
+const historyHelp = `Show the last ten revisions of the component NAME, the newest last, each with the time
+and duration of the apply, the outcome, and the source.
 
-Changed inputs make a new revision if they can be rendered. Inputs that do not render are shown as Failed,
-without a number, and the dependents stay as they are. Rendered objects are not kept: to go back, apply the
-earlier source again.`
+Changed inputs make a new revision if they can be rendered. Inputs that cannot be rendered are shown as Failed,
+without a number, and the dependents stay unchanged. Rendered objects are not stored. To go back to an earlier
+revision, apply its source and values again.`
 
-// historyFormats has no format of names: revisions are not objects.
+// historyFormats does not contain the format name, because revisions are not objects.
 var historyFormats = []show.Format{show.FormatWide, show.FormatJSON, show.FormatYAML}
 
 func (a *app) newHistory() *cobra.Command {

@@ -9,18 +9,18 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-const reconcileHelp = `Ask the operator to reconcile the component NAME now. Repairs that were
-delayed because another client undoes them repeatedly run at once. Inputs and revision stay the same.
+const reconcileHelp = `Request a pass of the operator over the component NAME now. Repairs that were delayed,
+because another client reverts them repeatedly, are made at once. Inputs and revision do not change.
 
-With --wait the command waits until the operator has acknowledged the request and the component is Ready. This
-needs an operator that acknowledges requests.`
+With --wait the command waits until the operator has acknowledged the request and the component is Ready. The
+wait times out if the operator does not support acknowledgements.`
 
 func (a *app) newReconcile() *cobra.Command {
 	var wait bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME | TYPE/NAME",
-		Short: "Ask the operator to reconcile a component now",
+		Short: "Request the reconciliation of a component now",
 		Long:  reconcileHelp,
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {

@@ -16,7 +16,7 @@ const treeHelp = `Show each dependent of the component NAME with its wave, readi
 in which the dependents are applied.
 
 The command lists the dependents in the component's inventory, and the dependents that the component waits for.
-It reads their readiness from the live objects. Missing and unreadable dependents are listed with a reason.`
+It reads their readiness from the live objects. A dependent that is missing or cannot be read has a reason.`
 
 func (a *app) newTree() *cobra.Command {
 	var output string

@@ -19,24 +19,25 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Result is a component and what its operator would do with it.
+// Result is a component and the forecast of its operator's changes.
 type Result struct {
 	Target    cluster.Target
 	Component *unstructured.Unstructured
 	Forecast  component.Forecast
-	// Deletion reports whether Forecast is that of the component's deletion.
+	// Deletion reports whether Forecast is the forecast of a deletion.
 	Deletion bool
 }
 
-// Change is what fairlead apply would write: the content of a folder, and fields of the spec.
+// Change is the input of fairlead apply: the content of a folder, and fields of the spec.
 type Change struct {
 	Archive publish.Archive
 	Fields  map[string]any
-	// Warn is called with problems that do not end the preview.
+	// Warn is called with errors after which the preview continues.
 	Warn func(error)
 }
 
-// Component returns what the operator would do with the component as it is in the cluster, or with its deletion.
+// Component returns the forecast for the component in the cluster. If deletion is true, it is the forecast of the
+// component's deletion.
 func Component(ctx context.Context, c *cluster.Cluster, target cluster.Target, deletion bool) (Result, error) {
 	if !target.IsReadyMade() {
 		if deletion {
@@ -51,7 +52,7 @@ func Component(ctx context.Context, c *cluster.Cluster, target cluster.Target, d
 	return preview(ctx, c, Result{Target: target, Component: obj, Deletion: deletion}, nil, false)
 }
 
-// Applied returns what the operator would do with the component after fairlead apply has written a change.
+// Applied returns the forecast for the component that fairlead apply would write for a change.
 func Applied(ctx context.Context, c *cluster.Cluster, target cluster.Target, change Change) (Result, error) {
 	publisher := publish.Publisher{Client: c.Client, Warn: change.Warn}
 	request := publish.Request{Target: target, Archive: change.Archive, Fields: change.Fields}
@@ -63,7 +64,7 @@ func Applied(ctx context.Context, c *cluster.Cluster, target cluster.Target, cha
 	return preview(ctx, c, Result{Target: target, Component: obj}, contents, true)
 }
 
-// CheckReadyMade refuses components of other operators.
+// CheckReadyMade returns an error if the component is not of the ready-made operator.
 func CheckReadyMade(target cluster.Target) error {
 	if !target.IsReadyMade() {
 		return errNotReadyMade(target)
@@ -76,8 +77,9 @@ func errNotReadyMade(target cluster.Target) error {
 		"fairlead tree shows its dependents as they are, and fairlead plan --delete shows what its deletion would do", target)
 }
 
-// preview completes a result. The contents replace those of referenced objects; fromFolder reports whether the
-// component comes from a folder, so that a person can correct its errors there.
+// preview adds the forecast to a result. The contents are used instead of the contents of referenced objects in the
+// cluster. FromFolder reports whether the source is a local folder; then an error of the rendering is an error of
+// input.
 func preview(
 	ctx context.Context, c *cluster.Cluster, r Result, contents generator.References, fromFolder bool,
 ) (Result, error) {
@@ -101,7 +103,7 @@ func sourceReference(source *corev1.ConfigMap) generator.Reference {
 	return generator.Reference{Kind: metav1alpha1.ConfigMapReference, Namespace: source.Namespace, Name: source.Name}
 }
 
-// Unreadable returns an error that names the objects that the preview could not read, nil if there are none.
+// Unreadable returns an error that names the objects that the preview could not read, or nil if it could read all.
 func (r Result) Unreadable() error {
 	var objects []string
 	for _, key := range r.Forecast.Unread {
@@ -115,7 +117,7 @@ func (r Result) Unreadable() error {
 	return exit.Unreadable(r.Target.String(), objects)
 }
 
-// explainRefusal returns the error of a preview with the exit code of its reason.
+// explainRefusal converts an error of a preview into an error with an exit code, which depends on the reason.
 func explainRefusal(target cluster.Target, err error, fromFolder bool) error {
 	var refused *component.RefusedError
 	if !errors.As(err, &refused) {

@@ -39,7 +39,7 @@ func report(wave int32, dependent, reason, message string) metav1alpha1.Dependen
 	return metav1alpha1.DependentReport{Wave: wave, Dependent: dependent, Reason: reason, Message: message}
 }
 
-// printed returns what a person reads who sees the reports one after the other.
+// printed returns the lines that are printed for a sequence of reports.
 func printed(reports ...progress.Report) []string {
 	var all []string
 	p := progress.Printed{}
@@ -56,7 +56,7 @@ var _ = Describe("OfApply", func() {
 		return counting(s, ready, 6, 6, waiting...)
 	}
 
-	It("tells the progress of an upgrade line by line, no line twice", func() {
+	It("reports the progress of an upgrade in lines, each of which is printed once", func() {
 		web := report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2")
 		job := report(1, "Job.batch shop/migrate", "InProgress", "Job in progress.\n1 active")
 		old := counting(at(1, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady,
@@ -98,33 +98,33 @@ var _ = Describe("OfApply", func() {
 			"wave -1: waiting until Job.batch shop/migrate-old is gone: NotGone: it is being deleted",
 			"ready: 6/6 dependents, revision 2",
 		}))
-		Expect(verdicts[:9]).To(HaveEach(progress.Waiting), "the old generation's Ready is no answer")
+		Expect(verdicts[:9]).To(HaveEach(progress.Waiting), "Ready of the old generation is ignored")
 		Expect(verdicts[9]).To(Equal(progress.Reached))
 	})
 
-	DescribeTable("answers", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
+	DescribeTable("has verdict and summary for", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
 		r := progress.OfApply(s, 2)
 		Expect(r.Verdict).To(Equal(verdict))
 		Expect(r.Summary).To(Equal(summary))
 	},
-		Entry("not for a component that no operator saw", metav1alpha1.Status{}, progress.Waiting,
+		Entry("a component that no operator has reconciled", metav1alpha1.Status{}, progress.Waiting,
 			"the operator has not observed generation 2 yet; is it running?"),
-		Entry("not for Stalled of an older generation",
+		Entry("Stalled of an older generation",
 			at(1, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonInvalidSpec, "old"), progress.Waiting,
 			"the operator has not observed generation 2 yet; is it running?"),
-		Entry("no to Stalled, with the reason",
+		Entry("Stalled, with the reason",
 			at(2, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonGenerateFailed,
 				"templates/web.yaml:3:\nno value"), progress.Failed,
 			"GenerateFailed: templates/web.yaml:3: no value"),
-		Entry("no to Suspended, which would never end",
+		Entry("Suspended, because the wait would never end",
 			at(2, metav1alpha1.StateSuspended, metav1.ConditionUnknown, metav1alpha1.ReasonSuspended, ""), progress.Failed,
-			"it is suspended, so nothing is applied; fairlead resume resumes it"),
-		Entry("with those who are waited for",
+			"the component is suspended; to resume it, run fairlead resume"),
+		Entry("dependents that are not ready, with their names",
 			notReady(4, report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2"),
 				report(1, "Job.batch shop/migrate", "InProgress", "")),
 			progress.Waiting,
 			"waiting for Deployment.apps shop/web (InProgress: Available: 0/2), Job.batch shop/migrate (InProgress)"),
-		Entry("yes to Ready of a newer generation",
+		Entry("Ready of a newer generation",
 			at(3, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, ""), progress.Reached, ""),
 	)
 })
@@ -135,7 +135,7 @@ var _ = Describe("OfDeletion", func() {
 		return counting(s, 0, 0, total, waiting...)
 	}
 
-	It("tells the progress line by line, and a blocker at once", func() {
+	It("reports the progress in lines, and a blocker at once", func() {
 		blocked := at(3, metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
 			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete these instances, "+
 				"and the deletion continues")
@@ -164,7 +164,7 @@ var _ = Describe("OfDeletion", func() {
 		Expect(reports[3].Summary).To(Equal("waiting for Deployment.apps shop/web (Terminating: it is being deleted)"))
 	})
 
-	It("does not wait for the end of what is to complete", func() {
+	It("reports that it waits until a hook is complete, not until it is gone", func() {
 		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonDeleting,
 			"phase pre-delete: waiting until complete: Job.batch shop/backup (Job in progress)")
 		s = counting(s, 0, 1, 5, report(0, "Job.batch shop/backup", "InProgress", "Job in progress"))
@@ -174,7 +174,7 @@ var _ = Describe("OfDeletion", func() {
 		Expect(r.Summary).To(Equal("waiting for Job.batch shop/backup (InProgress: Job in progress)"))
 	})
 
-	It("tells those that are refused from those that are on their way out", func() {
+	It("distinguishes dependents whose deletion failed from dependents that are being deleted", func() {
 		s := deleting(2, report(0, "Deployment.apps shop/web", "NotGone", "pods may hold it"),
 			report(0, "ConfigMap shop/a", "InternalError", "no"))
 		Expect(progress.OfDeletion(s, 3).Lines).To(Equal([]string{
@@ -183,7 +183,7 @@ var _ = Describe("OfDeletion", func() {
 		}))
 	})
 
-	It("knows that the finalizers of others block", func() {
+	It("reports that finalizers of other controllers block the deletion", func() {
 		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonForeignFinalizers,
 			"waiting for backup.example.com/hold")
 		Expect(progress.OfDeletion(s, 3).Verdict).To(Equal(progress.Blocked))

@@ -1,7 +1,8 @@
 // Package publish writes a local folder and values into a cluster as a component (fairlead apply).
 //
-// The folder becomes an immutable ConfigMap whose name depends on its content. One write of the component switches
-// source and values together. Old ConfigMaps are deleted afterwards, except for those that a person may go back to.
+// The package stores the folder in an immutable ConfigMap, whose name depends on the folder's content. One write of the
+// component switches source and values together. Afterwards, old ConfigMaps are deleted, except for the previous one
+// and the one of the last revision that was Ready.
 package publish
 
 import (
@@ -20,11 +21,12 @@ import (
 // Archive is a packed folder.
 type Archive struct {
 	Data []byte
-	// Digest identifies the content, independent of the packing.
+	// Digest identifies the files. It does not depend on their order or compression in Data.
 	Digest string
 }
 
-// Pack packs a local folder that fits into a ConfigMap. Its errors are errors of input.
+// Pack packs a local folder. It returns an error with the exit code of bad input if the folder cannot be read or does
+// not fit into a ConfigMap.
 func Pack(dir string) (Archive, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -43,7 +45,7 @@ func pack(dir string, folder fs.FS) (Archive, error) {
 	if err != nil {
 		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
 	}
-	// The operator will see the packed files only.
+	// Digest and limits are computed from the packed files, because the operator renders only these.
 	packed, err := source.Unpack(data, source.Limits{})
 	if err != nil {
 		return Archive{}, exit.BadInput("folder %q: %w", dir, err)

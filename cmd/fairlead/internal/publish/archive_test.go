@@ -40,7 +40,7 @@ var _ = Describe("Pack", func() {
 		Expect(changed.Digest).NotTo(Equal(first.Digest))
 	})
 
-	DescribeTable("refuses as bad input, and says why", func(prepare func(dir string) string, want ...string) {
+	DescribeTable("refuses as bad input, with a reason,", func(prepare func(dir string) string, want ...string) {
 		_, err := publish.Pack(prepare(GinkgoT().TempDir()))
 		Expect(exit.CodeOf(err)).To(Equal(exit.Misuse))
 		for _, text := range want {
@@ -61,7 +61,7 @@ var _ = Describe("Pack", func() {
 			Expect(os.Symlink("/etc/passwd", filepath.Join(dir, "values.yaml"))).To(Succeed())
 			return dir
 		}, "values.yaml", "symbolic link"),
-		Entry("what does not fit a ConfigMap, with size, limit, and what to remove files", func(dir string) string {
+		Entry("a folder that is too large for a ConfigMap, with the largest files", func(dir string) string {
 			noise := make([]byte, 900<<10)
 			_, _ = rand.Read(noise)
 			write(dir, "Chart.yaml", []byte("name: shop"))

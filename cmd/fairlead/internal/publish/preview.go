@@ -9,8 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Preview returns the component and the source that Publish would write, and writes nothing. If the person may not
-// write components, the component is computed without the API server, which might refuse it.
+// Preview returns the component and the source that Publish would write, and writes nothing. It makes a dry run of the
+// write of the component. If the person may not write components, it computes the component locally instead, so that
+// the component may be invalid.
 func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstructured, *corev1.ConfigMap, error) {
 	before, err := p.find(ctx, r)
 	if err != nil {
@@ -28,7 +29,7 @@ func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstr
 	return component, s.configMap(), nil
 }
 
-// expected returns the component after the write, computed locally.
+// expected computes the component after the write, without a request.
 func expected(before *unstructured.Unstructured, r Request, source string) (*unstructured.Unstructured, error) {
 	if before == nil {
 		before = r.Target.Blank()

@@ -17,8 +17,8 @@ import (
 type Request struct {
 	Target  cluster.Target
 	Archive Archive
-	// Fields of the spec to set, except for the source; nil removes a field. Other fields of an existing component
-	// stay.
+	// Fields are the fields of the spec to set, except for the source. A nil value removes a field. Fields of an
+	// existing component that are not in the map stay unchanged.
 	Fields map[string]any
 }
 
@@ -28,7 +28,7 @@ type Publisher struct {
 	Client client.Client
 	// Done is called with each write, and with each object that is unchanged.
 	Done func(what string)
-	// Warn is called with errors that do not end the work.
+	// Warn is called with errors after which Publish continues.
 	Warn func(err error)
 }
 
@@ -52,7 +52,7 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	return component, nil
 }
 
-// find returns the component, nil if there is none.
+// find returns the component, or nil if it does not exist.
 func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstructured, error) {
 	obj := r.Target.Blank()
 	err := p.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
@@ -68,11 +68,11 @@ func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstruct
 	return obj, nil
 }
 
-// accountField is the service account of a component. It may change while the component is being deleted.
+// accountField is the field of the spec with the service account. It may be changed during the deletion of a component.
 const accountField = "serviceAccountName"
 
-// otherAccount returns a hint for a component that is being deleted, if the request has a service account: the deletion
-// may wait for rights of the old account.
+// otherAccount returns a hint for a component that is being deleted: how to change its service account. The old account
+// may lack the rights to delete the dependents. The hint is empty if the request has no service account.
 func (r Request) otherAccount() string {
 	account, ok := r.Fields[accountField].(string)
 	if !ok {
@@ -93,8 +93,8 @@ func uidOf(obj *unstructured.Unstructured) types.UID {
 // maxAttempts bounds retries after conflicting writes.
 const maxAttempts = 10
 
-// switchOver writes the component. It returns the name of the ConfigMap that was its source before, if that was another
-// one.
+// switchOver writes the component, and repeats the write after conflicts. It returns the name of the ConfigMap that was
+// the source before the write, or an empty text if the source is unchanged or was no ConfigMap.
 func (p *Publisher) switchOver(
 	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
 ) (component *unstructured.Unstructured, previous string, err error) {
@@ -112,7 +112,7 @@ func (p *Publisher) switchOver(
 	return nil, "", exit.Refuse("%s is changed by other clients continuously; apply it again", r.Target)
 }
 
-// raced reports whether another client created, changed or deleted the component in the meantime.
+// raced reports whether a write failed because another client has created, changed or deleted the component.
 func raced(before *unstructured.Unstructured, err error) bool {
 	if before == nil {
 		return apierrors.IsAlreadyExists(err)
@@ -120,8 +120,8 @@ func raced(before *unstructured.Unstructured, err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 }
 
-// write writes the component, unless it is unchanged. The resource version of before protects the fields of other
-// clients.
+// write creates the component if before is nil, and updates it if its spec changes. The update has the resource version
+// of before, so that it cannot overwrite a later change of another client.
 func (p *Publisher) write(
 	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
 ) (*unstructured.Unstructured, error) {

@@ -18,13 +18,13 @@ import (
 	packed "github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// The names that mark ConfigMaps with sources.
+// Keys of the data, labels and annotations of source ConfigMaps.
 const (
-	// SourceKey is the key of the archive.
+	// SourceKey is the key of the archive in the data of the ConfigMap.
 	SourceKey = "source.tgz"
-	// LabelSourceOf has the name of the component, shortened to the length of a label.
+	// LabelSourceOf is a label. Its value is the name of the component, shortened to the length of a label.
 	LabelSourceOf = "fairlead.io/source-of"
-	// AnnotationDigest has the digest of the content.
+	// AnnotationDigest is an annotation. Its value is the digest of the archive's files.
 	AnnotationDigest = "fairlead.io/source-digest"
 
 	labelManagedBy  = "app.kubernetes.io/managed-by"
@@ -54,7 +54,7 @@ func Names(component, configMap string) bool {
 	return ok && err == nil && len(digest) == digestInName
 }
 
-// shorten returns a name of at most this length. Long names that differ stay different.
+// shorten returns a name of at most this length. Different long names have different short names.
 func shorten(name string, length int) string {
 	if len(name) <= length {
 		return name
@@ -70,8 +70,8 @@ func (s sourceMap) labels() map[string]string {
 	}
 }
 
-// configMap returns the ConfigMap without an owner. It gets an owner when its component refers to it; until then tidy
-// leaves it alone.
+// configMap returns the ConfigMap without an owner. The function tidy sets the owner once the component refers to the
+// ConfigMap. Until then, tidy of another apply keeps the ConfigMap for an hour.
 func (s sourceMap) configMap() *corev1.ConfigMap {
 	immutable := true
 	return &corev1.ConfigMap{
@@ -91,7 +91,8 @@ func (s sourceMap) owners(uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: s.target.Name, UID: uid}}
 }
 
-// provide creates the ConfigMap unless it exists. The owner is the UID of the component, empty if there is none yet.
+// provide creates the ConfigMap unless it exists. The owner is the UID of the component, or empty if the component does
+// not exist yet.
 func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) error {
 	for range maxAttempts {
 		have := &corev1.ConfigMap{}
@@ -109,7 +110,7 @@ func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) e
 		case err != nil:
 			return err
 		case have.DeletionTimestamp != nil || !s.holds(have):
-			return exit.Refuse("configmap/%s in namespace %q does not have the content that its name stands for; delete it, "+
+			return exit.Refuse("configmap/%s in namespace %q has content that does not match its name; delete it, "+
 				"and apply again", s.name, s.target.Namespace)
 		case !willBeCollected(have, owner):
 			return nil
@@ -122,8 +123,8 @@ func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) e
 	return exit.Refuse("configmap/%s is created and deleted by other clients continuously; apply again", s.name)
 }
 
-// willBeCollected reports whether a source belongs to an earlier component of the same name, so that garbage collection
-// will delete it.
+// willBeCollected reports whether garbage collection will delete a source, because its owner is an earlier component of
+// the same name.
 func willBeCollected(have *corev1.ConfigMap, owner types.UID) bool {
 	for _, ref := range have.OwnerReferences {
 		if ref.UID == owner {
@@ -133,7 +134,7 @@ func willBeCollected(have *corev1.ConfigMap, owner types.UID) bool {
 	return len(have.OwnerReferences) > 0
 }
 
-// holds reports whether an existing ConfigMap has the same content and labels. Its archive may be packed differently.
+// holds reports whether an existing ConfigMap has the same files and labels. The compressed bytes may differ.
 func (s sourceMap) holds(have *corev1.ConfigMap) bool {
 	if have.Immutable == nil || !*have.Immutable || len(have.Data) > 0 || len(have.BinaryData) != 1 {
 		return false

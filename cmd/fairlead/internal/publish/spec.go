@@ -17,7 +17,7 @@ func setSpec(obj *unstructured.Unstructured, fields map[string]any, source strin
 			return err
 		}
 	}
-	// Exactly one kind of source may be set, so this replaces all others.
+	// A component has exactly one kind of source, so the ConfigMap replaces the whole source.
 	return unstructured.SetNestedMap(obj.Object, map[string]any{"configMap": map[string]any{"name": source}}, "spec",
 		"source")
 }
@@ -26,7 +26,8 @@ func sameSpec(a, b *unstructured.Unstructured) bool {
 	return equality.Semantic.DeepEqual(a.Object["spec"], b.Object["spec"])
 }
 
-// otherSource returns the name of the ConfigMap that is the component's source, empty if it is the given one.
+// otherSource returns the name of the ConfigMap that is the component's source. It returns an empty text if the name is
+// source, or if the source is no ConfigMap.
 func otherSource(obj *unstructured.Unstructured, source string) string {
 	if obj == nil {
 		return ""

@@ -17,12 +17,12 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// abandonedAfter is the age, relative to the current source, after which a source without an owner is treated as left
-// behind by an interrupted apply.
+// abandonedAfter is how much older than the current source a source without an owner must be before it is deleted. Such
+// a source is the remainder of an interrupted apply.
 const abandonedAfter = time.Hour
 
-// tidy makes the component the owner of its source. It deletes older sources, except for the previous one, which the
-// operator may still render, and that of the last revision that was Ready, to which a person may go back.
+// tidy makes the component the owner of its source and deletes older sources. It keeps the previous source, which the
+// operator may still render, and the source of the last revision that was Ready, because a person may go back to it.
 func (p *Publisher) tidy(
 	ctx context.Context, s sourceMap, component *unstructured.Unstructured, previous string,
 ) error {
@@ -31,7 +31,7 @@ func (p *Publisher) tidy(
 		return err
 	}
 	if current == nil {
-		// An apply of another folder at the same time may have deleted it as an old source.
+		// A concurrent apply of another folder may have deleted the current source as an old one.
 		if err := p.provide(ctx, s, component.GetUID()); err != nil {
 			return err
 		}
@@ -55,7 +55,8 @@ func (p *Publisher) tidy(
 	return p.remove(ctx, s.target.Namespace, superfluous(others, current.CreationTimestamp.Time, previous))
 }
 
-// lastReady returns the ConfigMap of the last revision in the history that was Ready, empty if there is none.
+// lastReady returns the name of the source ConfigMap of the last revision in the history that was Ready. It is empty if
+// no such revision exists.
 func lastReady(component *unstructured.Unstructured) string {
 	history, _, _ := unstructured.NestedSlice(component.Object, "status", "history")
 	name, at := "", int64(0)
@@ -73,8 +74,8 @@ func lastReady(component *unstructured.Unstructured) string {
 	return name
 }
 
-// sources lists the sources of the component, without their archives: the current one, nil if it does not exist, and
-// the others.
+// sources lists the metadata of the component's sources: the current one, which is nil if it does not exist, and the
+// others.
 func (p *Publisher) sources(
 	ctx context.Context, s sourceMap,
 ) (current *metav1.PartialObjectMetadata, others []metav1.PartialObjectMetadata, err error) {
@@ -121,8 +122,9 @@ func (p *Publisher) own(
 	return p.Client.Patch(ctx, owned, client.MergeFromWithOptions(item, client.MergeFromWithOptimisticLock{}))
 }
 
-// superfluous returns the names of the sources to delete. If the component did not switch, the youngest of the others
-// is the previous one. Current is the creation time of the current source.
+// superfluous returns the names of the sources to delete. Current is the creation time of the current source. If
+// previous is empty, because the component's source did not change, the youngest of the others is kept as the previous
+// source.
 func superfluous(others []metav1.PartialObjectMetadata, current time.Time, previous string) []string {
 	slices.SortFunc(others, func(a, b metav1.PartialObjectMetadata) int {
 		if byAge := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); byAge != 0 {

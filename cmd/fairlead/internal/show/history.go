@@ -22,16 +22,17 @@ type History struct {
 	Revisions []Revision `json:"revisions"`
 }
 
-// Revision is a revision of a component, or inputs that made none because they did not render.
+// Revision is a revision of a component, or inputs that made no revision because they could not be rendered.
 type Revision struct {
-	// Revision is zero if the inputs made none.
+	// Revision is zero if the inputs made no revision.
 	Revision   int64 `json:"revision"`
 	Generation int64 `json:"generation"`
-	// Outcome is Progressing, Ready, Failed or Superseded; Reason explains Failed.
+	// Outcome is Progressing, Ready, Failed or Superseded. Reason explains the outcome Failed.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
-	// Started is when the revision began to be applied. Ended is when it was Ready for the first time, or when the next
-	// one began; for inputs that made none, when the inputs of the previous revision were back.
+	// Started is the time at which the operator began to apply the revision. Ended is the time at which the revision
+	// was Ready for the first time, or at which the next revision started. For inputs that made no revision, Ended is
+	// the time at which the inputs of the previous revision were restored.
 	Started metav1.Time  `json:"started"`
 	Ended   *metav1.Time `json:"ended,omitempty"`
 	// Digest identifies the inputs.
@@ -73,7 +74,7 @@ func (h History) Print(o Output, now time.Time) error {
 	return table(o, titles, rows)
 }
 
-// number returns the number of a revision, or a dash.
+// number returns the number of a revision, or a dash if the inputs made no revision.
 func (r Revision) number() string {
 	if r.Revision == 0 {
 		return "-"
@@ -81,7 +82,7 @@ func (r Revision) number() string {
 	return fmt.Sprint(r.Revision)
 }
 
-// took returns the duration of a revision that has ended.
+// took returns the time from the start to the end of a revision. It is empty if the revision has not ended.
 func (r Revision) took() string {
 	if r.Ended == nil {
 		return "-"

@@ -60,7 +60,7 @@ func nodes() []component.Node {
 	}
 }
 
-// golden compares with a file of testdata, or rewrites it under -update.
+// golden compares the written text with a file of testdata. With the flag -update, it rewrites the file.
 func golden(file string, write func(out *bytes.Buffer) error) {
 	GinkgoHelper()
 	var out bytes.Buffer
@@ -91,12 +91,12 @@ var _ = Describe("Tree", func() {
 		Entry("a table", "tree.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("JSON", "tree.json", show.FormatJSON, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("a wide table", "tree-wide.txt", show.FormatWide, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
-		Entry("names, as kubectl does", "tree-names.txt", show.FormatName,
+		Entry("names in the form of kubectl", "tree-names.txt", show.FormatName,
 			show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("YAML", "tree.yaml", show.FormatYAML, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
-		Entry("a dependent that is contested, which only the status tells", "tree-contested.txt", show.FormatTable,
+		Entry("a contested dependent, from the report in the status", "tree-contested.txt", show.FormatTable,
 			show.NewTree(shop("shop", time.Hour), contested, nodes())),
-		Entry("a component that no operator saw", "tree-new.txt", show.FormatTable,
+		Entry("a component that no operator has reconciled", "tree-new.txt", show.FormatTable,
 			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),
 		Entry("no dependents as an empty list, not as null", "tree-new.json", show.FormatJSON,
 			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),
@@ -120,7 +120,7 @@ var _ = Describe("List", func() {
 		Entry("a table", "list.txt", show.FormatTable),
 		Entry("JSON", "list.json", show.FormatJSON),
 		Entry("a wide table", "list-wide.txt", show.FormatWide),
-		Entry("names, as kubectl does", "list-names.txt", show.FormatName),
+		Entry("names in the form of kubectl", "list-names.txt", show.FormatName),
 		Entry("YAML", "list.yaml", show.FormatYAML),
 	)
 })
@@ -159,12 +159,12 @@ var _ = Describe("Status", func() {
 	DescribeTable("prints", func(file string, format show.Format, s show.Status) {
 		golden(file, func(out *bytes.Buffer) error { return s.Print(show.Output{Writer: out, Format: format}, now) })
 	},
-		Entry("who is waited for, and why", "status.txt", show.FormatTable,
+		Entry("the dependents that the component waits for, with reasons", "status.txt", show.FormatTable,
 			show.NewStatus(shop("shop", time.Hour), full, settings)),
-		Entry("more on demand", "status-wide.txt", show.FormatWide, show.NewStatus(shop("shop", time.Hour), full, settings)),
+		Entry("a wide table", "status-wide.txt", show.FormatWide, show.NewStatus(shop("shop", time.Hour), full, settings)),
 		Entry("JSON", "status.json", show.FormatJSON, show.NewStatus(shop("shop", time.Hour), full, settings)),
-		Entry("what blocks a deletion", "status-blocked.txt", show.FormatTable, show.NewStatus(deleted, blocked, settings)),
-		Entry("a component that no operator saw", "status-new.txt", show.FormatTable,
+		Entry("a blocked deletion", "status-blocked.txt", show.FormatTable, show.NewStatus(deleted, blocked, settings)),
+		Entry("a component that no operator has reconciled", "status-new.txt", show.FormatTable,
 			show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
 		Entry("empty lists, not null", "status-new.json", show.FormatJSON,
 			show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
@@ -211,7 +211,7 @@ var _ = Describe("Output", func() {
 		Expect(err).To(MatchError(`output format "name": want json or yaml`))
 	})
 
-	It("colours states where colours are wanted, and nothing that others wrote", func() {
+	It("colours states if colours are enabled, and colours no text of the cluster", func() {
 		hostile := status(metav1alpha1.StateStalled, metav1.ConditionFalse, "GenerateFailed", "\x1b[2Jgone")
 		var out bytes.Buffer
 		list := show.NewList([]show.Component{show.NewComponent(shop("shop", time.Hour), hostile)})
@@ -220,7 +220,7 @@ var _ = Describe("Output", func() {
 			Not(ContainSubstring("\x1b[2J"))))
 	})
 
-	It("keeps columns aligned whether coloured or not", func() {
+	It("aligns columns with and without colours", func() {
 		var coloured, plain bytes.Buffer
 		list := show.NewList([]show.Component{
 			show.NewComponent(shop("shop", time.Hour), status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "")),

@@ -37,7 +37,7 @@ func (s Status) Lines(o Output, now time.Time) []string {
 	return text
 }
 
-// causes returns a table of the causes of the dependents that are not ready.
+// causes returns a table of the causes why dependents are not ready.
 func (s Status) causes(p terminal.Palette) []string {
 	rows := [][]cell{titled("NOT READY", "CAUSED BY", "REASON", "MESSAGE")}
 	for _, w := range s.Waiting {
@@ -51,7 +51,7 @@ func (s Status) causes(p terminal.Palette) []string {
 	return append([]string{""}, columns(p, rows)...)
 }
 
-// facts returns a row with title and text for each fact.
+// facts returns the rows of the status, each with a title and a text.
 func (s Status) facts(wide bool, now time.Time) [][]cell {
 	c := s.Component
 	var rows [][]cell
@@ -72,7 +72,7 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 		say("Because", explanation(c.Reason, c.Message))
 	}
 	if c.ObservedGeneration < c.Generation {
-		say("Generation", fmt.Sprintf("%d; the operator has seen %d", c.Generation, c.ObservedGeneration))
+		say("Generation", fmt.Sprintf("%d; the operator has observed %d", c.Generation, c.ObservedGeneration))
 	}
 	say("Dependents", c.Dependents.Summary+" ready")
 	say("Revision", s.revision(wide))
@@ -97,7 +97,7 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 	return rows
 }
 
-// shortDigest is the number of characters of a digest that tables show.
+// shortDigest is the number of characters to which tables shorten a digest.
 const shortDigest = 12
 
 func (s Status) revision(wide bool) string {
@@ -139,7 +139,7 @@ func digest(full string, wide bool) string {
 	return full[:shortDigest]
 }
 
-// next returns when the operator reconciles the component next.
+// next returns the time or the event at which the operator reconciles the component next, as a text.
 func next(status metav1alpha1.Status, settings Settings, c Component) string {
 	const change = "when something changes"
 	ready := c.Reason
@@ -178,7 +178,7 @@ func ago(t *metav1.Time, now time.Time) string {
 	return duration.HumanDuration(now.Sub(t.Time)) + " ago"
 }
 
-// titled returns cells for titles.
+// titled returns the cells of a header row.
 func titled(titles ...string) []cell {
 	cells := row(titles...)
 	for i := range cells {

@@ -1,7 +1,8 @@
-// Package show prints results: as tables for people, and as JSON and YAML with a stable schema for programs.
+// Package show prints the results of commands: as tables for people, and as JSON and YAML with a stable schema for
+// programs.
 //
-// The types here are that schema, and docs/cli.md documents them. Each has a constructor that takes objects of the API,
-// and a method Print. Nothing here sends a request.
+// The exported types are the schema, and docs/cli.md documents them. Each result type has a constructor that takes API
+// objects, and a method Print. The package sends no requests.
 package show
 
 import (
@@ -38,12 +39,13 @@ type Dependent struct {
 	UID       string `json:"uid,omitempty"`
 	// State is Ready, InProgress, Failed, Terminating, Missing or Unknown.
 	State string `json:"state"`
-	// Reason and Message explain a state other than Ready, and why a Ready dependent is contested.
+	// Reason and Message explain a state other than Ready. For a Ready dependent that is contested, they name the other
+	// client.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
-// NewTree returns a component and the nodes of its tree in the form in which they are shown.
+// NewTree converts a component and the nodes of its tree into the form that commands print.
 func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes []component.Node) Tree {
 	tree := Tree{
 		APIVersion: SchemaVersion, Kind: "Tree",
@@ -63,7 +65,8 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 	return tree
 }
 
-// contestedIn returns the messages on contested dependents in a status, by their names. Only the status has these.
+// contestedIn returns the messages about contested dependents in a status, by the dependents' names. Only the status
+// has these messages.
 func contestedIn(status metav1alpha1.Status) map[string]string {
 	contested := map[string]string{}
 	for _, w := range status.Waiting {

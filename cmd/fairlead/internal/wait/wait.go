@@ -23,16 +23,16 @@ type Waiter struct {
 	cluster *cluster.Cluster
 	target  cluster.Target
 	timeout time.Duration
-	// find returns the causes of the dependents in a status that are not ready, by their names.
+	// find returns the causes why dependents in a status are not ready, by the dependents' names.
 	find func(context.Context, metav1alpha1.Status) map[string][]causes.Cause
 
 	mu      sync.Mutex
 	display progress.Display
 	// last is the report on the latest status.
 	last progress.Report
-	// status is the latest status if it is of the generation that is waited for.
+	// status is the latest status. It is empty as long as the status is of an older generation than the awaited one.
 	status metav1alpha1.Status
-	// causes are those that were found last.
+	// causes is the latest result of find.
 	causes map[string][]causes.Cause
 }
 
@@ -53,7 +53,7 @@ func (w *Waiter) Ready(ctx context.Context, from *unstructured.Unstructured) err
 	})
 }
 
-// Answered waits until the operator has acknowledged a request for a pass, and the component is Ready.
+// Answered waits until the operator has acknowledged a request for a pass and the component is Ready.
 func (w *Waiter) Answered(ctx context.Context, from *unstructured.Unstructured, request string) error {
 	return w.until(ctx, from, "ready", func(status metav1alpha1.Status) progress.Report {
 		return progress.OfRequest(status, from.GetGeneration(), request)
@@ -67,13 +67,14 @@ func (w *Waiter) Suspended(ctx context.Context, from *unstructured.Unstructured)
 	})
 }
 
-// until waits until report is Reached. It is an error if report is Failed, or if the component is being deleted.
+// until waits until the verdict of report is Reached. It returns an error if the verdict is Failed, or if the component
+// is being deleted.
 func (w *Waiter) until(
 	ctx context.Context, from *unstructured.Unstructured, wanted string, report func(metav1alpha1.Status) progress.Report,
 ) error {
 	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
-			return false, exit.Refuse("%s was deleted while waiting for it", w.target)
+			return false, exit.Refuse("%s was deleted during the wait", w.target)
 		}
 		if obj.GetDeletionTimestamp() != nil {
 			return false, exit.Refuse("%s is being deleted", w.target)
@@ -91,8 +92,8 @@ func (w *Waiter) until(
 	})
 }
 
-// Gone waits until the component is gone. A blocked deletion is shown at once, but the wait continues: the deletion
-// proceeds by itself when the blocker is gone.
+// Gone waits until the component is gone. It shows at once that a deletion is blocked, but continues to wait, because
+// the deletion proceeds when the blocker is gone.
 func (w *Waiter) Gone(ctx context.Context, from *unstructured.Unstructured) error {
 	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
@@ -108,7 +109,7 @@ func (w *Waiter) Gone(ctx context.Context, from *unstructured.Unstructured) erro
 	})
 }
 
-// current returns the status if it is of the generation that is waited for, and an empty status otherwise.
+// current returns the status if it is of the generation of from or a newer one, and an empty status otherwise.
 func current(status metav1alpha1.Status, from *unstructured.Unstructured) metav1alpha1.Status {
 	if status.ObservedGeneration < from.GetGeneration() {
 		return metav1alpha1.Status{}
@@ -135,7 +136,7 @@ func (w *Waiter) draw() {
 	w.display.Show(report)
 }
 
-// causesOf returns the causes of the dependents that the component waits for, one a line, in the order of the status.
+// causesOf returns a line for each cause of the dependents that the component waits for, in the order of the status.
 func causesOf(status metav1alpha1.Status, found map[string][]causes.Cause) []string {
 	var lines []string
 	for _, waiting := range status.Waiting {
@@ -146,11 +147,11 @@ func causesOf(status metav1alpha1.Status, found map[string][]causes.Cause) []str
 	return lines
 }
 
-// causesInterval is the time between two searches for causes during a wait. The first search comes after one interval,
-// so a rollout that ends before it costs no requests.
+// causesInterval is the time between two searches for causes during a wait. The first search begins after one interval,
+// so that a shorter rollout causes no requests.
 const causesInterval = 15 * time.Second
 
-// watchCauses looks for causes at intervals, and shows them, until the context ends.
+// watchCauses searches for causes at intervals and shows them, until the context ends.
 func (w *Waiter) watchCauses(ctx context.Context) {
 	ticker := time.NewTicker(causesInterval)
 	defer ticker.Stop()
@@ -173,7 +174,7 @@ func (w *Waiter) watchCauses(ctx context.Context) {
 	}
 }
 
-// summary returns the summary of the latest report with the causes as they are now.
+// summary returns the summary of the latest report with the current causes.
 func (w *Waiter) summary(ctx context.Context) string {
 	w.mu.Lock()
 	summary, status := w.last.Summary, w.status
@@ -184,7 +185,7 @@ func (w *Waiter) summary(ctx context.Context) string {
 	return summary
 }
 
-// follow calls see with each state of the component until see returns true, or the time is up.
+// follow calls see with each state of the component until see returns true or an error, or until the timeout.
 func (w *Waiter) follow(ctx context.Context, from *unstructured.Unstructured, see cluster.See) error {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if w.timeout > 0 {
@@ -196,7 +197,7 @@ func (w *Waiter) follow(ctx context.Context, from *unstructured.Unstructured, se
 	watch.Go(func() { w.watchCauses(watching) })
 	err := w.cluster.Follow(limited, from, see)
 	stop()
-	// Nothing may be shown after the end of the wait.
+	// The goroutine of watchCauses must not show causes after the end of the wait.
 	watch.Wait()
 	switch {
 	case err == nil:

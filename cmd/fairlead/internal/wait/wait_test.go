@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
 
-// shown keeps the lines of the latest report.
+// shown is a display that stores the lines of the latest report.
 type shown struct{ lines []string }
 
 func (s *shown) Show(report progress.Report) { s.lines = report.Lines }
