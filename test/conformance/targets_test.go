@@ -219,7 +219,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		Entry("is not a kubeconfig", func(string) string { return "hush: {hush" }, "the content is not a kubeconfig"),
 		Entry("has another structure", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" }, "the content is not a kubeconfig"),
 		Entry("has no current context", replaced("current-context: c\n", ""), "the kubeconfig has no current-context"),
-		Entry("names a context that does not exist", replaced("current-context: c\n", "current-context: d\n"), "the context that current-context names"),
+		Entry("names a context that does not exist", replaced("current-context: c\n", "current-context: d\n"), "the kubeconfig lacks the context that current-context names"),
 		Entry("runs a program", replaced("token: hush", "exec: {apiVersion: client.authentication.k8s.io/v1, command: hush, interactiveMode: Never}"), "exec would run a program"),
 		Entry("uses an auth provider", replaced("token: hush", "auth-provider: {name: hush}"), "auth-provider would run"),
 		Entry("names a token file", replaced("token: hush", "tokenFile: /hush"), "tokenFile names a file"),
