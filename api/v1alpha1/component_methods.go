@@ -147,7 +147,8 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
-	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy, spec.AllowEmpty = "", "", "", "", false
+	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy = "", "", "", ""
+	spec.AllowEmpty = false
 	spec.ServiceAccountName, spec.KubeConfig = "", nil
 	if spec.Source.HTTP != nil {
 		spec.Source.HTTP.URL = "" // The digest identifies the content of the archive.

@@ -275,6 +275,11 @@ func (g *gatherer) addWarnings(ctx context.Context, obj client.Object) {
 	}
 }
 
-func (g *gatherer) list(ctx context.Context, list client.ObjectList, namespace string, matching client.ListOption) error {
+func (g *gatherer) list(
+	ctx context.Context,
+	list client.ObjectList,
+	namespace string,
+	matching client.ListOption,
+) error {
 	return g.cluster.Client.List(ctx, list, client.InNamespace(namespace), client.Limit(maxItems), matching)
 }
