@@ -121,7 +121,8 @@ func (w *world) dependent(ctx context.Context) (*unstructured.Unstructured, erro
 	}
 	entries, err := w.inventoryOf(ctx, c)
 	if err != nil && c.Status.HasInventoryRecord() {
-		return nil, errNothing // The operator may have just replaced this dependent. A lost dependent is found by the check at the end of the round.
+		// The operator may have just replaced this dependent. A lost dependent is found by the check at the end of the round.
+		return nil, errNothing
 	}
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ package components
 
 import (
 	"os"
-	_ "time/tzdata" // The controller manager needs the time zones of CronJobs, and the machine may have no time zone files.
+	_ "time/tzdata" // The time zones of CronJobs; the machine may have no time zone files.
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
