@@ -37,6 +37,9 @@ type Report struct {
 	Lines []string
 	// Summary explains in one line why the answer is not yes: the failure, or what the component waits for.
 	Summary string
+	// Unserved is set if the component waits only for dependents whose types are not served, and that nothing in the
+	// component defines.
+	Unserved bool
 }
 
 // Printed is a set of lines.
@@ -72,7 +75,10 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 	if stalled := conditionOf(s, metav1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
 		return Report{Verdict: Failed, Summary: explain(stalled)}
 	}
-	return Report{Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready)}
+	return Report{
+		Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready),
+		Unserved: ready.Reason == metav1alpha1.ReasonKindNotServed,
+	}
 }
 
 // OfRequest reports the progress of a request for a pass: its acknowledgement, and then the progress towards Ready.
@@ -144,7 +150,8 @@ func Count(s metav1alpha1.Status) string {
 // isProgress reports whether a reason is one of normal progress, which needs no explanation besides the message.
 func isProgress(reason string) bool {
 	switch reason {
-	case metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting:
+	case metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting,
+		metav1alpha1.ReasonKindNotServed:
 		return true
 	}
 	return false

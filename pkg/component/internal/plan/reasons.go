@@ -63,7 +63,7 @@ const (
 	// them.
 	WaitNotListable WaitReason = "NotListable"
 	// WaitNotServed: the API server does not serve its type. It is also the reason of failed requests.
-	WaitNotServed WaitReason = "KindNotServed"
+	WaitNotServed WaitReason = metav1alpha1.ReasonKindNotServed
 )
 
 // The reasons for which a component waits, although nothing failed.
