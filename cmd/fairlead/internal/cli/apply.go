@@ -25,13 +25,14 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 )
 
-const applyHelp = `Pack the folder DIR, and create or update the component NAME from it.
+const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHIVE, and create or update the component NAME
+from it.
 
-The folder is stored in an immutable ConfigMap whose name depends on its content. One write of the component
-then switches source and values together. If the component exists, only the fields given on the command line
-change. Without -f and --set the values stay; with any of these flags all values are replaced. Sources of older
-revisions are deleted, except for the previous source and the source of the last revision that was Ready.
-These two are deleted with the component.
+The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
+One write of the component then switches source and values together. If the component exists, only the fields
+given on the command line change. Without -f and --set the values stay; with any of these flags all values are
+replaced. Sources of older revisions are deleted, except for the previous source and the source of the last
+revision that was Ready. These two are deleted with the component.
 
 With --wait the command waits until the component is Ready. If nothing changed and the component had failed
 before, the operator is asked to try again.
@@ -51,20 +52,20 @@ func (a *app) newApply() *cobra.Command {
 	o := applyOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}}
 	var changed func(string) bool
 	cmd := &cobra.Command{
-		Use:   "apply NAME DIR",
-		Short: "Apply a local folder as a component",
+		Use:   "apply NAME DIR|ARCHIVE",
+		Short: "Apply a local folder or archive as a component",
 		Long:  applyHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			// kubectl apply takes no arguments, so a person may write the same here. The error explains the difference.
 			if err := o.values.Manifest(); len(args) < 2 && err != nil {
 				return exit.BadInput("%w", err)
 			}
-			return takes(0, theComponent, theFolder)(cmd, args)
+			return takes(0, theComponent, theSource)(cmd, args)
 		},
 		RunE: work(func(ctx context.Context, args []string) error {
 			return a.apply(ctx, args[0], args[1], o, changed)
 		}),
-		ValidArgsFunction: a.completer.ComponentAndFolder,
+		ValidArgsFunction: a.completer.ComponentAndSource,
 	}
 	flags := cmd.Flags()
 	changed = flags.Changed
@@ -100,7 +101,7 @@ func specFlags(flags *pflag.FlagSet) map[string]*string {
 	return map[string]*string{
 		"generator": flags.String("generator", "",
 			"generator of the source: "+strings.Join(generators, ", ")+`; detected by default, and with ""`),
-		"path": flags.String("path", "", "folder inside DIR that is rendered"),
+		"path": flags.String("path", "", "folder inside DIR or ARCHIVE that is rendered"),
 		"targetNamespace": flags.String("target-namespace", "",
 			"namespace of the dependents; by default that of the component"),
 		"targetName": flags.String("target-name", "", "release name; by default the name of the component"),
@@ -114,12 +115,12 @@ var flagOfField = map[string]string{
 	"serviceAccountName": "service-account",
 }
 
-func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, changed func(string) bool) error {
+func (a *app) apply(ctx context.Context, name, place string, o applyOptions, changed func(string) bool) error {
 	fields, err := o.spec(changed)
 	if err != nil {
 		return err
 	}
-	archive, err := publish.Pack(dir)
+	archive, err := publish.Pack(place)
 	if err != nil {
 		return err
 	}

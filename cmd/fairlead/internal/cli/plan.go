@@ -17,9 +17,10 @@ import (
 
 const planHelp = `Show what the operator would do with the component NAME, and write nothing.
 
-With DIR the command shows what would be done after fairlead apply with the same folder and flags. Without DIR
-it shows what the operator has not done yet for the component in the cluster. With --delete it shows which
-objects the deletion of the component would remove, in which order, and what blocks the deletion.
+With DIR or ARCHIVE the command shows what would be done after fairlead apply with the same source and flags.
+Without it, the command shows what the operator has not done yet for the component in the cluster. With
+--delete it shows which objects the deletion of the component would remove, in which order, and what blocks the
+deletion.
 
 The command decides by the same rules as the operator, and reads with your rights. A dry run asks the API
 server whether it would accept each write, unless the write depends on an earlier one, such as an object in a
@@ -30,7 +31,7 @@ type planOptions struct {
 	applyOptions
 	deletion bool
 	changed  func(string) bool
-	// ofSpec are the names of the flags that need a folder.
+	// ofSpec are the names of the flags that need a source.
 	ofSpec []string
 }
 
@@ -52,7 +53,7 @@ func (a *app) newPlan() *cobra.Command {
 	o := a.newPlanOptions()
 	var output string
 	cmd := &cobra.Command{
-		Use:   "plan NAME [DIR]",
+		Use:   "plan NAME [DIR|ARCHIVE]",
 		Short: "Show what the operator would do with a component",
 		Long:  planHelp,
 		Args:  takes(1, theComponent),
@@ -63,7 +64,7 @@ func (a *app) newPlan() *cobra.Command {
 			}
 			return a.plan(ctx, args, *o, out)
 		}),
-		ValidArgsFunction: a.completer.ComponentAndFolder,
+		ValidArgsFunction: a.completer.ComponentAndSource,
 	}
 	o.addTo(cmd)
 	cmd.Flags().BoolVar(&o.deletion, "delete", false, "show what a deletion of the component would do")
@@ -86,15 +87,15 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 func (o planOptions) check(args []string) error {
 	switch {
 	case len(args) == 2 && o.deletion:
-		return exit.BadUsage("--delete previews the deletion of the component in the cluster: leave DIR out")
+		return exit.BadUsage("--delete previews the deletion of the component in the cluster: leave the folder or archive out")
 	case len(args) == 1 && slices.ContainsFunc(o.ofSpec, o.changed):
-		return exit.BadUsage("flags that change the component need DIR")
+		return exit.BadUsage("flags that change the component need a folder or an archive")
 	}
 	return nil
 }
 
-// preview returns what the operator would do. The arguments are a component and, if a folder is to be applied first,
-// that folder.
+// preview returns what the operator would do. The arguments are a component and, if a folder or an archive is to be
+// applied first, its place.
 func (a *app) preview(ctx context.Context, args []string, o planOptions) (preview.Result, error) {
 	if err := o.check(args); err != nil {
 		return preview.Result{}, err

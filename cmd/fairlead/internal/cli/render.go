@@ -52,7 +52,7 @@ func (a *app) newRender() *cobra.Command {
 		Use:   "render DIR|ARCHIVE",
 		Short: "Print the objects that a folder or an archive renders to",
 		Long:  renderHelp,
-		Args:  takes(0, "the folder (DIR) or archive (ARCHIVE)"),
+		Args:  takes(0, theSource),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if !changed("include-crds") {
 				o.includeCRDs = !o.raw

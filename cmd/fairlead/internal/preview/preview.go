@@ -55,12 +55,11 @@ func Component(ctx context.Context, c *cluster.Cluster, target cluster.Target, d
 func Applied(ctx context.Context, c *cluster.Cluster, target cluster.Target, change Change) (Result, error) {
 	publisher := publish.Publisher{Client: c.Client, Warn: change.Warn}
 	request := publish.Request{Target: target, Archive: change.Archive, Fields: change.Fields}
-	obj, source, err := publisher.Preview(ctx, request)
+	obj, sources, err := publisher.Preview(ctx, request)
 	if err != nil {
 		return Result{}, err
 	}
-	contents := generator.References{sourceReference(source): source.BinaryData}
-	return preview(ctx, c, Result{Target: target, Component: obj}, contents, true)
+	return preview(ctx, c, Result{Target: target, Component: obj}, contentsOf(sources), true)
 }
 
 // CheckReadyMade refuses components of other operators.
@@ -97,8 +96,16 @@ func preview(
 	return r, explainRefusal(r.Target, err, fromFolder)
 }
 
-func sourceReference(source *corev1.ConfigMap) generator.Reference {
-	return generator.Reference{Kind: metav1alpha1.ConfigMapReference, Namespace: source.Namespace, Name: source.Name}
+// contentsOf returns the contents of the ConfigMaps of a source.
+func contentsOf(sources []*corev1.ConfigMap) generator.References {
+	contents := generator.References{}
+	for _, source := range sources {
+		reference := generator.Reference{
+			Kind: metav1alpha1.ConfigMapReference, Namespace: source.Namespace, Name: source.Name,
+		}
+		contents[reference] = source.BinaryData
+	}
+	return contents
 }
 
 // Unreadable returns an error that names the objects that the preview could not read, nil if there are none.

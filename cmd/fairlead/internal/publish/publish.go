@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,11 +39,17 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	s := newSource(r.Target, r.Archive)
+	s := p.source(ctx, before, r)
+	if s.isDivided() {
+		// An older definition of Component refuses such a source. That is found out before the parts are written.
+		if _, err := p.rehearse(ctx, before, r, s); apierrors.IsInvalid(err) {
+			return nil, s.explain(err)
+		}
+	}
 	if err := p.provide(ctx, s, uidOf(before)); err != nil {
 		return nil, err
 	}
-	component, previous, err := p.switchOver(ctx, before, r, s.name)
+	component, previous, err := p.switchOver(ctx, before, r, s)
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +57,31 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 		p.Warn(fmt.Errorf("sources of %s: %w", r.Target, err))
 	}
 	return component, nil
+}
+
+// source returns the source of a request. If the component has a divided source with the same content, that source
+// stays, although another version of this program may pack the content differently.
+func (p *Publisher) source(ctx context.Context, before *unstructured.Unstructured, r Request) stored {
+	s := newSource(r.Target, r.Archive)
+	names, sum := sourceNames(before)
+	if !s.isDivided() || sum == "" || sum == s.sha256 {
+		return s
+	}
+	var archive []byte
+	current := stored{target: r.Target, digest: r.Archive.Digest, sha256: sum}
+	for _, name := range names {
+		have := &corev1.ConfigMap{}
+		err := p.Client.Get(ctx, types.NamespacedName{Namespace: r.Target.Namespace, Name: name}, have)
+		if err != nil || !Names(r.Target.Name, name) {
+			return s
+		}
+		current.parts = append(current.parts, part{name: name, data: have.BinaryData[SourceKey]})
+		archive = append(archive, have.BinaryData[SourceKey]...)
+	}
+	if !current.isDivided() || digestOf(archive) != sum || contentOf(archive) != r.Archive.Digest {
+		return s
+	}
+	return current
 }
 
 // find returns the component, nil if there is none.
@@ -93,14 +125,14 @@ func uidOf(obj *unstructured.Unstructured) types.UID {
 // maxAttempts bounds retries after conflicting writes.
 const maxAttempts = 10
 
-// switchOver writes the component. It returns the name of the ConfigMap that was its source before, if that was another
-// one.
+// switchOver writes the component. It returns the common name of the ConfigMaps that were its source before, if these
+// were others.
 func (p *Publisher) switchOver(
-	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
+	ctx context.Context, before *unstructured.Unstructured, r Request, s stored,
 ) (component *unstructured.Unstructured, previous string, err error) {
 	for range maxAttempts {
-		if component, err = p.write(ctx, before, r, source); err == nil {
-			return component, otherSource(before, source), nil
+		if component, err = p.write(ctx, before, r, s); err == nil {
+			return component, otherSource(before, s), nil
 		}
 		if !raced(before, err) {
 			return nil, "", err
@@ -123,11 +155,11 @@ func raced(before *unstructured.Unstructured, err error) bool {
 // write writes the component, unless it is unchanged. The resource version of before protects the fields of other
 // clients.
 func (p *Publisher) write(
-	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
+	ctx context.Context, before *unstructured.Unstructured, r Request, s stored,
 ) (*unstructured.Unstructured, error) {
 	if before == nil {
 		created := r.Target.Blank()
-		if err := setSpec(created, r.Fields, source); err != nil {
+		if err := setSpec(created, r.Fields, s.spec()); err != nil {
 			return nil, err
 		}
 		if err := p.Client.Create(ctx, created); err != nil {
@@ -137,7 +169,7 @@ func (p *Publisher) write(
 		return created, nil
 	}
 	after := before.DeepCopy()
-	if err := setSpec(after, r.Fields, source); err != nil {
+	if err := setSpec(after, r.Fields, s.spec()); err != nil {
 		return nil, err
 	}
 	if sameSpec(before, after) {
