@@ -20,13 +20,19 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHIVE, and create or update the component NAME
 from it.
+
+The command renders the source first, with your rights. It writes nothing if the source does not render, unless
+it cannot find that out, for example because you may not read an input. It warns of objects whose types the
+cluster does not serve and nothing in the source defines. --skip-render-check leaves this out.
 
 The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields
@@ -34,8 +40,9 @@ given on the command line change. Without -f and --set the values stay; with any
 replaced. Sources of older revisions are deleted, except for the previous source and the source of the last
 revision that was Ready. These two are deleted with the component.
 
-With --wait the command waits until the component is Ready. If nothing changed and the component had failed
-before, the operator is asked to try again.
+With --wait the command waits until the component is Ready. If only objects of such types are missing, it gives
+up after --unserved-timeout; the operator continues by itself when the types are served. If nothing changed and
+the component had failed before, the operator is asked to try again.
 
 Everybody who may read the component can read its values. Keep passwords in Secrets, and name these Secrets
 in spec.valuesFrom.`
@@ -46,6 +53,10 @@ type applyOptions struct {
 	fields  map[string]*string
 	wait    bool
 	timeout time.Duration
+	// unserved limits the wait for nothing but types that nobody serves.
+	unserved time.Duration
+	// unchecked applies a source that may not render.
+	unchecked bool
 }
 
 func (a *app) newApply() *cobra.Command {
@@ -70,7 +81,9 @@ func (a *app) newApply() *cobra.Command {
 	flags := cmd.Flags()
 	changed = flags.Changed
 	o.addSpecFlags(flags)
+	flags.BoolVar(&o.unchecked, "skip-render-check", false, "write the component without rendering it first")
 	addWaitFlags(flags, &o.wait, &o.timeout, "wait until the component is Ready, and show its progress")
+	addUnservedFlag(flags, &o.unserved)
 	completion.Values(cmd, "generator", generators...)
 	return cmd
 }
@@ -132,18 +145,38 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 		return err
 	}
 	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn}
-	component, err := publisher.Publish(ctx, publish.Request{Target: target, Archive: archive, Fields: fields})
+	if !o.unchecked {
+		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) error {
+			unserved, err := preview.Check(ctx, c, target, obj, sources, place)
+			a.warnOfUnserved(unserved)
+			return err
+		}
+	}
+	applied, err := publisher.Publish(ctx, publish.Request{Target: target, Archive: archive, Fields: fields})
 	if err != nil {
 		return err
 	}
 	a.warnOfAccount(ctx, c, target, *o.fields["serviceAccountName"])
-	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: component}, o); err != nil {
+	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: applied}, o); err != nil {
 		return err
 	}
 	// An error is ignored: applying does not need the rights that notes need, and the component itself reports why it
 	// does not render.
 	_ = a.showNotes(ctx, c, target)
 	return nil
+}
+
+// maxUnserved is the number of objects that a warning names.
+const maxUnserved = 3
+
+// warnOfUnserved warns of dependents that have to wait because nobody serves their types.
+func (a *app) warnOfUnserved(unserved []component.Waiting) {
+	for _, w := range unserved[:min(len(unserved), maxUnserved)] {
+		a.warn(fmt.Errorf("%s has to wait: %s", w.Dependent, w.Message))
+	}
+	if more := len(unserved) - maxUnserved; more > 0 {
+		a.warn(fmt.Errorf("%d more objects have to wait for types that are not served", more))
+	}
 }
 
 // await waits with --wait until the applied component is Ready. If the component is unchanged and has failed before,
@@ -165,7 +198,7 @@ func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error
 	if err != nil {
 		return err
 	}
-	w := a.newWaiter(f.Cluster, f.Target, o.timeout)
+	w := a.newWaiter(f.Cluster, f.Target, o.timeout).LimitUnserved(o.unserved)
 	if progress.OfApply(m.Status, f.Live.GetGeneration()).Verdict != progress.Failed {
 		return w.Ready(ctx, f.Live)
 	}
@@ -184,6 +217,9 @@ func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error
 func (o applyOptions) spec(changed func(string) bool) (map[string]any, error) {
 	if o.timeout < 0 {
 		return nil, errNegativeTimeout(o.timeout)
+	}
+	if o.unserved < 0 {
+		return nil, errNegativeUnserved(o.unserved)
 	}
 	fields := map[string]any{}
 	for field, value := range o.fields {

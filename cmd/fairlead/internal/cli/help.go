@@ -11,8 +11,8 @@ const exitCodes = `The exit code is the result of a command:
     0  yes: the condition is true, or the change was made
     1  no: the component does not exist, is Stalled or Suspended, the time was up, or the API server refused a
        write; the reason is on stderr
-    2  bad usage or input: flags, arguments, a folder, a file of values, a source that does not render (apply
-       leaves rendering to the operator, and answers 1 with --wait), or a type that the cluster does not serve
+    2  bad usage or input: flags, arguments, a folder, a file of values, a source that does not render, or a
+       type that the cluster does not serve
     3  the cluster could not be asked: the kubeconfig is invalid, the API server is not reachable, you are not
        authorized or lack a right, or the custom resource definition of components is not installed
   130  the command was interrupted before it had an answer: by SIGINT (Ctrl-C); SIGTERM answers 143

@@ -121,5 +121,5 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 	if err := checkApplicable(target); err != nil {
 		return preview.Result{}, err
 	}
-	return preview.Applied(ctx, c, target, preview.Change{Archive: archive, Fields: fields, Warn: a.warn})
+	return preview.Applied(ctx, c, target, preview.Change{Archive: archive, Place: args[1], Fields: fields, Warn: a.warn})
 }

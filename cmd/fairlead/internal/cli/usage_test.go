@@ -80,8 +80,8 @@ var _ = Describe("the command line", func() {
 		Expect(r.Err).To(And(HavePrefix("fairlead: "), ContainSubstring(want), HaveSuffix("\n")))
 		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
 	},
-		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `folder "nowhere" does not exist`),
-		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `"bad.yaml" is a file`),
+		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `"nowhere" does not exist; want a folder, or a .tgz archive`),
+		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `archive "bad.yaml": not a .tgz archive`),
 		Entry("a bad file of values", []string{"apply", "shop", "chart", "-f", "bad.yaml"}, "bad.yaml:2: invalid YAML"),
 		Entry("a missing file of values", []string{"apply", "shop", "chart", "-f", "none.yaml"}, "none.yaml: no such file"),
 		Entry("roles of a missing folder", []string{"rbac", "shop", "--dir", "nowhere"}, "nowhere"),
@@ -148,7 +148,7 @@ var _ = Describe("the command line", func() {
 	It("is a plugin of kubectl by its name", func(ctx SpecContext) {
 		r := run(ctx, "/usr/bin/kubectl-fairlead", "apply", "--help")
 		Expect(r.Code).To(Equal(0))
-		Expect(r.Out).To(ContainSubstring("Usage:\n  kubectl fairlead apply NAME DIR [flags]\n"))
+		Expect(r.Out).To(ContainSubstring("Usage:\n  kubectl fairlead apply NAME DIR|ARCHIVE [flags]\n"))
 		r = run(ctx, "kubectl-fairlead", "apply")
 		Expect(r.Err).To(And(HavePrefix("kubectl fairlead: "), HaveSuffix("See 'kubectl fairlead apply --help'.\n")))
 	})

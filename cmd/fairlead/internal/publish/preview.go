@@ -27,15 +27,16 @@ func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstr
 	return component, s.configMaps(), nil
 }
 
-// Expected returns the same as Preview, without asking the API server whether it would accept the component.
-func (p *Publisher) Expected(ctx context.Context, r Request) (*unstructured.Unstructured, []*corev1.ConfigMap, error) {
-	before, err := p.find(ctx, r)
-	if err != nil {
-		return nil, nil, err
+// check calls Check with the component and the ConfigMaps that are about to be written.
+func (p *Publisher) check(before *unstructured.Unstructured, r Request, s stored) error {
+	if p.Check == nil {
+		return nil
 	}
-	s := p.source(ctx, before, r)
 	component, err := expected(before, r, s)
-	return component, s.configMaps(), err
+	if err != nil {
+		return err
+	}
+	return p.Check(component, s.configMaps())
 }
 
 // rehearse writes the component in a dry run, and returns the answer of the API server.

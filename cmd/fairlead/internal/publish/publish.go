@@ -27,6 +27,9 @@ type Request struct {
 // the component switches source and values together, so the operator never renders one without the other.
 type Publisher struct {
 	Client client.Client
+	// Check is called before anything is written, with the component and the ConfigMaps of its source as they will be. Its
+	// error ends the work. It may be nil.
+	Check func(component *unstructured.Unstructured, sources []*corev1.ConfigMap) error
 	// Done is called with each write, and with each object that is unchanged.
 	Done func(what string)
 	// Warn is called with errors that do not end the work.
@@ -40,6 +43,9 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 		return nil, err
 	}
 	s := p.source(ctx, before, r)
+	if err := p.check(before, r, s); err != nil {
+		return nil, err
+	}
 	if s.isDivided() {
 		// An older definition of Component refuses such a source. That is found out before the parts are written.
 		if _, err := p.rehearse(ctx, before, r, s); apierrors.IsInvalid(err) {

@@ -30,23 +30,28 @@ func TestTypesThatNothingDefines(t *testing.T) {
 		{"nothing defines it", Facts{Desired: []manifests.Object{scaler}}, undefined},
 		{
 			"a definition of another type does not count",
-			Facts{Desired: []manifests.Object{defining(managed("keda.sh", "ScaledJob")), scaler}}, undefined,
+			Facts{Desired: []manifests.Object{defining(managed("keda.sh", "ScaledJob")), scaler}},
+			undefined,
 		},
 		{
 			"a definition in the set counts",
-			Facts{Desired: []manifests.Object{defining(managed("keda.sh", "ScaledObject")), scaler}}, defined,
+			Facts{Desired: []manifests.Object{defining(managed("keda.sh", "ScaledObject")), scaler}},
+			defined,
 		},
 		{
 			"an aggregated API in the set counts for all its types",
-			Facts{Desired: []manifests.Object{scaler, defining(managed("keda.sh", "*"))}}, defined,
+			Facts{Desired: []manifests.Object{scaler, defining(managed("keda.sh", "*"))}},
+			defined,
 		},
 		{
 			"a declared pattern of other types does not count",
-			Facts{Desired: []manifests.Object{scaler}, Managed: []manifests.ManagedType{managed("*.example.com", "*")}}, undefined,
+			Facts{Desired: []manifests.Object{scaler}, Managed: []manifests.ManagedType{managed("*.example.com", "*")}},
+			undefined,
 		},
 		{
 			"a pattern that the component declares counts",
-			Facts{Desired: []manifests.Object{scaler}, Managed: []manifests.ManagedType{managed("*", "ScaledObject")}}, defined,
+			Facts{Desired: []manifests.Object{scaler}, Managed: []manifests.ManagedType{managed("*", "ScaledObject")}},
+			defined,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
