@@ -116,7 +116,7 @@ func TestTreeShowsWhatIsWaitedForOfKindsThatAreNotServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const message = "the API server does not serve example.com/v1, Kind=Widget; install its CustomResourceDefinition or API server"
+	const message = "Widget.example.com is not served, and nothing here defines it; install what defines version v1"
 	nodes = component.AddUnrecorded(nodes, []metav1alpha1.DependentReport{
 		{Dependent: "Deployment.apps shop/web", Wave: 2, Reason: "InProgress"},
 		{Dependent: "ConfigMap shop/a", Reason: "KindNotServed", Message: "in the inventory, so this report is ignored"},

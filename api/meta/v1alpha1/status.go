@@ -58,6 +58,9 @@ const (
 	ReasonObserving = "Observing"
 	// ReasonDependentsNotReady: some dependents are not ready yet, and later waves wait for them. The message names them.
 	ReasonDependentsNotReady = "DependentsNotReady"
+	// ReasonKindNotServed: the component waits only for dependents whose types the API server does not serve, and that
+	// nothing in the component defines. It continues when the types are served.
+	ReasonKindNotServed = "KindNotServed"
 	// ReasonDependentsNotGone: some dependents were deleted but still exist, for example because of a finalizer.
 	ReasonDependentsNotGone = "DependentsNotGone"
 	// ReasonRetrying: a temporary error occurred, and the operation will be retried within seconds.

@@ -131,8 +131,8 @@ var _ = Describe("plan", onCluster(func() {
 		Entry("a component that does not exist", func(string) []string { return []string{"shop"} }, 1, "does not exist"),
 		Entry("a source that cannot be rendered", func(dir string) []string { return []string{"shop", dir} }, 2,
 			`function "nope" not defined`),
-		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need DIR"),
+		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need a folder or an archive"),
 		Entry("a deletion with a folder", func(dir string) []string { return []string{"shop", dir, "--delete"} }, 2,
-			"leave DIR out"),
+			"leave the folder or archive out"),
 	)
 }))

@@ -38,6 +38,9 @@ type Report struct {
 	// Summary explains in one line why the verdict is not Reached: the failure, or the dependents that the component
 	// waits for.
 	Summary string
+	// Unserved is set if the component waits only for dependents whose types are not served, and that nothing in the
+	// component defines.
+	Unserved bool
 }
 
 // Printed is the set of the lines that were printed.
@@ -73,7 +76,10 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 	if stalled := conditionOf(s, metav1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
 		return Report{Verdict: Failed, Summary: explain(stalled)}
 	}
-	return Report{Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready)}
+	return Report{
+		Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready),
+		Unserved: ready.Reason == metav1alpha1.ReasonKindNotServed,
+	}
 }
 
 // OfRequest reports the progress of a request for a pass: its acknowledgement, and then the progress towards Ready.
@@ -148,7 +154,8 @@ func Count(s metav1alpha1.Status) string {
 // isProgress reports whether a reason means normal progress. Then the message explains the state without the reason.
 func isProgress(reason string) bool {
 	switch reason {
-	case metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting:
+	case metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting,
+		metav1alpha1.ReasonKindNotServed:
 		return true
 	}
 	return false

@@ -102,6 +102,19 @@ var _ = Describe("OfApply", func() {
 		Expect(verdicts[9]).To(Equal(progress.Reached))
 	})
 
+	It("says whether nothing but types is missing", func() {
+		web := report(1, "ScaledObject.keda.sh shop/web", metav1alpha1.ReasonKindNotServed, "it is not served")
+		status := counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonKindNotServed,
+			"waiting until ready: …"), 1, 2, 1, web)
+		Expect(progress.OfApply(status, 2)).To(Equal(progress.Report{
+			Verdict: progress.Waiting, Unserved: true,
+			Lines:   []string{"wave 1: 1/2 ready", "wave 1: waiting for ScaledObject.keda.sh shop/web: KindNotServed: it is not served"},
+			Summary: "waiting for ScaledObject.keda.sh shop/web (KindNotServed: it is not served)",
+		}))
+		Expect(progress.OfApply(status, 3).Unserved).To(BeFalse(), "that is a former generation")
+		Expect(progress.OfApply(notReady(1, web), 2).Unserved).To(BeFalse(), "something else may be waited for")
+	})
+
 	DescribeTable("has verdict and summary for", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
 		r := progress.OfApply(s, 2)
 		Expect(r.Verdict).To(Equal(verdict))

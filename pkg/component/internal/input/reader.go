@@ -33,6 +33,8 @@ type Declaration struct {
 	// history.
 	Source     *metav1alpha1.SourceReference
 	SourceName string
+	// SourceContent identifies the content of a source that consists of several references; empty for other sources.
+	SourceContent string
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
 }

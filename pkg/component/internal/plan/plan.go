@@ -163,6 +163,8 @@ type Waiting struct {
 	Message string
 	// Failure is nil if nothing failed.
 	Failure *Failure
+	// Undefined is set if the type of the object is not served, and neither a dependent nor the component defines it.
+	Undefined bool
 }
 
 // Blocker is a managed type whose foreign instances block a removal.

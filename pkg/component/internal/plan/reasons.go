@@ -63,7 +63,7 @@ const (
 	// cannot list them.
 	WaitNotListable WaitReason = "NotListable"
 	// WaitNotServed: the API server does not serve the object's type. Failed requests may have this reason, too.
-	WaitNotServed WaitReason = "KindNotServed"
+	WaitNotServed WaitReason = metav1alpha1.ReasonKindNotServed
 )
 
 // The reasons for which a component waits, although nothing failed.

@@ -57,8 +57,7 @@ func ruleNotServed(c candidate) (decision, bool) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("the API server does not serve %s; install its CustomResourceDefinition or API server",
-		c.object.GroupVersionKind())
+	message := fmt.Sprintf("%s is not served yet, although it is defined here", c.object.Key.GroupKind())
 	return c.wait(WaitNotServed, message), true
 }
 

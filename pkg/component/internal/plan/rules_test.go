@@ -117,7 +117,7 @@ var applyRows = []row{
 	// An object waits if the API server does not serve its type.
 	{
 		"waits for the type, even if a watch says that nothing is there", edits(unrecorded, absent, func(s *scene) { s.object.Scope = manifests.ScopeUnknown }),
-		"waits, KindNotServed: the API server does not serve apps/v1, Kind=Deployment; install its CustomResourceDefinition or API server",
+		"waits, KindNotServed: Deployment.apps is not served yet, although it is defined here",
 	},
 
 	// An object of a type that is not watched is read.

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -135,7 +136,7 @@ func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) 
 		Revision: revision, Generation: generation, Digest: in.Digest,
 		Started: metav1.NewTime(now), Outcome: metav1alpha1.RevisionProgressing,
 	}
-	record.Source, record.SourceDigest = in.SourceName, in.SourceDigest()
+	record.Source, record.SourceDigest = in.SourceName, cmp.Or(in.SourceDigest(), in.SourceContent)
 	for _, ref := range in.References {
 		if record.Source == fmt.Sprintf("%s %s", ref.Kind, ref.Name) {
 			record.SourceDigest = ref.ContentDigest()

@@ -24,6 +24,12 @@ func waits(name, reason, message string) outcome.Waiting {
 	return outcome.Waiting{DependentReport: metav1alpha1.DependentReport{Dependent: name, Reason: reason, Message: message}}
 }
 
+func undefined(name string) outcome.Waiting {
+	w := waits(name, metav1alpha1.ReasonKindNotServed, "it is not served, and nothing here defines it")
+	w.Undefined = true
+	return w
+}
+
 func fails(name, reason, message string, terminal bool) outcome.Waiting {
 	w := waits(name, reason, message)
 	w.Failed, w.Terminal = true, terminal
@@ -48,6 +54,12 @@ var ends = []struct {
 	{name: "a dependent without a message is named by its reason", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{waits("ConfigMap shop/a", "Observing", "")}}},
 	{name: "four dependents are not ready", outcome: outcome.Outcome{Applied: true, Desired: 4, Waiting: []outcome.Waiting{
 		waits("A a", "InProgress", "x"), waits("B b", "InProgress", "x"), waits("C c", "InProgress", "x"), waits("D d", "InProgress", "x"),
+	}}},
+	{name: "only types are missing that nothing defines", outcome: outcome.Outcome{Desired: 3, Ready: 1, Waiting: []outcome.Waiting{
+		undefined("ScaledObject.keda.sh shop/web"), undefined("ScaledObject.keda.sh shop/api"),
+	}}},
+	{name: "a type is missing that nothing defines, and a dependent is not ready", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+		waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas"), undefined("ScaledObject.keda.sh shop/web"),
 	}}},
 	{name: "pruning waits", outcome: outcome.Outcome{Applied: true, Ready: 2, Desired: 2, Waiting: []outcome.Waiting{waits("Deployment.apps shop/old", "NotGone", "it is being deleted")}}},
 	{name: "a failure goes away", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{

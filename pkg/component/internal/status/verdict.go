@@ -164,7 +164,10 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 		message := describe("waiting until gone", o.Waiting)
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, message}
 	}
-	message := describe("waiting until ready", o.Waiting)
+	message := describe("waiting until ready", o.UndefinedFirst())
+	if !slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return !w.Undefined }) {
+		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonKindNotServed, message}
+	}
 	return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
 }
 
