@@ -177,13 +177,16 @@ var _ = Describe("History", func() {
 		{
 			Revision: 3, Generation: 4, Outcome: metav1alpha1.RevisionProgressing,
 			Started: metav1.NewTime(now.Add(-time.Minute)), Digest: "0123", Source: "ConfigMap shop-2", SourceDigest: "4567",
+			SourceVersion: "shop-1.1.0",
+			Changes:       []string{"image.tag: 1.0 → 1.1", "replicas: 1 → 2", "Secret db: password: changed"},
 		},
 		{
 			Generation: 3, Outcome: metav1alpha1.RevisionFailed, Reason: "GenerateFailed",
 			Started: metav1.NewTime(now.Add(-30 * time.Minute)), Digest: "89ab", Source: "ConfigMap shop-3",
+			Changes: []string{"replicas: removed"},
 		},
 		{
-			Revision: 2, Generation: 2, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout",
+			Revision: 2, Generation: 2, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout", SourceVersion: "shop-1.0.0",
 			Started: metav1.NewTime(now.Add(-2 * time.Hour)), Ended: new(metav1.NewTime(now.Add(-time.Hour))),
 		},
 		{

@@ -26,6 +26,9 @@ type Memory struct {
 	// Schedule is the last pass and the back-off; Contents are the known contents of references.
 	Schedule schedule.State
 	Contents input.Contents
+	// values are those of the inputs that were rendered last, and formerValues those of the inputs before. The former
+	// ones are needed until a status with the new revision is written.
+	values, formerValues revisionValues
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.
@@ -38,6 +41,33 @@ type Memory struct {
 type unconfirmed struct {
 	client  *target.Client
 	entries plan.Inventory
+}
+
+// revisionValues are the values of inputs, which a digest identifies.
+type revisionValues struct {
+	digest string
+	values input.Values
+}
+
+// remember keeps the values of the inputs of a revision. before is the status at the begin of the pass.
+func (m *Memory) remember(before *metav1alpha1.Status, in input.Inputs) {
+	if m.values.digest != in.Digest {
+		m.formerValues, m.values = m.values, revisionValues{in.Digest, in.Values()}
+	}
+	if in.StandIn(before) {
+		m.formerValues = revisionValues{}
+	}
+}
+
+// changesSince returns the values of inputs that differ from those of the revision in a status. It returns nil if the
+// process does not know the values of that revision, because it was started later.
+func (m *Memory) changesSince(s *metav1alpha1.Status, in input.Inputs) []string {
+	for _, known := range []revisionValues{m.values, m.formerValues} {
+		if known.digest != "" && known.digest == s.InputDigest {
+			return known.values.ChangesTo(in.Values())
+		}
+	}
+	return nil
 }
 
 // addCreated adds the dependents that a pass created to the unconfirmed ones.

@@ -77,7 +77,8 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	// 6. Render the objects.
 	set, err := p.render(ctx, c, owner, t, in, recorded.Entries)
 	if err != nil {
-		c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, err, p.Clock.Now()))
+		changes := c.Memory.changesSince(c.GetStatus(), in)
+		c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, p.Clock.Now()))
 		return pending(err)
 	}
 	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is
@@ -261,6 +262,16 @@ func (p *Pass) begin(
 	before, now := *c.GetStatus().DeepCopy(), p.Clock.Now()
 	next, err := nextRevision(before, t, in, set, inventory, now)
 	next.Reconciler, next.Identity = p.Reconciler, components.Identity(owner.Cluster, c.GetUID())
+	// The history changes together with the revision: Inventory.Begin may write the status, and the pass may end without
+	// another write.
+	if next.Revision != before.Revision {
+		record := revisionRecord(next.Revision, c.GetGeneration(), in, now)
+		record.SourceVersion, record.Changes = set.SourceVersion(), c.Memory.changesSince(&before, in)
+		next.History = status.BeginRevision(next.History, record)
+	} else {
+		next.History = status.EndAttempt(next.History, now)
+	}
+	c.Memory.remember(&before, in)
 	c.SetStatus(status.WithPinnedValues(next, set.Note, c.GetGeneration(), now))
 	if err == nil {
 		err = p.Inventory.Begin(ctx, c, owner, set)
@@ -269,13 +280,7 @@ func (p *Pass) begin(
 		c.SetStatus(withoutRevision(*c.GetStatus(), before))
 		return err
 	}
-	s := c.GetStatus()
-	if s.Revision != before.Revision {
-		s.History = status.BeginRevision(s.History, revisionRecord(s.Revision, c.GetGeneration(), in, now))
-	} else {
-		s.History = status.EndAttempt(s.History, now)
-	}
-	if s.InputDigest != before.InputDigest {
+	if c.GetStatus().InputDigest != before.InputDigest {
 		p.Metrics.BeginInputs(c.Name(), now)
 	}
 	return nil
