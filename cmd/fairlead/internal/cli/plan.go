@@ -23,7 +23,10 @@ objects the deletion of the component would remove, in which order, and what blo
 
 The command decides by the same rules as the operator, and reads with your rights. A dry run asks the API
 server whether it would accept each write, unless the write depends on an earlier one, such as an object in a
-namespace that does not exist yet.`
+namespace that does not exist yet.
+
+The exit code is 1 if a step cannot be made before somebody acts: the API server would refuse a write, or foreign
+instances or finalizers of others block the deletion.`
 
 // planOptions are the flags of plan and diff: those of apply that change a component, and --delete.
 type planOptions struct {
@@ -76,10 +79,17 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 	if err != nil {
 		return err
 	}
-	if err := show.NewPlan(p.Component, p.Forecast, p.Deletion).Print(out); err != nil {
+	shown := show.NewPlan(p.Component, p.Forecast, p.Deletion)
+	if err := shown.Print(out); err != nil {
 		return err
 	}
-	return p.Unreadable()
+	if err := p.Unreadable(); err != nil {
+		return err
+	}
+	if shown.IsHindered() {
+		return exit.RefuseShown("%s: a step of the plan cannot be made", p.Target)
+	}
+	return nil
 }
 
 // check returns an error if flags and arguments contradict each other.
