@@ -152,6 +152,14 @@ var _ = Describe("Status", func() {
 	blocked := status(metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
 		"deletion is refused, because team/mine exists")
 	blocked.Reconciler = "fairlead.io"
+	blocked.Blocked = []metav1alpha1.BlockReport{
+		{Type: "Widget.example.com", Count: 2, Names: []string{"Widget.example.com team/mine", "Widget.example.com team/yours"}},
+		{Type: "Gizmo.example.com", Message: "it cannot be listed"},
+	}
+	blocked.Conditions = append(blocked.Conditions, metav1.Condition{
+		Type: metav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: metav1alpha1.ReasonForeignInstances,
+		Message: "deletion is refused, because team/mine exists",
+	})
 	deleted := shop("shop", time.Hour)
 	deleted.SetDeletionTimestamp(new(metav1.NewTime(now.Add(-time.Minute))))
 	deleted.SetFinalizers([]string{"fairlead.io/finalizer", "example.com/backup"})
