@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -85,6 +86,15 @@ var _ = Describe("Tree", func() {
 		Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`,
 	}}
 
+	refused := []metav1alpha1.DependentReport{
+		{Dependent: "Widget.demo.example.com shop/w", Reason: "Invalid", Message: "spec.size: Invalid value: -1"},
+		{Dependent: "Deployment.apps shop/web", Reason: "Forbidden", Message: "no rights"},
+	}
+	explained := show.NewTree(shop("shop", time.Hour), progressing, nodes())
+	explained.AddCauses(map[string][]causes.Cause{
+		"Deployment.apps shop/web": {{Object: "Pod shop/web-7d4", Reason: "Unschedulable", Message: "0/1 nodes are available"}},
+	})
+
 	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {
 		golden(file, func(out *bytes.Buffer) error { return tree.Print(show.Output{Writer: out, Format: format}) })
 	},
@@ -96,6 +106,9 @@ var _ = Describe("Tree", func() {
 		Entry("YAML", "tree.yaml", show.FormatYAML, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("a dependent that is contested, which only the status tells", "tree-contested.txt", show.FormatTable,
 			show.NewTree(shop("shop", time.Hour), contested, nodes())),
+		Entry("a dependent that is ready, and whose update was refused", "tree-refused.txt", show.FormatTable,
+			show.NewTree(shop("shop", time.Hour), progressing, component.AddFailures(nodes(), refused))),
+		Entry("causes one level down", "tree-causes.txt", show.FormatTable, explained),
 		Entry("a component that no operator saw", "tree-new.txt", show.FormatTable,
 			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),
 		Entry("no dependents as an empty list, not as null", "tree-new.json", show.FormatJSON,
