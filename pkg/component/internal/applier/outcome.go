@@ -27,13 +27,17 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 		Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue,
 	}
 	for _, w := range p.Waiting {
-		o.Waiting = append(o.Waiting, outcome.Waiting{
+		waiting := outcome.Waiting{
 			DependentReport: metav1alpha1.DependentReport{
 				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: string(w.Reason), Message: w.Message,
 			},
 			Failed:   w.Failure != nil,
 			Terminal: w.Failure != nil && w.Failure.Class == plan.Terminal,
-		})
+		}
+		if w.UID != "" {
+			waiting.Key, waiting.UID, waiting.Generation = w.Key, w.UID, w.Generation
+		}
+		o.Waiting = append(o.Waiting, waiting)
 	}
 	for _, c := range p.RepairConflicts {
 		o.RepairConflicts = append(o.RepairConflicts, metav1alpha1.DependentReport{

@@ -3,6 +3,8 @@ package outcome
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -44,6 +46,10 @@ type Outcome struct {
 // Waiting is a dependent that holds the component up.
 type Waiting struct {
 	metav1alpha1.DependentReport
+	// Key, UID and Generation identify the live object if it is applied and not ready. They are empty otherwise.
+	Key        manifests.Key
+	UID        types.UID
+	Generation int64
 	// Failed is set if the last request or the dependent itself failed; Terminal if a retry cannot help.
 	Failed, Terminal bool
 }

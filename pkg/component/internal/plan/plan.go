@@ -159,6 +159,9 @@ type Waiting struct {
 	Message string
 	// Failure is nil if nothing failed.
 	Failure *Failure
+	// UID and Generation are those of the live object if it is applied and not ready; empty otherwise.
+	UID        types.UID
+	Generation int64
 }
 
 // Blocker is a managed type whose foreign instances block a removal.

@@ -51,9 +51,15 @@ var conventions = map[schema.GroupKind]Hints{
 
 // Of returns the readiness of a live object, by the rules of kstatus, by the variables required and conventions, which
 // add conditions for some types, and by the hints. A condition that was set for an older generation does not count. If
-// kstatus cannot read the status, the conditions that the hints name decide; without such hints the state is Unknown.
+// kstatus cannot read the status, the conditions that the hints name decide; without such hints the state is Unknown. The
+// message of an object in progress has the condition that explains the delay, if a workload reports such a condition.
 func Of(obj *unstructured.Unstructured, hints Hints) Result {
 	obj = withIntegerGeneration(obj)
+	return withObstacle(obj, of(obj, hints))
+}
+
+// of returns the readiness of an object without its obstacles.
+func of(obj *unstructured.Unstructured, hints Hints) Result {
 	r := byKstatus(obj)
 	if runsToCompletion(obj) && r.State != Terminating {
 		r = ofRun(obj)

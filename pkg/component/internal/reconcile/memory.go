@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
@@ -29,6 +30,8 @@ type Memory struct {
 	// values are those of the inputs that were rendered last, and formerValues those of the inputs before. The former
 	// ones are needed until a status with the new revision is written.
 	values, formerValues revisionValues
+	// causes are those of the dependents that are not ready.
+	causes causes.Memory
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.

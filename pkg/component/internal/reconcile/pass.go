@@ -103,7 +103,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 		c.GetStatus().AppliedDigest = in.Digest
 	}
 	o.Unwatched = append(o.Unwatched, lookup.Unwatched(t, p.looker(owner))...)
-	return o, err
+	return p.explain(ctx, c, t, o), err
 }
 
 // Delete deletes the dependents of a component. It renders nothing: it deletes the objects of the recorded inventory.
@@ -142,6 +142,7 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	}
 	o, err := p.Applier.Delete(ctx, t.Client, request)
 	c.Memory.addCreated(t.Client, o)
+	o = p.explain(ctx, c, t, o)
 	o.Unsearched = recorded.Unsearched
 	if err != nil || !o.Done() {
 		return o, err
@@ -153,6 +154,24 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 		p.Tell(c.Object, status.Warning("PhasesSkipped", "the component is deleted"+status.DescribeSkipped(o.Skipped)))
 	}
 	return o, nil
+}
+
+// explain returns the outcome with the causes of the dependents that are not ready for a while. It also schedules the
+// pass that reads the causes.
+func (p *Pass) explain(ctx context.Context, c *Component, t target.Target, o outcome.Outcome) outcome.Outcome {
+	if p.Causes == nil || o.Observing {
+		return o
+	}
+	memory := &c.Memory.causes
+	due, next := memory.Note(o.Waiting, c.GetStatus(), p.Clock.Now())
+	for _, object := range due {
+		memory.Learn(object, p.Causes.CauseOf(ctx, t.Client, object))
+	}
+	o.Waiting = memory.Explain(o.Waiting)
+	if !next.IsZero() && (o.NextDue.IsZero() || next.Before(o.NextDue)) {
+		o.NextDue = next
+	}
+	return o
 }
 
 // hasNothing reports whether a component has no dependents, neither in its status nor in the memory of this process.
