@@ -161,7 +161,9 @@ func publicOutcome(o outcome.Outcome) Outcome {
 }
 
 func publicWaiting(waiting []outcome.Waiting) []Waiting {
-	return convert(waiting, func(w outcome.Waiting) Waiting { return Waiting(w) })
+	return convert(waiting, func(w outcome.Waiting) Waiting {
+		return Waiting{DependentReport: w.DependentReport, Failed: w.Failed, Terminal: w.Terminal}
+	})
 }
 
 func publicBlocked(blocked []outcome.Blocked) []Blocked {

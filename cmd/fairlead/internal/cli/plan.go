@@ -24,7 +24,10 @@ blockers of the deletion.
 
 The command applies the same rules as the operator, and reads with your rights. It sends each write to the API
 server as a dry run, to check that the API server accepts it. There is no dry run for a write that depends on an
-earlier write, such as the creation of an object in a namespace that does not exist yet.`
+earlier write, such as the creation of an object in a namespace that does not exist yet.
+
+The exit code is 1 if a step cannot be made before somebody acts: the API server would refuse a write, or foreign
+instances or finalizers of others block the deletion.`
 
 // planOptions are the flags of plan and diff: --delete, and the flags of apply that change the component.
 type planOptions struct {
@@ -77,10 +80,17 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 	if err != nil {
 		return err
 	}
-	if err := show.NewPlan(p.Component, p.Forecast, p.Deletion).Print(out); err != nil {
+	shown := show.NewPlan(p.Component, p.Forecast, p.Deletion)
+	if err := shown.Print(out); err != nil {
 		return err
 	}
-	return p.Unreadable()
+	if err := p.Unreadable(); err != nil {
+		return err
+	}
+	if shown.IsHindered() {
+		return exit.RefuseShown("%s: a step of the plan cannot be made", p.Target)
+	}
+	return nil
 }
 
 // check returns an error if flags and arguments contradict each other.

@@ -129,7 +129,7 @@ func OfDeletion(s metav1alpha1.Status, generation int64) Report {
 		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 	case isBlocked(s, ready):
 		text := "the deletion is blocked: " + explain(ready)
-		return Report{Verdict: Blocked, Lines: []string{text}, Summary: text}
+		return Report{Verdict: Blocked, Lines: append([]string{text}, blockedLines(s)...), Summary: text}
 	}
 	lines := []string{explain(ready)}
 	if namesDependents(ready, s) && slices.ContainsFunc(s.Waiting, untilGone) {
@@ -141,6 +141,23 @@ func OfDeletion(s metav1alpha1.Status, generation int64) Report {
 func isBlocked(s metav1alpha1.Status, ready metav1.Condition) bool {
 	return s.State == metav1alpha1.StateDeletionBlocked ||
 		ready.Reason == metav1alpha1.ReasonForeignInstances || ready.Reason == metav1alpha1.ReasonForeignFinalizers
+}
+
+// blockedLines returns a line for each type that blocks a deletion. If there is a single type, the condition has its
+// cause already.
+func blockedLines(s metav1alpha1.Status) []string {
+	if len(s.Blocked) < 2 {
+		return nil
+	}
+	lines := make([]string, 0, len(s.Blocked))
+	for _, b := range s.Blocked {
+		text := fmt.Sprintf("%d instances: %s", b.Count, strings.Join(b.Names, ", "))
+		if b.Message != "" {
+			text = b.Message
+		}
+		lines = append(lines, "blocked by "+b.Type+": "+oneLine(text))
+	}
+	return lines
 }
 
 // Count returns the numbers of ready and desired dependents in the form 3/5.

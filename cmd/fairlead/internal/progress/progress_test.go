@@ -177,6 +177,22 @@ var _ = Describe("OfDeletion", func() {
 		Expect(reports[3].Summary).To(Equal("waiting for Deployment.apps shop/web (Terminating: it is being deleted)"))
 	})
 
+	It("names each type that blocks a deletion once, if there are several", func() {
+		blocked := at(3, metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
+			"deletion is refused, because foreign instances of 2 types may exist")
+		blocked.Blocked = []metav1alpha1.BlockReport{
+			{Type: "Widget.example.com", Count: 2, Names: []string{"team/mine", "team/yours"}},
+			{Type: "Gizmo.example.com", Message: "it cannot\nbe listed"},
+		}
+		Expect(progress.OfDeletion(blocked, 3).Lines).To(Equal([]string{
+			"the deletion is blocked: ForeignInstances: deletion is refused, because foreign instances of 2 types may exist",
+			"blocked by Widget.example.com: 2 instances: team/mine, team/yours",
+			"blocked by Gizmo.example.com: it cannot be listed",
+		}))
+		blocked.Blocked = blocked.Blocked[:1]
+		Expect(progress.OfDeletion(blocked, 3).Lines).To(HaveLen(1), "the condition names a single type")
+	})
+
 	It("reports that it waits until a hook is complete, not until it is gone", func() {
 		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonDeleting,
 			"phase pre-delete: waiting until complete: Job.batch shop/backup (Job in progress)")

@@ -164,12 +164,15 @@ func (w *Waiter) draw() {
 	w.display.Show(report)
 }
 
-// causesOf returns a line for each cause of the dependents that the component waits for, in the order of the status.
+// causesOf returns a line for each cause of the dependents that the component waits for, in the order of the status. A
+// cause that the operator has entered into the status is left out.
 func causesOf(status metav1alpha1.Status, found map[string][]causes.Cause) []string {
 	var lines []string
 	for _, waiting := range status.Waiting {
 		for _, c := range found[waiting.Dependent] {
-			lines = append(lines, c.String())
+			if !c.IsIn(waiting.Message) {
+				lines = append(lines, c.String())
+			}
 		}
 	}
 	return lines

@@ -51,14 +51,18 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 func Waiting(planned []plan.Waiting) []outcome.Waiting {
 	var waiting []outcome.Waiting
 	for _, w := range planned {
-		waiting = append(waiting, outcome.Waiting{
+		wait := outcome.Waiting{
 			DependentReport: metav1alpha1.DependentReport{
 				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: string(w.Reason), Message: w.Message,
 			},
 			Failed:    w.Failure != nil,
 			Terminal:  w.Failure != nil && w.Failure.Class == plan.Terminal,
 			Undefined: w.Undefined,
-		})
+		}
+		if w.UID != "" {
+			wait.Key, wait.UID, wait.Generation = w.Key, w.UID, w.Generation
+		}
+		waiting = append(waiting, wait)
 	}
 	return waiting
 }

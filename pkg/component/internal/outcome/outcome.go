@@ -3,6 +3,8 @@ package outcome
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -48,6 +50,10 @@ type Outcome struct {
 // Waiting is a dependent that the component waits for before it is Ready or deleted.
 type Waiting struct {
 	metav1alpha1.DependentReport
+	// Key, UID and Generation identify the live object if it is applied and not ready. They are empty otherwise.
+	Key        manifests.Key
+	UID        types.UID
+	Generation int64
 	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is
 	// set if a retry cannot help.
 	Failed, Terminal bool

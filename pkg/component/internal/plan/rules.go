@@ -220,13 +220,16 @@ func ruleInSync(c candidate) (decision, bool) {
 	}
 	if due := timeoutDue(c, c.entry); !due.IsZero() && !c.now.Before(due) && !c.written() {
 		message := fmt.Sprintf("not ready within %s: %s", c.object.Settings.Timeout, r.Message)
-		d := c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: message})
-		d.applied = true
-		return d, true
+		return unready(c, c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: message})), true
 	}
-	d := c.wait(WaitReason(r.State), r.Message)
+	return unready(c, c.wait(WaitReason(r.State), r.Message)), true
+}
+
+// unready returns the decision to wait for an object that is applied and not ready.
+func unready(c candidate, d decision) decision {
 	d.applied = true
-	return d, true
+	d.waiting.UID, d.waiting.Generation = c.live.UID, c.live.Generation
+	return d
 }
 
 // complete returns a decision that records that an object completed its work, if Kubernetes may remove the object after
