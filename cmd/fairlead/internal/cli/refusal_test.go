@@ -155,6 +155,21 @@ var _ = Describe("a type that nobody serves and nothing defines", onCluster(func
 		}
 	})
 
+	It("is no type of an API that does not answer", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		group := "silent." + namespace + ".example.com"
+		objects, err := manifests.Decode("service", []byte("apiVersion: apiregistration.k8s.io/v1\nkind: APIService\n"+
+			"metadata: {name: v1."+group+"}\nspec: {group: "+group+", version: v1, groupPriorityMinimum: 1000, versionPriority: 1,\n"+
+			"  insecureSkipTLSVerify: true, service: {namespace: "+namespace+", name: absent}}\n"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(k8s.Create(ctx, objects[0])).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, objects[0])).To(Succeed()) })
+		dir := folder("thing.yaml", "apiVersion: "+group+"/v1\nkind: Thing\nmetadata: {name: a}\n")
+		Eventually(ctx, func() string { return fairlead(ctx, namespace, "plan", "shop", dir).Err }).
+			Should(ContainSubstring("ask the API server what it serves"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 0), HaveField("Err", "")))
+	})
+
 	It("is waited for until it comes, and is not missing if the set defines it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		group := namespace + ".example.com"

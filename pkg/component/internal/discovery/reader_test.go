@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -147,9 +148,47 @@ func TestScope(t *testing.T) {
 	}
 }
 
+// aggregated answers the first requests of the mapper as API servers do that send all groups in one document. It has a
+// group whose API does not answer.
+func aggregated(beneath http.Handler) http.Handler {
+	const form = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	group := func(name string, version apidiscoveryv2.APIVersionDiscovery) apidiscoveryv2.APIGroupDiscovery {
+		version.Version = "v1"
+		return apidiscoveryv2.APIGroupDiscovery{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Versions: []apidiscoveryv2.APIVersionDiscovery{version},
+		}
+	}
+	groups := map[string][]apidiscoveryv2.APIGroupDiscovery{"/api": {}, "/apis": {
+		group("silent.example.com", apidiscoveryv2.APIVersionDiscovery{Freshness: apidiscoveryv2.DiscoveryFreshnessStale}),
+		group("example.com", apidiscoveryv2.APIVersionDiscovery{Resources: []apidiscoveryv2.APIResourceDiscovery{{
+			Resource: "widgets", Scope: apidiscoveryv2.ScopeNamespace, Verbs: allVerbs,
+			ResponseKind: &metav1.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"},
+		}}}),
+	}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		items, ok := groups[r.URL.Path]
+		if !ok || !strings.Contains(r.Header.Get("Accept"), "as=APIGroupDiscoveryList") {
+			beneath.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", form)
+		_ = json.NewEncoder(w).Encode(apidiscoveryv2.APIGroupDiscoveryList{
+			TypeMeta: metav1.TypeMeta{APIVersion: "apidiscovery.k8s.io/v2", Kind: "APIGroupDiscoveryList"}, Items: items,
+		})
+	})
+}
+
 func TestAnAPIThatDoesNotAnswerIsNotAMissingType(t *testing.T) {
-	r, api, _ := reading(t)
-	api.serve("silent.example.com/v1")
+	api := &apiServer{groups: map[string][]metav1.APIResource{"silent.example.com/v1": nil}}
+	server := httptest.NewServer(aggregated(api))
+	t.Cleanup(server.Close)
+	r, err := New(t.Context(), Options{
+		Config: &rest.Config{Host: server.URL, QPS: -1}, Client: server.Client(),
+		FollowDefinitions: func(context.Context, func()) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	silent := schema.GroupVersionKind{Group: "silent.example.com", Version: "v1", Kind: "Widget"}
 	for range 2 { // The mapper answers differently when it is asked for the first time.
 		if scope, err := r.Scope(silent); err == nil {
