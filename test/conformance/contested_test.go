@@ -319,7 +319,7 @@ var _ = Describe("Repair conflicts:", func() {
 		expectGone(ctx, newConfigMap(namespace, "settings"))
 	})
 
-	It("neither a controller that sets defaults while it starts, nor one change to each of many dependents, is a repair conflict", func(ctx SpecContext) {
+	It("three writes of a default by a starting controller, or one foreign edit of each of many dependents, cause no repair conflict", func(ctx SpecContext) {
 		const many = 300
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})

@@ -111,7 +111,7 @@ var _ = Describe("The record of deletion phases:", func() {
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
 	})
 
-	It("a former record of deletion phases is deleted although its deletion failed at first", func(ctx SpecContext) {
+	It("a Secret with outdated objects of deletion phases is deleted by a later pass if its first deletion fails", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		refused := &refusal{method: http.MethodDelete, code: http.StatusGatewayTimeout}
 		runOperator(operator, operatorOptions{transport: refused.wrap})
@@ -127,7 +127,7 @@ var _ = Describe("The record of deletion phases:", func() {
 		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
 	})
 
-	It("a former record of deletion phases is deleted although the operator crashed before it deleted the record", func(ctx SpecContext) {
+	It("a Secret with outdated objects of deletion phases is deleted after a restart if the operator crashed before the deletion", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
@@ -225,7 +225,7 @@ var _ = Describe("Deletions with phases:", func() {
 		Expect(story(ctx, mark, operatorName, namespace)[0]).To(Equal("patch jobs/clean"))
 	})
 
-	It("an object of a phase that cannot be applied in a namespace that is being deleted is skipped, and the condition names it", func(ctx SpecContext) {
+	It("if the namespace of an object of a deletion phase is being deleted, the object is skipped, and the condition names the object", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName)), oneJob("tell", postDelete(operatorName))))
 		expectReady(ctx, g)

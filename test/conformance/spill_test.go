@@ -138,7 +138,7 @@ var _ = Describe("Large inventories:", func() {
 		Expect(told).To(ContainElements("patch configmaps 200", "patch secrets 201", "update gadgets/status 200", "delete secrets 200"))
 	})
 
-	It("a large inventory is read once after a restart, which writes nothing", func(ctx SpecContext) {
+	It("after a restart the operator reads a large inventory once, and writes nothing", func(ctx SpecContext) {
 		stop := run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)

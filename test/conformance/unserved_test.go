@@ -149,7 +149,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("an aggregated API that was adopted and does not respond blocks a deletion until its loss is accepted", func(ctx SpecContext) {
+	It("an adopted APIService whose API does not respond blocks a deletion until the user accepts that its objects are lost", func(ctx SpecContext) {
 		create(ctx, server.Registration(namespace))
 		g := start(ctx)
 		remove(ctx, g)
@@ -157,7 +157,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		acceptAndEnd(ctx, g)
 	})
 
-	It("an aggregated API whose record was lost and that does not respond blocks a deletion until its APIService is deleted by hand", func(ctx SpecContext) {
+	It("after the loss of the inventory, an APIService whose API does not respond blocks a deletion until somebody deletes the APIService", func(ctx SpecContext) {
 		g := start(ctx)
 		stop()
 		emptied := current(ctx, g)
@@ -171,7 +171,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("an aggregated API that was available while no operator ran blocks a deletion until its loss is accepted", func(ctx SpecContext) {
+	It("an APIService whose API was available only while no operator ran blocks a deletion until the user accepts that its objects are lost", func(ctx SpecContext) {
 		g := start(ctx)
 		stop()
 		// The API server checks an APIService at once when the APIService changes.

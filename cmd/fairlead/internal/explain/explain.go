@@ -138,7 +138,8 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	return nil
 }
 
-// addCauses adds the causes why the dependent is not ready. It adds no causes if a field is explained.
+// addCauses adds to the result the causes why the dependent is not ready. If the user asked for the explanation of a
+// field instead of the whole object, addCauses adds nothing.
 func (e explainer) addCauses(ctx context.Context, entry metav1alpha1.InventoryEntry) error {
 	if e.result.Field != nil {
 		return nil

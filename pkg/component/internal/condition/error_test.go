@@ -84,7 +84,7 @@ func TestInterruptedErrors(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "components"}, "shop", errors.New("changed"))
 	for _, err := range []error{conflict, context.Canceled, fmt.Errorf("pass: %w", condition.ErrSuperseded)} {
 		if !condition.Interrupted(err) {
-			t.Errorf("%v does not interrupt a pass", err)
+			t.Errorf("Interrupted returned false for the error: %v", err)
 		}
 	}
 	if condition.Interrupted(errors.New("reset")) || condition.Interrupted(nil) {

@@ -184,7 +184,7 @@ func TestTypesThatAreNotServed(t *testing.T) {
 			"a definition that was served may have instances in storage", func(s *apiservertest.Server) {
 				s.Put("apiextensions.k8s.io/v1", definitions.Kind, "", "gizmos.example.com", established)
 			},
-			"its instances cannot be listed: gizmos.example.com was served before, so instances may exist",
+			"its instances cannot be listed: gizmos.example.com has served a version before, so instances may exist",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
