@@ -26,7 +26,7 @@ func loseStatus(ctx context.Context, g *gadget.Gadget) {
 var _ = Describe("Lost inventories without the right to list dependents:", func() {
 	const blind = "'' | configmaps | get, create, patch, delete"
 
-	Context("as the component's identity:", func() {
+	Context("dependents are listed as the component's identity:", func() {
 		var operator, tenant, account string
 		var options operatorOptions
 		BeforeEach(func(ctx SpecContext) {
