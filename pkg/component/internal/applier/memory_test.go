@@ -18,7 +18,7 @@ func TestRepairsAreRememberedByOwnerAndNonce(t *testing.T) {
 	}
 	delete(m.repairsOf("first", "x"), key)
 	if got := m.repairsOf("first", "x"); len(got) != 1 {
-		t.Errorf("a caller changed the memory: %v", got)
+		t.Errorf("a caller changed the stored repairs of drift: %v", got)
 	}
 	if got := m.repairsOf("first", "y"); len(got) != 0 {
 		t.Errorf("got the repairs of drift %v although the repair nonce has changed", got)
@@ -52,7 +52,7 @@ func TestGuardIsRememberedBesideRepairs(t *testing.T) {
 	}
 	m.keepGuard("first", plan.Guard{Name: "g", Unavailable: true})
 	if got := m.guardOf("first", reconciler); got.Unavailable || got.Name != unknown.Name {
-		t.Errorf("a guard that could not be set up is not tried again: %+v", got)
+		t.Errorf("the applier does not set up an admission guard again after a failure: %+v", got)
 	}
 	if m.forget("first"); len(m.owners) != 0 {
 		t.Errorf("the memory still has %v after Forget", m.owners)

@@ -201,7 +201,7 @@ func TestRecord(t *testing.T) {
 	t.Run("the whole apply set is recorded before the first wave is written", func(t *testing.T) {
 		p := ForApply(facts(nil))
 		if !p.Record || len(p.Inventory) != 2 {
-			t.Errorf("record %v, inventory %v", p.Record, p.Inventory)
+			t.Errorf("the plan has Record %v and the inventory %v", p.Record, p.Inventory)
 		}
 		want := "apiextensions.k8s.io/v1/CustomResourceDefinition//first x=7 up=replace t=Widget.example.com"
 		if got := p.Inventory[first.Key].String(); got != want {
@@ -214,7 +214,7 @@ func TestRecord(t *testing.T) {
 	t.Run("the inventory is not persisted again if all objects are recorded", func(t *testing.T) {
 		inv := ForApply(facts(nil)).Inventory
 		if p := ForApply(facts(inv)); p.Record {
-			t.Error("the inventory is persisted again")
+			t.Error("the plan persists the inventory again without a change")
 		}
 	})
 	t.Run("the caller's inventory is not changed", func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestRecord(t *testing.T) {
 		f := facts(nil)
 		f.Desired = []manifests.Object{unknown}
 		if p := ForApply(f.seen(newWorld().watched)); p.Record || len(p.Inventory) > 0 {
-			t.Errorf("record %v, inventory %v", p.Record, p.Inventory)
+			t.Errorf("the plan has Record %v and the inventory %v", p.Record, p.Inventory)
 		}
 	})
 }

@@ -101,7 +101,7 @@ func TestDeletionOrder(t *testing.T) {
 					t.Error(diff)
 				}
 				if !p.Done() || len(p.Inventory) > 0 {
-					t.Errorf("left: %v", p.Inventory)
+					t.Errorf("after the deletion the inventory still has %v", p.Inventory)
 				}
 			})
 		}
@@ -245,12 +245,12 @@ func TestDefinitionsOfOthers(t *testing.T) {
 			p := x.pass(func(_ Facts, p Plan) {
 				for _, a := range p.Actions {
 					if a.Verb == VerbDelete && a.Key == definition.Key {
-						t.Errorf("%s %s", a.Verb, a.Key)
+						t.Errorf("the plan contains the unwanted action %s %s", a.Verb, a.Key)
 					}
 				}
 			})
 			if blocked := len(p.Blocked) > 0; blocked != c.blocked || p.Done() == c.blocked {
-				t.Errorf("blocked %v, waiting %v", p.Blocked, p.Waiting)
+				t.Errorf("the plan is blocked by %v and waits for %v", p.Blocked, p.Waiting)
 			}
 		})
 	}

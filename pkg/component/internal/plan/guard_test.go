@@ -67,7 +67,7 @@ func TestGuard(t *testing.T) {
 			if len(p.Actions) == 0 {
 				due = p.NextDue.Add(-probeInterval)
 				if !due.Equal(f.Now) {
-					t.Errorf("due at %s, now is %s", p.NextDue, f.Now)
+					t.Errorf("the next probe of the admission guard is due at %s, and the time is %s", p.NextDue, f.Now)
 				}
 			}
 		}), "record, guard guard", "probe guard", waiting)
@@ -77,7 +77,7 @@ func TestGuard(t *testing.T) {
 		c.world.passTime()
 		expectSteps(t, c.steps(nothing), "read definition", "unguard guard", "delete namespace")
 		if len(c.inventory) > 0 {
-			t.Errorf("left: %v", c.inventory)
+			t.Errorf("after the deletion the inventory still has %v", c.inventory)
 		}
 	})
 	t.Run("the guard is removed if a foreign instance was created before it took effect, and then the deletion is blocked", func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestGuard(t *testing.T) {
 			}
 		}), "delete definition", "unguard guard", "blocked by Widget.example.com")
 		if anyGuarded(sortedInventory(c.inventory)) {
-			t.Error("a definition is still recorded as guarded")
+			t.Error("the field Guarded of a definition is still set after the guard was removed")
 		}
 	})
 	t.Run("the guard stays while it takes effect, and is removed if foreign instances still exist then", func(t *testing.T) {

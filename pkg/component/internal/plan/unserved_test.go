@@ -49,7 +49,7 @@ func TestUnserved(t *testing.T) {
 	t.Run("an object that is not observed keeps its record", func(t *testing.T) {
 		c := candidate{entry: metav1alpha1.InventoryEntry{Unserved: state(0)}, live: NotObserved()}
 		if c.unserved() != state(0) {
-			t.Error("the recorded state is lost")
+			t.Error("an entry whose object is not observed lost its record of versions that were never served")
 		}
 	})
 }

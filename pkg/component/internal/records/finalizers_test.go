@@ -52,7 +52,7 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 				}
 			}
 			if asked != test.asked {
-				t.Errorf("%d access reviews", asked)
+				t.Errorf("got %d access reviews", asked)
 			}
 			for _, review := range c.Reviews {
 				if review["verb"] != "patch" || review["resource"] != "secrets" || review["namespace"] != "" {
@@ -70,7 +70,7 @@ func TestTheLastAnswerCountsWhileAccessReviewsFail(t *testing.T) {
 	c.clock.SetTime(start.Add(reviewInterval))
 	c.Refuse = func(string, string) error { return errors.New("broken") }
 	if after := s.review.mayPatchAnywhere(t.Context()); before || after {
-		t.Errorf("allowed: %t, and %t when the review failed", before, after)
+		t.Errorf("the finalizer was allowed: %t, and after a failed access review: %t", before, after)
 	}
 }
 

@@ -66,7 +66,7 @@ func TestEventsResetTheBackoff(t *testing.T) {
 	now := start
 	retry := func() time.Duration {
 		if wait := s.Begin(0, now); wait != 0 {
-			t.Fatalf("must wait %s", wait)
+			t.Fatalf("Begin returned a wait of %s before the next pass, want none", wait)
 		}
 		return s.End(s.Retry(), 0, now)
 	}
@@ -109,24 +109,24 @@ func TestWatchesThatDeliverNothing(t *testing.T) {
 	var s State
 	now := start
 	if after, inTime := s.Observe(nil, time.Minute, now); !inTime || after != time.Minute {
-		t.Errorf("the delay is %s, in time: %t", after, inTime)
+		t.Errorf("Observe returned the delay %s, and %t for the time before the timeout", after, inTime)
 	}
 	now = now.Add(40 * time.Second)
 	if wait := s.Begin(time.Hour, now); wait != 0 {
 		t.Errorf("the next pass has to wait %s after a pass that did nothing", wait)
 	}
 	if after, inTime := s.Observe(nil, time.Minute, now); !inTime || after != 20*time.Second {
-		t.Errorf("the delay is %s, in time: %t", after, inTime)
+		t.Errorf("Observe returned the delay %s, and %t for the time before the timeout", after, inTime)
 	}
 	now = now.Add(20 * time.Second)
 	if _, inTime := s.Observe(nil, time.Minute, now); inTime {
-		t.Error("the timeout is not noticed")
+		t.Error("Observe did not report the end of the timeout")
 	}
 	if !s.ObservingSince().Equal(start) {
-		t.Errorf("the wait began at %s", s.ObservingSince())
+		t.Errorf("the wait for the watches began at %s", s.ObservingSince())
 	}
 	if _, inTime := s.Observe(nil, 0, now); !inTime {
-		t.Error("a component without a timeout has no time left")
+		t.Error("Observe reports a timeout for a component without a timeout")
 	}
 }
 
@@ -213,7 +213,7 @@ func TestNextPassAfterErrors(t *testing.T) {
 func TestResync(t *testing.T) {
 	between(t, resync(time.Hour), time.Hour, 66*time.Minute)
 	if resync(0) != 0 || resync(-1) != 0 {
-		t.Error("the resync is not turned off")
+		t.Error("a component without a resync interval has a next pass")
 	}
 }
 
