@@ -181,7 +181,7 @@ func TestOccurrencesAreAppliedOnceAndInOrderAfterACrash(t *testing.T) {
 						c.desired, c.revision, c.actions = around("d2", how), 2, 0
 						c.settle(t)
 						if !slices.Equal(c.told, upgrade[how]) {
-							t.Errorf("upgrade: got %q", c.told)
+							t.Errorf("the passes of the upgrade made the writes %q", c.told)
 						}
 					})
 				}
@@ -224,8 +224,8 @@ func TestWhatIsNoNewContentRunsNoOccurrenceAgain(t *testing.T) {
 				c.desired[i].Digest = strings.Replace(c.desired[i].Digest, ".s", ".t", 1)
 			}
 		},
-		"a rendition with another content": func(c *process) { c.desired = around("d2", "purged") },
-		"another occurrence fewer":         func(c *process) { c.desired = c.desired[:2] },
+		"a rendition with another content":    func(c *process) { c.desired = around("d2", "purged") },
+		"a new revision with one order fewer": func(c *process) { c.desired = c.desired[:2] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "purged")}
@@ -247,9 +247,9 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 		revision int64
 		want     []string
 	}{
-		"while it stays":       {false, 1, nil},
-		"after it was purged":  {true, 1, nil},
-		"before a new content": {true, 2, []string{"create job", "delete job", "create job", "delete job"}},
+		"while the object stays at its first order":      {false, 1, nil},
+		"after the object was purged at its first order": {true, 1, nil},
+		"after the object was purged, in a new revision": {true, 2, []string{"create job", "delete job", "create job", "delete job"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			former := around("d0", "purged")[:2]
@@ -334,7 +334,7 @@ func TestWhatFailedIsDeletedAndStaysFailedUntilItsContentChanges(t *testing.T) {
 					t.Errorf("got %q", c.told)
 				}
 				if len(p.Waiting) != 1 || !strings.HasPrefix(p.Waiting[0].Message, "it is Failed; it was deleted") {
-					t.Errorf("waiting for %v", p.Waiting)
+					t.Errorf("the plan waits for the wrong objects %v", p.Waiting)
 				}
 				if e := c.recorded[key]; e.Failed != "it is Failed" {
 					t.Errorf("the inventory has the entry %s", e)
@@ -342,7 +342,7 @@ func TestWhatFailedIsDeletedAndStaysFailedUntilItsContentChanges(t *testing.T) {
 				c.told, c.slow[key], c.desired, c.revision = nil, false, around("d2", "recreated"), 2
 				c.settle(t)
 				if want := []string{"create job", "create controller", "delete job", "create job"}; !slices.Equal(c.told, want) {
-					t.Errorf("upgrade: got %q", c.told)
+					t.Errorf("the passes of the upgrade made the writes %q", c.told)
 				}
 				if e := c.recorded[key]; e.Failed != "" {
 					t.Errorf("the inventory has the entry %s", e)
