@@ -86,6 +86,8 @@ func (c *Component) SourceName() string {
 	switch source := c.Spec.Source; {
 	case source.ConfigMap != nil:
 		return fmt.Sprintf("%s %s", metav1alpha1.ConfigMapReference, source.ConfigMap.Name)
+	case source.ConfigMaps != nil:
+		return source.ConfigMaps.describe()
 	case source.HTTP != nil:
 		return c.Source().Location()
 	case source.Inline != nil:
@@ -94,6 +96,26 @@ func (c *Component) SourceName() string {
 		return "function " + metav1alpha1.SourceReference{URL: c.Spec.Function.URL}.Location()
 	}
 	return ""
+}
+
+// SourceDigest returns the digest of an archive whose parts are in several ConfigMaps, for the history. It is empty for
+// other sources.
+func (c *Component) SourceDigest() string {
+	if c.Spec.Source.ConfigMaps == nil {
+		return ""
+	}
+	return c.Spec.Source.ConfigMaps.SHA256
+}
+
+// describe returns the name of the source for the history: the name of its first ConfigMap, and the number of the others.
+func (s *ConfigMapsSource) describe() string {
+	switch len(s.Names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%s %s", metav1alpha1.ConfigMapReference, s.Names[0])
+	}
+	return fmt.Sprintf("%s %s and %d more", metav1alpha1.ConfigMapReference, s.Names[0], len(s.Names)-1)
 }
 
 // References returns the Secrets and ConfigMaps that the component reads: the source, the values, and the inputs and
@@ -113,6 +135,11 @@ func (c *Component) References() []metav1alpha1.Reference {
 	}
 	if cm := c.Spec.Source.ConfigMap; cm != nil {
 		add(metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference, Name: cm.Name})
+	}
+	if parts := c.Spec.Source.ConfigMaps; parts != nil {
+		for _, name := range parts.Names {
+			add(metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference, Name: name})
+		}
 	}
 	for _, v := range c.Spec.ValuesFrom {
 		add(metav1alpha1.Reference{Kind: v.Kind, Name: v.Name, Optional: v.Optional})
@@ -147,7 +174,8 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
-	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy, spec.AllowEmpty = "", "", "", "", false
+	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy = "", "", "", ""
+	spec.AllowEmpty = false
 	spec.ServiceAccountName, spec.KubeConfig = "", nil
 	if spec.Source.HTTP != nil {
 		spec.Source.HTTP.URL = "" // The digest identifies the content of the archive.

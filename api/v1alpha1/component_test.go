@@ -1,6 +1,7 @@
 package v1alpha1_test
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -74,6 +75,22 @@ var _ = Describe("A Component", func() {
 		Expect(c.References()).To(Equal([]metav1alpha1.Reference{
 			{Kind: "ConfigMap", Name: "shop"}, {Kind: "Secret", Name: "shop", Optional: true}, {Kind: "Secret", Name: "db"},
 		}))
+	})
+
+	It("needs all parts of its source", func() {
+		c := component(v1alpha1.ComponentSpec{
+			Source:     v1alpha1.Source{ConfigMaps: &v1alpha1.ConfigMapsSource{Names: []string{"a", "b", "a"}, SHA256: "sum"}},
+			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "b", Optional: true}},
+		})
+		Expect(c.References()).To(Equal([]metav1alpha1.Reference{{Kind: "ConfigMap", Name: "a"}, {Kind: "ConfigMap", Name: "b"}}))
+		Expect(c.SourceName()).To(Equal("ConfigMap a and 2 more"))
+		c.Spec.Source.ConfigMaps.Names = []string{"a"}
+		Expect(c.SourceName()).To(Equal("ConfigMap a"))
+	})
+
+	It("has the same inputs as before there were sources of several ConfigMaps", func() {
+		c := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{ConfigMap: &v1alpha1.ConfigMapSource{Name: "a"}}})
+		Expect(json.Marshal(c.RenderInputs())).To(BeEquivalentTo(`{"source":{"configMap":{"name":"a"}}}`))
 	})
 
 	It("refers to the inputs and the credentials of its function", func() {

@@ -188,7 +188,7 @@ type GeneratorName string
 
 // Source contains or names the files to render. Exactly one of its fields is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.configMap), has(self.http)].filter(x, x).size() == 1",message="exactly one of inline, configMap and http must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.configMap), has(self.configMaps), has(self.http)].filter(x, x).size() == 1",message="exactly one of inline, configMap, configMaps and http must be set"
 type Source struct {
 	// Inline contains the files in the spec.
 	// +optional
@@ -197,6 +197,11 @@ type Source struct {
 	// ConfigMap names a ConfigMap in the component's namespace that contains the files.
 	// +optional
 	ConfigMap *ConfigMapSource `json:"configMap,omitempty"`
+
+	// ConfigMaps names several ConfigMaps in the component's namespace that contain the parts of an archive, which is too
+	// large for one of them.
+	// +optional
+	ConfigMaps *ConfigMapsSource `json:"configMaps,omitempty"`
 
 	// HTTP is the URL and digest of an archive outside the cluster. The operator fetches the archive, so it must be able
 	// to reach the server.
@@ -218,6 +223,22 @@ type ConfigMapSource struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+}
+
+// ConfigMapsSource names ConfigMaps with the parts of a .tgz archive. Each ConfigMap has a single key, with one part.
+type ConfigMapsSource struct {
+	// Names of the ConfigMaps, in the order of the parts.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Names []string `json:"names"`
+	// SHA256 is the digest of the archive, as sha256sum prints it. Nothing is rendered if the joined parts have another
+	// digest.
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="want 64 hexadecimal digits in lower case, as sha256sum prints them"
+	SHA256 string `json:"sha256"`
 }
 
 // HTTPSource is an archive on an HTTP server.

@@ -58,6 +58,7 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		},
 		Entry("inline files", "inline", "{"+inline+"}"),
 		Entry("a ConfigMap", "config-map", "{source: {configMap: {name: a}}}"),
+		Entry("the parts of an archive", "config-maps", "{source: {configMaps: {names: [a, b], sha256: "+sum+"}}}"),
 		Entry("an archive behind a URL", "http", "{source: {http: {url: 'https://example.com:8443/a@1/b.tgz?c=d@e', sha256: "+sum+"}}}"),
 		Entry("a chart without its definitions", "skip-crds", "{"+inline+", helm: {skipCRDs: true}}"),
 		Entry("every field", "full", "{"+inline+`, path: charts/shop, generator: Helm, helm: {skipCRDs: false}, targetNamespace: prod, targetName: store.v1, values: {a: {b: [1, null]}},
@@ -75,7 +76,7 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 	const sourceOrFunction = "set either source, or generator: Function with function"
 	const badURL = "want an http or https URL without user and password"
 	const badDuration = "want a duration of at most 290 years, such as 10m or 1h30m"
-	const oneSource = "exactly one of inline, configMap and http must be set"
+	const oneSource = "exactly one of inline, configMap, configMaps and http must be set"
 	DescribeTable("refuses, with a reason,",
 		func(ctx SpecContext, spec, want string) {
 			Expect(create(ctx, "refused", spec)).To(MatchError(ContainSubstring(want)))
@@ -84,6 +85,11 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Entry("an empty source", "{source: {}}", oneSource),
 		Entry("two sources", "{source: {inline: {files: {a: b}}, configMap: {name: a}}}", oneSource),
 		Entry("three sources", "{source: {inline: {files: {a: b}}, configMap: {name: a}, http: {url: 'https://a', sha256: "+sum+"}}}", oneSource),
+		Entry("one ConfigMap and several", "{source: {configMap: {name: a}, configMaps: {names: [b], sha256: "+sum+"}}}", oneSource),
+		Entry("no parts", "{source: {configMaps: {names: [], sha256: "+sum+"}}}", "spec.source.configMaps.names in body should have at least 1 items"),
+		Entry("a part without name", "{source: {configMaps: {names: [''], sha256: "+sum+"}}}", "spec.source.configMaps.names[0] in body should be at least 1 chars long"),
+		Entry("parts without a digest", "{source: {configMaps: {names: [a]}}}", "spec.source.configMaps.sha256: Required value"),
+		Entry("parts with another digest", "{source: {configMaps: {names: [a], sha256: abc}}}", "want 64 hexadecimal digits"),
 		Entry("no files", "{source: {inline: {files: {}}}}", "spec.source.inline.files in body should have at least 1 properties"),
 		Entry("a ConfigMap without name", "{source: {configMap: {name: ''}}}", "spec.source.configMap.name in body should be at least 1 chars long"),
 		Entry("another engine", "{"+inline+", generator: Jsonnet}", `supported values: "Helm", "Kustomize", "GoTemplate", "Function"`),

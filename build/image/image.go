@@ -64,7 +64,10 @@ func assemble(o options, programs []compiled) (index v1.ImageIndex, bills []v1.I
 		if err != nil {
 			return nil, nil, fmt.Errorf("image for %s: %w", program.platform, err)
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &program.platform}})
+		index = mutate.AppendManifests(
+			index,
+			mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &program.platform}},
+		)
 		bill, err := billOf(o, program, image)
 		if err != nil {
 			return nil, nil, fmt.Errorf("bill of materials for %s: %w", program.platform, err)
@@ -80,7 +83,10 @@ func assemble(o options, programs []compiled) (index v1.ImageIndex, bills []v1.I
 
 func annotationsOf(o options, title string) map[string]string {
 	annotations := map[string]string{
-		annotationTitle: title, annotationVersion: o.version, annotationLicenses: "Apache-2.0", annotationCreated: o.created.Format(time.RFC3339),
+		annotationTitle:    title,
+		annotationVersion:  o.version,
+		annotationLicenses: "Apache-2.0",
+		annotationCreated:  o.created.Format(time.RFC3339),
 	}
 	if o.revision != "" {
 		annotations[annotationRevision] = o.revision
@@ -98,9 +104,19 @@ func imageOf(o options, program compiled, common v1.Layer) (v1.Image, error) {
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	created := v1.Time{Time: o.created}
-	image, err = mutate.Append(image,
-		mutate.Addendum{Layer: common, MediaType: types.OCILayer, History: v1.History{Created: created, CreatedBy: "users, certificates, /tmp"}},
-		mutate.Addendum{Layer: own, MediaType: types.OCILayer, History: v1.History{Created: created, CreatedBy: "go build"}})
+	image, err = mutate.Append(
+		image,
+		mutate.Addendum{
+			Layer:     common,
+			MediaType: types.OCILayer,
+			History:   v1.History{Created: created, CreatedBy: "users, certificates, /tmp"},
+		},
+		mutate.Addendum{
+			Layer:     own,
+			MediaType: types.OCILayer,
+			History:   v1.History{Created: created, CreatedBy: "go build"},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +150,8 @@ func billOf(o options, program compiled, image v1.Image) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	referring, ok := mutate.Subject(bill, v1.Descriptor{MediaType: subject.MediaType, Size: subject.Size, Digest: subject.Digest}).(v1.Image)
+	descriptor := v1.Descriptor{MediaType: subject.MediaType, Size: subject.Size, Digest: subject.Digest}
+	referring, ok := mutate.Subject(bill, descriptor).(v1.Image)
 	if !ok {
 		return nil, errors.New("the reference to the image changed the type of the artifact")
 	}

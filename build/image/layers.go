@@ -58,7 +58,14 @@ func layerOf(entries []entry, created time.Time) (v1.Layer, error) {
 	var content bytes.Buffer
 	archive := tar.NewWriter(&content)
 	for _, e := range entries {
-		header := &tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.content)), ModTime: created, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		header := &tar.Header{
+			Name:     e.name,
+			Mode:     e.mode,
+			Size:     int64(len(e.content)),
+			ModTime:  created,
+			Typeflag: tar.TypeReg,
+			Format:   tar.FormatPAX,
+		}
 		if e.name[len(e.name)-1] == '/' {
 			header.Typeflag = tar.TypeDir
 		}
@@ -72,6 +79,9 @@ func layerOf(entries []entry, created time.Time) (v1.Layer, error) {
 	if err := archive.Close(); err != nil {
 		return nil, err
 	}
-	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil },
-		tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
+	return tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil },
+		tarball.WithMediaType(types.OCILayer),
+		tarball.WithCompressedCaching,
+	)
 }

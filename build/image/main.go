@@ -81,7 +81,13 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	if err != nil {
 		return options{}, err
 	}
-	o := options{program: *program, output: *output, version: *version, revision: *revision, created: time.Unix(*epoch, 0).UTC()}
+	o := options{
+		program:  *program,
+		output:   *output,
+		version:  *version,
+		revision: *revision,
+		created:  time.Unix(*epoch, 0).UTC(),
+	}
 	var problems []error
 	if flags.NArg() > 0 {
 		problems = append(problems, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
@@ -100,8 +106,12 @@ func parsePlatforms(list string) (platforms []v1.Platform, err error) {
 	var problems []error
 	for name := range strings.SplitSeq(list, ",") {
 		platform, err := v1.ParsePlatform(name)
-		if err != nil || platform.OS == "" || platform.Architecture == "" || platform.Variant != "" || platform.OSVersion != "" {
-			problems = append(problems, fmt.Errorf("-platforms: %q is not a platform; want a list such as linux/amd64,linux/arm64", name))
+		if err != nil || platform.OS == "" || platform.Architecture == "" || platform.Variant != "" ||
+			platform.OSVersion != "" {
+			problems = append(
+				problems,
+				fmt.Errorf("-platforms: %q is not a platform; want a list such as linux/amd64,linux/arm64", name),
+			)
 			continue
 		}
 		platforms = append(platforms, *platform)

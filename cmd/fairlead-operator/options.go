@@ -42,7 +42,12 @@ type options struct {
 func newFlagSet(o *options) *flag.FlagSet {
 	flags := flag.NewFlagSet("fairlead-operator", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // The caller reports errors, each in one line.
-	flags.StringVar(&o.metrics.address, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 turns it off")
+	flags.StringVar(
+		&o.metrics.address,
+		"metrics-bind-address",
+		":8443",
+		"address of the metrics endpoint; 0 turns it off",
+	)
 	flags.BoolVar(&o.metrics.secure, "metrics-secure", true,
 		"serve metrics over HTTPS to clients that the API server authorizes to get /metrics; if false, over HTTP to all "+
 			"clients")
@@ -84,7 +89,12 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "maximum time to fetch an archive")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes,
 		"maximum size of a fetched archive")
-	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "export metrics of each component, with four series each")
+	flags.BoolVar(
+		&o.componentMetrics,
+		"component-metrics",
+		true,
+		"export metrics of each component, with four series each",
+	)
 	flags.StringVar(&o.tracing.endpoint, "tracing-endpoint", "",
 		"URL of an OpenTelemetry collector for traces over HTTP, such as http://collector:4318; the default is in the\n"+
 			"environment variable OTEL_EXPORTER_OTLP_ENDPOINT; without a URL there are no traces")

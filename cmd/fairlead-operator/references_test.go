@@ -62,6 +62,40 @@ var _ = Describe("A referenced object", func() {
 		Consistently(level(ctx, namespace)).WithTimeout(time.Second).Should(Equal("two"), "the dependent stays unchanged")
 	}, SpecTimeout(time.Minute))
 
+	It("is in the history: versions of charts, values, and the names of values from Secrets", func(ctx SpecContext) {
+		secret := &corev1.Secret{ObjectMeta: named("db"), StringData: map[string]string{"values.yaml": "password: correct-horse"}}
+		Expect(administrator.Create(ctx, secret)).To(Succeed())
+		chart := func(version string) v1alpha1.Source {
+			return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{
+				"Chart.yaml":       "{apiVersion: v2, name: shop, version: " + version + "}",
+				"templates/a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: \"{{ .Values.level }}\"}}",
+			}}}
+		}
+		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: chart("1.0.0"), Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "db"}},
+		})
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		latest := func() (metav1alpha1.RevisionRecord, error) {
+			if err := administrator.Get(ctx, client.ObjectKeyFromObject(component), component); err != nil {
+				return metav1alpha1.RevisionRecord{}, err
+			}
+			return component.Status.History[0], nil
+		}
+		Eventually(latest).WithTimeout(soon).Should(And(HaveField("SourceVersion", "shop-1.0.0"), HaveField("Changes", BeEmpty())))
+
+		changed := component.DeepCopy()
+		changed.Spec.Source, changed.Spec.Values = chart("1.1.0"), &runtime.RawExtension{Raw: []byte(`{"level":"two"}`)}
+		Expect(administrator.Patch(ctx, changed, client.MergeFrom(component))).To(Succeed())
+		Eventually(latest).WithTimeout(soon).Should(And(HaveField("Revision", int64(2)), HaveField("SourceVersion", "shop-1.1.0"),
+			HaveField("Changes", ContainElement("level: one → two"))))
+
+		secret.StringData = map[string]string{"values.yaml": "password: battery-staple"}
+		Expect(administrator.Update(ctx, secret)).To(Succeed())
+		Eventually(latest).WithTimeout(soon).Should(And(HaveField("Revision", int64(3)),
+			HaveField("Changes", []string{"Secret db: password: changed"})))
+	}, SpecTimeout(time.Minute))
+
 	It("starts a pass when the ConfigMap of the source changes, with files or with an archive", func(ctx SpecContext) {
 		files := &corev1.ConfigMap{ObjectMeta: named("src"), Data: map[string]string{"a.yaml": settings}}
 		Expect(administrator.Create(ctx, files)).To(Succeed())

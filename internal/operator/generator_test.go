@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"testing/fstest"
@@ -41,6 +43,12 @@ func inline(files map[string]string) v1alpha1.Source {
 
 func fromConfigMap() v1alpha1.Source {
 	return v1alpha1.Source{ConfigMap: &v1alpha1.ConfigMapSource{Name: "src"}}
+}
+
+// fromConfigMaps is a source whose parts are in the given ConfigMaps.
+func fromConfigMaps(archive string, names ...string) v1alpha1.Source {
+	sum := sha256.Sum256([]byte(archive))
+	return v1alpha1.Source{ConfigMaps: &v1alpha1.ConfigMapsSource{Names: names, SHA256: hex.EncodeToString(sum[:])}}
 }
 
 func newComponent(spec v1alpha1.ComponentSpec) *v1alpha1.Component {
@@ -169,6 +177,45 @@ var _ = Describe("The generator of Components", func() {
 		Expect(engines[generator.EngineGoTemplate].calls).To(Equal(1), "another folder of the same archive")
 	})
 
+	It("joins the parts of an archive in the order of their names", func() {
+		archive := pack(chart)
+		spec := v1alpha1.ComponentSpec{Source: fromConfigMaps(archive, "z", "a", "b"), Path: "shop"}
+		Expect(generate(spec, generator.References{
+			configMap("z"): data("source.tgz", archive[:5]), configMap("a"): data("source.tgz", archive[5:9]),
+			configMap("b"): data("source.tgz", archive[9:]),
+		})).To(Succeed())
+		Expect(engines[generator.EngineHelm].request.SourceDigest).
+			To(Equal(must(source.Digest(must(fs.Sub(chart, "shop"))))))
+	})
+
+	DescribeTable("renders nothing of an archive whose parts do not fit together",
+		func(contents func(archive string) generator.References, want string) {
+			archive := pack(chart)
+			err := generate(v1alpha1.ComponentSpec{Source: fromConfigMaps(archive, "one", "two")}, contents(archive))
+			Expect(err).To(MatchError(ContainSubstring(want)))
+			Expect(calls()).To(BeEmpty())
+		},
+		Entry("one is missing", func(archive string) generator.References {
+			return generator.References{configMap("one"): data("a.tgz", archive)}
+		}, "spec.source.configMaps: ConfigMap apps/two: not found"),
+		Entry("one has several keys", func(archive string) generator.References {
+			return generator.References{configMap("one"): data("a", archive, "b", ""), configMap("two"): data("a", "")}
+		}, "spec.source.configMaps: ConfigMap apps/one: it has 2 keys; want a single key, with a part of the archive"),
+		Entry("they are in another order", func(archive string) generator.References {
+			return generator.References{configMap("one"): data("a", archive[5:]), configMap("two"): data("a", archive[:5])}
+		}, "spec.source.configMaps: the joined parts have the SHA-256 "),
+		Entry("one has the content of another archive", func(archive string) generator.References {
+			other := pack(fstest.MapFS{"Chart.yaml": {Data: []byte("name: other")}})
+			return generator.References{configMap("one"): data("a", archive[:5]), configMap("two"): data("a", other[5:])}
+		}, "a part was replaced, is missing, or is at another place in the list: apply the source again"),
+	)
+
+	It("says which archive cannot be unpacked, although its parts are complete", func() {
+		err := generate(v1alpha1.ComponentSpec{Source: fromConfigMaps("kind: Pod", "one")},
+			generator.References{configMap("one"): data("a", "kind: Pod")})
+		Expect(err).To(MatchError("spec.source.configMaps: not a .tgz archive: unexpected EOF"))
+	})
+
 	It("does not cache large archives", func() {
 		spec := v1alpha1.ComponentSpec{Source: fromConfigMap()}
 		large := fstest.MapFS{"a": {Data: make([]byte, cachedFolderBytes+1)}}
@@ -220,7 +267,7 @@ var _ = Describe("The generator of Components", func() {
 		Entry("a path outside of the source",
 			v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Path: "../x"}, nil,
 			`spec.path: folder "../x": want a relative path inside the source, without ".."`),
-		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline, configMap and http is set`),
+		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline, configMap, configMaps and http is set`),
 		Entry("an engine that does not exist", v1alpha1.ComponentSpec{
 			Source:    inline(map[string]string{"a": ""}),
 			Generator: "Jsonnet",

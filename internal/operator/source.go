@@ -2,6 +2,7 @@ package operator
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,10 +65,12 @@ func (c *archiveCache) folderFor(
 			return folder{}, fmt.Errorf("spec.source.configMap: %s: not found", describe(reference))
 		}
 		return c.fromConfigMap(reference, data, component.Spec.Path)
+	case spec.ConfigMaps != nil:
+		return c.fromConfigMaps(component, references)
 	case spec.HTTP != nil:
 		return folder{}, errors.New("spec.source.http: the archive was not fetched")
 	}
-	return folder{}, fmt.Errorf("spec.source: none of inline, configMap and http is set")
+	return folder{}, fmt.Errorf("spec.source: none of inline, configMap, configMaps and http is set")
 }
 
 func (c *archiveCache) fromConfigMap(
@@ -90,6 +93,41 @@ func (c *archiveCache) fromConfigMap(
 		return folder{}, fmt.Errorf("%s: %w", where, err)
 	}
 	return folderOf(files, path)
+}
+
+// fromConfigMaps joins the parts of an archive in the order of their names. The digest in the spec shows whether all
+// parts belong together.
+func (c *archiveCache) fromConfigMaps(
+	component *v1alpha1.Component, references generator.References,
+) (folder, error) {
+	const where = "spec.source.configMaps"
+	var archive []byte
+	for _, name := range component.Spec.Source.ConfigMaps.Names {
+		reference := generator.Reference{
+			Kind: metav1alpha1.ConfigMapReference, Namespace: component.Namespace, Name: name,
+		}
+		data, found := references[reference]
+		switch {
+		case !found:
+			return folder{}, fmt.Errorf("%s: %s: not found", where, describe(reference))
+		case len(data) != 1:
+			return folder{}, fmt.Errorf("%s: %s: it has %d keys; want a single key, with a part of the archive", where,
+				describe(reference), len(data))
+		}
+		for _, part := range data {
+			archive = append(archive, part...)
+		}
+	}
+	sum := sha256.Sum256(archive)
+	if got, want := hex.EncodeToString(sum[:]), component.Spec.Source.ConfigMaps.SHA256; got != want {
+		return folder{}, fmt.Errorf("%s: the joined parts have the SHA-256 %s, want %s; a part was replaced, is missing, "+
+			"or is at another place in the list: apply the source again", where, got, want)
+	}
+	unpacked, err := c.unpack(archive, component.Spec.Path)
+	if err != nil {
+		return folder{}, fmt.Errorf("%s: %w", where, err)
+	}
+	return unpacked, nil
 }
 
 // archiveKey returns the key of an archive in data. It returns an empty key if each key of data contains a file.

@@ -101,6 +101,9 @@ func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 		d.References = append([]metav1alpha1.Reference{}, h.References()...)
 	}
 	d.Source, d.SourceName = sourceOf(obj)
+	if s, ok := obj.(SourceDigester); ok {
+		d.SourceContent = s.SourceDigest()
+	}
 	d.Rendered, err = renderedPart(component)
 	return d, err
 }

@@ -78,6 +78,12 @@ type SourceNamer interface {
 	SourceName() string
 }
 
+// SourceDigester identifies the content of a source that consists of several of the component's references. The history
+// in the status records the digest.
+type SourceDigester interface {
+	SourceDigest() string
+}
+
 // Targeter names a kubeconfig. The dependents are applied to the cluster of the kubeconfig, as its user. If KubeConfig
 // returns nil, they are applied to the component's own cluster. A component with a kubeconfig must not also set a
 // service account or an impersonated user.

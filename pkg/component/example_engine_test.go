@@ -83,6 +83,17 @@ func ExampleAddUnrecorded() {
 	// Output: 2 Boat.example.com one KindNotServed
 }
 
+// A dependent whose update was refused is not Ready, although the live object is.
+func ExampleAddFailures() {
+	web := manifests.Key{Kind: "Service", Namespace: "shop", Name: "web"}
+	nodes := component.AddFailures(
+		[]component.Node{{Key: web, State: component.NodeReady}},
+		[]metav1alpha1.DependentReport{{Dependent: web.String(), Reason: "Invalid", Message: "spec.ports: Required value"}},
+	)
+	fmt.Println(nodes[0].Key, nodes[0].State, nodes[0].Reason)
+	// Output: Service shop/web NotUpdated Invalid
+}
+
 // This hook refuses the deletion of a component while the component is still in use.
 func ExampleRefuseDeletion() {
 	hooks := component.Hooks[*gadget.Gadget]{

@@ -118,6 +118,9 @@ type Waiting struct {
 	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is set
 	// if a retry cannot help.
 	Failed, Terminal bool
+	// Undefined is set if the type of the dependent is not served, and neither a dependent nor the component defines it.
+	// The component continues when the type is served.
+	Undefined bool
 }
 
 // Blocked is a managed type with foreign instances.
@@ -158,7 +161,9 @@ func publicOutcome(o outcome.Outcome) Outcome {
 }
 
 func publicWaiting(waiting []outcome.Waiting) []Waiting {
-	return convert(waiting, func(w outcome.Waiting) Waiting { return Waiting(w) })
+	return convert(waiting, func(w outcome.Waiting) Waiting {
+		return Waiting{DependentReport: w.DependentReport, Failed: w.Failed, Terminal: w.Terminal}
+	})
 }
 
 func publicBlocked(blocked []outcome.Blocked) []Blocked {

@@ -61,23 +61,34 @@ func (e *RefusedError) Unwrap() error { return e.Cause }
 // Apply returns the forecast for an apply of the given component, which need not exist in the cluster. The status of
 // the component is used as the record of the last apply. If the error is a RefusedError, nothing would be applied.
 func (p Preview[T]) Apply(ctx context.Context, component T) (Forecast, error) {
-	return p.run(ctx, component, (*reconcile.Pass).Apply, false)
+	return p.run(ctx, component, (*reconcile.Pass).Apply, func(*preview.Simulator) {})
+}
+
+// Render renders the given component as Apply does, and looks at none of its dependents. It returns the dependents whose
+// types the API server does not serve, and that nothing in the component defines. If the error is a RefusedError,
+// nothing would be applied.
+func (p Preview[T]) Render(ctx context.Context, component T) ([]Waiting, error) {
+	renderOnly := func(s *preview.Simulator) { s.RenderOnly = true }
+	forecast, err := p.run(ctx, component, (*reconcile.Pass).Apply, renderOnly)
+	return forecast.Waiting, err
 }
 
 // Delete returns the forecast for the deletion of a component.
 func (p Preview[T]) Delete(ctx context.Context, component T) (Forecast, error) {
-	return p.run(ctx, component, (*reconcile.Pass).Delete, false)
+	return p.run(ctx, component, (*reconcile.Pass).Delete, func(*preview.Simulator) {})
 }
 
 // Blockers returns only the field Blocked of the forecast for the deletion of a component. Blockers makes no dry runs.
 func (p Preview[T]) Blockers(ctx context.Context, component T) ([]Blocked, error) {
-	forecast, err := p.run(ctx, component, (*reconcile.Pass).Delete, true)
+	blockersOnly := func(s *preview.Simulator) { s.BlockersOnly = true }
+	forecast, err := p.run(ctx, component, (*reconcile.Pass).Delete, blockersOnly)
 	return forecast.Blocked, err
 }
 
 func (p Preview[T]) run(
 	ctx context.Context, component T,
-	simulate func(*reconcile.Pass, context.Context, *reconcile.Component) (outcome.Outcome, error), blockersOnly bool,
+	simulate func(*reconcile.Pass, context.Context, *reconcile.Component) (outcome.Outcome, error),
+	limit func(*preview.Simulator),
 ) (Forecast, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -89,7 +100,7 @@ func (p Preview[T]) run(
 	if err != nil {
 		return Forecast{}, err
 	}
-	simulator.BlockersOnly = blockersOnly
+	limit(simulator)
 	c := &reconcile.Component{Object: copied, Memory: &reconcile.Memory{}, Declared: pass.Author.Declare(copied)}
 	last := copied.GetStatus().Revision
 	if _, err := simulate(pass, ctx, c); err != nil {

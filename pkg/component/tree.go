@@ -52,6 +52,9 @@ const (
 	NodeInProgress  NodeState = "InProgress"
 	NodeFailed      NodeState = "Failed"
 	NodeTerminating NodeState = "Terminating"
+	// NodeNotUpdated: the object is ready, but the last write to it failed, so it is not in the desired state; see
+	// AddFailures.
+	NodeNotUpdated NodeState = "NotUpdated"
 	// NodeCompleted: the object, such as a Job, completed its work and was deleted afterwards. The object is not
 	// created again.
 	NodeCompleted NodeState = "Completed"
@@ -132,6 +135,34 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 		})
 	}
 	slices.SortFunc(all, compareNodes)
+	return all
+}
+
+// AddFailures returns the nodes with the failures of the last writes, so that no dependent with a failure is Ready.
+// waiting is the list of waiting dependents in the component's status. A node that is Ready becomes NotUpdated, with the
+// reason and the message of the failure. A node in another state keeps its state, and gets the failure as well.
+func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
+	failures := map[string]metav1alpha1.DependentReport{}
+	for _, w := range waiting {
+		if plan.WaitReason(w.Reason).IsRefusal() {
+			failures[w.Dependent] = w
+		}
+	}
+	all := slices.Clone(nodes)
+	for i := range all {
+		n := &all[i]
+		failure, failed := failures[n.Key.String()]
+		if !failed {
+			continue
+		}
+		switch n.State {
+		case NodeReady:
+			n.State, n.Reason, n.Message = NodeNotUpdated, failure.Reason, failure.Message
+		case NodeInProgress, NodeFailed:
+			n.Reason, n.Message = failure.Reason, "not updated: "+failure.Message+"; "+n.Message
+		case NodeNotUpdated, NodeTerminating, NodeCompleted, NodeMissing, NodeUnknown:
+		}
+	}
 	return all
 }
 

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
@@ -118,6 +119,7 @@ func (r *Reconciler[T]) newRunner(
 	return &reconcile.Runner{
 		Pass: reconcile.Pass{
 			Ports: reconcile.Ports{
+				Causes: causes.Events{},
 				Owners: owners, Targets: targets, Inputs: p.inputs, Inventory: p.recorded, Rendering: p.rendering,
 				Applier: p.applier,
 			},

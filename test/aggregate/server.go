@@ -52,7 +52,8 @@ func (s *Server) GroupVersion() string { return s.group + "/" + Version }
 
 // Service returns the manifest of the Service that points to the server.
 func (s *Server) Service() string {
-	return "apiVersion: v1\nkind: Service\nmetadata: {name: aggregate}\nspec: {type: ExternalName, externalName: localhost}\n"
+	return "apiVersion: v1\nkind: Service\nmetadata: {name: aggregate}\n" +
+		"spec: {type: ExternalName, externalName: localhost}\n"
 }
 
 // Registration returns the manifest of the APIService. namespace is the namespace of the Service.
@@ -74,7 +75,13 @@ spec:
 
 // Thing returns the manifest of a Thing.
 func (s *Server) Thing(namespace, name string) string {
-	return fmt.Sprintf("apiVersion: %s/%s\nkind: Thing\nmetadata: {namespace: %s, name: %s}\n", s.group, Version, namespace, name)
+	return fmt.Sprintf(
+		"apiVersion: %s/%s\nkind: Thing\nmetadata: {namespace: %s, name: %s}\n",
+		s.group,
+		Version,
+		namespace,
+		name,
+	)
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -96,9 +103,21 @@ func (s *Server) discovery(w http.ResponseWriter) {
 	answer(w, http.StatusOK, metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: s.group + "/" + Version,
 		APIResources: []metav1.APIResource{
-			{Name: "things", SingularName: "thing", Kind: "Thing", Namespaced: true, Verbs: metav1.Verbs{"get", "list", "watch", "create", "patch", "update", "delete"}},
+			{
+				Name:         "things",
+				SingularName: "thing",
+				Kind:         "Thing",
+				Namespaced:   true,
+				Verbs:        metav1.Verbs{"get", "list", "watch", "create", "patch", "update", "delete"},
+			},
 			{Name: "things/status", Kind: "Thing", Namespaced: true, Verbs: metav1.Verbs{"get", "list", "create"}},
-			{Name: "readings", SingularName: "reading", Kind: "Reading", Namespaced: true, Verbs: metav1.Verbs{"get", "list"}},
+			{
+				Name:         "readings",
+				SingularName: "reading",
+				Kind:         "Reading",
+				Namespaced:   true,
+				Verbs:        metav1.Verbs{"get", "list"},
+			},
 		},
 	})
 }
@@ -196,13 +215,24 @@ func shape(r *http.Request, obj *unstructured.Unstructured) map[string]any {
 	if !metadataOnly(r) {
 		return obj.Object
 	}
-	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": obj.Object["metadata"]}
+	return map[string]any{
+		"apiVersion": "meta.k8s.io/v1",
+		"kind":       "PartialObjectMetadata",
+		"metadata":   obj.Object["metadata"],
+	}
 }
 
 func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason) {
 	answer(w, code, metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason,
-		Message: string(reason), Details: &metav1.StatusDetails{},
+		TypeMeta: metav1.TypeMeta{
+			Kind:       "Status",
+			APIVersion: "v1",
+		},
+		Status:  metav1.StatusFailure,
+		Code:    int32(code),
+		Reason:  reason,
+		Message: string(reason),
+		Details: &metav1.StatusDetails{},
 	})
 }
 

@@ -35,7 +35,12 @@ type store struct {
 }
 
 func newStore() *store {
-	return &store{version: 1, objects: map[address]*unstructured.Unstructured{}, changed: make(chan struct{}), broken: make(chan struct{})}
+	return &store{
+		version: 1,
+		objects: map[address]*unstructured.Unstructured{},
+		changed: make(chan struct{}),
+		broken:  make(chan struct{}),
+	}
 }
 
 func (s *store) get(a address) *unstructured.Unstructured {
@@ -111,7 +116,11 @@ func (s *store) watch(w http.ResponseWriter, r *http.Request) {
 		for _, e := range events {
 			since = e.version
 			if selected(r.URL.Query().Get("labelSelector"), e.object) {
-				_ = json.NewEncoder(w).Encode(map[string]any{"type": e.kind, "object": shape(r, e.object)}) // The client has disconnected.
+				_ = json.NewEncoder(
+					w,
+				).Encode(
+					map[string]any{"type": e.kind, "object": shape(r, e.object)},
+				) // The client has disconnected.
 			}
 		}
 		flusher.Flush()

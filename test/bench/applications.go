@@ -54,13 +54,18 @@ func (s *stage) welcome(ctx context.Context, w workload) error {
 	err := s.admin.Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "applications"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:serviceaccounts:" + w.namespace}},
+		Subjects: []rbacv1.Subject{
+			{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:serviceaccounts:" + w.namespace},
+		},
 	})
 	if err != nil {
 		return err
 	}
 	return parallel(ctx, creators, w.components, func(ctx context.Context, i int) error {
-		return s.admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identityName(i)}})
+		return s.admin.Create(
+			ctx,
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identityName(i)}},
+		)
 	})
 }
 
@@ -76,7 +81,9 @@ func idle(ctx context.Context, b *bench, _ int, s size) (outcome, error) {
 	}
 	p := part{Components: b.sizeOf(4).components}
 	p.add(m.sample)
-	p.Extra = map[figure]float64{figRequests: float64(m.Requests.sum(classCounted, classList, classDiscovery, classSpill, classEvent))}
+	p.Extra = map[figure]float64{
+		figRequests: float64(m.Requests.sum(classCounted, classList, classDiscovery, classSpill, classEvent)),
+	}
 	return outcome{Parts: []part{p}}, nil
 }
 
@@ -134,7 +141,13 @@ func (s *stage) awaitPasses(ctx context.Context, passes int) (time.Time, error) 
 		case err := <-s.operator.died:
 			return changed, err
 		case <-ctx.Done():
-			return changed, fmt.Errorf("%w: the operator made %d of %d passes since its start, and %d components are waiting", context.Cause(ctx), now.passes, passes, now.waiting)
+			return changed, fmt.Errorf(
+				"%w: the operator made %d of %d passes since its start, and %d components are waiting",
+				context.Cause(ctx),
+				now.passes,
+				passes,
+				now.waiting,
+			)
 		}
 	}
 }

@@ -77,7 +77,14 @@ func (b *bench) runOne(ctx context.Context, s scenario) result {
 	defer cancel()
 	of := b.sizeOf(s.number)
 	o, err := s.run(ctx, b, s.number, of)
-	r := result{Number: s.number, Scenario: s.title, Budget: s.budget, Parts: o.Parts, Notes: o.Notes, Checks: judge(s.limits(of), o.Parts)}
+	r := result{
+		Number:   s.number,
+		Scenario: s.title,
+		Budget:   s.budget,
+		Parts:    o.Parts,
+		Notes:    o.Notes,
+		Checks:   judge(s.limits(of), o.Parts),
+	}
 	if err != nil {
 		r.Failure = err.Error()
 		if b.stage != nil && !errors.Is(err, program.ErrInterrupted) {

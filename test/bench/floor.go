@@ -33,7 +33,10 @@ const (
 // operator: a server-side apply that must not find the object, with the same label and annotations, and a delete with
 // the UID of the created object. The client records and watches nothing, and has no rate limit. For comparison, the
 // fastest number of writers also creates the same objects by POST, without label and annotations.
-func (s *stage) floor(ctx context.Context, objects []*unstructured.Unstructured) (creation, deletion floorTime, err error) {
+func (s *stage) floor(
+	ctx context.Context,
+	objects []*unstructured.Unstructured,
+) (creation, deletion floorTime, err error) {
 	creation, deletion = floorTime{All: map[int]float64{}}, floorTime{All: map[int]float64{}}
 	marked := s.marked(objects)
 	for _, writers := range writerCounts {
@@ -43,7 +46,12 @@ func (s *stage) floor(ctx context.Context, objects []*unstructured.Unstructured)
 			return creation, deletion, err
 		}
 		err = creation.try(ctx, writers, len(objects), func(ctx context.Context, i int) (err error) {
-			created[i], err = target.Apply(ctx, marked[i].GetName(), marked[i], metav1.ApplyOptions{FieldManager: floorManager, Force: true})
+			created[i], err = target.Apply(
+				ctx,
+				marked[i].GetName(),
+				marked[i],
+				metav1.ApplyOptions{FieldManager: floorManager, Force: true},
+			)
 			return err
 		})
 		if err != nil {
@@ -52,7 +60,11 @@ func (s *stage) floor(ctx context.Context, objects []*unstructured.Unstructured)
 		err = deletion.try(ctx, writers, len(objects), func(ctx context.Context, i int) error {
 			uid, version := created[i].GetUID(), created[i].GetResourceVersion()
 			return target.Delete(ctx, created[i].GetName(), metav1.DeleteOptions{
-				Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}, PropagationPolicy: new(metav1.DeletePropagationBackground),
+				Preconditions: &metav1.Preconditions{
+					UID:             &uid,
+					ResourceVersion: &version,
+				},
+				PropagationPolicy: new(metav1.DeletePropagationBackground),
 			})
 		})
 		if err != nil {
@@ -95,7 +107,8 @@ func (s *stage) marked(objects []*unstructured.Unstructured) []*unstructured.Uns
 		o.SetResourceVersion("1")
 		o.SetLabels(map[string]string{reconcilerName + "/" + manifests.LabelOwnerID: owner.ID()})
 		o.SetAnnotations(map[string]string{
-			reconcilerName + "/" + manifests.AnnotationOwnerID: owner.String(), reconcilerName + "/" + manifests.AnnotationDigest: "0123456789abcdef",
+			reconcilerName + "/" + manifests.AnnotationOwnerID: owner.String(),
+			reconcilerName + "/" + manifests.AnnotationDigest:  "0123456789abcdef",
 		})
 		copies = append(copies, o)
 	}

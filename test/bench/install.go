@@ -66,13 +66,21 @@ func (l *lifecycle) round(ctx context.Context, b *bench, stage *stage, number in
 		return err
 	}
 	w := configMapsOf(namespace, s)
-	installed, err := stage.measure(ctx, fmt.Sprintf("%d-install", number), func(ctx context.Context) error { return stage.create(ctx, w) })
+	installed, err := stage.measure(
+		ctx,
+		fmt.Sprintf("%d-install", number),
+		func(ctx context.Context) error { return stage.create(ctx, w) },
+	)
 	if err != nil {
 		return err
 	}
 	b.say("install %s, floor %s", installed, creation)
 	l.installation.add(installed.sample, creation)
-	removed, err := stage.measure(ctx, fmt.Sprintf("%d-delete", number), func(ctx context.Context) error { return stage.remove(ctx, w) })
+	removed, err := stage.measure(
+		ctx,
+		fmt.Sprintf("%d-delete", number),
+		func(ctx context.Context) error { return stage.remove(ctx, w) },
+	)
 	if err != nil {
 		return err
 	}

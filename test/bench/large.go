@@ -97,7 +97,11 @@ func beside(ctx context.Context, b *bench, number int, s size) (outcome, error) 
 	if err != nil {
 		return outcome{}, err
 	}
-	p := part{Components: 1, Dependents: s.dependents, Extra: map[figure]float64{figTimesAlone: median(crowded) / median(alone)}}
+	p := part{
+		Components: 1,
+		Dependents: s.dependents,
+		Extra:      map[figure]float64{figTimesAlone: median(crowded) / median(alone)},
+	}
 	p.add(m.sample)
 	note := fmt.Sprintf("a component of %d: %.3f s alone (median of %d), %.3f s beside (median of %d, largest %.3f s)",
 		besideDependents, median(alone), len(alone), median(crowded), len(crowded), largest(crowded))
@@ -110,7 +114,11 @@ func (s *stage) timeSmallDuring(ctx context.Context, w workload) ([]float64, err
 		return nil, err
 	}
 	// The first status of the large component is written right before its first dependent.
-	err := s.await(ctx, w.namespace, func(found map[string]standing) bool { return found[componentName(0)].message != "" })
+	err := s.await(
+		ctx,
+		w.namespace,
+		func(found map[string]standing) bool { return found[componentName(0)].message != "" },
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,11 @@ func run() int {
 		numbers, err = comparedNumbers(numbers)
 	}
 	if err != nil || flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "bench: %v; want flags and no other arguments; -help lists the flags\n", errors.Join(err, unexpected(flag.Args())))
+		fmt.Fprintf(
+			os.Stderr,
+			"bench: %v; want flags and no other arguments; -help lists the flags\n",
+			errors.Join(err, unexpected(flag.Args())),
+		)
 		return program.ExitBadUsage
 	}
 	if *list {

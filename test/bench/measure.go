@@ -79,7 +79,11 @@ func isOperators(e testcluster.Event) bool {
 // quiet waits until the operator has sent no request for a while, except for leases and watches. It returns all
 // requests so far.
 func (s *stage) quiet(ctx context.Context) (testcluster.Events, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, quietPatience, fmt.Errorf("the operator is not quiet within %s", quietPatience))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		quietPatience,
+		fmt.Errorf("the operator is not quiet within %s", quietPatience),
+	)
 	defer cancel()
 	for {
 		events, err := s.cluster.AuditEvents(ctx)

@@ -37,8 +37,13 @@ func launch(executable, kubeconfig, log string) (*operator, error) {
 	}
 	o := &operator{metrics: metrics, profile: profile, died: make(chan error, 1)}
 	o.process, err = program.StartProgram(executable, log, []string{
-		"--kubeconfig=" + kubeconfig, "--leader-elect", "--leader-election-namespace=" + program.OperatorNamespace,
-		"--metrics-bind-address=" + metrics, "--metrics-secure=false", "--pprof-bind-address=" + profile, "--health-probe-bind-address=0",
+		"--kubeconfig=" + kubeconfig,
+		"--leader-elect",
+		"--leader-election-namespace=" + program.OperatorNamespace,
+		"--metrics-bind-address=" + metrics,
+		"--metrics-secure=false",
+		"--pprof-bind-address=" + profile,
+		"--health-probe-bind-address=0",
 	}, func(cause error) {
 		if !o.stopping.Load() {
 			o.died <- cause
@@ -74,7 +79,12 @@ func (o *operator) usage(ctx context.Context) (usage, error) {
 		return usage{}, err
 	}
 	work, err := o.work(ctx)
-	return usage{pid: process.PID, cpuSeconds: stat.CPUTime(), peakRSS: float64(status.VmHWM) / mebibyte, passes: work.passes}, err
+	return usage{
+		pid:        process.PID,
+		cpuSeconds: stat.CPUTime(),
+		peakRSS:    float64(status.VmHWM) / mebibyte,
+		passes:     work.passes,
+	}, err
 }
 
 // forgetPeak resets the measured peak.

@@ -106,7 +106,13 @@ func (s *stage) vandaliseOne(ctx context.Context, e edit) error {
 	if e.deletes {
 		return objects.Delete(ctx, e.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
 	}
-	_, err := objects.Patch(ctx, e.name, types.MergePatchType, []byte(`{"metadata":{"labels":{"bench":"edited"}}}`), metav1.PatchOptions{})
+	_, err := objects.Patch(
+		ctx,
+		e.name,
+		types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"bench":"edited"}}}`),
+		metav1.PatchOptions{},
+	)
 	return err
 }
 
@@ -114,7 +120,14 @@ func (s *stage) vandaliseOne(ctx context.Context, e edit) error {
 func (s *stage) countAsRendered(ctx context.Context, w workload) (int, error) {
 	n := 0
 	for _, resource := range tenKinds {
-		list, err := s.foreign.Resource(resource).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: "bench=steady"})
+		list, err := s.foreign.Resource(
+			resource,
+		).Namespace(
+			w.namespace,
+		).List(
+			ctx,
+			metav1.ListOptions{LabelSelector: "bench=steady"},
+		)
 		if err != nil {
 			return 0, err
 		}

@@ -94,7 +94,10 @@ func (r report) write(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	_, _ = fmt.Fprintf(w, "%s\n", r.Machine)
 	if r.Quick {
-		_, _ = fmt.Fprintln(w, "This was a quick run: the sizes, and the budgets of requests, are smaller than in the titles of the scenarios.")
+		_, _ = fmt.Fprintln(
+			w,
+			"This was a quick run: the sizes, and the budgets of requests, are smaller than in the titles of the scenarios.",
+		)
 	}
 	_, _ = fmt.Fprintln(w)
 	if len(r.Compared) > 0 {
@@ -118,7 +121,18 @@ func (r report) write(out io.Writer) error {
 	return w.Flush()
 }
 
-var columns = []string{"#", "scenario", "budget", "s, median (spread)", "floor, s (writers)", "× floor", "requests", "CPU s", "peak MiB", "verdict"}
+var columns = []string{
+	"#",
+	"scenario",
+	"budget",
+	"s, median (spread)",
+	"floor, s (writers)",
+	"× floor",
+	"requests",
+	"CPU s",
+	"peak MiB",
+	"verdict",
+}
 
 func (r report) rows() [][]string {
 	rows := [][]string{columns}
@@ -162,7 +176,10 @@ func (p part) cells() []string {
 
 // worst returns the round with the most requests.
 func (p part) worst() sample {
-	return slices.MaxFunc(p.Rounds, func(a, b sample) int { return a.Requests.sum(classCounted) - b.Requests.sum(classCounted) })
+	return slices.MaxFunc(
+		p.Rounds,
+		func(a, b sample) int { return a.Requests.sum(classCounted) - b.Requests.sum(classCounted) },
+	)
 }
 
 // fastestWriters lists the numbers of writers that were the fastest in at least one round.

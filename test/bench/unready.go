@@ -29,7 +29,11 @@ func stayUnready(ctx context.Context, b *bench, number int, s size) (outcome, er
 	if found, _ := stage.components.in(w.namespace); countReady(found, 0) > 0 {
 		return outcome{}, errors.New("the component became Ready, although no node can run its pod")
 	}
-	p := part{Components: 1, Dependents: s.dependents, Extra: map[figure]float64{figStatusWrites: float64(m.Requests.writes("components/status"))}}
+	p := part{
+		Components: 1,
+		Dependents: s.dependents,
+		Extra:      map[figure]float64{figStatusWrites: float64(m.Requests.writes("components/status"))},
+	}
 	p.add(m.sample)
 	return outcome{Parts: []part{p}}, nil
 }

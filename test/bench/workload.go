@@ -91,7 +91,9 @@ func (w workload) component(i int) (*v1alpha1.Component, error) {
 	c := &v1alpha1.Component{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: componentName(i)},
 		Spec: v1alpha1.ComponentSpec{
-			Source:       v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{w.templates: string(files)}}},
+			Source: v1alpha1.Source{
+				Inline: &v1alpha1.InlineSource{Files: map[string]string{w.templates: string(files)}},
+			},
 			Values:       &runtime.RawExtension{Raw: raw},
 			UpdatePolicy: w.update,
 		},
@@ -123,7 +125,10 @@ func (s *stage) createOnly(ctx context.Context, w workload) error {
 // remove deletes the components, and waits until they are gone.
 func (s *stage) remove(ctx context.Context, w workload) error {
 	err := parallel(ctx, creators, w.components, func(ctx context.Context, i int) error {
-		return s.admin.Delete(ctx, &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: componentName(i)}})
+		return s.admin.Delete(
+			ctx,
+			&v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: componentName(i)}},
+		)
 	})
 	if err != nil {
 		return err

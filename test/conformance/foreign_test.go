@@ -62,7 +62,9 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		}
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			ContainSubstring("12 foreign instances"), ContainSubstring("theirs-09"), Not(ContainSubstring("theirs-10"))))
+			ContainSubstring("12 foreign instances"), ContainSubstring("theirs-02 and more"), Not(ContainSubstring("theirs-03"))))
+		Expect(current(ctx, g).Status.Blocked).To(HaveExactElements(And(
+			HaveField("Count", int32(12)), HaveField("Names", And(HaveLen(10), ContainElement(HaveSuffix("theirs-09")))))))
 	})
 
 	It("a copy of an instance that has the component's labels is a foreign instance", func(ctx SpecContext) {

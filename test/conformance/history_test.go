@@ -2,9 +2,12 @@ package conformance_test
 
 import (
 	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -74,6 +77,50 @@ var _ = Describe("The history of a component:", func() {
 		expectReady(ctx, g)
 		Expect(current(ctx, g).Status.History).To(HaveExactElements(
 			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionReady)), again, over, revisionOne))
+	})
+
+	It("the history contains the first revision, also if phase objects are recorded first, or if the first rendering failed", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		revisionOne := And(HaveField("Revision", int64(1)), HaveField("Outcome", metav1alpha1.RevisionReady), HaveField("Ended", Not(BeNil())))
+		text := together(configMap("settings", "a"), oneJob("clean", preDelete(operator)))
+		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.History).To(HaveExactElements(revisionOne))
+
+		By("rendering the first inputs only at a second attempt")
+		broken := newGadget(ctx, namespace, "broken", together(text, configMap("settings", "b")), servedBy(operator))
+		expectCondition(ctx, broken, metav1alpha1.ConditionStalled, "True InvalidManifests")
+		changeManifests(ctx, broken, strings.ReplaceAll(text, "settings", "others"))
+		expectReady(ctx, broken)
+		Expect(current(ctx, broken).Status.History).To(HaveExactElements(revisionOne, HaveField("Revision", int64(0))))
+	})
+
+	It("the history names the values that changed, and does not show values from Secrets", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "db"}, StringData: map[string]string{"values.yaml": "user: root-of-all"},
+		}
+		Expect(k8s.Create(ctx, secret)).To(Succeed())
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), func(g *gadget.Gadget) {
+			g.Spec.References = []metav1alpha1.Reference{{Kind: metav1alpha1.SecretReference, Name: "db"}}
+		})
+		expectReady(ctx, g)
+		changes := func() [][]string {
+			var all [][]string
+			for _, r := range current(ctx, g).Status.History {
+				all = append(all, r.Changes)
+			}
+			return all
+		}
+		Expect(changes()).To(HaveExactElements(BeEmpty()))
+		changeManifests(ctx, g, configMap("settings", "b"))
+		expectReady(ctx, g)
+		Expect(changes()).To(HaveExactElements([]string{"manifests: changed"}, BeEmpty()))
+		secret.StringData = map[string]string{"values.yaml": "user: somebody-else"}
+		Expect(k8s.Update(ctx, secret)).To(Succeed())
+		Eventually(ctx, changes).Should(HaveExactElements([]string{"Secret db: user: changed"}, []string{"manifests: changed"}, BeEmpty()))
 	})
 
 	It("the outcome of a revision in the history does not change while new inputs are not rendered", func(ctx SpecContext) {

@@ -24,10 +24,12 @@ var _ = Describe("Temporary obstacles:", func() {
 	It("if the type of a dependent is not served, the condition names the dependent, the component waits, and the other dependents are applied", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widget(group, "one"), configMap("sibling", "a")))
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(
-			HavePrefix("True DependentsNotReady"), ContainSubstring("Widget."+group), ContainSubstring("does not serve")))
+		missing := "Widget." + group + " is not served, and nothing here defines it; install what defines version v1"
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling,
+			"True KindNotServed: waiting until ready: Widget."+group+" one ("+missing+")")
 		Eventually(ctx, exists(ctx, namespace, "sibling")).Should(Succeed())
-		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("KindNotServed"))
+		Expect(current(ctx, g).Status.Waiting).To(HaveExactElements(And(
+			HaveField("Reason", "KindNotServed"), HaveField("Message", missing))))
 		create(ctx, widgetDefinition(group))
 		expectReady(ctx, g)
 		remove(ctx, g)
@@ -38,7 +40,7 @@ var _ = Describe("Temporary obstacles:", func() {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", widget(group, "one"), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "does not serve")
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "is not served")
 		settle(ctx, operator)
 		before := passes(operator)
 		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(23*time.Second).Should(BeZero(),
@@ -46,6 +48,30 @@ var _ = Describe("Temporary obstacles:", func() {
 		create(ctx, widgetDefinition(group))
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "one"); return err }).
 			WithTimeout(8 * time.Second).Should(Succeed())
+	})
+
+	It("may be a type next to work that goes on: the type is named first, and the work is what is waited for", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		pending := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: %s}\nspec: {accessModes: [ReadWriteOnce], " +
+			"storageClassName: none, resources: {requests: {storage: 1Gi}}}"
+		var texts []string
+		for i := range 11 {
+			texts = append(texts, fmt.Sprintf(pending, fmt.Sprintf("a-%d", i)))
+		}
+		g := newGadget(ctx, namespace, "app", together(append(texts, widget(group, "one"))...))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			"False DependentsNotReady: waiting until ready: Widget."+group+" one (Widget."+group+" is not served")
+		Expect(current(ctx, g).Status.Waiting[0].Dependent).To(Equal("Widget." + group + " one"))
+		Expect(current(ctx, g).Status.Waiting).To(HaveLen(10))
+	})
+
+	It("may be a type that a dependent defines, or is said to define: that is no mistake", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", widget(group, "one"), func(g *gadget.Gadget) {
+			g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{Group: group, Kind: "*"}}
+		})
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			"False DependentsNotReady: waiting until ready: Widget."+group+" one (Widget."+group+" is not served yet")
 	})
 
 	It("a dependent that a failing webhook rejects is retried until the webhook responds or is removed", func(ctx SpecContext) {

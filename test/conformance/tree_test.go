@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // liveObjects is a reader that returns an error, or an object with the given content, by the name of the object.
@@ -116,7 +118,7 @@ func TestTreeShowsWhatIsWaitedForOfKindsThatAreNotServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const message = "the API server does not serve example.com/v1, Kind=Widget; install its CustomResourceDefinition or API server"
+	const message = "Widget.example.com is not served, and nothing here defines it; install what defines version v1"
 	nodes = component.AddUnrecorded(nodes, []metav1alpha1.DependentReport{
 		{Dependent: "Deployment.apps shop/web", Wave: 2, Reason: "InProgress"},
 		{Dependent: "ConfigMap shop/a", Reason: "KindNotServed", Message: "in the inventory, so this report is ignored"},
@@ -213,4 +215,29 @@ func (r *countingReader) Get(context.Context, client.ObjectKey, client.Object, .
 		r.together.Wait()
 	}
 	return errors.New("no")
+}
+
+func TestADependentWhoseUpdateWasRefusedIsNeverReady(t *testing.T) {
+	at := func(name string, state component.NodeState, reason, message string) component.Node {
+		key := manifests.Key{Kind: "Service", Namespace: "shop", Name: name}
+		return component.Node{Key: key, State: state, Reason: reason, Message: message}
+	}
+	report := func(name, reason string) metav1alpha1.DependentReport {
+		return metav1alpha1.DependentReport{Dependent: "Service shop/" + name, Reason: reason, Message: "why"}
+	}
+	nodes := []component.Node{
+		at("refused", component.NodeReady, "", ""), at("slow", component.NodeInProgress, "", "0/1"),
+		at("fine", component.NodeReady, "", ""), at("ready by now", component.NodeReady, "", ""),
+		at("contested", component.NodeReady, "", ""), at("gone", component.NodeMissing, component.NodeNotFound, "it does not exist"),
+	}
+	got := component.AddFailures(nodes, []metav1alpha1.DependentReport{
+		report("refused", "Invalid"), report("slow", "SomeNewReason"), report("ready by now", "InProgress"),
+		report("contested", component.ReportRepairConflict), report("gone", "Forbidden"),
+	})
+	want := slices.Clone(nodes)
+	want[0] = at("refused", component.NodeNotUpdated, "Invalid", "why")
+	want[1] = at("slow", component.NodeInProgress, "SomeNewReason", "not updated: why; 0/1")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -62,9 +62,18 @@ func (b Block) Decide() (Action, error) {
 	action, known := words[word]
 	switch {
 	case !known:
-		return "", fmt.Errorf("%q after %s; write %s, or %sPATH: see CONTRIBUTING.md", word, b.Language, alternatives(words), filePrefix)
+		return "", fmt.Errorf(
+			"%q after %s; write %s, or %sPATH: see CONTRIBUTING.md",
+			word,
+			b.Language,
+			alternatives(words),
+			filePrefix,
+		)
 	case word == noRun && b.Reason == "":
-		return "", fmt.Errorf("the reason for norun is missing; put <!-- %s reason --> right before the block: see CONTRIBUTING.md", reasonPrefix)
+		return "", fmt.Errorf(
+			"the reason for norun is missing; put <!-- %s reason --> right before the block: see CONTRIBUTING.md",
+			reasonPrefix,
+		)
 	case word != noRun && b.Reason != "":
 		return "", fmt.Errorf("the block has a reason for %[1]s, but not the word %[1]s", noRun)
 	}

@@ -140,7 +140,10 @@ func exports(ctx context.Context, root string, paths []string) (importer.Lookup,
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	list := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...)
+	list := exec.CommandContext(
+		ctx,
+		"go",
+		append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...)
 	var diagnosis bytes.Buffer
 	list.Dir, list.Stderr = root, &diagnosis
 	out, err := list.Output()

@@ -35,7 +35,12 @@ var (
 
 // readCoverage reads the output of go test. The name of a package in the result is its path below pkg/component.
 func readCoverage(out string) measure {
-	m := measure{name: "statement coverage of each package of the engine by its own tests", goal: "70 %", lowest: true, every: true}
+	m := measure{
+		name:   "statement coverage of each package of the engine by its own tests",
+		goal:   "70 %",
+		lowest: true,
+		every:  true,
+	}
 	low := 0
 	for _, match := range covered.FindAllStringSubmatch(out, -1) {
 		percent, err := strconv.Atoi(match[3])

@@ -43,8 +43,10 @@ var deciding = []mutation{
 		"the operator has no right to delete a dependent",
 	},
 	{
-		"a write with invalid fields is retried at once", "execute/classify.go",
-		`return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}`, `return &plan.Failure{Class: plan.Transient, Reason: reason, Message: invalid(s)}`,
+		"a write with invalid fields is retried at once",
+		"execute/classify.go",
+		`return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}`,
+		`return &plan.Failure{Class: plan.Transient, Reason: reason, Message: invalid(s)}`,
 		"Changes of the manifests|Waves",
 	},
 	{

@@ -39,7 +39,12 @@ func (m mutation) apply(root string) (path string, content []byte, err error) {
 		return "", nil, err
 	}
 	if n := bytes.Count(source, []byte(m.was)); n != 1 {
-		return "", nil, fmt.Errorf("%s contains the text of the mutation %d times, want once; adapt the mutation to the code: %s", m.file, n, m.was)
+		return "", nil, fmt.Errorf(
+			"%s contains the text of the mutation %d times, want once; adapt the mutation to the code: %s",
+			m.file,
+			n,
+			m.was,
+		)
 	}
 	return path, bytes.Replace(source, []byte(m.was), []byte(m.is), 1), nil
 }
@@ -96,7 +101,15 @@ func (m mutation) run(ctx context.Context) (verdict, error) {
 
 // specs runs specs of the conformance suite, and returns the text of a spec that failed, or an empty text.
 func specs(ctx context.Context, overlay, focus string) (string, error) {
-	failed, err := test(ctx, overlay, firstSpec, "./test/conformance", "-ginkgo.fail-fast", "-ginkgo.no-color", "-ginkgo.focus="+focus)
+	failed, err := test(
+		ctx,
+		overlay,
+		firstSpec,
+		"./test/conformance",
+		"-ginkgo.fail-fast",
+		"-ginkgo.no-color",
+		"-ginkgo.focus="+focus,
+	)
 	return strings.Replace(failed, "[It] ", "", 1), err
 }
 

@@ -18,8 +18,10 @@ var observing = []mutation{
 		"Drift of dependents",
 	},
 	{
-		"an unknown object counts as absent", "observe/watch_index.go",
-		`return &plan.Observed{Presence: plan.Unknown, Reason: w.reason, Message: w.message}`, `return &plan.Observed{Presence: plan.Absent}`,
+		"an unknown object counts as absent",
+		"observe/watch_index.go",
+		`return &plan.Observed{Presence: plan.Unknown, Reason: w.reason, Message: w.message}`,
+		`return &plan.Observed{Presence: plan.Absent}`,
 		"Types that the operator is not allowed to watch",
 	},
 	{
@@ -63,8 +65,10 @@ var observing = []mutation{
 		"a type that is not served for a long time",
 	},
 	{
-		"the deletion of the last foreign instance is ignored", "observe/instance_watch.go",
-		"	delete(w.objects, m.GetUID())\n	w.observer.components.enqueueAll(w.users)\n", "	delete(w.objects, m.GetUID())\n",
+		"the deletion of the last foreign instance is ignored",
+		"observe/instance_watch.go",
+		"	delete(w.objects, m.GetUID())\n	w.observer.components.enqueueAll(w.users)\n",
+		"	delete(w.objects, m.GetUID())\n",
 		"Foreign instances of a type",
 	},
 	{

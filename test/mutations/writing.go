@@ -13,8 +13,10 @@ var writing = []mutation{
 		"Objects whose owner changes right before a write",
 	},
 	{
-		"a replace ignores UID and owner", "execute/replace.go",
-		"	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {\n		return nil, staleConflict(a)\n	}\n	merged,", "	merged,",
+		"a replace ignores UID and owner",
+		"execute/replace.go",
+		"	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {\n		return nil, staleConflict(a)\n	}\n	merged,",
+		"	merged,",
 		"Objects whose owner changes right before a write",
 	},
 	{
@@ -38,8 +40,10 @@ var writing = []mutation{
 		"Changes of the update policy",
 	},
 	{
-		"a replace removes no fields", "execute/replace.go",
-		`merge(live, a.Object.Body.Object, droppableFields(live, found, a, w.reconciler))`, `merge(live, a.Object.Body.Object, nil)`,
+		"a replace removes no fields",
+		"execute/replace.go",
+		`merge(live, a.Object.Body.Object, droppableFields(live, found, a, w.reconciler))`,
+		`merge(live, a.Object.Body.Object, nil)`,
 		"Changes of the manifests",
 	},
 	{
@@ -68,8 +72,11 @@ var writing = []mutation{
 		"Changes of the manifests|Drift of dependents",
 	},
 	{
-		"a delete has no preconditions", "execute/write.go",
-		"		Preconditions: &metav1.Preconditions{\n			UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,\n		},\n", "",
+		"a delete has no preconditions",
+		"execute/write.go",
+		"		Preconditions: &metav1.Preconditions{\n" +
+			"			UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,\n		},\n",
+		"",
 		"Objects whose owner changes right before a write",
 	},
 	{

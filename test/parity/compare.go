@@ -28,7 +28,10 @@ func judge(before, ours, after output) verdict {
 	case before.failure != "" || after.failure != "":
 		return verdict{differences: []string{"Fairlead renders, and the rival does not: " + before.failure + after.failure}}
 	case ours.failure != "":
-		return verdict{objects: len(before.objects), differences: []string{"the rival renders, and Fairlead does not: " + ours.failure}}
+		return verdict{
+			objects:     len(before.objects),
+			differences: []string{"the rival renders, and Fairlead does not: " + ours.failure},
+		}
 	}
 	j := judgement{verdict: verdict{objects: len(before.objects)}}
 	first, second, rendered := byID(before.objects), byID(after.objects), byID(ours.objects)

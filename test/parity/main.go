@@ -33,7 +33,10 @@ func run(ctx context.Context) int {
 	bin := flag.String("bin", "bin", "folder of the programs helm, kustomize and fairlead")
 	flag.Parse()
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "parity: want folders of charts or kustomizations as arguments: make parity CHARTS=\"dir dir//path\"")
+		fmt.Fprintln(
+			os.Stderr,
+			"parity: want folders of charts or kustomizations as arguments: make parity CHARTS=\"dir dir//path\"",
+		)
 		return 2
 	}
 	home, err := os.MkdirTemp("", "parity-")

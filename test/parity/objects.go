@@ -111,5 +111,10 @@ func idOf(body map[string]any) id {
 		}
 		return fmt.Sprint(value)
 	}
-	return id{apiVersion: text(body["apiVersion"]), kind: text(body["kind"]), namespace: text(metadata["namespace"]), name: text(metadata["name"])}
+	return id{
+		apiVersion: text(body["apiVersion"]),
+		kind:       text(body["kind"]),
+		namespace:  text(metadata["namespace"]),
+		name:       text(metadata["name"]),
+	}
 }

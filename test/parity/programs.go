@@ -39,7 +39,16 @@ func (p programs) rival(ctx context.Context, c testCase) output {
 	if c.rival == rivalKustomize {
 		return p.run(ctx, "kustomize", "build", c.folder())
 	}
-	args := []string{"template", releaseName, c.folder(), "--namespace", namespace, "--kube-version", p.kubeVersion, "--include-crds"}
+	args := []string{
+		"template",
+		releaseName,
+		c.folder(),
+		"--namespace",
+		namespace,
+		"--kube-version",
+		p.kubeVersion,
+		"--include-crds",
+	}
 	if c.values != "" {
 		args = append(args, "--values", c.values)
 	}

@@ -35,7 +35,16 @@ func report(out io.Writer, results []result) int {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "SOURCE\tVARIANT\tRIVAL\tOBJECTS\tMASKED\tRESULT")
 	for _, r := range results {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n", r.name, r.variant, r.rival, r.objects, len(r.masked), r.outcome())
+		_, _ = fmt.Fprintf(
+			table,
+			"%s\t%s\t%s\t%d\t%d\t%s\n",
+			r.name,
+			r.variant,
+			r.rival,
+			r.objects,
+			len(r.masked),
+			r.outcome(),
+		)
 	}
 	_ = table.Flush()
 	different, refused := 0, 0

@@ -109,14 +109,20 @@ func (o *Operator) Kill() error {
 // WaitForLease waits until an operator holds the Lease.
 func WaitForLease(ctx context.Context, admin client.Client) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		lease := &coordinationv1.Lease{}
-		last = admin.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: leaseName}, lease)
-		if last == nil && (lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "") {
-			last = errors.New("no operator holds the Lease")
-		}
-		return last == nil, nil
-	})
+	err := wait.PollUntilContextTimeout(
+		ctx,
+		10*time.Millisecond,
+		time.Minute,
+		true,
+		func(ctx context.Context) (bool, error) {
+			lease := &coordinationv1.Lease{}
+			last = admin.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: leaseName}, lease)
+			if last == nil && (lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "") {
+				last = errors.New("no operator holds the Lease")
+			}
+			return last == nil, nil
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("wait for the operator's Lease: %w (%w)", err, last)
 	}

@@ -78,7 +78,10 @@ func (w *world) unusedWatches(ctx context.Context) ([]string, error) {
 	var unused []string
 	watched := map[schema.GroupResource]int{}
 	for _, e := range w.watches {
-		if r := (schema.GroupResource{Group: e.APIGroup, Resource: e.Resource}); strings.Contains(e.RequestURI, "labelSelector="+url.QueryEscape(reconciler+"/owner-id")) {
+		if r := (schema.GroupResource{Group: e.APIGroup, Resource: e.Resource}); strings.Contains(
+			e.RequestURI,
+			"labelSelector="+url.QueryEscape(reconciler+"/owner-id"),
+		) {
 			if watched[r]++; !used[r] || watched[r] > 2 {
 				unused = append(unused, "a watch that no component needs: "+e.RequestURI)
 			}
@@ -133,7 +136,10 @@ func (h holdings) exceededBy(later holdings) []string {
 			later.goroutines, h.goroutines, strings.Join(h.stacks.grown(later.stacks), "\n    ")))
 	}
 	if later.heap > h.heap*(1+moreHeapShare)+moreHeap {
-		what = append(what, fmt.Sprintf("the live heap has %.1f MiB, and had %.1f MiB before", later.heap/mebibyte, h.heap/mebibyte))
+		what = append(
+			what,
+			fmt.Sprintf("the live heap has %.1f MiB, and had %.1f MiB before", later.heap/mebibyte, h.heap/mebibyte),
+		)
 	}
 	for _, watch := range h.watches.grown(later.watches) {
 		what = append(what, "an additional watch: "+watch)

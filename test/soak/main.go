@@ -41,7 +41,10 @@ func run() int {
 		return program.ExitBadUsage
 	}
 	if _, err := os.Stat(s.executable); err != nil {
-		return program.ExitCode("soak", fmt.Errorf("%w; run 'make build', and then this program from the project's root", err))
+		return program.ExitCode(
+			"soak",
+			fmt.Errorf("%w; run 'make build', and then this program from the project's root", err),
+		)
 	}
 	ctrl.SetLogger(logr.Discard()) // The messages of client libraries are not useful here.
 	ctx, cancel := program.Interruptible(context.Background())

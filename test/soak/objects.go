@@ -69,7 +69,11 @@ func (w *world) names(prefix string) []string {
 // emptyStatus removes the status of a component, including the inventory.
 func (w *world) emptyStatus(ctx context.Context) error {
 	c := named(pick(w.random, w.names("")))
-	err := w.admin.Status().Patch(ctx, c, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/status"}]`)))
+	err := w.admin.Status().Patch(
+		ctx,
+		c,
+		client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/status"}]`)),
+	)
 	if apierrors.IsInvalid(err) {
 		return errNothing // The component has no status yet.
 	}
@@ -90,7 +94,10 @@ func (w *world) editDependent(ctx context.Context) error {
 
 // addToDependent sets a field that the manifest does not set.
 func (w *world) addToDependent(ctx context.Context) error {
-	return w.patchDependent(ctx, fmt.Sprintf(`{"metadata":{"annotations":{"somebody":"was here %d"}}}`, w.random.IntN(1000)))
+	return w.patchDependent(
+		ctx,
+		fmt.Sprintf(`{"metadata":{"annotations":{"somebody":"was here %d"}}}`, w.random.IntN(1000)),
+	)
 }
 
 func (w *world) unlabelDependent(ctx context.Context) error {
@@ -121,7 +128,9 @@ func (w *world) dependent(ctx context.Context) (*unstructured.Unstructured, erro
 	}
 	entries, err := w.inventoryOf(ctx, c)
 	if err != nil && c.Status.HasInventoryRecord() {
-		return nil, errNothing // The operator may have just replaced this dependent. A lost dependent is found by the check at the end of the round.
+		// The operator may have just replaced this dependent. A lost dependent is found by the check at the end of the
+		// round.
+		return nil, errNothing
 	}
 	if err != nil {
 		return nil, err
@@ -156,10 +165,16 @@ func keyOf(name string) client.ObjectKey { return client.ObjectKey{Namespace: na
 // retry repeats a request until it succeeds.
 func retry(ctx context.Context, request func(context.Context) error) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, reachPatience, true, func(ctx context.Context) (bool, error) {
-		last = request(ctx)
-		return last == nil, nil
-	})
+	err := wait.PollUntilContextTimeout(
+		ctx,
+		100*time.Millisecond,
+		reachPatience,
+		true,
+		func(ctx context.Context) (bool, error) {
+			last = request(ctx)
+			return last == nil, nil
+		},
+	)
 	if err != nil {
 		return errors.Join(err, last)
 	}

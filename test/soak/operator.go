@@ -30,7 +30,10 @@ func (w *world) startOperator() error {
 	}
 	o := &operator{profiles: address}
 	o.process, err = program.StartProgram(w.executable, w.log, []string{
-		"--kubeconfig=" + w.kubeconfig, "--pprof-bind-address=" + address, "--metrics-bind-address=0", "--health-probe-bind-address=0",
+		"--kubeconfig=" + w.kubeconfig,
+		"--pprof-bind-address=" + address,
+		"--metrics-bind-address=0",
+		"--health-probe-bind-address=0",
 		fmt.Sprintf("--max-status-inventory-bytes=%d", statusInventory),
 	}, func(cause error) {
 		if !o.wanted.Load() {

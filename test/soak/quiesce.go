@@ -132,7 +132,8 @@ func (w *world) wrong(ctx context.Context) ([]string, error) {
 
 func isReady(c *v1alpha1.Component) bool {
 	ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
-	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation && c.DeletionTimestamp == nil
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation &&
+		c.DeletionTimestamp == nil
 }
 
 // standing returns the condition Ready of a component as text.

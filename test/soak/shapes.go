@@ -35,7 +35,11 @@ type shape struct {
 }
 
 var (
-	inPlace   = []metav1alpha1.UpdatePolicy{metav1alpha1.UpdateSSAOverride, metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateReplace}
+	inPlace = []metav1alpha1.UpdatePolicy{
+		metav1alpha1.UpdateSSAOverride,
+		metav1alpha1.UpdateSSAMerge,
+		metav1alpha1.UpdateReplace,
+	}
 	anyUpdate = append([]metav1alpha1.UpdatePolicy{metav1alpha1.UpdateRecreate}, inPlace...)
 )
 
@@ -43,7 +47,12 @@ var shapes = []shape{
 	{name: "plain", templates: "plain.yaml", update: anyUpdate},
 	{name: "wide", templates: "wide.yaml", update: anyUpdate},
 	{name: "workload", templates: "workload.yaml", update: inPlace},
-	{name: "identity", templates: "plain.yaml", update: anyUpdate, furnish: func(s *v1alpha1.ComponentSpec) { s.ServiceAccountName = identityName }},
+	{
+		name:      "identity",
+		templates: "plain.yaml",
+		update:    anyUpdate,
+		furnish:   func(s *v1alpha1.ComponentSpec) { s.ServiceAccountName = identityName },
+	},
 	{name: "remote", templates: "plain.yaml", update: anyUpdate, furnish: func(s *v1alpha1.ComponentSpec) {
 		s.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: kubeconfigName}}
 	}},

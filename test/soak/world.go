@@ -110,10 +110,16 @@ func scenery(kubeconfig []byte) []client.Object {
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: identityName}},
 		},
 		&rbacv1.ClusterRole{
-			ObjectMeta: metav1.ObjectMeta{Name: definedGroup, Labels: map[string]string{reconciler + "/aggregate-to-operator": "true"}},
-			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{definedGroup}, Resources: []string{"*"}, Verbs: all}},
+			ObjectMeta: metav1.ObjectMeta{
+				Name:   definedGroup,
+				Labels: map[string]string{reconciler + "/aggregate-to-operator": "true"},
+			},
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{definedGroup}, Resources: []string{"*"}, Verbs: all}},
 		},
 		&corev1.Secret{ObjectMeta: named(kubeconfigName), Data: map[string][]byte{"value": kubeconfig}},
-		&corev1.ConfigMap{ObjectMeta: named(settingsName), Data: map[string]string{"text": "first", "values.yaml": "read: first"}},
+		&corev1.ConfigMap{
+			ObjectMeta: named(settingsName),
+			Data:       map[string]string{"text": "first", "values.yaml": "read: first"},
+		},
 	}
 }

@@ -80,12 +80,16 @@ func (e *envtestCluster) startControllerManager(executable, dir, kubeconfig stri
 	}
 	defer func() { _ = log.Close() }() // The child process has its own file handle.
 
-	command := exec.Command(executable,
+	command := exec.Command(
+		executable,
 		"--kubeconfig="+kubeconfig,
 		"--leader-elect=false",
 		"--secure-port=0",
 		"--use-service-account-credentials",
-		"--service-account-private-key-file="+filepath.Join(e.environment.ControlPlane.GetAPIServer().CertDir, "sa-signer.key"),
+		"--service-account-private-key-file="+filepath.Join(
+			e.environment.ControlPlane.GetAPIServer().CertDir,
+			"sa-signer.key",
+		),
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
 	)

@@ -43,6 +43,18 @@ type RevisionRecord struct {
 	// +optional
 	SourceDigest string `json:"sourceDigest,omitempty"`
 
+	// SourceVersion is the name and the version of the rendered source, such as "web-1.2.0" for a chart. It is empty if the
+	// generator knows no version.
+	// +optional
+	SourceVersion string `json:"sourceVersion,omitempty"`
+
+	// Changes are the values that differ from those of the revision before, such as "replicas: 1 → 2". Values from Secrets
+	// and values with the name of a secret are named, not shown. It is empty if the inputs changed while
+	// the operator did not run.
+	// +optional
+	// +listType=atomic
+	Changes []string `json:"changes,omitempty"`
+
 	// Started is the time of the first attempt to apply the revision, or of the first failed rendering.
 	Started metav1.Time `json:"started"`
 

@@ -58,6 +58,9 @@ const (
 	ReasonObserving = "Observing"
 	// ReasonDependentsNotReady: some dependents are not ready yet, and later waves wait for them. The message names them.
 	ReasonDependentsNotReady = "DependentsNotReady"
+	// ReasonKindNotServed: the component waits only for dependents whose types the API server does not serve, and that
+	// nothing in the component defines. It continues when the types are served.
+	ReasonKindNotServed = "KindNotServed"
 	// ReasonDependentsNotGone: some dependents were deleted but still exist, for example because of a finalizer.
 	ReasonDependentsNotGone = "DependentsNotGone"
 	// ReasonRetrying: a temporary error occurred, and the operation will be retried within seconds.
@@ -218,6 +221,11 @@ type Status struct {
 	// +listType=atomic
 	Waiting []DependentReport `json:"waiting,omitempty"`
 
+	// Blocked lists the managed types whose instances block a deletion or a prune, at most ten.
+	// +optional
+	// +listType=atomic
+	Blocked []BlockReport `json:"blocked,omitempty"`
+
 	// ManagedTypes are the additional managed types at the last apply, in the form Kind.group. Both parts may be patterns.
 	// +optional
 	// +listType=atomic
@@ -270,6 +278,22 @@ type DependentCounts struct {
 	Ready int32 `json:"ready"`
 	// Summary has the number of ready and of desired dependents, such as 3/5, for printer columns.
 	Summary string `json:"summary,omitempty"`
+}
+
+// BlockReport is a managed type whose instances block a deletion or a prune.
+type BlockReport struct {
+	// Type is the managed type, such as Widget.example.com.
+	Type string `json:"type"`
+	// Count is the number of foreign instances. It is zero if the instances could not be listed.
+	// +optional
+	Count int32 `json:"count,omitempty"`
+	// Names are the first ten foreign instances.
+	// +optional
+	// +listType=atomic
+	Names []string `json:"names,omitempty"`
+	// Message says why it is not known whether foreign instances exist, and what to do.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // DependentReport is the reason why a component is waiting for a dependent.

@@ -80,7 +80,8 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 	case errors.As(err, &untrusted):
 		return fmt.Errorf("%s: the certificate of the service is not trusted: %w; check the CA, and the host in the URL",
 			e.name, err)
-	case errors.As(err, &network) && network.Op == "remote error": // the name in crypto/tls for an alert that the server sent
+	case errors.As(err, &network) && network.Op == "remote error":
+		// Package crypto/tls uses this name for an alert that the server sent.
 		return fmt.Errorf("%s: the service refuses the connection: %w; check the client certificate", e.name, err)
 	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s: the service does not use TLS; check scheme and port", e.name)

@@ -57,6 +57,7 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 		if err != nil {
 			return nil, err
 		}
+		req.Versioned(parsed.chart.Name() + "-" + parsed.chart.Metadata.Version)
 		objects, err := parsed.render(ctx, req, g.options)
 		if err != nil {
 			return nil, fmt.Errorf("chart %s: %w", parsed.chart.Name(), err)

@@ -16,7 +16,16 @@ import (
 )
 
 func (w *world) upgradeShop(ctx context.Context) error {
-	err := w.fairlead(ctx, 0, "apply", "shop", sources+"shop", "--set=image.tag=1.5.0", "--set=sale.enabled=false", "--wait")
+	err := w.fairlead(
+		ctx,
+		0,
+		"apply",
+		"shop",
+		sources+"shop",
+		"--set=image.tag=1.5.0",
+		"--set=sale.enabled=false",
+		"--wait",
+	)
 	if err != nil {
 		return err
 	}
@@ -29,11 +38,15 @@ func (w *world) upgradeShop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.holds(ctx, "pruned: the banner of the sale, and the migration of the old version", func(ctx context.Context) error {
-		banner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-sale"}}
-		migration := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-migrate-1-4-0"}}
-		return errors.Join(w.isGone(ctx, banner), w.isGone(ctx, migration))
-	})
+	return w.holds(
+		ctx,
+		"pruned: the banner of the sale, and the migration of the old version",
+		func(ctx context.Context) error {
+			banner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-sale"}}
+			migration := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-migrate-1-4-0"}}
+			return errors.Join(w.isGone(ctx, banner), w.isGone(ctx, migration))
+		},
+	)
 }
 
 func (w *world) repairScale(ctx context.Context) error {
@@ -76,9 +89,13 @@ func (w *world) repairDeletion(ctx context.Context) error {
 		return err
 	}
 	w.held(took, "the Service exists again, measured from the response to the deletion")
-	return w.becomes(ctx, "the component shop is Ready, and its inventory contains the new Service", func(ctx context.Context) error {
-		return errors.Join(w.isReady(ctx, "shop", 6), w.ownsItsDependents(ctx, "shop"))
-	})
+	return w.becomes(
+		ctx,
+		"the component shop is Ready, and its inventory contains the new Service",
+		func(ctx context.Context) error {
+			return errors.Join(w.isReady(ctx, "shop", 6), w.ownsItsDependents(ctx, "shop"))
+		},
+	)
 }
 
 // foreignWrite is a change of a dependent by another client, and its effects in a watch.
@@ -93,7 +110,12 @@ type foreignWrite struct {
 func (w *world) repair(ctx context.Context, f foreignWrite) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s was not repaired within %s", f.name, patience))
 	defer cancel()
-	watcher, err := w.admin.Watch(ctx, f.kind, client.InNamespace(namespace), client.MatchingFields{"metadata.name": f.name})
+	watcher, err := w.admin.Watch(
+		ctx,
+		f.kind,
+		client.InNamespace(namespace),
+		client.MatchingFields{"metadata.name": f.name},
+	)
 	if err != nil {
 		return 0, err
 	}

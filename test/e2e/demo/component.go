@@ -50,7 +50,13 @@ func (w *world) isReady(ctx context.Context, name string, dependents int) error 
 	case ready.Status != metav1.ConditionTrue:
 		return fmt.Errorf("%s is not ready: %s: %s", name, ready.Reason, ready.Message)
 	case len(c.Status.Inventory) != dependents:
-		return fmt.Errorf("%s has %d dependents in its inventory, want %d: %v", name, len(c.Status.Inventory), dependents, c.Status.Inventory)
+		return fmt.Errorf(
+			"%s has %d dependents in its inventory, want %d: %v",
+			name,
+			len(c.Status.Inventory),
+			dependents,
+			c.Status.Inventory,
+		)
 	}
 	return nil
 }
@@ -72,7 +78,18 @@ func (w *world) ownsItsDependents(ctx context.Context, name string) error {
 		case err != nil:
 			errs = append(errs, err)
 		case live.UID != e.UID || live.Labels[reconciler+"/"+manifests.LabelOwnerID] != owner:
-			errs = append(errs, fmt.Errorf("%s %s: UID %s, labels %v; want %s and owner %s", e.Kind, e.Name, live.UID, live.Labels, e.UID, owner))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"%s %s: UID %s, labels %v; want %s and owner %s",
+					e.Kind,
+					e.Name,
+					live.UID,
+					live.Labels,
+					e.UID,
+					owner,
+				),
+			)
 		}
 	}
 	return errors.Join(errs...)
@@ -168,9 +185,14 @@ func (w *world) wentInWaves(ctx context.Context, entries []metav1alpha1.Inventor
 }
 
 // inWaves checks that there is a request for each object, and that it is later than all requests for earlier waves.
-func (w *world) inWaves(requests testcluster.Events, entries []metav1alpha1.InventoryEntry, wave func(metav1alpha1.InventoryEntry) int) error {
+func (w *world) inWaves(
+	requests testcluster.Events,
+	entries []metav1alpha1.InventoryEntry,
+	wave func(metav1alpha1.InventoryEntry) int,
+) error {
 	last := map[int]int{} // maps each wave to the index of its last request
-	for _, e := range slices.SortedFunc(slices.Values(entries), func(a, b metav1alpha1.InventoryEntry) int { return cmp.Compare(wave(a), wave(b)) }) {
+	byWave := func(a, b metav1alpha1.InventoryEntry) int { return cmp.Compare(wave(a), wave(b)) }
+	for _, e := range slices.SortedFunc(slices.Values(entries), byWave) {
 		at, err := w.requestFor(requests, e)
 		if err != nil {
 			return err

@@ -48,7 +48,8 @@ func (w *world) namesForeign(ctx context.Context) error {
 		return err
 	}
 	ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
-	if ready == nil || ready.Reason != metav1alpha1.ReasonForeignInstances || !strings.Contains(ready.Message, foreignName) {
+	if ready == nil || ready.Reason != metav1alpha1.ReasonForeignInstances ||
+		!strings.Contains(ready.Message, foreignName) {
 		return fmt.Errorf("the condition is %v", ready)
 	}
 	return nil
@@ -63,13 +64,21 @@ func (w *world) liftRefusal(ctx context.Context) error {
 	if err := w.admin.Delete(ctx, backup(foreignName)); err != nil {
 		return err
 	}
-	err = w.becomes(ctx, "the component is gone, measured from the response to this deletion", func(ctx context.Context) error {
-		return w.componentIsGone(ctx, "backups")
-	})
+	err = w.becomes(
+		ctx,
+		"the component is gone, measured from the response to this deletion",
+		func(ctx context.Context) error {
+			return w.componentIsGone(ctx, "backups")
+		},
+	)
 	if err != nil {
 		return err
 	}
-	return w.becomes(ctx, "the component's type and instances are gone", func(ctx context.Context) error { return w.areGone(ctx, entries) })
+	return w.becomes(
+		ctx,
+		"the component's type and instances are gone",
+		func(ctx context.Context) error { return w.areGone(ctx, entries) },
+	)
 }
 
 func (w *world) componentIsGone(ctx context.Context, name string) error {
@@ -92,13 +101,21 @@ func (w *world) deleteRest(ctx context.Context) error {
 		if err := w.fairlead(ctx, 0, "delete", name, "--wait"); err != nil {
 			return err
 		}
-		err = w.holds(ctx, fmt.Sprintf("%s and its %d dependents are gone", name, len(entries)), func(ctx context.Context) error {
-			return errors.Join(w.componentIsGone(ctx, name), w.areGone(ctx, entries))
-		})
+		err = w.holds(
+			ctx,
+			fmt.Sprintf("%s and its %d dependents are gone", name, len(entries)),
+			func(ctx context.Context) error {
+				return errors.Join(w.componentIsGone(ctx, name), w.areGone(ctx, entries))
+			},
+		)
 		if err != nil {
 			return err
 		}
-		err = w.holds(ctx, "the audit log contains the deletions wave by wave", func(ctx context.Context) error { return w.wentInWaves(ctx, entries) })
+		err = w.holds(
+			ctx,
+			"the audit log contains the deletions wave by wave",
+			func(ctx context.Context) error { return w.wentInWaves(ctx, entries) },
+		)
 		if err != nil {
 			return err
 		}
@@ -117,7 +134,12 @@ func (w *world) nothingWasForbidden(ctx context.Context) error {
 		return e.Resource != "customresourcedefinitions" || !strings.Contains(e.RequestURI, "dryRun=All")
 	})
 	if len(forbidden) > 0 {
-		return fmt.Errorf("%d requests were forbidden, such as %s %s", len(forbidden), forbidden[0].Verb, forbidden[0].RequestURI)
+		return fmt.Errorf(
+			"%d requests were forbidden, such as %s %s",
+			len(forbidden),
+			forbidden[0].Verb,
+			forbidden[0].RequestURI,
+		)
 	}
 	return nil
 }

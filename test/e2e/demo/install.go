@@ -29,7 +29,11 @@ func (w *world) installShop(ctx context.Context) error {
 	if err := w.isInstalled(ctx, "shop", 7); err != nil {
 		return err
 	}
-	err := w.holds(ctx, "the audit log contains one creation for each object, wave by wave", func(ctx context.Context) error { return w.cameInWaves(ctx, "shop") })
+	err := w.holds(
+		ctx,
+		"the audit log contains one creation for each object, wave by wave",
+		func(ctx context.Context) error { return w.cameInWaves(ctx, "shop") },
+	)
 	if err != nil {
 		return err
 	}
@@ -56,14 +60,22 @@ func (w *world) isInstalled(ctx context.Context, name string, dependents int) er
 // the order in the audit log.
 func (w *world) migrationCameFirst(ctx context.Context) error {
 	migration, shop := &batchv1.Job{}, &appsv1.Deployment{}
-	if err := w.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "shop-migrate-1-4-0"}, migration); err != nil {
+	if err := w.admin.Get(
+		ctx,
+		client.ObjectKey{Namespace: namespace, Name: "shop-migrate-1-4-0"},
+		migration,
+	); err != nil {
 		return err
 	}
 	if err := w.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "shop"}, shop); err != nil {
 		return err
 	}
 	if migration.Status.CompletionTime == nil || shop.CreationTimestamp.Before(migration.Status.CompletionTime) {
-		return fmt.Errorf("the Deployment was created at %s, the migration completed at %s", shop.CreationTimestamp, migration.Status.CompletionTime)
+		return fmt.Errorf(
+			"the Deployment was created at %s, the migration completed at %s",
+			shop.CreationTimestamp,
+			migration.Status.CompletionTime,
+		)
 	}
 	return nil
 }
@@ -77,7 +89,8 @@ func (w *world) runs(ctx context.Context, name, image string, replicas int32) er
 	if got := d.Spec.Template.Spec.Containers[0].Image; got != image {
 		return fmt.Errorf("the Deployment has image %s", got)
 	}
-	if s := d.Status; s.ObservedGeneration != d.Generation || s.UpdatedReplicas != replicas || s.AvailableReplicas != replicas {
+	if s := d.Status; s.ObservedGeneration != d.Generation || s.UpdatedReplicas != replicas ||
+		s.AvailableReplicas != replicas {
 		return fmt.Errorf("the Deployment has %d updated and %d available replicas", s.UpdatedReplicas, s.AvailableReplicas)
 	}
 	return nil
@@ -110,7 +123,11 @@ func (w *world) overlayArrived(ctx context.Context) error {
 		return fmt.Errorf("the memory limit is %s", memory)
 	}
 	pages := &corev1.ConfigMap{}
-	if err := w.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod.Volumes[0].ConfigMap.Name}, pages); err != nil {
+	if err := w.admin.Get(
+		ctx,
+		client.ObjectKey{Namespace: namespace, Name: pod.Volumes[0].ConfigMap.Name},
+		pages,
+	); err != nil {
 		return err
 	}
 	if _, found := pages.Data["index.html"]; !found {
@@ -136,7 +153,12 @@ func (w *world) grantBackups(ctx context.Context) error {
 		return err
 	}
 	return w.becomes(ctx, "the operator's ClusterRole has the rules of "+role.Name, func(ctx context.Context) error {
-		allowed, err := may(ctx, w.admin, program.OperatorUser, authorizationv1.ResourceAttributes{Verb: "create", Group: "ops.example.com", Resource: "backups"})
+		allowed, err := may(
+			ctx,
+			w.admin,
+			program.OperatorUser,
+			authorizationv1.ResourceAttributes{Verb: "create", Group: "ops.example.com", Resource: "backups"},
+		)
 		if err == nil && !allowed {
 			err = errors.New("the operator has no right to create backups yet")
 		}

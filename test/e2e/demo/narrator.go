@@ -68,7 +68,13 @@ func (n *narrator) held(took time.Duration, format string, args ...any) {
 	n.checks++
 	text := fmt.Sprintf(format, args...)
 	padding := max(1, textWidth-len([]rune(text)))
-	n.printf("    %s %s%s%s\n", n.in(green, "✓"), text, strings.Repeat(" ", padding), n.in(dim, fmt.Sprintf("%6d ms", took.Milliseconds())))
+	n.printf(
+		"    %s %s%s%s\n",
+		n.in(green, "✓"),
+		text,
+		strings.Repeat(" ", padding),
+		n.in(dim, fmt.Sprintf("%6d ms", took.Milliseconds())),
+	)
 }
 
 // failed prints the error that ended the demo.

@@ -31,7 +31,12 @@ func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*progr
 	arguments := []string{"--leader-elect", "--leader-election-namespace=" + program.OperatorNamespace}
 	n.command(append([]string{program.OperatorBinary}, arguments...)...)
 	watch := startWatch()
-	arguments = append(arguments, "--kubeconfig="+identity.Kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	arguments = append(
+		arguments,
+		"--kubeconfig="+identity.Kubeconfig,
+		"--metrics-bind-address=0",
+		"--health-probe-bind-address=0",
+	)
 	o, err := program.StartOperator(s.log, arguments, s.ended)
 	if err != nil {
 		return nil, err
@@ -50,7 +55,12 @@ func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*progr
 
 // isNoAdministrator checks that the operator does not have all rights.
 func isNoAdministrator(ctx context.Context, admin client.Client) error {
-	allowed, err := may(ctx, admin, program.OperatorUser, authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"})
+	allowed, err := may(
+		ctx,
+		admin,
+		program.OperatorUser,
+		authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"},
+	)
 	if err == nil && allowed {
 		err = fmt.Errorf("%s has all rights", program.OperatorUser)
 	}

@@ -82,7 +82,12 @@ func stage(ctx context.Context, n *narrator, play func(context.Context, *world) 
 }
 
 func bootCluster(ctx context.Context, n *narrator) (*testcluster.Cluster, error) {
-	n.step(fmt.Sprintf("Boot a Kubernetes cluster with %d fake nodes: their pods become ready without running containers", nodes))
+	n.step(
+		fmt.Sprintf(
+			"Boot a Kubernetes cluster with %d fake nodes: their pods become ready without running containers",
+			nodes,
+		),
+	)
 	n.command("bin/devcluster up --dir DIR --nodes", fmt.Sprint(nodes), "--audit")
 	watch := startWatch()
 	cluster, err := testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true})

@@ -19,12 +19,18 @@ var walk = []step{
 	{"Install a Helm chart in three waves: settings, then a migration Job, then the shop itself", (*world).installShop},
 	{"Show the dependents of a component", (*world).showTree},
 	{"Install a kustomization: an overlay with a patch on its base", (*world).installWeb},
-	{"The platform team grants the operator rights on a type that the operator's rules do not contain", (*world).grantBackups},
+	{
+		"The platform team grants the operator rights on a type that the operator's rules do not contain",
+		(*world).grantBackups,
+	},
 	{"Install Go templates that define this type, and instances of it", (*world).installBackups},
 	{"Upgrade the chart: a new image, and the end of the sale", (*world).upgradeShop},
 	{"Another user scales the Deployment; the operator repairs it", (*world).repairScale},
 	{"Another user deletes the Service; the operator creates it again", (*world).repairDeletion},
-	{"Delete the component that defines the type while a foreign instance exists; the deletion is blocked", (*world).refuseDeletion},
+	{
+		"Delete the component that defines the type while a foreign instance exists; the deletion is blocked",
+		(*world).refuseDeletion,
+	},
 	{"Delete this instance; the blocked deletion continues without a request", (*world).liftRefusal},
 	{"Delete the other components; their dependents are deleted in reverse order", (*world).deleteRest},
 }
@@ -32,14 +38,20 @@ var walk = []step{
 // demonstrate runs all steps.
 func demonstrate(ctx context.Context, w *world) error {
 	watch := startWatch()
-	w.say("From here on, the commands run as a user who has edit rights in the namespace %q, and no other rights.", namespace)
+	w.say(
+		"From here on, the commands run as a user who has edit rights in the namespace %q, and no other rights.",
+		namespace,
+	)
 	for _, s := range walk {
 		w.step(s.title)
 		if err := s.run(w, ctx); err != nil {
 			return fmt.Errorf("step %d: %w", w.steps, err)
 		}
 	}
-	w.printf("\n%s\n", w.in(bold, fmt.Sprintf("All %d checks passed. The steps took %.1f s.", w.checks, watch.elapsed().Seconds())))
+	w.printf(
+		"\n%s\n",
+		w.in(bold, fmt.Sprintf("All %d checks passed. The steps took %.1f s.", w.checks, watch.elapsed().Seconds())),
+	)
 	return nil
 }
 

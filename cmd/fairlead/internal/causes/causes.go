@@ -40,6 +40,15 @@ func (c Cause) String() string {
 	return c.Object + ": " + c.Reason + ": " + c.Message
 }
 
+// IsIn reports whether the message of a dependent in the status ends with the cause, because the operator found it too.
+func (c Cause) IsIn(message string) bool { return c.Message != "" && c.CutFrom(message) != message }
+
+// CutFrom returns the message of a dependent in the status without the cause.
+func (c Cause) CutFrom(message string) string {
+	text := c.Reason + ": " + c.Message
+	return strings.TrimSuffix(strings.TrimSuffix(message, text), "; ")
+}
+
 // Facts are the live objects from which Decide derives causes. Objects that could not be read are left out.
 type Facts struct {
 	// Dependent is the object that is not ready.

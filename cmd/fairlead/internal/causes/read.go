@@ -19,6 +19,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -50,6 +51,26 @@ func OfStatus(ctx context.Context, c *cluster.Cluster, status metav1alpha1.Statu
 		}
 		if of := Find(ctx, c, key); len(of) > 0 {
 			found[w.Dependent] = of
+		}
+	}
+	return found
+}
+
+// maxNodes bounds the dependents of a tree whose causes are looked for.
+const maxNodes = 10
+
+// OfNodes returns the causes of the dependents in a tree that exist and are not ready, by the names of the dependents.
+func OfNodes(ctx context.Context, c *cluster.Cluster, nodes []component.Node) map[string][]Cause {
+	found, searched := map[string][]Cause{}, 0
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for _, n := range nodes {
+		if n.State != component.NodeInProgress && n.State != component.NodeFailed || searched == maxNodes {
+			continue
+		}
+		searched++
+		if of := Find(ctx, c, n.Key); len(of) > 0 {
+			found[n.Key.String()] = of
 		}
 	}
 	return found
@@ -275,6 +296,11 @@ func (g *gatherer) addWarnings(ctx context.Context, obj client.Object) {
 	}
 }
 
-func (g *gatherer) list(ctx context.Context, list client.ObjectList, namespace string, matching client.ListOption) error {
+func (g *gatherer) list(
+	ctx context.Context,
+	list client.ObjectList,
+	namespace string,
+	matching client.ListOption,
+) error {
 	return g.cluster.Client.List(ctx, list, client.InNamespace(namespace), client.Limit(maxItems), matching)
 }

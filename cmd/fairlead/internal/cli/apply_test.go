@@ -37,7 +37,7 @@ func valuesOf(c *v1alpha1.Component) string {
 var _ = Describe("apply", onCluster(func() {
 	It("creates an immutable source, and a component that refers to it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		dir := folder("Chart.yaml", "name: shop", "templates/web.yaml", "kind: Pod")
+		dir := folder(shopTemplates()...)
 		Expect(k8s.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "builder"}})).
 			To(Succeed())
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store",
@@ -66,7 +66,7 @@ var _ = Describe("apply", onCluster(func() {
 
 	It("writes nothing if nothing changed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		dir := folder("web.yaml", "kind: Pod")
+		dir := folder("web.yaml", "# a pod")
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--set", "a=1").Code).To(Equal(0))
 		before := len(requests(ctx, namespace, "components", "configmaps").Writes())
 		for _, args := range [][]string{{}, {"--set", "a=1"}} {
@@ -88,7 +88,7 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 
 		values := filepath.Join(folder("v.yaml", "new: [1, 2]\ngone: null\n"), "v.yaml")
-		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "kind: Pod"), "-f", values, "--path", "",
+		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# a pod"), "-f", values, "--path", "",
 			"--target-name=store")
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(r.Out).To(HaveSuffix("component.fairlead.io/shop updated\n"))
@@ -104,14 +104,14 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(after.Spec.Suspend).To(BeTrue())
 		Expect(after.Labels).To(HaveKeyWithValue("team", "a"))
 
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "kind: Job")).Code).To(Equal(0))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# a job")).Code).To(Equal(0))
 		Expect(valuesOf(shopIn(ctx, namespace))).To(MatchJSON(valuesOf(after)), "the values stay unchanged")
 	})
 
 	It("keeps the current and the previous source, and both are deleted with the component", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		var names []string
-		for _, content := range []string{"1", "2", "3", "1"} {
+		for _, content := range []string{"# 1", "# 2", "# 3", "# 1"} {
 			Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", content)).Code).To(Equal(0))
 			names = append(names, shopIn(ctx, namespace).Spec.Source.ConfigMap.Name)
 			var kept []string
@@ -122,20 +122,20 @@ var _ = Describe("apply", onCluster(func() {
 			Expect(kept).To(ConsistOf(names[max(0, len(names)-2):]))
 		}
 		Expect(names[3]).To(Equal(names[0]))
-		Expect(fairlead(ctx, namespace, "apply", "store", folder("web.yaml", "1")).Code).To(Equal(0))
+		Expect(fairlead(ctx, namespace, "apply", "store", folder("web.yaml", "# 1")).Code).To(Equal(0))
 		Expect(sources(ctx, namespace)).To(HaveLen(3), "the source of another component stays")
 	})
 
 	It("keeps the source of the last revision that was Ready after any number of later revisions", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "good")).Code).To(Equal(0))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# good")).Code).To(Equal(0))
 		c := shopIn(ctx, namespace)
 		good := c.Spec.Source.ConfigMap.Name
 		report(ctx, c, metav1alpha1.Status{History: []metav1alpha1.RevisionRecord{
 			{Revision: 2, Source: "ConfigMap another", Started: metav1.Now(), Outcome: metav1alpha1.RevisionFailed},
 			{Revision: 1, Source: c.SourceName(), Started: metav1.Now(), Outcome: metav1alpha1.RevisionReady},
 		}})
-		for _, content := range []string{"{{", "{{ if", "{{ else"} {
+		for _, content := range []string{"# bad", "# worse", "# worst"} {
 			Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", content)).Code).To(Equal(0))
 			Expect(sources(ctx, namespace)).To(ContainElement(HaveField("Name", good)))
 		}
@@ -144,7 +144,7 @@ var _ = Describe("apply", onCluster(func() {
 
 	It("creates a source again if its owner is an earlier component that was deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		dir := folder("web.yaml", "kind: Pod")
+		dir := folder("web.yaml", "# a pod")
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
 		doomed := sources(ctx, namespace)[0].UID
 		Expect(fairlead(ctx, namespace, "delete", "shop", "--wait").Code).To(Equal(0))

@@ -19,9 +19,9 @@ import (
 
 const diffHelp = `Show how the live objects differ from the result of the operator's next writes, and write nothing.
 
-With DIR the command shows the writes that would follow fairlead apply with the same folder and flags. Without
-DIR it shows the writes that the operator has not made yet, including repairs of changes by other clients. The
-command sends each write of fairlead plan to the API server as a dry run, and compares the result with the live
+With DIR or ARCHIVE the command shows the changes after fairlead apply with the same source and flags. Without
+it, the command shows the writes that the operator has not made yet, and repairs of changes that others made.
+Each write of fairlead plan is sent to the API server as a dry run, and the answer is compared with the live
 object.
 
 With --last-applied the command compares the manifests with the fields that the operator applied last, according
@@ -34,14 +34,14 @@ func (a *app) newDiff() *cobra.Command {
 	o := a.newPlanOptions()
 	var lastApplied bool
 	cmd := &cobra.Command{
-		Use:   "diff NAME [DIR]",
+		Use:   "diff NAME [DIR|ARCHIVE]",
 		Short: "Show how objects differ from the desired state of a component",
 		Long:  diffHelp,
 		Args:  takes(1, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			return errNotAnswer(a.diff(ctx, args, *o, lastApplied))
 		}),
-		ValidArgsFunction: a.completer.ComponentAndFolder,
+		ValidArgsFunction: a.completer.ComponentAndSource,
 	}
 	o.addTo(cmd)
 	cmd.Flags().BoolVar(&lastApplied, "last-applied", false,

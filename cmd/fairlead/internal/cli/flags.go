@@ -17,6 +17,7 @@ import (
 const (
 	theComponent = "the component (NAME)"
 	theFolder    = "the folder (DIR)"
+	theSource    = "the folder (DIR) or archive (ARCHIVE)"
 )
 
 // anyNumber is the value of takes for commands that accept any number of optional arguments.
@@ -110,6 +111,19 @@ const defaultTimeout = 5 * time.Minute
 func addWaitFlags(flags *pflag.FlagSet, wait *bool, timeout *time.Duration, usage string) {
 	flags.BoolVar(wait, "wait", false, usage)
 	flags.DurationVar(timeout, "timeout", defaultTimeout, "maximum time of the wait; 0 is no limit")
+}
+
+// defaultUnserved is long enough for a program that defines its types when it starts.
+const defaultUnserved = 30 * time.Second
+
+// addUnservedFlag adds --unserved-timeout to the flags of a command that waits until a component is Ready.
+func addUnservedFlag(flags *pflag.FlagSet, limit *time.Duration) {
+	flags.DurationVar(limit, "unserved-timeout", defaultUnserved,
+		"how long --wait waits if only types are missing that nothing serves or defines; 0 is no limit")
+}
+
+func errNegativeUnserved(limit time.Duration) error {
+	return exit.BadUsage("--unserved-timeout %s: want a duration such as 30s, or 0 for no limit", limit)
 }
 
 func errNegativeTimeout(timeout time.Duration) error {

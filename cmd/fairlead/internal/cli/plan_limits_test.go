@@ -81,7 +81,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: inner, Name: "theirs"}})).
 			To(Succeed())
 		r := fairlead(ctx, namespace, "plan", "shop", "--delete")
-		Expect(r).To(HaveField("Code", 0))
+		Expect(r).To(HaveField("Code", 1))
 		Expect(r.Out).To(ContainSubstring("Namespace " + inner +
 			" (wave 0): NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): " +
 			"ConfigMap " + inner + "/theirs"))

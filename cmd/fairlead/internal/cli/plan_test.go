@@ -86,7 +86,7 @@ var _ = Describe("plan", onCluster(func() {
 			"templates/bad.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 100000}]}\n",
 			"templates/unknown.yaml", "apiVersion: example.com/v1\nkind: Unheard\nmetadata: {name: of}\n")...))
 		Expect(r.Err).To(BeEmpty())
-		Expect(r.Code).To(Equal(0))
+		Expect(r.Code).To(Equal(1), "a step cannot be made")
 		expectGolden("plan/conflicts.txt", namespace, r.Out)
 		leftAlone(ctx, namespace)
 	})
@@ -131,8 +131,8 @@ var _ = Describe("plan", onCluster(func() {
 		Entry("a component that does not exist", func(string) []string { return []string{"shop"} }, 1, "does not exist"),
 		Entry("a source that cannot be rendered", func(dir string) []string { return []string{"shop", dir} }, 2,
 			`function "nope" not defined`),
-		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need DIR"),
+		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need a folder or an archive"),
 		Entry("a deletion with a folder", func(dir string) []string { return []string{"shop", dir, "--delete"} }, 2,
-			"leave DIR out"),
+			"leave the folder or archive out"),
 	)
 }))

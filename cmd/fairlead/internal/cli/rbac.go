@@ -165,7 +165,7 @@ func (a *app) requirementsOfFolder(
 	}
 	r, err := rbac.OfFolder(ctx, req, a.warn)
 	if err != nil {
-		return fail(errNotRendered(ctx, o.folder, err))
+		return fail(errNotRendered(ctx, o.folder, o.path, err))
 	}
 	a.warnOfNothing(o.folder, len(r.Objects))
 	return r, o.roles(client.ObjectKey{Namespace: req.Namespace, Name: name}, ""), nil

@@ -156,7 +156,7 @@ var _ = Describe("completion", onCluster(func() {
 		Expect(complete("tree", "--namespace", namespace)).To(HavePrefix(namespace + "\n"))
 		Expect(complete("tree", "--context", "")).To(MatchRegexp(`^\S+\n:4\n`))
 		Expect(complete("events", "shop", "--types", "")).To(HavePrefix("Normal\nWarning\n"))
-		Expect(complete("apply", "shop", "")).To(HavePrefix(":16\n"))
+		Expect(complete("apply", "shop", "")).To(HavePrefix(":0\n"))
 		Expect(complete("apply", "shop", ".", "--generator", "")).To(HavePrefix("Helm\nKustomize\nGoTemplate\n"))
 
 		report(ctx, shopIn(ctx, namespace), withWorkloads(namespace))

@@ -52,7 +52,7 @@ func (a *app) newRender() *cobra.Command {
 		Use:   "render DIR|ARCHIVE",
 		Short: "Print the objects that are rendered from a folder or an archive",
 		Long:  renderHelp,
-		Args:  takes(0, "the folder (DIR) or archive (ARCHIVE)"),
+		Args:  takes(0, theSource),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if !changed("include-crds") {
 				o.includeCRDs = !o.raw
@@ -102,14 +102,14 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	if o.raw {
 		objects, err := render.Raw(ctx, req)
 		if err != nil {
-			return errNotRendered(ctx, place, err)
+			return errNotRendered(ctx, place, o.path, err)
 		}
 		a.warnOfNothing(place, len(objects))
 		return errNotWritten(render.WriteRaw(a.Out, objects))
 	}
 	objects, err := render.Dependents(ctx, req)
 	if err != nil {
-		return errNotRendered(ctx, place, err)
+		return errNotRendered(ctx, place, o.path, err)
 	}
 	a.warnOfNothing(place, len(objects))
 	for _, gk := range render.Misspelt(objects) {
@@ -177,9 +177,9 @@ func openSource(place, path string) (fs.FS, error) {
 }
 
 // errNotRendered returns an error of a rendering as an error of bad input, or unchanged if the command was interrupted.
-func errNotRendered(ctx context.Context, place string, err error) error {
+func errNotRendered(ctx context.Context, place, path string, err error) error {
 	if ctx.Err() != nil {
 		return exit.Refuse("interrupted")
 	}
-	return exit.BadInput("%s: %w", place, err)
+	return exit.BadInput("%s: %w", place, render.WithRemedy(err, place, path))
 }

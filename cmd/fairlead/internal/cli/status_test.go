@@ -104,7 +104,7 @@ var _ = Describe("history", onCluster(func() {
 		}
 		report(ctx, c, status)
 		r = fairlead(ctx, namespace, "history", "shop")
-		Expect(r.Out).To(MatchRegexp(`(?m)^1 +60m ago +0s +Failed: Timeout +-\n2 +60m ago +90s +Ready +ConfigMap shop-2\n`))
+		Expect(r.Out).To(MatchRegexp(`(?m)^1 +60m ago +0s +Failed: Timeout +- +- +-\n2 +60m ago +90s +Ready +ConfigMap shop-2 +- +other source\n`))
 		var h show.History
 		Expect(json.Unmarshal([]byte(fairlead(ctx, namespace, "history", "shop", "-o=json").Out), &h)).To(Succeed())
 		Expect(h.Revisions).To(HaveExactElements(And(HaveField("Revision", int64(1)), HaveField("Digest", "abc")),

@@ -69,7 +69,7 @@ With --wait the command waits until the component is Ready.`
 
 func (a *app) newResume() *cobra.Command {
 	var wait bool
-	var timeout time.Duration
+	var timeout, unserved time.Duration
 	cmd := &cobra.Command{
 		Use:   "resume NAME | TYPE/NAME",
 		Short: "Resume the reconciliation of a component",
@@ -79,15 +79,19 @@ func (a *app) newResume() *cobra.Command {
 			if timeout < 0 {
 				return errNegativeTimeout(timeout)
 			}
-			return a.resume(ctx, args[0], wait, timeout)
+			if unserved < 0 {
+				return errNegativeUnserved(unserved)
+			}
+			return a.resume(ctx, args[0], wait, timeout, unserved)
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
 	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component is Ready, and show its progress")
+	addUnservedFlag(cmd.Flags(), &unserved)
 	return cmd
 }
 
-func (a *app) resume(ctx context.Context, name string, wait bool, timeout time.Duration) error {
+func (a *app) resume(ctx context.Context, name string, wait bool, timeout, unserved time.Duration) error {
 	f, err := a.findManaged(ctx, name)
 	if err != nil {
 		return err
@@ -108,5 +112,5 @@ func (a *app) resume(ctx context.Context, name string, wait bool, timeout time.D
 	if !wait {
 		return nil
 	}
-	return a.newWaiter(f.Cluster, f.Target, timeout).Ready(ctx, after)
+	return a.newWaiter(f.Cluster, f.Target, timeout).LimitUnserved(unserved).Ready(ctx, after)
 }

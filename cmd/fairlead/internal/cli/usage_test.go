@@ -37,8 +37,8 @@ var _ = Describe("the command line", func() {
 		Entry("a command without similar names", "frobnicate", `unknown command "frobnicate" for "fairlead"`),
 		Entry("an unknown flag", "tree shop --colour", "--colour"),
 		Entry("no name", "tree", "the component (NAME) is missing; usage: fairlead tree NAME | TYPE/NAME [flags]"),
-		Entry("no folder", "apply shop", "the folder (DIR) is missing; usage: fairlead apply NAME DIR [flags]"),
-		Entry("neither name nor folder", "apply", "the component (NAME) and the folder (DIR) are missing; usage: "),
+		Entry("no folder", "apply shop", "the folder (DIR) or archive (ARCHIVE) is missing; usage: fairlead apply NAME DIR|ARCHIVE [flags]"),
+		Entry("neither name nor folder", "apply", "the component (NAME) and the folder (DIR) or archive (ARCHIVE) are missing; usage: "),
 		Entry("no name for a command with optional arguments", "logs", "the component (NAME) is missing"),
 		Entry("no object", "why", "the object (TYPE/NAME) is missing"),
 		Entry("no source", "render", "the folder (DIR) or archive (ARCHIVE) is missing"),
@@ -81,8 +81,8 @@ var _ = Describe("the command line", func() {
 		Expect(r.Err).To(And(HavePrefix("fairlead: "), ContainSubstring(want), HaveSuffix("\n")))
 		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
 	},
-		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `folder "nowhere" does not exist`),
-		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `"bad.yaml" is a file`),
+		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `"nowhere" does not exist; want a folder, or a .tgz archive`),
+		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `archive "bad.yaml": not a .tgz archive`),
 		Entry("a bad file of values", []string{"apply", "shop", "chart", "-f", "bad.yaml"}, "bad.yaml:2: invalid YAML"),
 		Entry("a missing file of values", []string{"apply", "shop", "chart", "-f", "none.yaml"}, "none.yaml: no such file"),
 		Entry("roles of a missing folder", []string{"rbac", "shop", "--dir", "nowhere"}, "nowhere"),
@@ -149,7 +149,7 @@ var _ = Describe("the command line", func() {
 	It("is a plugin of kubectl if its program is called kubectl-fairlead", func(ctx SpecContext) {
 		r := run(ctx, "/usr/bin/kubectl-fairlead", "apply", "--help")
 		Expect(r.Code).To(Equal(0))
-		Expect(r.Out).To(ContainSubstring("Usage:\n  kubectl fairlead apply NAME DIR [flags]\n"))
+		Expect(r.Out).To(ContainSubstring("Usage:\n  kubectl fairlead apply NAME DIR|ARCHIVE [flags]\n"))
 		r = run(ctx, "kubectl-fairlead", "apply")
 		Expect(r.Err).To(And(HavePrefix("kubectl fairlead: "), HaveSuffix("See 'kubectl fairlead apply --help'.\n")))
 	})

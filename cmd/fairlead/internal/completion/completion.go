@@ -54,12 +54,12 @@ func (c Completer) Type(cmd *cobra.Command, args []string, typed string) ([]stri
 	return c.types(cmd.Context(), typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// ComponentAndFolder completes two arguments: a component and a folder.
-func (c Completer) ComponentAndFolder(
+// ComponentAndSource completes two arguments: a component and a folder or an archive.
+func (c Completer) ComponentAndSource(
 	cmd *cobra.Command, args []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
-		return nil, cobra.ShellCompDirectiveFilterDirs
+		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return c.Component(cmd, args, typed)
 }

@@ -130,7 +130,7 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	for _, entry := range inventory {
 		if entry.UID == e.dependent.GetUID() {
 			e.result.Recorded, e.result.Wave, e.result.DeleteWave = true, entry.Order, entry.EffectiveDeleteOrder()
-			if err := e.addCauses(ctx, entry); err != nil {
+			if err := e.addCauses(ctx, entry, status.Waiting); err != nil {
 				return err
 			}
 		}
@@ -138,9 +138,12 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	return nil
 }
 
-// addCauses adds to the result the causes why the dependent is not ready. If the user asked for the explanation of a
-// field instead of the whole object, addCauses adds nothing.
-func (e explainer) addCauses(ctx context.Context, entry metav1alpha1.InventoryEntry) error {
+// addCauses adds to the result the failure of the last write and, if the dependent is not ready, the causes. If the user
+// asked for the explanation of a field instead of the whole object, addCauses adds nothing. waiting is the list
+// status.waiting of the component.
+func (e explainer) addCauses(
+	ctx context.Context, entry metav1alpha1.InventoryEntry, waiting []metav1alpha1.DependentReport,
+) error {
 	if e.result.Field != nil {
 		return nil
 	}
@@ -148,7 +151,10 @@ func (e explainer) addCauses(ctx context.Context, entry metav1alpha1.InventoryEn
 	if err != nil {
 		return err
 	}
-	for _, n := range nodes {
+	for _, n := range component.AddFailures(nodes, waiting) {
+		if n.Reason != "" && n.State == component.NodeNotUpdated {
+			e.result.NotUpdated = n.Reason + ": " + n.Message
+		}
 		if n.State == component.NodeInProgress || n.State == component.NodeFailed {
 			e.result.Causes = causes.Find(ctx, e.cluster, n.Key)
 		}

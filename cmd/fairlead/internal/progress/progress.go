@@ -38,6 +38,9 @@ type Report struct {
 	// Summary explains in one line why the verdict is not Reached: the failure, or the dependents that the component
 	// waits for.
 	Summary string
+	// Unserved is set if the component waits only for dependents whose types are not served, and that nothing in the
+	// component defines.
+	Unserved bool
 }
 
 // Printed is the set of the lines that were printed.
@@ -73,7 +76,10 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 	if stalled := conditionOf(s, metav1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
 		return Report{Verdict: Failed, Summary: explain(stalled)}
 	}
-	return Report{Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready)}
+	return Report{
+		Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready),
+		Unserved: ready.Reason == metav1alpha1.ReasonKindNotServed,
+	}
 }
 
 // OfRequest reports the progress of a request for a pass: its acknowledgement, and then the progress towards Ready.
@@ -123,7 +129,7 @@ func OfDeletion(s metav1alpha1.Status, generation int64) Report {
 		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 	case isBlocked(s, ready):
 		text := "the deletion is blocked: " + explain(ready)
-		return Report{Verdict: Blocked, Lines: []string{text}, Summary: text}
+		return Report{Verdict: Blocked, Lines: append([]string{text}, blockedLines(s)...), Summary: text}
 	}
 	lines := []string{explain(ready)}
 	if namesDependents(ready, s) && slices.ContainsFunc(s.Waiting, untilGone) {
@@ -137,6 +143,23 @@ func isBlocked(s metav1alpha1.Status, ready metav1.Condition) bool {
 		ready.Reason == metav1alpha1.ReasonForeignInstances || ready.Reason == metav1alpha1.ReasonForeignFinalizers
 }
 
+// blockedLines returns a line for each type that blocks a deletion. If there is a single type, the condition has its
+// cause already.
+func blockedLines(s metav1alpha1.Status) []string {
+	if len(s.Blocked) < 2 {
+		return nil
+	}
+	lines := make([]string, 0, len(s.Blocked))
+	for _, b := range s.Blocked {
+		text := fmt.Sprintf("%d instances: %s", b.Count, strings.Join(b.Names, ", "))
+		if b.Message != "" {
+			text = b.Message
+		}
+		lines = append(lines, "blocked by "+b.Type+": "+oneLine(text))
+	}
+	return lines
+}
+
 // Count returns the numbers of ready and desired dependents in the form 3/5.
 func Count(s metav1alpha1.Status) string {
 	if s.Dependents.Summary != "" {
@@ -148,7 +171,8 @@ func Count(s metav1alpha1.Status) string {
 // isProgress reports whether a reason means normal progress. Then the message explains the state without the reason.
 func isProgress(reason string) bool {
 	switch reason {
-	case metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting:
+	case metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting,
+		metav1alpha1.ReasonKindNotServed:
 		return true
 	}
 	return false

@@ -102,6 +102,19 @@ var _ = Describe("OfApply", func() {
 		Expect(verdicts[9]).To(Equal(progress.Reached))
 	})
 
+	It("says whether nothing but types is missing", func() {
+		web := report(1, "ScaledObject.keda.sh shop/web", metav1alpha1.ReasonKindNotServed, "it is not served")
+		status := counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonKindNotServed,
+			"waiting until ready: …"), 1, 2, 1, web)
+		Expect(progress.OfApply(status, 2)).To(Equal(progress.Report{
+			Verdict: progress.Waiting, Unserved: true,
+			Lines:   []string{"wave 1: 1/2 ready", "wave 1: waiting for ScaledObject.keda.sh shop/web: KindNotServed: it is not served"},
+			Summary: "waiting for ScaledObject.keda.sh shop/web (KindNotServed: it is not served)",
+		}))
+		Expect(progress.OfApply(status, 3).Unserved).To(BeFalse(), "that is a former generation")
+		Expect(progress.OfApply(notReady(1, web), 2).Unserved).To(BeFalse(), "something else may be waited for")
+	})
+
 	DescribeTable("has verdict and summary for", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
 		r := progress.OfApply(s, 2)
 		Expect(r.Verdict).To(Equal(verdict))
@@ -162,6 +175,22 @@ var _ = Describe("OfDeletion", func() {
 		Expect(reports[1].Verdict).To(Equal(progress.Blocked))
 		Expect(reports[1].Summary).To(ContainSubstring("team/mine"))
 		Expect(reports[3].Summary).To(Equal("waiting for Deployment.apps shop/web (Terminating: it is being deleted)"))
+	})
+
+	It("names each type that blocks a deletion once, if there are several", func() {
+		blocked := at(3, metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
+			"deletion is refused, because foreign instances of 2 types may exist")
+		blocked.Blocked = []metav1alpha1.BlockReport{
+			{Type: "Widget.example.com", Count: 2, Names: []string{"team/mine", "team/yours"}},
+			{Type: "Gizmo.example.com", Message: "it cannot\nbe listed"},
+		}
+		Expect(progress.OfDeletion(blocked, 3).Lines).To(Equal([]string{
+			"the deletion is blocked: ForeignInstances: deletion is refused, because foreign instances of 2 types may exist",
+			"blocked by Widget.example.com: 2 instances: team/mine, team/yours",
+			"blocked by Gizmo.example.com: it cannot be listed",
+		}))
+		blocked.Blocked = blocked.Blocked[:1]
+		Expect(progress.OfDeletion(blocked, 3).Lines).To(HaveLen(1), "the condition names a single type")
 	})
 
 	It("reports that it waits until a hook is complete, not until it is gone", func() {

@@ -25,8 +25,8 @@ func Clear(ctx context.Context, c client.Client, target cluster.Target, uid type
 	return wait.PollUntilContextCancel(ctx, clearPause, true, func(ctx context.Context) (bool, error) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-		labels := client.MatchingLabels(sourceMap{target: target}.labels())
-		err := c.List(ctx, list, client.InNamespace(target.Namespace), labels)
+		ofSources := client.MatchingLabels(labels(target))
+		err := c.List(ctx, list, client.InNamespace(target.Namespace), ofSources)
 		if apierrors.IsForbidden(err) {
 			return true, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +27,9 @@ type Request struct {
 // the component switches source and values together, so the operator never renders one without the other.
 type Publisher struct {
 	Client client.Client
+	// Check is called before anything is written, with the component and the ConfigMaps of its source as they will be. Its
+	// error ends the work. It may be nil.
+	Check func(component *unstructured.Unstructured, sources []*corev1.ConfigMap) error
 	// Done is called with each write, and with each object that is unchanged.
 	Done func(what string)
 	// Warn is called with errors after which Publish continues.
@@ -38,11 +42,20 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	s := newSource(r.Target, r.Archive)
+	s := p.source(ctx, before, r)
+	if err := p.check(before, r, s); err != nil {
+		return nil, err
+	}
+	if s.isDivided() {
+		// An older definition of Component refuses such a source. That is found out before the parts are written.
+		if _, err := p.rehearse(ctx, before, r, s); apierrors.IsInvalid(err) {
+			return nil, s.explain(err)
+		}
+	}
 	if err := p.provide(ctx, s, uidOf(before)); err != nil {
 		return nil, err
 	}
-	component, previous, err := p.switchOver(ctx, before, r, s.name)
+	component, previous, err := p.switchOver(ctx, before, r, s)
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +63,31 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 		p.Warn(fmt.Errorf("sources of %s: %w", r.Target, err))
 	}
 	return component, nil
+}
+
+// source returns the source of a request. If the component has a divided source with the same content, that source
+// stays, although another version of this program may pack the content differently.
+func (p *Publisher) source(ctx context.Context, before *unstructured.Unstructured, r Request) stored {
+	s := newSource(r.Target, r.Archive)
+	names, sum := sourceNames(before)
+	if !s.isDivided() || sum == "" || sum == s.sha256 {
+		return s
+	}
+	var archive []byte
+	current := stored{target: r.Target, digest: r.Archive.Digest, sha256: sum}
+	for _, name := range names {
+		have := &corev1.ConfigMap{}
+		err := p.Client.Get(ctx, types.NamespacedName{Namespace: r.Target.Namespace, Name: name}, have)
+		if err != nil || !Names(r.Target.Name, name) {
+			return s
+		}
+		current.parts = append(current.parts, part{name: name, data: have.BinaryData[SourceKey]})
+		archive = append(archive, have.BinaryData[SourceKey]...)
+	}
+	if !current.isDivided() || digestOf(archive) != sum || contentOf(archive) != r.Archive.Digest {
+		return s
+	}
+	return current
 }
 
 // find returns the component, or nil if it does not exist.
@@ -93,14 +131,14 @@ func uidOf(obj *unstructured.Unstructured) types.UID {
 // maxAttempts bounds retries after conflicting writes.
 const maxAttempts = 10
 
-// switchOver writes the component, and repeats the write after conflicts. It returns the name of the ConfigMap that was
-// the source before the write, or an empty text if the source is unchanged or was no ConfigMap.
+// switchOver writes the component. It returns the common name of the ConfigMaps that were its source before, if these
+// were others.
 func (p *Publisher) switchOver(
-	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
+	ctx context.Context, before *unstructured.Unstructured, r Request, s stored,
 ) (component *unstructured.Unstructured, previous string, err error) {
 	for range maxAttempts {
-		if component, err = p.write(ctx, before, r, source); err == nil {
-			return component, otherSource(before, source), nil
+		if component, err = p.write(ctx, before, r, s); err == nil {
+			return component, otherSource(before, s), nil
 		}
 		if !raced(before, err) {
 			return nil, "", err
@@ -123,11 +161,11 @@ func raced(before *unstructured.Unstructured, err error) bool {
 // write creates the component if before is nil, and updates it if its spec changes. The update has the resource version
 // of before, so that it cannot overwrite a later change of another client.
 func (p *Publisher) write(
-	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
+	ctx context.Context, before *unstructured.Unstructured, r Request, s stored,
 ) (*unstructured.Unstructured, error) {
 	if before == nil {
 		created := r.Target.Blank()
-		if err := setSpec(created, r.Fields, source); err != nil {
+		if err := setSpec(created, r.Fields, s.spec()); err != nil {
 			return nil, err
 		}
 		if err := p.Client.Create(ctx, created); err != nil {
@@ -137,7 +175,7 @@ func (p *Publisher) write(
 		return created, nil
 	}
 	after := before.DeepCopy()
-	if err := setSpec(after, r.Fields, source); err != nil {
+	if err := setSpec(after, r.Fields, s.spec()); err != nil {
 		return nil, err
 	}
 	if sameSpec(before, after) {

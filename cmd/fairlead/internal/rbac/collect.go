@@ -59,14 +59,21 @@ var anySource = metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference}
 // referencesOf returns the references of the component now and after the next fairlead apply.
 func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
 	references := component.References()
-	source := component.Spec.Source.ConfigMap
-	if source == nil || !publish.Names(component.Name, source.Name) {
+	var sources []string
+	if source := component.Spec.Source.ConfigMap; source != nil {
+		sources = []string{source.Name}
+	}
+	if parts := component.Spec.Source.ConfigMaps; parts != nil {
+		sources = parts.Names
+	}
+	published := func(ref metav1alpha1.Reference) bool {
+		return ref.Kind == metav1alpha1.ConfigMapReference && slices.Contains(sources, ref.Name) &&
+			publish.Names(component.Name, ref.Name)
+	}
+	if !slices.ContainsFunc(references, published) {
 		return references
 	}
-	references = slices.DeleteFunc(references, func(ref metav1alpha1.Reference) bool {
-		return ref.Kind == metav1alpha1.ConfigMapReference && ref.Name == source.Name
-	})
-	return append(references, anySource)
+	return append(slices.DeleteFunc(references, published), anySource)
 }
 
 // managedTypes returns the additional managed types of a component that can be expressed in a role. It calls warn for

@@ -13,11 +13,19 @@ const readyMade = "fairlead.io"
 
 // settings matches annotations that are settings of the ready-made operator.
 var settings = regexp.MustCompile(`\b` + regexp.QuoteMeta(readyMade) + `/(` + strings.Join([]string{
-	manifests.AnnotationOrder, manifests.AnnotationApplyOrder, manifests.AnnotationPurgeOrder,
-	manifests.AnnotationPurgeFailed, manifests.AnnotationDeleteOrder,
-	manifests.AnnotationReconcilePolicy, manifests.AnnotationUpdatePolicy, manifests.AnnotationAdoptionPolicy,
+	manifests.AnnotationOrder,
+	manifests.AnnotationApplyOrder,
+	manifests.AnnotationPurgeOrder,
+	manifests.AnnotationPurgeFailed,
+	manifests.AnnotationDeleteOrder,
+	manifests.AnnotationReconcilePolicy,
+	manifests.AnnotationUpdatePolicy,
+	manifests.AnnotationAdoptionPolicy,
 	manifests.AnnotationDeletePolicy,
-	manifests.AnnotationReapplyInterval, manifests.AnnotationTimeout, manifests.AnnotationStatusHint, manifests.AnnotationPhase,
+	manifests.AnnotationReapplyInterval,
+	manifests.AnnotationTimeout,
+	manifests.AnnotationStatusHint,
+	manifests.AnnotationPhase,
 	manifests.AnnotationPhaseOrder,
 }, "|") + `)\b`)
 

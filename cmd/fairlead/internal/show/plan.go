@@ -253,6 +253,12 @@ func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
 	}
 }
 
+// IsHindered reports whether a step cannot be made before a person, or another controller, acts.
+func (p Plan) IsHindered() bool {
+	return len(p.Blocked) > 0 || len(p.Finalizers) > 0 ||
+		slices.ContainsFunc(p.Waiting, func(w PlanWaiting) bool { return w.Failed })
+}
+
 // summary counts the steps by effect.
 func (p Plan) summary() string {
 	var counts []string
@@ -261,11 +267,9 @@ func (p Plan) summary() string {
 			counts = append(counts, fmt.Sprintf("%d to %s", n, actionOf(e)))
 		}
 	}
-	hindered := len(p.Blocked) > 0 || len(p.Finalizers) > 0 ||
-		slices.ContainsFunc(p.Waiting, func(w PlanWaiting) bool { return w.Failed })
 	switch {
 	case len(counts) > 0:
-	case hindered:
+	case p.IsHindered():
 		counts = append(counts, "no step is possible before these problems are corrected")
 	default:
 		counts = append(counts, "nothing to do")

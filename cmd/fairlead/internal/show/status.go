@@ -26,6 +26,8 @@ type Status struct {
 	Conditions []Condition `json:"conditions"`
 	// Waiting are the first ten dependents that the component waits for, or that other clients change repeatedly.
 	Waiting []Waiting `json:"waiting"`
+	// Blocked are the types whose instances block the deletion, or a prune.
+	Blocked []Blocked `json:"blocked"`
 	// Blockers are the problems that a person must correct before the deletion proceeds. The list is empty for a
 	// component that is not being deleted.
 	Blockers []string `json:"blockers"`
@@ -65,6 +67,16 @@ type Waiting struct {
 	Causes []causes.Cause `json:"causes,omitempty"`
 }
 
+// Blocked is a type whose instances block a deletion or a prune.
+type Blocked struct {
+	Type  string `json:"type"`
+	Count int32  `json:"count"`
+	// Names are the first ten instances.
+	Names []string `json:"names,omitempty"`
+	// Message says why it is not known whether instances exist.
+	Message string `json:"message,omitempty"`
+}
+
 // Target has the cluster and the namespace of the dependents.
 type Target struct {
 	Namespace string `json:"namespace,omitempty"`
@@ -101,7 +113,7 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 		Reconciler: status.Reconciler,
 		Target:     Target{Namespace: status.TargetNamespace, Name: status.TargetName, Cluster: status.TargetCluster},
 		Source:     settings.Source,
-		Conditions: conditionsOf(status), Waiting: []Waiting{}, Blockers: blockersOf(obj, status),
+		Conditions: conditionsOf(status), Waiting: []Waiting{}, Blocked: blockedIn(status), Blockers: blockersOf(obj, status),
 		Applied: Applied{
 			Rendition: status.Rendition, InputDigest: status.InputDigest, AppliedDigest: status.AppliedDigest,
 			LookupsDigest: status.LookupsDigest,
@@ -173,6 +185,14 @@ func conditionsOf(status metav1alpha1.Status) []Condition {
 		return 1
 	})
 	return conditions
+}
+
+func blockedIn(status metav1alpha1.Status) []Blocked {
+	blocked := make([]Blocked, 0, len(status.Blocked))
+	for _, b := range status.Blocked {
+		blocked = append(blocked, Blocked{Type: b.Type, Count: b.Count, Names: b.Names, Message: b.Message})
+	}
+	return blocked
 }
 
 // blockersOf returns the problems that block a deletion.

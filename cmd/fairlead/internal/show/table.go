@@ -62,7 +62,7 @@ func toneOf(state string) terminal.Tone {
 	case string(metav1alpha1.StateReady), string(component.NodeCompleted):
 		return terminal.Good
 	case string(metav1alpha1.StateStalled), string(metav1alpha1.StateDeletionBlocked), string(component.NodeFailed),
-		string(component.NodeMissing):
+		string(component.NodeMissing), string(component.NodeNotUpdated):
 		return terminal.Bad
 	case "":
 		return terminal.Plain

@@ -38,6 +38,8 @@ type Why struct {
 	File string `json:"file,omitempty"`
 	// Values are the values of spec.values that affect the rendered dependent or field.
 	Values []operator.ValueOrigin `json:"values,omitempty"`
+	// NotUpdated is the failure of the last write to the dependent, such as "Invalid: spec.type: …".
+	NotUpdated string `json:"notUpdated,omitempty"`
 	// Causes are the reasons why the dependent is not ready.
 	Causes []causes.Cause `json:"causes,omitempty"`
 	// Unknown lists the facts that could not be determined, with reasons.
@@ -106,6 +108,7 @@ func (w Why) Print(o Output) error {
 		add("values", "no value affects the object")
 	}
 	w.Field.add(add, len(w.Through) > 0)
+	add("not updated", w.NotUpdated)
 	for _, c := range w.Causes {
 		add("not ready", c.String())
 	}

@@ -23,6 +23,8 @@ type Waiter struct {
 	cluster *cluster.Cluster
 	target  cluster.Target
 	timeout time.Duration
+	// unserved limits a wait for nothing but types that nobody serves; zero is no limit.
+	unserved time.Duration
 	// find returns the causes why dependents in a status are not ready, by the dependents' names.
 	find func(context.Context, metav1alpha1.Status) map[string][]causes.Cause
 
@@ -34,7 +36,13 @@ type Waiter struct {
 	status metav1alpha1.Status
 	// causes is the latest result of find.
 	causes map[string][]causes.Cause
+	// giveUp ends the wait with a cause. unservedLimit calls it; it is nil unless only types are waited for.
+	giveUp        context.CancelCauseFunc
+	unservedLimit *time.Timer
 }
+
+// errUnserved is the cause of the end of a wait for types that nobody serves.
+var errUnserved = errors.New("types are not served")
 
 // New returns a Waiter that shows progress on out. A timeout of zero is no limit.
 func New(c *cluster.Cluster, target cluster.Target, timeout time.Duration, out io.Writer) *Waiter {
@@ -44,6 +52,13 @@ func New(c *cluster.Cluster, target cluster.Target, timeout time.Duration, out i
 			return causes.OfStatus(ctx, c, status)
 		},
 	}
+}
+
+// LimitUnserved sets how long Ready and Answered wait while the component waits for nothing but types that the API server
+// does not serve, and that nothing in the component defines. Zero is no limit.
+func (w *Waiter) LimitUnserved(limit time.Duration) *Waiter {
+	w.unserved = limit
+	return w
 }
 
 // Ready waits until the component is Ready for the generation of from.
@@ -121,7 +136,20 @@ func (w *Waiter) show(report progress.Report, status metav1alpha1.Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last, w.status = report, status
+	w.limitUnserved(report.Unserved)
 	w.draw()
+}
+
+// limitUnserved starts the limit of a wait for types, or ends it. The caller holds the lock.
+func (w *Waiter) limitUnserved(unserved bool) {
+	switch {
+	case !unserved && w.unservedLimit != nil:
+		w.unservedLimit.Stop()
+		w.unservedLimit = nil
+	case unserved && w.unservedLimit == nil && w.unserved > 0 && w.giveUp != nil:
+		giveUp := w.giveUp
+		w.unservedLimit = time.AfterFunc(w.unserved, func() { giveUp(errUnserved) })
+	}
 }
 
 // draw shows the latest report and the causes. The caller holds the lock.
@@ -136,12 +164,15 @@ func (w *Waiter) draw() {
 	w.display.Show(report)
 }
 
-// causesOf returns a line for each cause of the dependents that the component waits for, in the order of the status.
+// causesOf returns a line for each cause of the dependents that the component waits for, in the order of the status. A
+// cause that the operator has entered into the status is left out.
 func causesOf(status metav1alpha1.Status, found map[string][]causes.Cause) []string {
 	var lines []string
 	for _, waiting := range status.Waiting {
 		for _, c := range found[waiting.Dependent] {
-			lines = append(lines, c.String())
+			if !c.IsIn(waiting.Message) {
+				lines = append(lines, c.String())
+			}
 		}
 	}
 	return lines
@@ -192,18 +223,26 @@ func (w *Waiter) follow(ctx context.Context, from *unstructured.Unstructured, se
 		limited, cancel = context.WithTimeout(ctx, w.timeout)
 	}
 	defer cancel()
-	watching, stop := context.WithCancel(limited)
+	watching, stop := context.WithCancelCause(limited)
+	w.giveUp = stop
 	var watch sync.WaitGroup
 	watch.Go(func() { w.watchCauses(watching) })
-	err := w.cluster.Follow(limited, from, see)
-	stop()
+	err := w.cluster.Follow(watching, from, see)
+	gaveUp := errors.Is(context.Cause(watching), errUnserved)
+	stop(nil)
 	// The goroutine of watchCauses must not show causes after the end of the wait.
 	watch.Wait()
+	w.mu.Lock()
+	w.limitUnserved(false)
+	w.mu.Unlock()
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return exit.Refuse("interrupted; the operator continues to work on %s: %s", w.target, w.last.Summary)
+	case gaveUp:
+		return exit.Refuse("gave up after %s on %s: %s; it continues by itself when the types are served",
+			w.unserved, w.target, w.last.Summary)
 	case errors.Is(err, context.DeadlineExceeded) && limited.Err() != nil:
 		return exit.Refuse("timed out after %s for %s: %s", w.timeout, w.target, w.summary(ctx))
 	}

@@ -76,18 +76,29 @@ func (r *Reader) WithRenewal(send func() error) error { return WithRenewal(r.map
 // scopes of known types are the same.
 func (r *Reader) Resets() int { return r.mapper.resetCount() }
 
-// Scope returns the scope of a type. If the type is not served, it returns ScopeUnknown and no error.
+// Scope returns the scope of a type. If the type is not served, it returns ScopeUnknown and no error. If the API of the
+// type does not answer, it returns an error.
 func (r *Reader) Scope(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	mapping, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
 	case meta.IsNoMatchError(err):
-		return manifests.ScopeUnknown, nil
+		return manifests.ScopeUnknown, r.confirmUnserved(gvk.GroupVersion())
 	case err != nil:
 		return manifests.ScopeUnknown, err
 	case mapping.Scope.Name() == meta.RESTScopeNameNamespace:
 		return manifests.ScopeNamespaced, nil
 	}
 	return manifests.ScopeCluster, nil
+}
+
+// confirmUnserved returns an error if an API does not answer. The first answer of the mapper does not distinguish such
+// an API from one that does not exist.
+func (r *Reader) confirmUnserved(gv schema.GroupVersion) error {
+	_, err := r.lists.of(r.lifetime, gv)
+	if err == nil || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("ask the API server what %s has: %w", gv, err)
 }
 
 // HasStatusSubresource reports whether the status of a type is a subresource. It returns an error if the type is not

@@ -147,6 +147,21 @@ func TestScope(t *testing.T) {
 	}
 }
 
+func TestAnAPIThatDoesNotAnswerIsNotAMissingType(t *testing.T) {
+	r, api, _ := reading(t)
+	api.serve("silent.example.com/v1")
+	silent := schema.GroupVersionKind{Group: "silent.example.com", Version: "v1", Kind: "Widget"}
+	for range 2 { // The mapper answers differently when it is asked for the first time.
+		if scope, err := r.Scope(silent); err == nil {
+			t.Errorf("%s, and no error", scope)
+		}
+	}
+	api.serve("silent.example.com/v1", widgets)
+	if scope, err := r.Scope(silent); err != nil || scope != manifests.ScopeNamespaced {
+		t.Errorf("%s, %v", scope, err)
+	}
+}
+
 func TestStatusSubresource(t *testing.T) {
 	r, _, _ := reading(t)
 	for name, want := range map[string]bool{"Widget": true, "Cluster": false} {

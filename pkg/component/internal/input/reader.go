@@ -33,6 +33,8 @@ type Declaration struct {
 	// history.
 	Source     *metav1alpha1.SourceReference
 	SourceName string
+	// SourceContent identifies the content of a source that consists of several references; empty for other sources.
+	SourceContent string
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
 }
@@ -80,7 +82,7 @@ func (r *Reader) Read(
 	if err != nil {
 		return Inputs{}, known, err
 	}
-	in.References, err = r.watch(name, d.References, t)
+	in.References, err = r.watch(name, d.References, d.SourceName, t)
 	if err != nil {
 		return Inputs{}, known, err
 	}

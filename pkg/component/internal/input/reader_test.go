@@ -2,7 +2,7 @@ package input
 
 import (
 	"errors"
-	"maps"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -220,7 +220,7 @@ func TestAReferenceThatCannotBeReadIsAnError(t *testing.T) {
 			if failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal {
 				t.Errorf("got %v", failure)
 			}
-			if !maps.Equal(kept, known) {
+			if !reflect.DeepEqual(kept, known) {
 				t.Error("the known contents are lost")
 			}
 		})

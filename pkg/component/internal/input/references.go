@@ -30,18 +30,24 @@ type Reference struct {
 	// credential is set if the object contains credentials, for example for a fetch. Then its content is not an input of
 	// the rendering, so that a new password does not make a new revision.
 	credential bool
+	// source is set if the object holds the source. A change of the source is not a change of values.
+	source bool
 }
+
+// Is reports whether the object has the given name of a source, such as "ConfigMap charts".
+func (r Reference) Is(source string) bool { return source == fmt.Sprintf("%s %s", r.Kind, r.Name) }
 
 // ContentDigest identifies the content of the object.
 func (r Reference) ContentDigest() string { return r.content.digest }
 
 // content is the digest of the content of a referenced object, with the resource version of the object that the digest
-// was computed from.
+// was computed from. values are the single values in it.
 type content struct {
 	version, digest string
+	values          []value
 }
 
-// Contents are the known digests of the objects that a component references. A map of this type is never changed: each
+// Contents are the known digests and values of the objects that a component references. A map of this type is never changed: each
 // call of Read returns a new map.
 type Contents map[observe.Reference]content
 
@@ -61,10 +67,11 @@ func NewReference(namespace string, ref metav1alpha1.Reference) Reference {
 }
 
 // watch watches the referenced objects, so that a change of one of them starts a pass over the component. It returns
-// the references to objects that exist, with their current resource versions.
+// the references to objects that exist, with their current resource versions. source is the name of the source.
 func (r *Reader) watch(
 	name types.NamespacedName,
 	declared []metav1alpha1.Reference,
+	source string,
 	t target.Target,
 ) ([]Reference, error) {
 	if declared == nil {
@@ -74,6 +81,7 @@ func (r *Reader) watch(
 	watched := make([]observe.Reference, 0, len(declared))
 	for _, d := range declared {
 		ref := NewReference(name.Namespace, d)
+		ref.source = ref.Is(source)
 		refs, watched = append(refs, ref), append(watched, ref.watched)
 	}
 	r.References.Watch(name.String(), t.Local.Reader, watched, func() { r.Wake(name) })
@@ -163,6 +171,9 @@ func (r *Reference) Read(ctx context.Context, t target.Target) error {
 // SetData replaces the data of a reference.
 func (r *Reference) SetData(data map[string][]byte) (err error) {
 	r.data = data
+	if !r.source && !r.credential {
+		r.content.values = valuesOfData(r.Reference, data)
+	}
 	r.content.digest, err = digestOf(data)
 	return err
 }

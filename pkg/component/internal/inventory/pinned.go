@@ -34,7 +34,9 @@ type Set struct {
 
 // errFoundLate ends a pass that had rendered before Secrets could be listed. The next pass finds the records before it
 // renders.
-var errFoundLate = errors.New("the Secrets could not be listed before this pass rendered; the next pass lists them first")
+var errFoundLate = errors.New(
+	"the Secrets could not be listed before this pass rendered; the next pass lists them first",
+)
 
 // Record records a rendering before anything of it is applied, and deletes former records.
 //

@@ -3,6 +3,8 @@ package outcome
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -48,9 +50,15 @@ type Outcome struct {
 // Waiting is a dependent that the component waits for before it is Ready or deleted.
 type Waiting struct {
 	metav1alpha1.DependentReport
+	// Key, UID and Generation identify the live object if it is applied and not ready. They are empty otherwise.
+	Key        manifests.Key
+	UID        types.UID
+	Generation int64
 	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is
 	// set if a retry cannot help.
 	Failed, Terminal bool
+	// Undefined is set if the type of the dependent is not served, and neither a dependent nor the component defines it.
+	Undefined bool
 }
 
 // Blocked is a managed type with foreign instances.
@@ -95,10 +103,24 @@ func (o Outcome) Failures() (failed, terminal []Waiting) {
 	return failed, terminal
 }
 
-// Reports returns the dependents that keep the component from being ready, each once.
+// UndefinedFirst returns Waiting with the dependents at the front whose types nothing serves or defines: a person has to
+// act on them.
+func (o Outcome) UndefinedFirst() []Waiting {
+	var first, others []Waiting
+	for _, w := range o.Waiting {
+		if w.Undefined {
+			first = append(first, w)
+			continue
+		}
+		others = append(others, w)
+	}
+	return append(first, others...)
+}
+
+// Reports returns the dependents that keep the component from being ready, each once, those of UndefinedFirst first.
 func (o Outcome) Reports() []metav1alpha1.DependentReport {
 	reports, listed := make([]metav1alpha1.DependentReport, 0, len(o.Waiting)), map[string]bool{}
-	for _, w := range o.Waiting {
+	for _, w := range o.UndefinedFirst() {
 		reports = append(reports, w.DependentReport)
 		listed[w.Dependent] = true
 	}

@@ -31,6 +31,7 @@ func ForApply(f Facts) Plan {
 		p.purge(f, purges, manifests.MaxOrder)
 	}
 	p.resetCompleted(f)
+	p.markUndefined(f)
 	if len(p.Actions) == 0 && len(p.Waiting) == 0 {
 		p.prune(f)
 	}

@@ -163,6 +163,11 @@ type Waiting struct {
 	Message string
 	// Failure is nil if nothing failed.
 	Failure *Failure
+	// Undefined is set if the type of the object is not served, and neither a dependent nor the component defines it.
+	Undefined bool
+	// UID and Generation are those of the live object if it is applied and not ready; empty otherwise.
+	UID        types.UID
+	Generation int64
 }
 
 // Blocker is a managed type whose foreign instances block a removal.

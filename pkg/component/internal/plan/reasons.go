@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 )
 
 // Reason is the reason for an action. Events, logs and plans show it after the name of the object.
@@ -46,6 +47,23 @@ func (r Reason) Adopts() bool { return r == ReasonAdopted || r == ReasonTakenOve
 // is the state of its readiness (ready.State).
 type WaitReason string
 
+// IsRefusal reports whether the reason is that of a write which failed, so that a live object is not in its desired
+// state, whether it is ready or not.
+func (r WaitReason) IsRefusal() bool {
+	switch r {
+	case WaitNone, WaitObserving, WaitListFailed, WaitUnwatched, WaitNotListable, WaitNotServed, WaitInProgress,
+		WaitTerminating, WaitNotGone, WaitUnguarded, WaitRepairConflict, WaitDependentFailed, WaitTimeout, WaitNotEmpty,
+		WaitReason(ready.Unknown), WaitReason(ready.Failed), WaitReason(ready.Ready):
+		return false
+	case WaitUnauthorized, WaitOwnershipConflict, WaitContended, WaitNotDeterministic, WaitImmutable, WaitUnreadable,
+		WaitNamespaceMissing, WaitNamespaceTerminating, WaitForbidden, WaitInvalid, WaitNotFound, WaitTooLarge,
+		WaitAPIError, WaitUnreachable, WaitError:
+		return true
+	}
+	// The API server gave another reason.
+	return true
+}
+
 // The reasons for which an object is Unknown.
 const (
 	// WaitNone: the state of the object is known.
@@ -63,7 +81,7 @@ const (
 	// cannot list them.
 	WaitNotListable WaitReason = "NotListable"
 	// WaitNotServed: the API server does not serve the object's type. Failed requests may have this reason, too.
-	WaitNotServed WaitReason = "KindNotServed"
+	WaitNotServed WaitReason = metav1alpha1.ReasonKindNotServed
 )
 
 // The reasons for which a component waits, although nothing failed.

@@ -57,8 +57,7 @@ func ruleNotServed(c candidate) (decision, bool) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("the API server does not serve %s; install its CustomResourceDefinition or API server",
-		c.object.GroupVersionKind())
+	message := fmt.Sprintf("%s is not served yet, although it is defined here", c.object.Key.GroupKind())
 	return c.wait(WaitNotServed, message), true
 }
 
@@ -221,13 +220,16 @@ func ruleInSync(c candidate) (decision, bool) {
 	}
 	if due := timeoutDue(c, c.entry); !due.IsZero() && !c.now.Before(due) && !c.written() {
 		message := fmt.Sprintf("not ready within %s: %s", c.object.Settings.Timeout, r.Message)
-		d := c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: message})
-		d.applied = true
-		return d, true
+		return unready(c, c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: message})), true
 	}
-	d := c.wait(WaitReason(r.State), r.Message)
+	return unready(c, c.wait(WaitReason(r.State), r.Message)), true
+}
+
+// unready returns the decision to wait for an object that is applied and not ready.
+func unready(c candidate, d decision) decision {
 	d.applied = true
-	return d, true
+	d.waiting.UID, d.waiting.Generation = c.live.UID, c.live.Generation
+	return d
 }
 
 // complete returns a decision that records that an object completed its work, if Kubernetes may remove the object after

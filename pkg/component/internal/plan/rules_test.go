@@ -117,7 +117,7 @@ var applyRows = []row{
 	// An object waits if the API server does not serve its type.
 	{
 		"waits for a type that is not served, even if a watch shows that the object does not exist", edits(unrecorded, absent, func(s *scene) { s.object.Scope = manifests.ScopeUnknown }),
-		"waits, KindNotServed: the API server does not serve apps/v1, Kind=Deployment; install its CustomResourceDefinition or API server",
+		"waits, KindNotServed: Deployment.apps is not served yet, although it is defined here",
 	},
 
 	// An object of a type that is not watched is read.

@@ -30,10 +30,19 @@ type Simulator struct {
 	Forecast Forecast
 	// BlockersOnly ends each simulation before its first write. No dry run is sent then.
 	BlockersOnly bool
+	// RenderOnly ends each simulation before it looks at live objects. The forecast has only the waits for types that
+	// are not served.
+	RenderOnly bool
 }
 
 // Apply implements reconcile.Applier.
 func (s *Simulator) Apply(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error) {
+	if s.RenderOnly {
+		s.Forecast = Forecast{
+			Desired: plan.CountObjects(r.Desired), Waiting: applier.Waiting(plan.Undefined(r.Desired, r.Managed)),
+		}
+		return outcome.Outcome{}, nil
+	}
 	return outcome.Outcome{}, s.simulate(ctx, client, r, plan.ForApply)
 }
 

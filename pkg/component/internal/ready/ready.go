@@ -52,9 +52,15 @@ var conventions = map[schema.GroupKind]Hints{
 // Of returns the readiness of a live object. Of applies the rules of kstatus, then the additional conditions for some
 // types (see required and conventions), and then the hints. A condition that was set for an older generation is
 // ignored. If kstatus cannot read the status, the conditions in the hints determine the readiness; without such hints
-// the state is Unknown.
+// the state is Unknown. The
+// message of an object in progress has the condition that explains the delay, if a workload reports such a condition.
 func Of(obj *unstructured.Unstructured, hints Hints) Result {
 	obj = withIntegerGeneration(obj)
+	return withObstacle(obj, of(obj, hints))
+}
+
+// of returns the readiness of an object without its obstacles.
+func of(obj *unstructured.Unstructured, hints Hints) Result {
 	r := byKstatus(obj)
 	if runsToCompletion(obj) && r.State != Terminating {
 		r = ofRun(obj)

@@ -170,3 +170,27 @@ func TestADeploymentWithAnObservedGenerationThatIsAString(t *testing.T) {
 		}
 	}
 }
+
+func TestTheMessageOfAWorkloadNamesTheObstacle(t *testing.T) {
+	const quota = `pods "web-1" is forbidden: exceeded quota: none`
+	for name, c := range map[string]struct{ kind, status, want string }{
+		"quota": {
+			"Deployment", `{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: '` + quota + `'}]}`,
+			"Replicas: 0/1; FailedCreate: " + quota,
+		},
+		"no obstacle": {
+			"Deployment", `{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "False", message: x}]}`, "Replicas: 0/1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := &unstructured.Unstructured{}
+			text := fmt.Sprintf("{apiVersion: apps/v1, kind: %s, metadata: {generation: 1}, spec: {replicas: 1}, status: %s}", c.kind, c.status)
+			if err := yaml.Unmarshal([]byte(text), obj); err != nil {
+				t.Fatal(err)
+			}
+			if got := ready.Of(obj, ready.Hints{}); got.State != ready.InProgress || got.Message != c.want {
+				t.Errorf("got %s: %s", got.State, got.Message)
+			}
+		})
+	}
+}

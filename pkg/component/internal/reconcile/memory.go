@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
@@ -28,6 +29,11 @@ type Memory struct {
 	// the last pass read.
 	Schedule schedule.State
 	Contents input.Contents
+	// values are those of the inputs that were rendered last, and formerValues those of the inputs before. The former
+	// ones are needed until a status with the new revision is written.
+	values, formerValues revisionValues
+	// causes are those of the dependents that are not ready.
+	causes causes.Memory
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.
@@ -41,6 +47,33 @@ type Memory struct {
 type unconfirmed struct {
 	client  *target.Client
 	entries plan.Inventory
+}
+
+// revisionValues are the values of inputs, which a digest identifies.
+type revisionValues struct {
+	digest string
+	values input.Values
+}
+
+// remember keeps the values of the inputs of a revision. before is the status at the begin of the pass.
+func (m *Memory) remember(before *metav1alpha1.Status, in input.Inputs) {
+	if m.values.digest != in.Digest {
+		m.formerValues, m.values = m.values, revisionValues{in.Digest, in.Values()}
+	}
+	if in.StandIn(before) {
+		m.formerValues = revisionValues{}
+	}
+}
+
+// changesSince returns the values of inputs that differ from those of the revision in a status. It returns nil if the
+// process does not know the values of that revision, because it was started later.
+func (m *Memory) changesSince(s *metav1alpha1.Status, in input.Inputs) []string {
+	for _, known := range []revisionValues{m.values, m.formerValues} {
+		if known.digest != "" && known.digest == s.InputDigest {
+			return known.values.ChangesTo(in.Values())
+		}
+	}
+	return nil
 }
 
 // addCreated adds the dependents that a pass created to the unconfirmed dependents.

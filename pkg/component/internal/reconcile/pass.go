@@ -77,7 +77,8 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	// 6. Render the objects.
 	set, err := p.render(ctx, c, owner, t, in, recorded.Entries)
 	if err != nil {
-		c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, err, p.Clock.Now()))
+		changes := c.Memory.changesSince(c.GetStatus(), in)
+		c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, p.Clock.Now()))
 		return pending(err)
 	}
 	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is
@@ -102,7 +103,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 		c.GetStatus().AppliedDigest = in.Digest
 	}
 	o.Unwatched = append(o.Unwatched, lookup.Unwatched(t, p.looker(owner))...)
-	return o, err
+	return p.explain(ctx, c, t, o), err
 }
 
 // Delete deletes the dependents of a component. Delete renders nothing: it deletes the objects of the recorded
@@ -142,6 +143,7 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	}
 	o, err := p.Applier.Delete(ctx, t.Client, request)
 	c.Memory.addCreated(t.Client, o)
+	o = p.explain(ctx, c, t, o)
 	o.Unsearched = recorded.Unsearched
 	if err != nil || !o.Done() {
 		return o, err
@@ -153,6 +155,24 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 		p.Tell(c.Object, status.Warning("PhasesSkipped", "the component is deleted"+status.DescribeSkipped(o.Skipped)))
 	}
 	return o, nil
+}
+
+// explain returns the outcome with the causes of the dependents that are not ready for a while. It also schedules the
+// pass that reads the causes.
+func (p *Pass) explain(ctx context.Context, c *Component, t target.Target, o outcome.Outcome) outcome.Outcome {
+	if p.Causes == nil || o.Observing {
+		return o
+	}
+	memory := &c.Memory.causes
+	due, next := memory.Note(o.Waiting, c.GetStatus(), p.Clock.Now())
+	for _, object := range due {
+		memory.Learn(object, p.Causes.CauseOf(ctx, t.Client, object))
+	}
+	o.Waiting = memory.Explain(o.Waiting)
+	if !next.IsZero() && (o.NextDue.IsZero() || next.Before(o.NextDue)) {
+		o.NextDue = next
+	}
+	return o
 }
 
 // hasNothing reports whether a component has no dependents, neither in its status nor in the memory of this process.
@@ -264,6 +284,16 @@ func (p *Pass) begin(
 	before, now := *c.GetStatus().DeepCopy(), p.Clock.Now()
 	next, err := nextRevision(before, t, in, set, inventory, now)
 	next.Reconciler, next.Identity = p.Reconciler, components.Identity(owner.Cluster, c.GetUID())
+	// The history changes together with the revision: Inventory.Begin may write the status, and the pass may end without
+	// another write.
+	if next.Revision != before.Revision {
+		record := revisionRecord(next.Revision, c.GetGeneration(), in, now)
+		record.SourceVersion, record.Changes = set.SourceVersion(), c.Memory.changesSince(&before, in)
+		next.History = status.BeginRevision(next.History, record)
+	} else {
+		next.History = status.EndAttempt(next.History, now)
+	}
+	c.Memory.remember(&before, in)
 	c.SetStatus(status.WithPinnedValues(next, set.Note, c.GetGeneration(), now))
 	if err == nil {
 		err = p.Inventory.Begin(ctx, c, owner, set)
@@ -272,13 +302,7 @@ func (p *Pass) begin(
 		c.SetStatus(withoutRevision(*c.GetStatus(), before))
 		return err
 	}
-	s := c.GetStatus()
-	if s.Revision != before.Revision {
-		s.History = status.BeginRevision(s.History, revisionRecord(s.Revision, c.GetGeneration(), in, now))
-	} else {
-		s.History = status.EndAttempt(s.History, now)
-	}
-	if s.InputDigest != before.InputDigest {
+	if c.GetStatus().InputDigest != before.InputDigest {
 		p.Metrics.BeginInputs(c.Name(), now)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -25,6 +26,8 @@ type Ports struct {
 	Inventory Inventory
 	Rendering Rendering
 	Applier   Applier
+	// Causes is nil in a preview.
+	Causes Causes
 }
 
 // Owners returns the owners of dependents: the identities of components.
@@ -59,6 +62,12 @@ type Rendering interface {
 type Applier interface {
 	Apply(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error)
 	Delete(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error)
+}
+
+// Causes finds why dependents are not ready.
+type Causes interface {
+	// CauseOf returns the cause in one line, and an empty text if it is not known.
+	CauseOf(ctx context.Context, client *target.Client, o causes.Object) string
 }
 
 // Inventory reads and writes the recorded inventory of dependents and the other records of a component: pinned values,

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -80,7 +81,7 @@ func withLookups(next metav1alpha1.Status, set rendering.Set) (metav1alpha1.Stat
 func withoutRevision(next, before metav1alpha1.Status) metav1alpha1.Status {
 	next.InputDigest, next.Revision, next.Rendition = before.InputDigest, before.Revision, before.Rendition
 	next.Lookups, next.LookupsDigest = before.Lookups, before.LookupsDigest
-	next.ProgressingSince = before.ProgressingSince
+	next.ProgressingSince, next.History = before.ProgressingSince, before.History
 	return next
 }
 
@@ -108,11 +109,12 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 }
 
 // withAttempt adds an entry to the history of a status for new inputs that could not be rendered. withAttempt adds no
-// entry if err is retried automatically.
+// entry if err is retried automatically. changes are the values that differ from those of the current revision.
 func withAttempt(
 	s metav1alpha1.Status,
 	generation int64,
 	in input.Inputs,
+	changes []string,
 	err error,
 	now time.Time,
 ) metav1alpha1.Status {
@@ -122,6 +124,7 @@ func withAttempt(
 	}
 	attempt := revisionRecord(s.Revision, generation, in, now)
 	attempt.Revision, attempt.Outcome, attempt.Reason = 0, metav1alpha1.RevisionFailed, failure.Reason
+	attempt.Changes = changes
 	s.History = status.AddAttempt(s.History, attempt)
 	return s
 }
@@ -135,9 +138,9 @@ func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) 
 		Revision: revision, Generation: generation, Digest: in.Digest,
 		Started: metav1.NewTime(now), Outcome: metav1alpha1.RevisionProgressing,
 	}
-	record.Source, record.SourceDigest = in.SourceName, in.SourceDigest()
+	record.Source, record.SourceDigest = in.SourceName, cmp.Or(in.SourceDigest(), in.SourceContent)
 	for _, ref := range in.References {
-		if record.Source == fmt.Sprintf("%s %s", ref.Kind, ref.Name) {
+		if ref.Is(record.Source) {
 			record.SourceDigest = ref.ContentDigest()
 		}
 	}

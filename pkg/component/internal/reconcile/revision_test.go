@@ -149,6 +149,7 @@ func TestARevisionThatIsNotRecordedIsWithdrawn(t *testing.T) {
 	next.InputDigest, next.Revision, next.Rendition = "next", 4, 0
 	next.Lookups, next.LookupsDigest, next.ProgressingSince = nil, "c", new(metav1.NewTime(start.Add(time.Hour)))
 	next.Identity, next.RenderedSet, next.PhaseRecord = "here/u", "set", "phases"
+	next.History = []metav1alpha1.RevisionRecord{{Revision: 4}}
 	want := before
 	want.Identity, want.RenderedSet, want.PhaseRecord = next.Identity, next.RenderedSet, next.PhaseRecord
 	if got := withoutRevision(next, before); !reflect.DeepEqual(got, want) {

@@ -39,6 +39,7 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 	// The looked-up objects are watched even if the rendering failed, because one of them may be the cause of the
 	// failure.
 	seen, failure := j.recorder.Results(req.looker())
+	rendered.sourceVersion = j.results.sourceVersion()
 	rendered.Lookups.Results, rendered.Lookups.Served, rendered.results = seen, j.served, j.results
 	r.follow(req, rendered.Lookups)
 	if err == nil {

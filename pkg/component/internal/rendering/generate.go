@@ -103,7 +103,7 @@ func (r *Renderer) source(req Request) (fs.FS, error) {
 // render calls the generator once.
 func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructured, error) {
 	req := j.request
-	req.Report = j.results.add
+	req.Report, req.SourceVersion = j.results.add, j.results.addVersion
 	if o.later {
 		req.Now, req.Report = req.Now.Add(timeShift), func(generator.Result) {}
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// maxReports is the maximum number of waiting dependents that the status lists.
+	// maxReports is the maximum number of waiting dependents, and the maximum number of types that block a removal, in
+	// the status.
 	maxReports = 10
 	// maxReport is the maximum length of the message about a waiting dependent, in bytes.
 	maxReport = 1024
@@ -68,7 +69,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now time.Time) metav1alpha1.Status {
 	next := before
 	next.Conditions = slices.Clone(before.Conditions)
-	next.Waiting = nil
+	next.Waiting, next.Blocked = nil, nil
 	v := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "applying dependents"}
 	if deleting {
 		v = Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "deleting dependents"}
@@ -139,8 +140,8 @@ func setRepairConflicts(status *metav1alpha1.Status, r Report) {
 	set(metav1alpha1.ConditionContested, metav1.ConditionTrue, len(r.Outcome.RepairConflicts) > 0)
 }
 
-// count enters the counts of dependents into a status, and the names of the first dependents that the component waits
-// for.
+// count enters the counts of dependents into a status, the names of the first dependents that the component waits for,
+// and the first types whose instances block a removal.
 func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 	countReady(&status.Dependents, deleting, o)
 	status.Waiting = nil
@@ -148,6 +149,12 @@ func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 	for _, report := range reports[:min(len(reports), maxReports)] {
 		report.Message = condition.Truncate(report.Message, maxReport)
 		status.Waiting = append(status.Waiting, report)
+	}
+	status.Blocked = nil
+	for _, b := range o.Blocked[:min(len(o.Blocked), maxReports)] {
+		status.Blocked = append(status.Blocked, metav1alpha1.BlockReport{
+			Type: b.Type, Count: int32(b.Count), Names: b.Names, Message: condition.Truncate(b.Error, maxReport),
+		})
 	}
 }
 

@@ -15,6 +15,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
+const (
+	// maxNamed is the number of dependents, types or instances that a message names.
+	maxNamed = 3
+	// maxOfSeveral bounds the text about a dependent in a message that names several dependents, in bytes.
+	maxOfSeveral = 200
+)
+
 // These texts are appended to the message about a deletion that cannot continue.
 const (
 	hintDeletion = "; resolve the failures, and the deletion continues within the retry interval"
@@ -124,26 +131,47 @@ func judgeBlocked(deleting bool, blocked []outcome.Blocked) Verdict {
 	if deleting {
 		v.State, work = metav1alpha1.StateDeletionBlocked, "deletion"
 	}
-	var parts []string
-	for _, b := range blocked {
-		parts = append(parts, describeForeign(b))
-	}
 	advice := "the " + work + " continues once this is known"
 	if slices.ContainsFunc(blocked, func(b outcome.Blocked) bool { return b.Count > 0 }) {
 		advice = "delete these instances, and the " + work + " continues"
 	}
-	v.Message = work + " is refused, because " + strings.Join(parts, "; ") + "; " + advice
+	v.Message = work + " is refused, because " + describeBlocked(blocked) + "; " + advice
 	return v
 }
 
+// describeBlocked returns a short text about the types that block a removal. The status has the complete list. If there
+// is a single type, the text has its cause.
+func describeBlocked(blocked []outcome.Blocked) string {
+	if len(blocked) == 1 {
+		return describeForeign(blocked[0])
+	}
+	verb := "exist"
+	if slices.ContainsFunc(blocked, outcome.Blocked.Unlisted) {
+		verb = "may exist"
+	}
+	var types []string
+	for _, b := range blocked[:min(len(blocked), maxNamed)] {
+		count := fmt.Sprint(b.Count)
+		if b.Unlisted() {
+			count = "not known"
+		}
+		types = append(types, fmt.Sprintf("%s (%s)", b.Type, count))
+	}
+	text := fmt.Sprintf("foreign instances of %d types %s: %s", len(blocked), verb, strings.Join(types, ", "))
+	if more := len(blocked) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + "; status.blocked has the details"
+}
+
 func describeForeign(b outcome.Blocked) string {
-	names := strings.Join(b.Names, ", ")
+	names := strings.Join(b.Names[:min(len(b.Names), maxNamed)], ", ")
 	switch {
 	case b.Error != "":
 		return fmt.Sprintf("it is not known whether foreign instances of %s exist: %s", b.Type, b.Error)
 	case b.Count == 1:
 		return fmt.Sprintf("1 foreign instance of %s exists: %s", b.Type, names)
-	case b.Count > len(b.Names):
+	case b.Count > min(len(b.Names), maxNamed):
 		return fmt.Sprintf("%d foreign instances of %s exist: %s and more", b.Count, b.Type, names)
 	}
 	return fmt.Sprintf("%d foreign instances of %s exist: %s", b.Count, b.Type, names)
@@ -164,7 +192,10 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 		message := describe("waiting until gone", o.Waiting)
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, message}
 	}
-	message := describe("waiting until ready", o.Waiting)
+	message := describe("waiting until ready", o.UndefinedFirst())
+	if !slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return !w.Undefined }) {
+		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonKindNotServed, message}
+	}
 	return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
 }
 
@@ -224,19 +255,22 @@ func describeRepairConflicts(o outcome.Outcome) string {
 	return describe("contested", contested)
 }
 
-// describe returns a text with the names and messages of the first three waiting dependents.
+// describe returns a text with the names and messages of the first three waiting dependents. The messages of
+// several dependents are shortened, because the status lists them in full.
 func describe(what string, waiting []outcome.Waiting) string {
-	const named = 3
 	var parts []string
-	for _, w := range waiting[:min(len(waiting), named)] {
+	for _, w := range waiting[:min(len(waiting), maxNamed)] {
 		text := w.Message
 		if text == "" {
 			text = w.Reason
 		}
+		if len(waiting) > 1 {
+			text = condition.Truncate(text, maxOfSeveral)
+		}
 		parts = append(parts, w.Dependent+" ("+text+")")
 	}
 	text := what + ": " + strings.Join(parts, ", ")
-	if more := len(waiting) - named; more > 0 {
+	if more := len(waiting) - maxNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -64,7 +64,8 @@ func newUp(stdout io.Writer) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "up --dir DIR",
 		Short: "Start a cluster and run it until interrupted",
-		Long: "Starts etcd, kube-apiserver, kube-controller-manager, kube-scheduler and fake nodes on the loopback address.\n" +
+		Long: "Starts etcd, kube-apiserver, kube-controller-manager, kube-scheduler and fake nodes " +
+			"on the loopback address.\n" +
 			"Prints a line when the cluster is ready. Writes DIR/kubeconfig, DIR/logs and, with --audit, DIR/audit.log.\n" +
 			"Each start begins with an empty cluster. All processes end when this process ends for any reason.\n" +
 			"SIGUSR1 kills the API server and starts it again; another line is printed when it is ready.",

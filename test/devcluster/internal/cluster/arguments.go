@@ -134,7 +134,12 @@ func writeConfigurations(folder Folder) error {
 	if err := folder.write([]byte(auditPolicy), auditPolicyFile); err != nil {
 		return err
 	}
-	stages := []string{nodestage.DefaultNodeInit, podstage.DefaultPodReady, podstage.DefaultPodComplete, podstage.DefaultPodDelete}
+	stages := []string{
+		nodestage.DefaultNodeInit,
+		podstage.DefaultPodReady,
+		podstage.DefaultPodComplete,
+		podstage.DefaultPodDelete,
+	}
 	if err := folder.write([]byte(strings.Join(stages, "\n---\n")), kwokFolder, "stages.yaml"); err != nil {
 		return fmt.Errorf("stages of fake nodes and pods: %w", err)
 	}

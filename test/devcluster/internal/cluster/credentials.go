@@ -86,7 +86,10 @@ func writeServerCredentials(folder Folder, authority pki.Authority) error {
 		"front-proxy-client": frontProxyClient,
 		"service-accounts":   serviceAccounts,
 	} {
-		err := errors.Join(folder.write(pair.Certificate, pkiFolder, name+".crt"), folder.write(pair.Key, pkiFolder, name+".key"))
+		err := errors.Join(
+			folder.write(pair.Certificate, pkiFolder, name+".crt"),
+			folder.write(pair.Key, pkiFolder, name+".key"),
+		)
 		if err != nil {
 			return err
 		}
@@ -131,8 +134,12 @@ func newKubeconfig(authority pki.Authority, server, user string, groups ...strin
 	}
 	const name = "devcluster"
 	content, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: server, CertificateAuthorityData: authority.Certificate}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{user: {ClientCertificateData: client.Certificate, ClientKeyData: client.Key}},
+		Clusters: map[string]*clientcmdapi.Cluster{
+			name: {Server: server, CertificateAuthorityData: authority.Certificate},
+		},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{
+			user: {ClientCertificateData: client.Certificate, ClientKeyData: client.Key},
+		},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: user}},
 		CurrentContext: name,
 	})

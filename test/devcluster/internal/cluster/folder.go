@@ -84,7 +84,9 @@ func checkContents(path string) error {
 
 // clear empties the folder and creates the sub-folders of the components.
 func (f Folder) clear() error {
-	for _, name := range []string{kubeconfigFile, auditLogFile, auditPolicyFile, pkiFolder, logFolder, etcdFolder, kwokFolder} {
+	for _, name := range []string{
+		kubeconfigFile, auditLogFile, auditPolicyFile, pkiFolder, logFolder, etcdFolder, kwokFolder,
+	} {
 		if err := os.RemoveAll(f.file(name)); err != nil {
 			return fmt.Errorf("remove what an earlier cluster left: %w", err)
 		}

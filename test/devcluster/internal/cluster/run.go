@@ -33,7 +33,14 @@ func Run(ctx context.Context, config Config, restarts <-chan os.Signal, out io.W
 }
 
 // serve starts the cluster and waits for its end. The caller stops the components.
-func serve(ctx context.Context, config Config, folder Folder, components *processes, restarts <-chan os.Signal, out io.Writer) error {
+func serve(
+	ctx context.Context,
+	config Config,
+	folder Folder,
+	components *processes,
+	restarts <-chan os.Signal,
+	out io.Writer,
+) error {
 	begin := time.Now()
 	if err := boot(ctx, config, folder, components); err != nil {
 		if ctx.Err() != nil {
@@ -41,7 +48,13 @@ func serve(ctx context.Context, config Config, folder Folder, components *proces
 		}
 		return err
 	}
-	_, err := fmt.Fprintf(out, "ready in %.1fs: %s, kubeconfig %s\n", time.Since(begin).Seconds(), config.describe(), folder.Kubeconfig())
+	_, err := fmt.Fprintf(
+		out,
+		"ready in %.1fs: %s, kubeconfig %s\n",
+		time.Since(begin).Seconds(),
+		config.describe(),
+		folder.Kubeconfig(),
+	)
 	if err != nil {
 		return fmt.Errorf("announce the cluster: %w", err)
 	}
@@ -77,7 +90,11 @@ func restartAPIServer(ctx context.Context, folder Folder, components *processes,
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(out, "ready again; the API server was killed at", killed.Format(time.RFC3339Nano)); err != nil {
+	if _, err := fmt.Fprintln(
+		out,
+		"ready again; the API server was killed at",
+		killed.Format(time.RFC3339Nano),
+	); err != nil {
 		return fmt.Errorf("announce the API server: %w", err)
 	}
 	return nil
@@ -111,7 +128,13 @@ func boot(ctx context.Context, config Config, folder Folder, components *process
 }
 
 // bootControllers starts the components that need an API server. The components wait for each other.
-func bootControllers(ctx context.Context, config Config, folder Folder, components *processes, client kubernetes.Interface) error {
+func bootControllers(
+	ctx context.Context,
+	config Config,
+	folder Folder,
+	components *processes,
+	client kubernetes.Interface,
+) error {
 	err := components.startAll(
 		component{ControllerManager, controllerManagerArguments(folder)},
 		component{Scheduler, schedulerArguments(folder)},

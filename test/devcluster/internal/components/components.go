@@ -4,7 +4,7 @@ package components
 
 import (
 	"os"
-	_ "time/tzdata" // The controller manager needs the time zones of CronJobs, and the machine may have no time zone files.
+	_ "time/tzdata" // The controller manager needs time zones for CronJobs, and the machine may have no such files.
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
