@@ -106,7 +106,8 @@ func TestAStaleReadIsOfTheSameObject(t *testing.T) {
 		t.Errorf("want an earlier state without a request, got %q, error %v, %d requests", body, err, s.reached.Load())
 	}
 	if _, _, err := send(t, transport, s, http.MethodGet, collection+"/b"); err != nil || s.reached.Load() != 4 {
-		t.Errorf("an object that was not read before must be read from the server, got error %v after %d requests", err, s.reached.Load())
+		t.Errorf("an object that was not read before must be read from the server, got error %v after %d requests",
+			err, s.reached.Load())
 	}
 	t1 := target{version: "v1", namespace: "shop", resource: "configmaps", name: "a"}
 	injector.memory.keep(t1, "", "u2", &http.Response{Header: http.Header{}}, []byte("recreated"))

@@ -180,7 +180,8 @@ func TestContainersOfAPod(t *testing.T) {
 			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 		}), logs.Options{}, nil},
 		{
-			"the new instance of a container after a restart", pod(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 2 }),
+			"the new instance of a container after a restart",
+			pod(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 2 }),
 			logs.Options{},
 			[]string{"main u/2"},
 		},

@@ -87,7 +87,10 @@ func TestVerbsFollowThePolicies(t *testing.T) {
 		{"under replace", with("update-policy", "replace"), "get,create,update,delete"},
 		{"under recreate", with("update-policy", "recreate"), "get,create,patch,delete"},
 		{"never deleted", with("delete-policy", "orphan"), "get,create,patch"},
-		{"an object with a delete policy that orphans it when the component is deleted", with("delete-policy", "orphan-on-delete"), "get,create,patch,delete"},
+		{
+			"an object with a delete policy that orphans it when the component is deleted",
+			with("delete-policy", "orphan-on-delete"), "get,create,patch,delete",
+		},
 		{"an object with a purge order and a delete policy that orphans it", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
 			"{fairlead.io/delete-policy: orphan, fairlead.io/purge-order: '1'}}}", "get,create,patch,delete"},
 	} {

@@ -48,10 +48,17 @@ func TestNewest(t *testing.T) {
 			"if no version of an absent object is known, the state of the watch is used",
 			other("4"), &plan.Observed{Presence: plan.Absent, Confirmed: true}, other("4"),
 		},
-		{"a response about a recreated object is used while the watch shows the earlier object", other("4"), in("5"), *in("5")},
-		{"the state of the watch is used if it shows an object that replaced the object of the response", other("6"), in("5"), other("6")},
 		{
-			"the coverage of the response is used while no other client takes over a field", written("5", plan.CoverageUnknown, same), &covered,
+			"a response about a recreated object is used while the watch shows the earlier object",
+			other("4"), in("5"), *in("5"),
+		},
+		{
+			"the state of the watch is used if it shows an object that replaced the object of the response",
+			other("6"), in("5"), other("6"),
+		},
+		{
+			"the coverage of the response is used while no other client takes over a field",
+			written("5", plan.CoverageUnknown, same), &covered,
 			written("5", plan.CoverageFull, same),
 		},
 		{

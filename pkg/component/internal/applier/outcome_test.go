@@ -28,7 +28,10 @@ func TestFold(t *testing.T) {
 		observed bool
 	}{
 		{"a conflict is not counted as a change", create, plan.Result{Verb: plan.VerbRead, Observed: observed}, 0, 1, true},
-		{"a failure is not counted as a change", create, plan.Result{Verb: plan.VerbCreate, Failure: &plan.Failure{}}, 0, 2, false},
+		{
+			"a failure is not counted as a change",
+			create, plan.Result{Verb: plan.VerbCreate, Failure: &plan.Failure{}}, 0, 2, false,
+		},
 		{"a write is counted as a change", create, plan.Result{Verb: plan.VerbCreate, Observed: observed}, 1, 3, true},
 		{
 			"a read is not counted as a change",
@@ -36,7 +39,10 @@ func TestFold(t *testing.T) {
 			plan.Result{Verb: plan.VerbRead, Observed: observed},
 			0, 4, true,
 		},
-		{"after a response without an object, the known object is kept", create, plan.Result{Verb: plan.VerbCreate}, 1, 5, true},
+		{
+			"after a response without an object, the known object is kept",
+			create, plan.Result{Verb: plan.VerbCreate}, 1, 5, true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			changes := Fold(results, c.action, c.result, nil)

@@ -187,7 +187,8 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 			pass.Loaded(version("5", 1))
 			passes.observe(c.shown, c.gone)
 			if passes.RunsToCompletion(app) != c.toCompletion || pass.Superseded() != c.superseded {
-				t.Errorf("RunsToCompletion returned %t, and Superseded returned %t", passes.RunsToCompletion(app), pass.Superseded())
+				t.Errorf("RunsToCompletion returned %t, and Superseded returned %t",
+					passes.RunsToCompletion(app), pass.Superseded())
 			}
 		})
 	}

@@ -30,8 +30,14 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 		edit    func(*unstructured.Unstructured)
 		want    []plan.ConflictingManager
 	}{
-		{"no manager if the reconciler owns all fields of the manifest", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`)}, nil, nil},
-		{"no manager that owns a field together with the reconciler", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "flux", apply, `{f:spec: {f:replicas: {}}}`)}, nil, nil},
+		{
+			"no manager if the reconciler owns all fields of the manifest",
+			"", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`)}, nil, nil,
+		},
+		{
+			"no manager that owns a field together with the reconciler",
+			"", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "flux", apply, `{f:spec: {f:replicas: {}}}`)}, nil, nil,
+		},
 		{
 			"the manager that set the replicas through the subresource scale", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), scaled},
@@ -84,7 +90,10 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 			func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"shop.example.com/owner-id": "o"}) },
 			[]plan.ConflictingManager{{Field: "metadata.labels.team"}},
 		},
-		{"no manager if the managed fields are invalid", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{x: 1}`), entry(t, "kubectl", update, `{"k:{": {}}`), {Manager: "empty"}}, nil, nil},
+		{
+			"no manager if the managed fields are invalid",
+			"", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{x: 1}`), entry(t, "kubectl", update, `{"k:{": {}}`), {Manager: "empty"}}, nil, nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			live := object(t, manifest)

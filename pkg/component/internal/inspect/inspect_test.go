@@ -100,11 +100,26 @@ func TestFinished(t *testing.T) {
 		name, object string
 		want         bool
 	}{
-		{"a succeeded Job with ttlSecondsAfterFinished", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, true},
-		{"not a failed Job", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Failed, status: "True"}]}}`, false},
-		{"not a running Job", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "False"}]}}`, false},
-		{"not a succeeded Job without ttlSecondsAfterFinished", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {}, status: {conditions: [{type: Complete, status: "True"}]}}`, false},
-		{"not a Job of another API group", `{apiVersion: example.com/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, false},
+		{
+			"a succeeded Job with ttlSecondsAfterFinished",
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, true,
+		},
+		{
+			"not a failed Job",
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Failed, status: "True"}]}}`, false,
+		},
+		{
+			"not a running Job",
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "False"}]}}`, false,
+		},
+		{
+			"not a succeeded Job without ttlSecondsAfterFinished",
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {}, status: {conditions: [{type: Complete, status: "True"}]}}`, false,
+		},
+		{
+			"not a Job of another API group",
+			`{apiVersion: example.com/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Object(object(t, c.object), reconciler).Finished; got != c.want {
@@ -136,17 +151,29 @@ func TestHashesOfManagedFields(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    [2]string
 	}{
-		{"the hash does not depend on the time of the entry", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Time = new(metav1.NewTime(time.Unix(5, 0))) })}, [2]string{want, ""}},
+		{
+			"the hash does not depend on the time of the entry",
+			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Time = new(metav1.NewTime(time.Unix(5, 0))) })}, [2]string{want, ""},
+		},
 		{"the hash does not depend on the order of keys", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) {
 			e.FieldsV1.SetRawBytes([]byte(`{ "f:data" : {"f:b":{},"f:a":{}}}`))
 		})}, [2]string{want, ""}},
-		{"the hash does not depend on the entries of other managers", []metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`), base}, [2]string{want, ""}},
+		{
+			"the hash does not depend on the entries of other managers",
+			[]metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`), base}, [2]string{want, ""},
+		},
 		{"the hash does not depend on entries of subresources", []metav1.ManagedFieldsEntry{base, edited(func(e *metav1.ManagedFieldsEntry) {
 			e.Subresource = "status"
 			e.FieldsV1.SetRawBytes([]byte(`{"f:status":{}}`))
 		})}, [2]string{want, ""}},
-		{"an Update entry of the reconciler has a separate hash", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Operation = update })}, [2]string{"", want}},
-		{"the hash is empty if the reconciler has no entry", []metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`)}, [2]string{"", ""}},
+		{
+			"an Update entry of the reconciler has a separate hash",
+			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Operation = update })}, [2]string{"", want},
+		},
+		{
+			"the hash is empty if the reconciler has no entry",
+			[]metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`)}, [2]string{"", ""},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := hashes(c.entries...); got != c.want {
@@ -180,12 +207,30 @@ func TestCompare(t *testing.T) {
 		policy metav1alpha1.UpdatePolicy
 		want   plan.Coverage
 	}{
-		{"an Apply entry covers the manifest with a policy of server-side apply", covering(apply), metav1alpha1.UpdateSSAOverride, plan.CoverageFull},
-		{"an Apply entry covers the manifest with the policy recreate", covering(apply), metav1alpha1.UpdateRecreate, plan.CoverageFull},
-		{"an Update entry does not cover the manifest with a policy of server-side apply", covering(update), metav1alpha1.UpdateSSAMerge, plan.CoveragePartial},
-		{"an Update entry covers the manifest with the policy replace", covering(update), metav1alpha1.UpdateReplace, plan.CoverageFull},
-		{"an Apply entry does not cover the manifest with the policy replace", covering(apply), metav1alpha1.UpdateReplace, plan.CoveragePartial},
-		{"without an entry of the reconciler nothing is covered", object(t, live), metav1alpha1.UpdateSSAOverride, plan.CoveragePartial},
+		{
+			"an Apply entry covers the manifest with a policy of server-side apply",
+			covering(apply), metav1alpha1.UpdateSSAOverride, plan.CoverageFull,
+		},
+		{
+			"an Apply entry covers the manifest with the policy recreate",
+			covering(apply), metav1alpha1.UpdateRecreate, plan.CoverageFull,
+		},
+		{
+			"an Update entry does not cover the manifest with a policy of server-side apply",
+			covering(update), metav1alpha1.UpdateSSAMerge, plan.CoveragePartial,
+		},
+		{
+			"an Update entry covers the manifest with the policy replace",
+			covering(update), metav1alpha1.UpdateReplace, plan.CoverageFull,
+		},
+		{
+			"an Apply entry does not cover the manifest with the policy replace",
+			covering(apply), metav1alpha1.UpdateReplace, plan.CoveragePartial,
+		},
+		{
+			"without an entry of the reconciler nothing is covered",
+			object(t, live), metav1alpha1.UpdateSSAOverride, plan.CoveragePartial,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := compared(c.object, c.policy).Coverage; got != c.want {
@@ -236,7 +281,10 @@ func TestHintsAreReadOffTheLiveObject(t *testing.T) {
 		{"no hint", "{}", ready.Ready},
 		{"a hint", "{shop.example.com/status-hint: has-ready-condition}", ready.InProgress},
 		{"the hint of another reconciler", "{other.example.com/status-hint: has-ready-condition}", ready.Ready},
-		{"a hint of which only a part is valid", "{shop.example.com/status-hint: 'has-ready-condition,rubbish'}", ready.InProgress},
+		{
+			"a hint of which only a part is valid",
+			"{shop.example.com/status-hint: 'has-ready-condition,rubbish'}", ready.InProgress,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			widget := object(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: "+c.annotations+"}}")

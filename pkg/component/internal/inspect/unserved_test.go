@@ -18,7 +18,10 @@ func TestUnserved(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"another object", "apiVersion: v1\nkind: ConfigMap", ""},
 		{"no versions", crd + "spec: {}", ""},
-		{"a definition with a served version", crd + "spec: {versions: [{name: v1, served: false}, {name: v2, served: true}]}", ""},
+		{
+			"a definition with a served version",
+			crd + "spec: {versions: [{name: v1, served: false}, {name: v2, served: true}]}", "",
+		},
 		{"a definition without a served version", crd + "spec: {versions: [{name: v1, served: false}]}", "01234567.3"},
 		{
 			"a definition whose stored versions include a removed version",

@@ -66,7 +66,8 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T)
 			t.Fatal(err)
 		}
 		if st.PhaseRecord != want || st.RenderedSet != "b" {
-			t.Errorf("with the named record %q, the status has the phase record %q and the pinned rendering %q", named, st.PhaseRecord, st.RenderedSet)
+			t.Errorf("with the named record %q, the status has the phase record %q and the pinned rendering %q",
+				named, st.PhaseRecord, st.RenderedSet)
 		}
 	}
 }

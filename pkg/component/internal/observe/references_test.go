@@ -135,7 +135,8 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 		w.watchOpened()
 		must(t, w.Replace(nil, "5"))
 		if _, known, failure := r.Version(Reader{}, values); !known || failure != (Failure{}) || enqueued != 2 {
-			t.Errorf("after a list: known is %v, the message is %q, the component was enqueued %d times", known, failure.Message, enqueued)
+			t.Errorf("after a list: known is %v, the message is %q, the component was enqueued %d times",
+				known, failure.Message, enqueued)
 		}
 	})
 

@@ -138,7 +138,8 @@ func TestAComponentThatMovesStopsItsWatches(t *testing.T) {
 		}
 	}
 	if len(c.dependents.watches)+len(c.components)+len(c.definitions.unserved) > 0 {
-		t.Errorf("after all components stopped, these watches, components and unserved types remain: %v, %v, %v", c.dependents.watches, c.components, c.definitions.unserved)
+		t.Errorf("after all components stopped, these watches, components and unserved types remain: %v, %v, %v",
+			c.dependents.watches, c.components, c.definitions.unserved)
 	}
 }
 

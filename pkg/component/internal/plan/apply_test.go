@@ -89,10 +89,22 @@ func TestGates(t *testing.T) {
 		later        manifests.Stage
 		want         string
 	}{
-		{"the next wave waits until the objects of the current wave are created", missing, 0, configuration, 1, configuration, "create earlier"},
-		{"the next wave waits until the objects of the current wave are ready", inProgress, 0, workloads, 1, configuration, "wait for earlier"},
-		{"the next wave waits until the objects of the current wave are updated", outdated, 0, workloads, 1, configuration, "apply earlier"},
-		{"the next wave waits after a failure in the current wave", refused, 0, workloads, 1, configuration, "wait for earlier"},
+		{
+			"the next wave waits until the objects of the current wave are created",
+			missing, 0, configuration, 1, configuration, "create earlier",
+		},
+		{
+			"the next wave waits until the objects of the current wave are ready",
+			inProgress, 0, workloads, 1, configuration, "wait for earlier",
+		},
+		{
+			"the next wave waits until the objects of the current wave are updated",
+			outdated, 0, workloads, 1, configuration, "apply earlier",
+		},
+		{
+			"the next wave waits after a failure in the current wave",
+			refused, 0, workloads, 1, configuration, "wait for earlier",
+		},
 		{"the next wave begins when the current wave is ready", applied, 0, workloads, 1, configuration, "create later"},
 		{"waves with a negative number come before wave 0", missing, -5, workloads, -4, namespaces, "create earlier"},
 		{"workloads wait until configuration is applied", missing, 0, configuration, 0, workloads, "create earlier"},
@@ -116,9 +128,18 @@ func TestGates(t *testing.T) {
 		},
 		{"instances wait for the readiness of workloads", inProgress, 0, workloads, 0, instances, "wait for earlier"},
 		{"instances wait for the readiness of webhooks", inProgress, 0, backends, 0, instances, "wait for earlier"},
-		{"objects of the same stage do not wait for each other", inProgress, 0, workloads, 0, workloads, "create later, wait for earlier"},
-		{"objects of the same stage do not wait for a failed object", refused, 0, workloads, 0, workloads, "create later, wait for earlier"},
-		{"objects of the same stage are written together", missing, 0, workloads, 0, workloads, "create earlier, create later"},
+		{
+			"objects of the same stage do not wait for each other",
+			inProgress, 0, workloads, 0, workloads, "create later, wait for earlier",
+		},
+		{
+			"objects of the same stage do not wait for a failed object",
+			refused, 0, workloads, 0, workloads, "create later, wait for earlier",
+		},
+		{
+			"objects of the same stage are written together",
+			missing, 0, workloads, 0, workloads, "create earlier, create later",
+		},
 		{"a later stage waits after a failure", refused, 0, configuration, 0, workloads, "wait for earlier"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -257,7 +278,10 @@ func TestCounts(t *testing.T) {
 		{"an object that waits for an earlier wave does not count as applied", []manifests.Object{slow, pending}, func(c *component) {
 			c.applied(slow).state = ready.InProgress
 		}, false, 0, 2},
-		{"an object of another owner does not count as applied", []manifests.Object{ok}, func(c *component) { refused(c, ok) }, false, 0, 1},
+		{
+			"an object of another owner does not count as applied",
+			[]manifests.Object{ok}, func(c *component) { refused(c, ok) }, false, 0, 1,
+		},
 		{"an empty set counts as applied", nil, func(*component) {}, true, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

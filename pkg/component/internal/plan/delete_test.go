@@ -26,7 +26,8 @@ func TestPrune(t *testing.T) {
 		{"an object is not pruned before all desired objects exist", missing, "create kept"},
 		{"an object is not pruned if an apply failed", refused, "wait for kept"},
 		{
-			"an object is not pruned if a desired object failed", func(c *component, o manifests.Object) { c.applied(o).state = ready.Failed },
+			"an object is not pruned if a desired object failed",
+			func(c *component, o manifests.Object) { c.applied(o).state = ready.Failed },
 			"wait for kept",
 		},
 		{"an object is not pruned while the state of a desired object is unknown", func(c *component, o manifests.Object) {
@@ -117,15 +118,18 @@ func TestDeletionWaits(t *testing.T) {
 		want  string
 	}{
 		{
-			"the next stage waits until the objects of the current stage are gone", func(c *component) { c.world.objects[instance.Key].terminating = true },
+			"the next stage waits until the objects of the current stage are gone",
+			func(c *component) { c.world.objects[instance.Key].terminating = true },
 			"wait for instance",
 		},
 		{
-			"the next stage waits for an object whose state is unknown", func(c *component) { c.world.blind[instance.Key] = true },
+			"the next stage waits for an object whose state is unknown",
+			func(c *component) { c.world.blind[instance.Key] = true },
 			"wait for instance",
 		},
 		{
-			"the next stage waits until a read confirms that the object is gone", func(c *component) { delete(c.world.objects, instance.Key) },
+			"the next stage waits until a read confirms that the object is gone",
+			func(c *component) { delete(c.world.objects, instance.Key) },
 			"read instance",
 		},
 		{
@@ -277,7 +281,8 @@ func TestAdditionalManagedTypes(t *testing.T) {
 			"blocked by Gadget.*.example.com",
 		},
 		{
-			"a deletion is blocked while it is unknown whether foreign instances exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Err: errors.New("forbidden")} },
+			"a deletion is blocked while it is unknown whether foreign instances exist",
+			func(c *component) { c.foreign[gadgets] = ForeignInstances{Err: errors.New("forbidden")} },
 			"blocked by Gadget.*.example.com",
 		},
 		{"a completed deletion is not blocked", func(c *component) {

@@ -183,15 +183,42 @@ func TestGuardAfter(t *testing.T) {
 		result Result
 		want   Guard
 	}{
-		{"a guard that was just set up is not known to be in effect", set, VerbGuard, Result{}, Guard{Name: "guard", SetUp: now, Definitions: []string{"new"}}},
-		{"the state of a guard does not change if its setup failed with a transient error", set, VerbGuard, fails(Transient, "Timeout"), set},
-		{"a guard is unavailable if the setup is forbidden", set, VerbGuard, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true })},
-		{"a guard is unavailable if the API server does not serve admission policies", set, VerbGuard, fails(Transient, WaitNotServed), with(func(g *Guard) { g.Unavailable = true })},
-		{"a guard is unavailable if the probe is forbidden", set, VerbProbe, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true })},
-		{"a guard that is in effect for the first time is in effect since this probe", with(func(g *Guard) { g.EffectiveSince = time.Time{} }), VerbProbe, holding, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, now })},
-		{"a guard that is still in effect keeps the time of the first probe", set, VerbProbe, holding, with(func(g *Guard) { g.Probed = now })},
-		{"a guard that is no longer in effect loses the time of the first probe", set, VerbProbe, Result{Observed: &Observed{Presence: Absent}}, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} })},
-		{"after a probe without a response the guard is not known to be in effect", set, VerbProbe, fails(Transient, "Timeout"), with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} })},
+		{
+			"a guard that was just set up is not known to be in effect",
+			set, VerbGuard, Result{}, Guard{Name: "guard", SetUp: now, Definitions: []string{"new"}},
+		},
+		{
+			"the state of a guard does not change if its setup failed with a transient error",
+			set, VerbGuard, fails(Transient, "Timeout"), set,
+		},
+		{
+			"a guard is unavailable if the setup is forbidden",
+			set, VerbGuard, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true }),
+		},
+		{
+			"a guard is unavailable if the API server does not serve admission policies",
+			set, VerbGuard, fails(Transient, WaitNotServed), with(func(g *Guard) { g.Unavailable = true }),
+		},
+		{
+			"a guard is unavailable if the probe is forbidden",
+			set, VerbProbe, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true }),
+		},
+		{
+			"a guard that is in effect for the first time is in effect since this probe",
+			with(func(g *Guard) { g.EffectiveSince = time.Time{} }), VerbProbe, holding, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, now }),
+		},
+		{
+			"a guard that is still in effect keeps the time of the first probe",
+			set, VerbProbe, holding, with(func(g *Guard) { g.Probed = now }),
+		},
+		{
+			"a guard that is no longer in effect loses the time of the first probe",
+			set, VerbProbe, Result{Observed: &Observed{Presence: Absent}}, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} }),
+		},
+		{
+			"after a probe without a response the guard is not known to be in effect",
+			set, VerbProbe, fails(Transient, "Timeout"), with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} }),
+		},
 		{"a removed guard is no longer known", set, VerbUnguard, Result{}, Guard{Name: "guard"}},
 		{"the state of a guard does not change if its removal failed", set, VerbUnguard, fails(Transient, "Timeout"), set},
 		{"actions on dependents do not change the state of the guard", set, VerbDelete, fails(Terminal, "Forbidden"), set},

@@ -137,13 +137,19 @@ var battles = []struct {
 	{"a person deletes an object twice", regularly(1, time.Second, absent)},
 	{"a person edits an object five times in a row", regularly(4, moment, taken)},
 	{"another manager takes over a field somewhat less often than every 30 seconds", regularly(15, 31*time.Second, taken)},
-	{"a person edits twenty fields one after the other", func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n >= 20 }},
+	{
+		"a person edits twenty fields one after the other",
+		func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n >= 20 },
+	},
 	{"another manager takes over a field six times", regularly(6, moment, taken)},
 	{"another manager takes over a field at once after each repair", regularly(15, moment, taken)},
 	{"a HorizontalPodAutoscaler sets the replicas every 15 seconds", regularly(15, 15*time.Second, taken)},
 	{"another client deletes the object again after each repair", regularly(15, moment, absent)},
 	{"another client removes the owner label again after each repair", regularly(9, moment, unowned)},
-	{"another manager takes over a different field each time", func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n > 45 }},
+	{
+		"another manager takes over a different field each time",
+		func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n > 45 },
+	},
 	{"another manager takes over a field repeatedly, while a person edits other fields", func(n int) (time.Duration, func(*scene), bool) {
 		if n%2 == 1 {
 			return moment, other(n), false

@@ -25,15 +25,18 @@ var applyRows = []row{
 		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
-		"takes over an object by a regular update with the update policy replace", edits(always, replacing, neverWritten, ownedByOthers),
+		"takes over an object by a regular update with the update policy replace",
+		edits(always, replacing, neverWritten, ownedByOthers),
 		"Replace: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
-		"takes over an object in place, also with the update policy recreate", edits(always, recreating, unrecorded, ownedByOthers),
+		"takes over an object in place, also with the update policy recreate",
+		edits(always, recreating, unrecorded, ownedByOthers),
 		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
-		"takes over an object if the default adoption policy is always", edits(unrecorded, ownedByOthers, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptAlways }),
+		"takes over an object if the default adoption policy is always",
+		edits(unrecorded, ownedByOthers, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptAlways }),
 		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
@@ -41,12 +44,14 @@ var applyRows = []row{
 		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
-		"does not take back an object from another owner without a change, because both owners could take it again and again", edits(always, ownedByOthers),
+		"does not take back an object from another owner without a change, because both owners could take it again and again",
+		edits(always, ownedByOthers),
 		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change " +
 			"its manifest here to take it back",
 	},
 	{
-		"does not take back an object from another owner after a new rendering of the same manifest", edits(always, ownedByOthers, renderedAgain),
+		"does not take back an object from another owner after a new rendering of the same manifest",
+		edits(always, ownedByOthers, renderedAgain),
 		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change " +
 			"its manifest here to take it back",
 	},
@@ -56,7 +61,8 @@ var applyRows = []row{
 			"its manifest here to take it back",
 	},
 	{
-		"waits until an object that another client deletes is gone, also with the adoption policy always", edits(always, unrecorded, ownedByOthers, terminating),
+		"waits until an object that another client deletes is gone, also with the adoption policy always",
+		edits(always, unrecorded, ownedByOthers, terminating),
 		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
 	},
 
@@ -66,42 +72,50 @@ var applyRows = []row{
 		"CreateNamespace: dependents need it, and it does not exist",
 	},
 	{
-		"creates the missing namespace of an object that was applied before at once", edits(homeless, func(s *scene) { s.entry.Digest = "d1" }),
+		"creates the missing namespace of an object that was applied before at once",
+		edits(homeless, func(s *scene) { s.entry.Digest = "d1" }),
 		"CreateNamespace: dependents need it, and it does not exist [repair]",
 	},
 	{"creates the object when its namespace exists", edits(homeless, namespaceCreated(nil)), "Create: it is new"},
 	{
-		"fails after five attempts if another client deletes the namespace each time", edits(homeless, namespaceCreated(nil), attempts(5)),
+		"fails after five attempts if another client deletes the namespace each time",
+		edits(homeless, namespaceCreated(nil), attempts(5)),
 		"fails (Transient), NamespaceMissing: namespace shop does not exist",
 	},
 	{
-		"reports the reason for which the namespace could not be created", edits(homeless, namespaceCreated(&Failure{Class: Terminal, Reason: "Forbidden", Message: "no rights"})),
+		"reports the reason for which the namespace could not be created",
+		edits(homeless, namespaceCreated(&Failure{Class: Terminal, Reason: "Forbidden", Message: "no rights"})),
 		"fails (Terminal), NamespaceMissing: namespace shop does not exist, and could not be created: no rights; create " +
 			"it, or grant the right to create it",
 	},
 	{
-		"does not create a missing namespace with the policy refuse", edits(homeless, func(s *scene) { s.defaults.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse }),
+		"does not create a missing namespace with the policy refuse",
+		edits(homeless, func(s *scene) { s.defaults.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse }),
 		"fails (Transient), NamespaceMissing: namespace shop does not exist",
 	},
 	{
-		"does not create a missing namespace that is a dependent before its wave", edits(homeless, func(s *scene) { s.home = true }),
+		"does not create a missing namespace that is a dependent before its wave",
+		edits(homeless, func(s *scene) { s.home = true }),
 		"fails (Transient), NamespaceMissing: namespace shop does not exist",
 	},
 
 	// An object of a phase is skipped if its namespace is being deleted.
 	{
-		"skips an object of a deletion phase in a namespace that is being deleted", edits(unrecorded, inPhase, failed(Transient, WaitNamespaceTerminating)),
+		"skips an object of a deletion phase in a namespace that is being deleted",
+		edits(unrecorded, inPhase, failed(Transient, WaitNamespaceTerminating)),
 		"done [record c=true ph=pre-delete]",
 	},
 	{"does not try again to create an object that was skipped", edits(inPhase, absent, passedOver), "done"},
 	{
-		"retries a dependent in a namespace that is being deleted", edits(absent, failed(Transient, WaitNamespaceTerminating)),
+		"retries a dependent in a namespace that is being deleted",
+		edits(absent, failed(Transient, WaitNamespaceTerminating)),
 		"fails (Transient), NamespaceTerminating: the API server refused it",
 	},
 
 	// An object that failed in this pass is left alone until the next.
 	{
-		"fails with the reason of the API server, without a second attempt in the same pass", edits(newManifest, failed(Terminal, "Invalid")),
+		"fails with the reason of the API server, without a second attempt in the same pass",
+		edits(newManifest, failed(Terminal, "Invalid")),
 		"fails (Terminal), Invalid: the API server refused it",
 	},
 	{
@@ -116,17 +130,24 @@ var applyRows = []row{
 
 	// An object waits if the API server does not serve its type.
 	{
-		"waits for a type that is not served, even if a watch shows that the object does not exist", edits(unrecorded, absent, func(s *scene) { s.object.Scope = manifests.ScopeUnknown }),
+		"waits for a type that is not served, even if a watch shows that the object does not exist",
+		edits(unrecorded, absent, func(s *scene) { s.object.Scope = manifests.ScopeUnknown }),
 		"waits, KindNotServed: Deployment.apps is not served yet, although it is defined here",
 	},
 
 	// An object of a type that is not watched is read.
-	{"reads an object of an unwatched type before it creates the object", edits(unrecorded, unwatched), "Read: its type cannot be watched"},
+	{
+		"reads an object of an unwatched type before it creates the object",
+		edits(unrecorded, unwatched), "Read: its type cannot be watched",
+	},
 	{
 		"reads an object of an unwatched type before it updates the object", edits(newManifest, unwatched),
 		"Read: its type cannot be watched",
 	},
-	{"reads an object of an unwatched type in each pass, in any wave", edits(unwatched), "Read: its type cannot be watched [repair]"},
+	{
+		"reads an object of an unwatched type in each pass, in any wave",
+		edits(unwatched), "Read: its type cannot be watched [repair]",
+	},
 	{
 		"does not repeat a failed read in the same pass", edits(unwatched, failed(Terminal, "Forbidden")),
 		"fails (Terminal), Forbidden: the API server refused it",
@@ -149,8 +170,14 @@ var applyRows = []row{
 	{"does not repair a dependent with the policy once", edits(once, drifted), "done"},
 	{"does not update a dependent with the policy once", edits(once, newManifest), "done"},
 	{"does not recreate a dependent with the policy once", edits(once, absent), "done"},
-	{"does not change an object that another client created in place of a dependent with the policy once", edits(once, recreatedByOthers), "done"},
-	{"does not wait until a dependent with the policy once that is being deleted is gone", edits(once, terminating), "done"},
+	{
+		"does not change an object that another client created in place of a dependent with the policy once",
+		edits(once, recreatedByOthers), "done",
+	},
+	{
+		"does not wait until a dependent with the policy once that is being deleted is gone",
+		edits(once, terminating), "done",
+	},
 	{"does not update a dependent if the default reconcile policy is once", edits(onceByDefault, newManifest), "done"},
 	{
 		"uses the reconcile policy of the object instead of the default", edits(onceByDefault, following, newManifest),
@@ -158,11 +185,13 @@ var applyRows = []row{
 	},
 	{"does not write a changed setting if the new reconcile policy is once", edits(once, newSettings), "done"},
 	{
-		"applies a dependent with the policy once neither at its reapply interval nor after a change of the component", edits(following, componentChanged, reapplied(60), once),
+		"applies a dependent with the policy once neither at its reapply interval nor after a change of the component",
+		edits(following, componentChanged, reapplied(60), once),
 		"done",
 	},
 	{
-		"treats a dependent with the policy once and the owner label as applied, also if a crash prevented its record", edits(once, neverWritten, newManifest),
+		"treats a dependent with the policy once and the owner label as applied, also if a crash prevented its record",
+		edits(once, neverWritten, newManifest),
 		"done [record u=u1 d=d1]",
 	},
 	{
@@ -173,7 +202,8 @@ var applyRows = []row{
 	// An object that was purged is complete.
 	{"does not recreate a purged object", edits(purged), "done"},
 	{
-		"does not change an object that is being purged", edits(purging, completedEntry, drifted, readiness(ready.Failed, "it failed")),
+		"does not change an object that is being purged",
+		edits(purging, completedEntry, drifted, readiness(ready.Failed, "it failed")),
 		"done",
 	},
 	{"does not read a purged object", edits(purged, unknown), "done"},
@@ -186,19 +216,23 @@ var applyRows = []row{
 	},
 	{"does not recreate a purged object when the component changes", edits(purged, componentChanged), "done"},
 	{
-		"recreates a purged object with the policy on-object-or-component-change when the component changes", edits(purged, following, componentChanged),
+		"recreates a purged object with the policy on-object-or-component-change when the component changes",
+		edits(purged, following, componentChanged),
 		"Create: the component changed",
 	},
 	{
-		"does not recreate a purged object with the policy once", edits(purged, following, componentChanged, newManifest, once),
+		"does not recreate a purged object with the policy once",
+		edits(purged, following, componentChanged, newManifest, once),
 		"done",
 	},
 	{
-		"creates a purged object when its purge order is removed", edits(purged, newSettings, func(s *scene) { s.object.Settings.PurgeOrder = nil }),
+		"creates a purged object when its purge order is removed",
+		edits(purged, newSettings, func(s *scene) { s.object.Settings.PurgeOrder = nil }),
 		"Create: its manifest changed",
 	},
 	{
-		"does not create a purged object with the policy once when its purge order is removed", edits(purged, once, func(s *scene) { s.object.Settings.PurgeOrder = nil }),
+		"does not create a purged object with the policy once when its purge order is removed",
+		edits(purged, once, func(s *scene) { s.object.Settings.PurgeOrder = nil }),
 		"done",
 	},
 	{
@@ -206,7 +240,8 @@ var applyRows = []row{
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"does not purge a definition", edits(purging, completedEntry, drifted, func(s *scene) { s.object.Types = make([]manifests.ManagedType, 1) }),
+		"does not purge a definition",
+		edits(purging, completedEntry, drifted, func(s *scene) { s.object.Types = make([]manifests.ManagedType, 1) }),
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 
@@ -218,7 +253,8 @@ var applyRows = []row{
 	{"does not recreate a Job that is recorded as completed", edits(job, completedEntry, absent), "done"},
 	{"does not wait until a completed Job is gone", edits(job, completedEntry, terminating), "done"},
 	{
-		"does not recreate a completed Job after a new rendering of the same manifest", edits(job, completedEntry, absent, renderedAgain),
+		"does not recreate a completed Job after a new rendering of the same manifest",
+		edits(job, completedEntry, absent, renderedAgain),
 		"done",
 	},
 	{
@@ -233,9 +269,13 @@ var applyRows = []row{
 		"recreates a completed Job when its manifest changes", edits(job, completedEntry, absent, newManifest),
 		"Create: its manifest changed",
 	},
-	{"does not recreate a completed Job when its settings change", edits(job, completedEntry, absent, newSettings), "done"},
 	{
-		"recreates a completed Job with the policy on-object-or-component-change when the component changes", edits(job, following, completedEntry, absent, componentChanged),
+		"does not recreate a completed Job when its settings change",
+		edits(job, completedEntry, absent, newSettings), "done",
+	},
+	{
+		"recreates a completed Job with the policy on-object-or-component-change when the component changes",
+		edits(job, following, completedEntry, absent, componentChanged),
 		"Create: the component changed",
 	},
 	{"recreates a Job that was removed before it finished", edits(job, absent), "Create: somebody deleted it [repair]"},
@@ -271,7 +311,8 @@ var applyRows = []row{
 		"waits, Terminating: it is being deleted; it is created again once it is gone",
 	},
 	{
-		"retries while an object of another owner is being deleted, because no watch shows when the object is gone", edits(terminating, ownedByOthers),
+		"retries while an object of another owner is being deleted, because no watch shows when the object is gone",
+		edits(terminating, ownedByOthers),
 		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
 	},
 
@@ -281,12 +322,14 @@ var applyRows = []row{
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
 	},
 	{
-		"names the other owner and its reconciler in an ownership conflict", edits(unrecorded, ownedBy("c/shop.example.com/fairlead.io/Component/b/them")),
+		"names the other owner and its reconciler in an ownership conflict",
+		edits(unrecorded, ownedBy("c/shop.example.com/fairlead.io/Component/b/them")),
 		"fails (Terminal), OwnershipConflict: it is owned by Component.fairlead.io b/them (reconciler shop.example.com); " +
 			"rename it here, or remove it there",
 	},
 	{
-		"names the cluster if a component of the same name in another cluster owns the object", edits(unrecorded, ownedBy("c0ffee/us.example.com/example.com/Shop/a/us")),
+		"names the cluster if a component of the same name in another cluster owns the object",
+		edits(unrecorded, ownedBy("c0ffee/us.example.com/example.com/Shop/a/us")),
 		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler us.example.com) " +
 			"in the cluster whose namespace kube-system has the UID c0ffee; rename it here, or remove it there",
 	},
@@ -310,7 +353,8 @@ var applyRows = []row{
 		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
 	},
 	{
-		"restores the owner label of an object with the recorded UID, also with the adoption policy never", edits(unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
+		"restores the owner label of an object with the recorded UID, also with the adoption policy never",
+		edits(unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
 		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
 	},
 
@@ -319,7 +363,10 @@ var applyRows = []row{
 		"adopts an object without an owner, with the adoption policy always", edits(always, unrecorded, unowned),
 		"Apply: it exists and nobody owns it (uid u1, version 7)",
 	},
-	{"adopts an object without an owner", edits(unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)"},
+	{
+		"adopts an object without an owner",
+		edits(unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)",
+	},
 	{
 		"adopts an object without an owner that replaced a dependent", edits(unowned, recreatedByOthers),
 		"Apply: it exists and nobody owns it (uid u2, version 7) [repair]",
@@ -333,24 +380,28 @@ var applyRows = []row{
 		"Apply: it exists and nobody owns it (uid u1, version 7)",
 	},
 	{
-		"does not adopt an object with the adoption policy never", edits(unrecorded, unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
+		"does not adopt an object with the adoption policy never",
+		edits(unrecorded, unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
 		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it " +
 			"here, or change the policy",
 	},
 	{
-		"does not adopt an object if the default adoption policy is never", edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
+		"does not adopt an object if the default adoption policy is never",
+		edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
 		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it " +
 			"here, or change the policy",
 	},
 
 	// An object whose manifest drops a field that the API server retains is a failure.
 	{
-		"reports that the clusterIP of a headless Service cannot be removed, instead of a write without effect", edits(newManifest, keeps, body("{spec: {ports: []}}")),
+		"reports that the clusterIP of a headless Service cannot be removed, instead of a write without effect",
+		edits(newManifest, keeps, body("{spec: {ports: []}}")),
 		"fails (Terminal), Immutable: the manifest no longer sets spec.clusterIP, but the API server would retain it, because the field cannot change " +
 			"(keep its value, set the update policy recreate, or delete the object first)",
 	},
 	{
-		"updates a Service whose manifest still sets the clusterIP", edits(newManifest, keeps, body("{spec: {clusterIP: None}}")),
+		"updates a Service whose manifest still sets the clusterIP",
+		edits(newManifest, keeps, body("{spec: {clusterIP: None}}")),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
@@ -358,7 +409,8 @@ var applyRows = []row{
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"recreates a Service whose clusterIP is removed, with the update policy recreate", edits(newManifest, keeps, recreating, body("{spec: {ports: []}}")),
+		"recreates a Service whose clusterIP is removed, with the update policy recreate",
+		edits(newManifest, keeps, recreating, body("{spec: {ports: []}}")),
 		"Delete: its manifest changed (uid u1, version 7)",
 	},
 	{
@@ -373,7 +425,8 @@ var applyRows = []row{
 		"Replace: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"uses the update policy of the object instead of the default", edits(newManifest, replacing, func(s *scene) { s.object.Settings.UpdatePolicy = metav1alpha1.UpdateSSAMerge }),
+		"uses the update policy of the object instead of the default",
+		edits(newManifest, replacing, func(s *scene) { s.object.Settings.UpdatePolicy = metav1alpha1.UpdateSSAMerge }),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
@@ -393,7 +446,8 @@ var applyRows = []row{
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"recreates a PersistentVolumeClaim whose manifest allows its deletion", edits(newManifest, recreating, deletableClaim),
+		"recreates a PersistentVolumeClaim whose manifest allows its deletion",
+		edits(newManifest, recreating, deletableClaim),
 		"Delete: its manifest changed (uid u1, version 7)",
 	},
 	{"updates an object whose settings changed", edits(newSettings), "Apply: its settings changed (uid u1, version 7)"},
@@ -402,11 +456,13 @@ var applyRows = []row{
 		"Apply: its settings changed (uid u1, version 7)",
 	},
 	{
-		"recreates an object whose content and settings changed, with the update policy recreate", edits(recreating, func(s *scene) { s.object.Digest = "d2.s2" }),
+		"recreates an object whose content and settings changed, with the update policy recreate",
+		edits(recreating, func(s *scene) { s.object.Digest = "d2.s2" }),
 		"Delete: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"updates an object when its reconcile policy is no longer once", edits(newManifest, func(s *scene) { s.live.Digest, s.entry.Digest = "d1.s1", "d1.s1" }),
+		"updates an object when its reconcile policy is no longer once",
+		edits(newManifest, func(s *scene) { s.live.Digest, s.entry.Digest = "d1.s1", "d1.s1" }),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
@@ -424,7 +480,8 @@ var applyRows = []row{
 			"make the rendering deterministic, or change the inputs",
 	},
 	{
-		"updates an object that was never applied, with another rendering of the same inputs", edits(renderedAgain, neverWritten, func(s *scene) { s.live.Digest = "" }),
+		"updates an object that was never applied, with another rendering of the same inputs",
+		edits(renderedAgain, neverWritten, func(s *scene) { s.live.Digest = "" }),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 
@@ -442,35 +499,43 @@ var applyRows = []row{
 		"Read: it is not known whether it drifted since it was applied (uid u1, version 7) [repair]",
 	},
 	{
-		"records an object after a read if the reconciler owns all fields of the manifest", edits(neverWritten, answered(VerbRead), coverage(CoverageFull)),
+		"records an object after a read if the reconciler owns all fields of the manifest",
+		edits(neverWritten, answered(VerbRead), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
-		"updates an object after a read if the reconciler does not own all fields of the manifest", edits(neverWritten, answered(VerbRead), coverage(CoveragePartial)),
+		"updates an object after a read if the reconciler does not own all fields of the manifest",
+		edits(neverWritten, answered(VerbRead), coverage(CoveragePartial)),
 		"Apply: it is not known whether it drifted since it was applied (uid u1, version 7)",
 	},
 	{
-		"records the hash of the managed fields after a create that covers the manifest", edits(neverWritten, answered(VerbCreate), coverage(CoverageFull)),
+		"records the hash of the managed fields after a create that covers the manifest",
+		edits(neverWritten, answered(VerbCreate), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
-		"records the hash of the values after a create that does not cover the manifest", edits(neverWritten, answered(VerbCreate), coverage(CoveragePartial), values("v1")),
+		"records the hash of the values after a create that does not cover the manifest",
+		edits(neverWritten, answered(VerbCreate), coverage(CoveragePartial), values("v1")),
 		"done [record u=u1 d=d1 v=v1]",
 	},
 	{
-		"records the hash of the values after an apply that does not cover the manifest", edits(neverWritten, answered(VerbApply), coverage(CoveragePartial), values("v1")),
+		"records the hash of the values after an apply that does not cover the manifest",
+		edits(neverWritten, answered(VerbApply), coverage(CoveragePartial), values("v1")),
 		"done [record u=u1 d=d1 v=v1]",
 	},
 	{
-		"records the hash of the values after a replace that does not cover the manifest", edits(replacing, neverWritten, answered(VerbReplace), coverage(CoveragePartial), values("v1")),
+		"records the hash of the values after a replace that does not cover the manifest",
+		edits(replacing, neverWritten, answered(VerbReplace), coverage(CoveragePartial), values("v1")),
 		"done [record u=u1 d=d1 v=v1]",
 	},
 	{
-		"records the hash of the Update entry with the update policy replace", edits(replacing, neverWritten, answered(VerbReplace), coverage(CoverageFull)),
+		"records the hash of the Update entry with the update policy replace",
+		edits(replacing, neverWritten, answered(VerbReplace), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
-		"records a written object, and waits until it is ready", edits(neverWritten, answered(VerbCreate), coverage(CoverageFull), readiness(ready.InProgress, "0 of 1 replicas")),
+		"records a written object, and waits until it is ready",
+		edits(neverWritten, answered(VerbCreate), coverage(CoverageFull), readiness(ready.InProgress, "0 of 1 replicas")),
 		"waits, InProgress: 0 of 1 replicas [applied] [record u=u1 d=d1 f=f1]",
 	},
 
@@ -485,16 +550,22 @@ var applyRows = []row{
 		"Replace: it drifted (uid u1, version 7) [repair]",
 	},
 	{
-		"detects drift by the Apply entry with the policies of server-side apply", edits(func(s *scene) { s.live.Updated = "f2" }),
+		"detects drift by the Apply entry with the policies of server-side apply",
+		edits(func(s *scene) { s.live.Updated = "f2" }),
 		"done",
 	},
-	{"detects drift by the Update entry with the update policy replace", edits(replacing, func(s *scene) { s.live.Applied = "f2" }), "done"},
 	{
-		"records the hash after a repair, and does not repeat the repair", edits(drifted, answered(VerbApply), coverage(CoverageFull)),
+		"detects drift by the Update entry with the update policy replace",
+		edits(replacing, func(s *scene) { s.live.Applied = "f2" }), "done",
+	},
+	{
+		"records the hash after a repair, and does not repeat the repair",
+		edits(drifted, answered(VerbApply), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f2]",
 	},
 	{
-		"records the hash of the values after a repair that does not cover the manifest", edits(drifted, answered(VerbApply), coverage(CoveragePartial), values("v2")),
+		"records the hash of the values after a repair that does not cover the manifest",
+		edits(drifted, answered(VerbApply), coverage(CoveragePartial), values("v2")),
 		"done [record u=u1 d=d1 v=v2]",
 	},
 	{
@@ -509,53 +580,70 @@ var applyRows = []row{
 		"reads an object whose values must be compared", edits(comparedByValue),
 		"Read: it is not known whether it drifted since it was applied (uid u1, version 7) [repair]",
 	},
-	{"does not repair an object with equal values, even if its managed fields changed", edits(comparedByValue, drifted, values("v1")), "done"},
 	{
-		"repairs an object with different values", edits(comparedByValue, answered(VerbRead), values("v2"), coverage(CoveragePartial)),
+		"does not repair an object with equal values, even if its managed fields changed",
+		edits(comparedByValue, drifted, values("v1")), "done",
+	},
+	{
+		"repairs an object with different values",
+		edits(comparedByValue, answered(VerbRead), values("v2"), coverage(CoveragePartial)),
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 	{
-		"records the values that the API server sets again after a repair", edits(comparedByValue, answered(VerbApply), values("v2"), coverage(CoveragePartial)),
+		"records the values that the API server sets again after a repair",
+		edits(comparedByValue, answered(VerbApply), values("v2"), coverage(CoveragePartial)),
 		"done [record u=u1 d=d1 v=v2]",
 	},
 
 	// An object is applied again when the component changed, if its reconcile policy requires that.
 	{"does not apply an object again in the same state of the component", edits(following), "done"},
 	{
-		"applies an object with the policy on-object-or-component-change again in its wave", edits(following, componentChanged),
+		"applies an object with the policy on-object-or-component-change again in its wave",
+		edits(following, componentChanged),
 		"Apply: the component changed (uid u1, version 7)",
 	},
 	{
-		"applies an object again after a change of the component if this is the default policy", edits(following, componentChanged, byDefault),
+		"applies an object again after a change of the component if this is the default policy",
+		edits(following, componentChanged, byDefault),
 		"Apply: the component changed (uid u1, version 7)",
 	},
 	{
-		"applies an object again in place, also with the update policy recreate", edits(following, componentChanged, recreating),
+		"applies an object again in place, also with the update policy recreate",
+		edits(following, componentChanged, recreating),
 		"Apply: the component changed (uid u1, version 7)",
 	},
 	{
-		"applies an object again by a regular update with the update policy replace", edits(following, componentChanged, replacing),
+		"applies an object again by a regular update with the update policy replace",
+		edits(following, componentChanged, replacing),
 		"Replace: the component changed (uid u1, version 7)",
 	},
-	{"does not apply an object again if the state of the component is not given", edits(following, func(s *scene) { s.trigger = "" }), "done"},
 	{
-		"does not repeat a write after a change of the component if the write changed nothing", edits(following, componentChanged, answered(VerbApply)),
+		"does not apply an object again if the state of the component is not given",
+		edits(following, func(s *scene) { s.trigger = "" }), "done",
+	},
+	{
+		"does not repeat a write after a change of the component if the write changed nothing",
+		edits(following, componentChanged, answered(VerbApply)),
 		"done [record u=u1 d=d1 f=f1 g=t2]",
 	},
 	{
-		"records the new state of the component after a change of the manifest", edits(following, componentChanged, answered(VerbApply), coverage(CoverageFull), func(s *scene) { s.entry.Digest = "d0" }),
+		"records the new state of the component after a change of the manifest",
+		edits(following, componentChanged, answered(VerbApply), coverage(CoverageFull), func(s *scene) { s.entry.Digest = "d0" }),
 		"done [record u=u1 d=d1 f=f1 g=t2]",
 	},
 	{
-		"applies an object again if a crash prevented the record of the component's state", edits(following, neverWritten, componentChanged, answered(VerbRead), coverage(CoverageFull)),
+		"applies an object again if a crash prevented the record of the component's state",
+		edits(following, neverWritten, componentChanged, answered(VerbRead), coverage(CoverageFull)),
 		"Apply: the component changed (uid u1, version 7)",
 	},
 	{
-		"does not apply another rendering of the same inputs after a change of the component", edits(following, componentChanged, renderedAgain),
+		"does not apply another rendering of the same inputs after a change of the component",
+		edits(following, componentChanged, renderedAgain),
 		"done",
 	},
 	{
-		"waits for the readiness of an object that was applied after a change of the component", edits(following, componentChanged, answered(VerbApply), readiness(ready.InProgress, "it runs")),
+		"waits for the readiness of an object that was applied after a change of the component",
+		edits(following, componentChanged, answered(VerbApply), readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied] [record u=u1 d=d1 f=f1 g=t2]",
 	},
 
@@ -579,7 +667,8 @@ var applyRows = []row{
 		"Apply: its reapply interval is over (uid u1, version 7) [repair]",
 	},
 	{
-		"uses a reapply interval of zero instead of the default", edits(reapplied(66), byDefault, func(s *scene) { s.object.Settings.ReapplyInterval = new(time.Duration(0)) }),
+		"uses a reapply interval of zero instead of the default",
+		edits(reapplied(66), byDefault, func(s *scene) { s.object.Settings.ReapplyInterval = new(time.Duration(0)) }),
 		"done",
 	},
 	{
@@ -587,10 +676,14 @@ var applyRows = []row{
 		"done [record u=u1 d=d1 f=f1 a=10000]",
 	},
 	{
-		"records the time of a repair for the reapply interval", edits(reapplied(66), drifted, answered(VerbApply), coverage(CoverageFull)),
+		"records the time of a repair for the reapply interval",
+		edits(reapplied(66), drifted, answered(VerbApply), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f2 a=10000]",
 	},
-	{"does not apply another rendering of the same inputs after the reapply interval", edits(reapplied(66), renderedAgain), "done"},
+	{
+		"does not apply another rendering of the same inputs after the reapply interval",
+		edits(reapplied(66), renderedAgain), "done",
+	},
 	{"does not recreate a purged object after the reapply interval", edits(reapplied(66), purged), "done"},
 
 	// An object that failed is deleted if its manifest requires that, and stays failed.
@@ -598,10 +691,17 @@ var applyRows = []row{
 		"deletes a failed object with the setting purge-failed", edits(purgingFailed, readiness(ready.Failed, "no")),
 		"Delete: it failed (uid u1, version 7) [record u=u1 d=d1 f=f1 !fd@v0.1=no]",
 	},
-	{"does not delete a failed object that contains other objects", edits(purgingFailed, claim, readiness(ready.Failed, "no")), "fails (Terminal), DependentFailed: no [applied]"},
-	{"waits for an object with the setting purge-failed that has not failed", edits(purgingFailed, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]"},
 	{
-		"deletes a failed object with the setting purge-failed after a crash", edits(purgedFailed, readiness(ready.Failed, "no")),
+		"does not delete a failed object that contains other objects",
+		edits(purgingFailed, claim, readiness(ready.Failed, "no")), "fails (Terminal), DependentFailed: no [applied]",
+	},
+	{
+		"waits for an object with the setting purge-failed that has not failed",
+		edits(purgingFailed, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]",
+	},
+	{
+		"deletes a failed object with the setting purge-failed after a crash",
+		edits(purgedFailed, readiness(ready.Failed, "no")),
 		"Delete: it failed (uid u1, version 7)",
 	},
 	{
@@ -609,10 +709,14 @@ var applyRows = []row{
 		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
 	},
 	{
-		"does not change an object that another client created in place of a failed object", edits(purgedFailed, recreatedByOthers, unowned),
+		"does not change an object that another client created in place of a failed object",
+		edits(purgedFailed, recreatedByOthers, unowned),
 		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
 	},
-	{"recreates an object that was deleted because it failed when its content changes", edits(purgedFailed, absent, newManifest), "Create: its manifest changed"},
+	{
+		"recreates an object that was deleted because it failed when its content changes",
+		edits(purgedFailed, absent, newManifest), "Create: its manifest changed",
+	},
 
 	// An object with a timeout fails if it is not ready when the timeout ends.
 	{
@@ -625,11 +729,13 @@ var applyRows = []row{
 	},
 	{"is done if an object is ready after its timeout", edits(timed(600)), "done"},
 	{
-		"records the time of the apply for the timeout of the object", edits(timed(600), newManifest, writtenAs("d2"), answered(VerbApply), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
+		"records the time of the apply for the timeout of the object",
+		edits(timed(600), newManifest, writtenAs("d2"), answered(VerbApply), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1 a=10000]",
 	},
 	{
-		"does not use the time of an apply of another manifest for the timeout", edits(timed(600), newManifest, writtenAs("d2"), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
+		"does not use the time of an apply of another manifest for the timeout",
+		edits(timed(600), newManifest, writtenAs("d2"), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1]",
 	},
 
@@ -647,7 +753,10 @@ var applyRows = []row{
 		"fails if the object has failed", edits(readiness(ready.Failed, "deadline exceeded")),
 		"fails (Terminal), DependentFailed: deadline exceeded [applied]",
 	},
-	{"records a finished Job with ttlSecondsAfterFinished as completed", edits(job), "done [record u=u1 d=d1 f=f1 c=true]"},
+	{
+		"records a finished Job with ttlSecondsAfterFinished as completed",
+		edits(job), "done [record u=u1 d=d1 f=f1 c=true]",
+	},
 	{"records a finished Job only once", edits(job, completedEntry), "done"},
 	{
 		"does not record a running Job as completed", edits(job, readiness(ready.InProgress, "it runs")),
@@ -682,31 +791,50 @@ var deleteRows = []row{
 	{"removes an object from the inventory if a read confirmed that it is gone", edits(confirmedAbsent), "done"},
 
 	{"removes a purged object from the inventory without a read", edits(purged), "done"},
-	{"reads an object that was being purged", edits(purging, completedEntry, absent), "Read: its absence must be confirmed"},
 	{
-		"deletes an object with the owner label that was created in place of a purged object", edits(purged, func(s *scene) { s.live = newScene(nil).live }),
+		"reads an object that was being purged",
+		edits(purging, completedEntry, absent), "Read: its absence must be confirmed",
+	},
+	{
+		"deletes an object with the owner label that was created in place of a purged object",
+		edits(purged, func(s *scene) { s.live = newScene(nil).live }),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 
 	// The entry of an object that is not ours any more is dropped, and the object is not changed.
 	{"removes an object that another component now owns from the inventory", edits(ownedByOthers), "done"},
 	{"removes an object from the inventory if another object has its name", edits(unowned, recreatedByOthers), "done"},
-	{"removes an object without an owner label from the inventory if the reconciler never wrote the object", edits(neverWritten, unowned), "done"},
-	{"removes an object of another owner from the inventory, even while it is being deleted", edits(ownedByOthers, terminating), "done"},
+	{
+		"removes an object without an owner label from the inventory if the reconciler never wrote the object",
+		edits(neverWritten, unowned), "done",
+	},
+	{
+		"removes an object of another owner from the inventory, even while it is being deleted",
+		edits(ownedByOthers, terminating), "done",
+	},
 
 	// An object that a watch does not show is read.
 	{"confirms by a read that an absent object is gone", edits(absent), "Read: its absence must be confirmed"},
-	{"confirms by a read that an object that was never written is gone", edits(neverWritten, absent), "Read: its absence must be confirmed"},
+	{
+		"confirms by a read that an object that was never written is gone",
+		edits(neverWritten, absent), "Read: its absence must be confirmed",
+	},
 
 	// An object of a type that is not served is read.
 	{"reads an object whose type is not served", edits(notServed), "Read: its absence must be confirmed"},
 
 	// The entry of an object of a type without stored objects is dropped.
 	{"removes an entry of a kind without stored objects from the inventory", edits(neverWritten, notListable), "done"},
-	{"does not remove the entry of an object whose kind cannot be listed but that was written", edits(notListable), "waits, NotListable: its type cannot be listed"},
+	{
+		"does not remove the entry of an object whose kind cannot be listed but that was written",
+		edits(notListable), "waits, NotListable: its type cannot be listed",
+	},
 
 	// An object of a type that is not watched is read.
-	{"reads an object of an unwatched type before it deletes the object", edits(unwatched), "Read: its type cannot be watched"},
+	{
+		"reads an object of an unwatched type before it deletes the object",
+		edits(unwatched), "Read: its type cannot be watched",
+	},
 
 	// An object fails if the API server refuses the credentials.
 	{
@@ -731,9 +859,13 @@ var deleteRows = []row{
 		"Orphan: a claim is deleted only if its delete policy is delete (uid u1, version 7)",
 	},
 	{"removes a released PersistentVolumeClaim from the inventory", edits(claim, unowned, answered(VerbOrphan)), "done"},
-	{"removes a PersistentVolumeClaim from the inventory if a crash prevented the record of its release", edits(claim, orphaned), "done"},
 	{
-		"removes the reconciler's annotations from a PersistentVolumeClaim that lost only its owner label", edits(claim, unowned),
+		"removes a PersistentVolumeClaim from the inventory if a crash prevented the record of its release",
+		edits(claim, orphaned), "done",
+	},
+	{
+		"removes the reconciler's annotations from a PersistentVolumeClaim that lost only its owner label",
+		edits(claim, unowned),
 		"Orphan: a claim is deleted only if its delete policy is delete (uid u1, version 7)",
 	},
 	{
@@ -741,27 +873,33 @@ var deleteRows = []row{
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
-		"releases an object with the delete policy orphan when its component is deleted", edits(recordedPolicy("orphan"), withComponent),
+		"releases an object with the delete policy orphan when its component is deleted",
+		edits(recordedPolicy("orphan"), withComponent),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
-		"releases an object with the delete policy orphan-on-apply when it is no longer rendered", edits(recordedPolicy("orphan-on-apply")),
+		"releases an object with the delete policy orphan-on-apply when it is no longer rendered",
+		edits(recordedPolicy("orphan-on-apply")),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
-		"deletes an object with the delete policy orphan-on-apply with its component", edits(recordedPolicy("orphan-on-apply"), withComponent),
+		"deletes an object with the delete policy orphan-on-apply with its component",
+		edits(recordedPolicy("orphan-on-apply"), withComponent),
 		"Delete: the component is being deleted (uid u1, version 7)",
 	},
 	{
-		"deletes an object with the delete policy orphan-on-delete when it is no longer rendered", edits(recordedPolicy("orphan-on-delete")),
+		"deletes an object with the delete policy orphan-on-delete when it is no longer rendered",
+		edits(recordedPolicy("orphan-on-delete")),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"releases an object with the delete policy orphan-on-delete when its component is deleted", edits(recordedPolicy("orphan-on-delete"), withComponent),
+		"releases an object with the delete policy orphan-on-delete when its component is deleted",
+		edits(recordedPolicy("orphan-on-delete"), withComponent),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
-		"deletes an object in its purge wave, whatever its delete policy is", edits(recordedPolicy("orphan"), func(s *scene) { s.reason = ReasonPurged }),
+		"deletes an object in its purge wave, whatever its delete policy is",
+		edits(recordedPolicy("orphan"), func(s *scene) { s.reason = ReasonPurged }),
 		"Delete: " + string(ReasonPurged) + " (uid u1, version 7)",
 	},
 	{
@@ -777,15 +915,22 @@ var deleteRows = []row{
 		edits(recordedPolicy("orphan"), func(s *scene) { s.object.Settings.DeletePolicy, s.defaults.Delete = "delete", "delete" }),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
-	{"removes a released object from the inventory", edits(recordedPolicy("orphan"), orphaned, answered(VerbOrphan)), "done"},
+	{
+		"removes a released object from the inventory",
+		edits(recordedPolicy("orphan"), orphaned, answered(VerbOrphan)), "done",
+	},
 	{
 		"releases a namespace with any contents", edits(namespace(Contents{Count: 1}), recordedPolicy("orphan")),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{"does not release an object of another owner", edits(claim, ownedByOthers), "done"},
-	{"reads a PersistentVolumeClaim that the watch does not show", edits(claim, absent), "Read: its absence must be confirmed"},
 	{
-		"reports the reason for which a PersistentVolumeClaim cannot be released", edits(claim, failed(Terminal, "Forbidden")),
+		"reads a PersistentVolumeClaim that the watch does not show",
+		edits(claim, absent), "Read: its absence must be confirmed",
+	},
+	{
+		"reports the reason for which a PersistentVolumeClaim cannot be released",
+		edits(claim, failed(Terminal, "Forbidden")),
 		"fails (Terminal), Forbidden: the API server refused it",
 	},
 	{
@@ -793,18 +938,21 @@ var deleteRows = []row{
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"deletes a PersistentVolumeClaim whose manifest allows its deletion, and that lost its owner label", edits(deletableClaim, unowned),
+		"deletes a PersistentVolumeClaim whose manifest allows its deletion, and that lost its owner label",
+		edits(deletableClaim, unowned),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 
 	// A namespace is not deleted while it holds objects that would be deleted only with it.
 	{
-		"does not delete a namespace that contains foreign objects", edits(namespace(Contents{Count: 12, Names: []string{"ConfigMap shop/a", "Secret shop/b"}})),
+		"does not delete a namespace that contains foreign objects",
+		edits(namespace(Contents{Count: 12, Names: []string{"ConfigMap shop/a", "Secret shop/b"}})),
 		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
 			"delete or move these objects",
 	},
 	{
-		"does not delete a namespace whose contents are unknown", edits(namespace(Contents{Failure: &Failure{Class: Transient, Reason: "Unreachable", Message: "no answer"}})),
+		"does not delete a namespace whose contents are unknown",
+		edits(namespace(Contents{Failure: &Failure{Class: Transient, Reason: "Unreachable", Message: "no answer"}})),
 		"fails (Transient), Unreachable: no answer",
 	},
 	{
@@ -812,7 +960,8 @@ var deleteRows = []row{
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"waits until a namespace with any contents that another client deletes is gone", edits(namespace(Contents{Count: 1}), terminating),
+		"waits until a namespace with any contents that another client deletes is gone",
+		edits(namespace(Contents{Count: 1}), terminating),
 		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 	{
@@ -827,14 +976,16 @@ var deleteRows = []row{
 	},
 
 	{
-		"retries while an object without its owner label is being deleted, because no watch shows when the object is gone", edits(terminating, unowned),
+		"retries while an object without its owner label is being deleted, because no watch shows when the object is gone",
+		edits(terminating, unowned),
 		"fails (Transient), NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 
 	// A definition is not deleted before a guard is in effect.
 	{"does not delete a definition without an admission guard", edits(definition(Guard{})), "waits for a guard"},
 	{
-		"does not delete a definition while its admission guard is not in effect", edits(definition(Guard{Definitions: widgetNames})),
+		"does not delete a definition while its admission guard is not in effect",
+		edits(definition(Guard{Definitions: widgetNames})),
 		"waits for a guard",
 	},
 	{
@@ -846,11 +997,13 @@ var deleteRows = []row{
 		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, EffectiveSince: sceneTime.Add(-guardSettleTime)})), "waits for a guard",
 	},
 	{
-		"deletes a definition when its admission guard has been in effect for the settle time", edits(definition(Guard{Definitions: widgetNames, EffectiveSince: sceneTime.Add(-guardSettleTime)})),
+		"deletes a definition when its admission guard has been in effect for the settle time",
+		edits(definition(Guard{Definitions: widgetNames, EffectiveSince: sceneTime.Add(-guardSettleTime)})),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"deletes a definition without an admission guard if no guard can be set up", edits(definition(Guard{Unavailable: true})),
+		"deletes a definition without an admission guard if no guard can be set up",
+		edits(definition(Guard{Unavailable: true})),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
@@ -858,7 +1011,8 @@ var deleteRows = []row{
 		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 	{
-		"needs no admission guard for a definition that is released", edits(definition(Guard{}), func(s *scene) { s.entry.DeletePolicy = metav1alpha1.DeleteOrphan }),
+		"needs no admission guard for a definition that is released",
+		edits(definition(Guard{}), func(s *scene) { s.entry.DeletePolicy = metav1alpha1.DeleteOrphan }),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 

@@ -27,10 +27,19 @@ func TestUnserved(t *testing.T) {
 		{"an API that was never available keeps its recorded state", service, state(0), state(0), 1, "", state(0)},
 		{"an available API has served a version", service, state(0), "", 1, "", ""},
 		{"an API that became unavailable again has served a version in between", service, state(0), state(7), 1, "", ""},
-		{"a definition of generation 1 without a served version has never served a version", definition, "", state(1), 1, "", state(1)},
-		{"a definition that only the component changed has served no version in between", definition, state(1), state(2), 2, VerbApply, state(2)},
+		{
+			"a definition of generation 1 without a served version has never served a version",
+			definition, "", state(1), 1, "", state(1),
+		},
+		{
+			"a definition that only the component changed has served no version in between",
+			definition, state(1), state(2), 2, VerbApply, state(2),
+		},
 		{"a definition that another client changed may have served a version", definition, state(1), state(2), 2, "", ""},
-		{"a definition that the component changes after another client may have served a version", definition, state(1), state(3), 3, VerbApply, ""},
+		{
+			"a definition that the component changes after another client may have served a version",
+			definition, state(1), state(3), 3, VerbApply, "",
+		},
 		{"another object of the same name does not have the recorded state", definition, "abcdefgh.2", state(2), 2, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

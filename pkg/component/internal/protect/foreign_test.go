@@ -39,7 +39,10 @@ func TestForeign(t *testing.T) {
 		want     int
 	}{
 		{"an instance in the inventory is not foreign", inspect.Instance{Key: key("ours"), UID: "u1"}, 0},
-		{"an instance with the name of an inventory entry and another UID is foreign", inspect.Instance{Key: key("ours"), UID: "u9"}, 1},
+		{
+			"an instance with the name of an inventory entry and another UID is foreign",
+			inspect.Instance{Key: key("ours"), UID: "u9"}, 1,
+		},
 		{"an instance that is not in the inventory is foreign", inspect.Instance{Key: key("theirs"), UID: "u1"}, 1},
 		{
 			"an instance whose UID was not recorded because of a crash is not foreign",
@@ -52,7 +55,10 @@ func TestForeign(t *testing.T) {
 			inspect.Instance{Key: key("ours"), UID: "u2"},
 			0,
 		},
-		{"an instance with the component's owner label under another name is foreign", inspect.Instance{Key: key("copy"), UID: "u2"}, 1},
+		{
+			"an instance with the component's owner label under another name is foreign",
+			inspect.Instance{Key: key("copy"), UID: "u2"}, 1,
+		},
 		{
 			"an instance that another client created with the name of an inventory entry is foreign",
 			inspect.Instance{Key: key("crashed"), UID: "u3"},
@@ -99,19 +105,29 @@ func TestUnchecked(t *testing.T) {
 		entries []metav1alpha1.InventoryEntry
 		want    []metav1alpha1.InventoryEntry
 	}{
-		{"the instances of a definition that must be read first are not checked", plan.VerbRead, []metav1alpha1.InventoryEntry{widgets}, nil},
-		{"an object that neither defines nor contains other objects is not checked", plan.VerbDelete, []metav1alpha1.InventoryEntry{settings}, nil},
+		{
+			"the instances of a definition that must be read first are not checked",
+			plan.VerbRead, []metav1alpha1.InventoryEntry{widgets}, nil,
+		},
+		{
+			"an object that neither defines nor contains other objects is not checked",
+			plan.VerbDelete, []metav1alpha1.InventoryEntry{settings}, nil,
+		},
 		{
 			"the instances of the first definition are listed", plan.VerbDelete,
 			[]metav1alpha1.InventoryEntry{widgets, settings},
 			[]metav1alpha1.InventoryEntry{widgets},
 		},
 		{
-			"the instances of a later definition are listed, and those of the first definition are not listed again", plan.VerbDelete,
+			"the instances of a later definition are listed, and those of the first definition are not listed again",
+			plan.VerbDelete,
 			[]metav1alpha1.InventoryEntry{widgets, gizmos},
 			[]metav1alpha1.InventoryEntry{gizmos},
 		},
-		{"the instances of no definition are listed twice", plan.VerbDelete, []metav1alpha1.InventoryEntry{widgets, gizmos}, nil},
+		{
+			"the instances of no definition are listed twice",
+			plan.VerbDelete, []metav1alpha1.InventoryEntry{widgets, gizmos}, nil,
+		},
 		{
 			"the contents of a namespace are listed",
 			plan.VerbDelete,

@@ -22,7 +22,10 @@ func TestIncidentalObjects(t *testing.T) {
 		meta        metav1.ObjectMeta
 		want        bool
 	}{
-		{"an object that a user created blocks the deletion of a namespace", "", "ConfigMap", metav1.ObjectMeta{Name: "settings"}, false},
+		{
+			"an object that a user created blocks the deletion of a namespace",
+			"", "ConfigMap", metav1.ObjectMeta{Name: "settings"}, false,
+		},
 		{
 			"an object that is being deleted",
 			"", "ConfigMap",
@@ -63,7 +66,10 @@ func TestIncidentalObjects(t *testing.T) {
 			false,
 		},
 		{"an object that is configured by name", "", "Secret", metav1.ObjectMeta{Name: "pull"}, true},
-		{"another object of the configured kind blocks the deletion of a namespace", "", "Secret", metav1.ObjectMeta{Name: "pull-too"}, false},
+		{
+			"another object of the configured kind blocks the deletion of a namespace",
+			"", "Secret", metav1.ObjectMeta{Name: "pull-too"}, false,
+		},
 		{"an object that is configured by kind", "example.com", "Report", metav1.ObjectMeta{Name: "a"}, true},
 		{
 			"an object that is configured by labels", "", "ConfigMap",

@@ -28,23 +28,35 @@ func TestHints(t *testing.T) {
 			ready.Result{State: ready.InProgress, Message: "Widget generation is 2, but latest observed generation is 1"},
 		},
 		{"is ready at the current generation", "status: {observedGeneration: 2}", observed, ready.Result{State: ready.Ready}},
-		{"waits until the condition Ready exists", "status: {observedGeneration: 2}", condition, ready.Result{State: ready.InProgress, Message: "not Ready yet"}},
 		{
-			"waits until the condition Ready is true", "status: {conditions: [{type: Ready, status: 'False', message: no room}]}", condition,
+			"waits until the condition Ready exists",
+			"status: {observedGeneration: 2}", condition, ready.Result{State: ready.InProgress, Message: "not Ready yet"},
+		},
+		{
+			"waits until the condition Ready is true",
+			"status: {conditions: [{type: Ready, status: 'False', message: no room}]}", condition,
 			ready.Result{State: ready.InProgress, Message: "no room"},
 		},
-		{"is ready if the condition Ready is true", "status: {conditions: [{type: Ready, status: 'True'}]}", condition, ready.Result{State: ready.Ready}},
+		{
+			"is ready if the condition Ready is true",
+			"status: {conditions: [{type: Ready, status: 'True'}]}", condition, ready.Result{State: ready.Ready},
+		},
 		{
 			"waits for each of several conditions", "status: {conditions: [{type: A, status: 'True'}, {type: B, status: 'False', message: later}]}", several,
 			ready.Result{State: ready.InProgress, Message: "not B yet: later"},
 		},
-		{"waits for conditions that do not exist", "status: {conditions: [{type: A, status: 'True'}]}", several, ready.Result{State: ready.InProgress, Message: "not B yet"}},
 		{
-			"ignores conditions of an older generation", "status: {conditions: [{type: A, status: 'True', observedGeneration: 1}, {type: B, status: 'True'}]}", several,
+			"waits for conditions that do not exist",
+			"status: {conditions: [{type: A, status: 'True'}]}", several, ready.Result{State: ready.InProgress, Message: "not B yet"},
+		},
+		{
+			"ignores conditions of an older generation",
+			"status: {conditions: [{type: A, status: 'True', observedGeneration: 1}, {type: B, status: 'True'}]}", several,
 			ready.Result{State: ready.InProgress, Message: "its condition A was set for generation 1, but the object is at generation 2"},
 		},
 		{
-			"is ready if all hints are satisfied", "status: {conditions: [{type: A, status: 'True', observedGeneration: 2}, {type: B, status: 'True'}]}", several,
+			"is ready if all hints are satisfied",
+			"status: {conditions: [{type: A, status: 'True', observedGeneration: 2}, {type: B, status: 'True'}]}", several,
 			ready.Result{State: ready.Ready},
 		},
 		{
@@ -52,21 +64,25 @@ func TestHints(t *testing.T) {
 			ready.Result{State: ready.Unknown, Message: "its status cannot be read"},
 		},
 		{
-			"a failed object is failed without a hint", "status: {conditions: [{type: Stalled, status: 'True', message: stuck}]}", condition,
+			"a failed object is failed without a hint",
+			"status: {conditions: [{type: Stalled, status: 'True', message: stuck}]}", condition,
 			ready.Result{State: ready.Failed, Message: "stuck"},
 		},
 		{
-			"a condition Ready of an older generation is ignored", "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}",
+			"a condition Ready of an older generation is ignored",
+			"status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}",
 			ready.Hints{},
 			ready.Result{State: ready.InProgress, Message: "its condition Ready was set for generation 1, but the object is at generation 2"},
 		},
 		{
-			"a condition Stalled of an older generation is ignored", "status: {conditions: [{type: Stalled, status: 'True', observedGeneration: 1}]}",
+			"a condition Stalled of an older generation is ignored",
+			"status: {conditions: [{type: Stalled, status: 'True', observedGeneration: 1}]}",
 			ready.Hints{},
 			ready.Result{State: ready.InProgress, Message: "its condition Stalled was set for generation 1, but the object is at generation 2"},
 		},
 		{
-			"a false condition Stalled of an older generation does not delay readiness", "status: {conditions: [{type: Stalled, status: 'False', observedGeneration: 1}]}",
+			"a false condition Stalled of an older generation does not delay readiness",
+			"status: {conditions: [{type: Stalled, status: 'False', observedGeneration: 1}]}",
 			ready.Hints{},
 			ready.Result{State: ready.Ready},
 		},

@@ -110,13 +110,19 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 			"not available", "'2'", conditions("{type: Available, status: 'False', message: 1 of 3}"), available,
 			ready.Result{State: ready.InProgress, Message: "not Available yet: 1 of 3"},
 		},
-		{"an observed generation that is a hash, without hints", "5d9c7", healthy, ready.Hints{}, ready.Result{State: ready.Unknown, Message: notRead}},
+		{
+			"an observed generation that is a hash, without hints",
+			"5d9c7", healthy, ready.Hints{}, ready.Result{State: ready.Unknown, Message: notRead},
+		},
 		{
 			"an observed generation that is a hash, with a hint that needs the generation", "5d9c7", healthy,
 			ready.Hints{HasObservedGeneration: true},
 			ready.Result{State: ready.Unknown, Message: notRead},
 		},
-		{"an observed generation that is a hash, with a satisfied hint", "5d9c7", healthy, available, ready.Result{State: ready.Ready}},
+		{
+			"an observed generation that is a hash, with a satisfied hint",
+			"5d9c7", healthy, available, ready.Result{State: ready.Ready},
+		},
 		{
 			"an observed generation that is a hash, with several satisfied hints", "5d9c7", healthy,
 			ready.Hints{HasObservedGeneration: true, HasReadyCondition: true},
@@ -139,7 +145,10 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 			conditions("{type: Available, status: 'True'}, {type: Stalled, status: 'True', message: stuck}"), available,
 			ready.Result{State: ready.Failed, Message: "stuck"},
 		},
-		{"an observed generation that is a hash, and invalid conditions", "5d9c7", "conditions: none", available, ready.Result{State: ready.Unknown, Message: notRead}},
+		{
+			"an observed generation that is a hash, and invalid conditions",
+			"5d9c7", "conditions: none", available, ready.Result{State: ready.Unknown, Message: notRead},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rollout := widget(t, "status: {observedGeneration: "+c.generation+", "+c.status+"}")

@@ -96,11 +96,13 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 	}
 	move(a, "first", "second")
 	if s.Finalizers.Has(first, a) || !s.Finalizers.Has(first, b) || !s.Finalizers.Has(second, a) {
-		t.Errorf("after the record moved, the two Secrets have the finalizers %q and %q", first.GetFinalizers(), second.GetFinalizers())
+		t.Errorf("after the record moved, the two Secrets have the finalizers %q and %q",
+			first.GetFinalizers(), second.GetFinalizers())
 	}
 	move(b, "first", "")
 	if _, held := first.GetLabels()[s.keys.name(labelHeld)]; held || !slices.Equal(first.GetFinalizers(), []string{"example.com/other"}) {
-		t.Errorf("after the operator's last finalizer was removed, the Secret has the finalizers %q and the labels %v", first.GetFinalizers(), first.GetLabels())
+		t.Errorf("after the operator's last finalizer was removed, the Secret has the finalizers %q and the labels %v",
+			first.GetFinalizers(), first.GetLabels())
 	}
 	move(b, "missing", "")
 	if err := s.Finalizers.Move(t.Context(), b, "", "missing"); !apierrors.IsNotFound(err) {

@@ -7,7 +7,8 @@ func TestAdvice(t *testing.T) {
 	for _, c := range []struct{ name, message, as, want string }{
 		{"a right that the message names", `User "fred" cannot list resource "configmaps" in API group ""`, "fred", Grant},
 		{
-			"the right to impersonate a user", `User "operator" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "shop"`, fred,
+			"the right to impersonate a user",
+			`User "operator" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "shop"`, fred,
 			"allow that user to impersonate system:serviceaccount:shop:fred, or let the component use another identity",
 		},
 		{
@@ -16,7 +17,8 @@ func TestAdvice(t *testing.T) {
 			"allow that user to impersonate system:serviceaccount:shop:fred, or let the component use another identity",
 		},
 		{
-			"the right to impersonate a user that the caller does not name", `User "operator" cannot impersonate resource "users"`, "",
+			"the right to impersonate a user that the caller does not name",
+			`User "operator" cannot impersonate resource "users"`, "",
 			"allow that user to impersonate others",
 		},
 		{"a webhook whose message contains the word impersonate", "denied: we cannot impersonate this", "fred", Grant},

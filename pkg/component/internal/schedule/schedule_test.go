@@ -198,7 +198,10 @@ func TestNextPassAfterErrors(t *testing.T) {
 		{"an error with a delay of zero", retry(0), 0, 400 * time.Millisecond, 500 * time.Millisecond},
 		{"a terminal error", reconcile.TerminalError(cause), 0, time.Hour, time.Hour},
 		{"a plain error", cause, 0, 400 * time.Millisecond, 500 * time.Millisecond},
-		{"a delay that is longer than the remaining time", retry(10 * time.Minute), 50 * time.Second, 10 * time.Second, 10 * time.Second},
+		{
+			"a delay that is longer than the remaining time",
+			retry(10 * time.Minute), 50 * time.Second, 10 * time.Second, 10 * time.Second,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s State
