@@ -162,7 +162,7 @@ var _ = Describe("A function", func() {
 			"Stalled GenerateFailed: spec.function: " + server.URL + ": parameter level: want info or debug"))
 	}, SpecTimeout(time.Minute))
 
-	It("is not called again after a change of its token, except after a failure", func(ctx SpecContext) {
+	It("is not called again after a change of its token, unless the last call failed", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", spec())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		// Definitions that other specs create or delete also lead to calls. The operator reads the served types again 1 s
@@ -196,12 +196,12 @@ var _ = Describe("A function", func() {
 				strings.TrimPrefix(server.URL, "https://")).Replace(want)
 			Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(want))
 		},
-		Entry("is retried when it is down", func(*v1alpha1.ComponentSpec) { server.Close() },
+		Entry("is called again if no connection to the function was possible", func(*v1alpha1.ComponentSpec) { server.Close() },
 			"Progressing Retrying: spec.function: URL: dial tcp HOST: connect: connection refused"),
-		Entry("is retried when it fails", func(*v1alpha1.ComponentSpec) {
+		Entry("is called again if the function returned an error", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 		}, "Progressing Retrying: spec.function: URL: the service answers 500 Internal Server Error"),
-		Entry("is retried when it is slow", func(spec *v1alpha1.ComponentSpec) {
+		Entry("is called again if the function did not respond in time", func(spec *v1alpha1.ComponentSpec) {
 			answer(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 			spec.Function.Timeout = &metav1.Duration{Duration: 100 * time.Millisecond}
 		}, "Progressing Retrying: spec.function: URL: the service did not answer within 100ms"),
@@ -211,17 +211,17 @@ var _ = Describe("A function", func() {
 		Entry("stalls the component when its response is too large", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 17<<20)) })
 		}, "Stalled GenerateFailed: spec.function: URL: the answer is larger than 16777216 bytes"),
-		Entry("stalls the component when it renders an invalid manifest", func(*v1alpha1.ComponentSpec) {
+		Entry("stalls the component when the function renders an invalid manifest", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = io.WriteString(w,
 					"{apiVersion: config.kubernetes.io/v1, kind: ResourceList, items: [{apiVersion: v1, metadata: {name: a}}]}")
 			})
 		}, "Stalled GenerateFailed: spec.function: URL: the answer:1: items[0]: no kind: write one, such as ConfigMap"),
-		Entry("stalls the component when it redirects", func(*v1alpha1.ComponentSpec) {
+		Entry("stalls the component when the function responds with a redirect", func(*v1alpha1.ComponentSpec) {
 			answer(http.RedirectHandler("https://example.com/", http.StatusTemporaryRedirect).ServeHTTP)
 		}, "Stalled GenerateFailed: spec.function: URL: the service answers 307 Temporary Redirect: "+
 			"redirects are not followed; use the URL that the redirect leads to"),
-		Entry("stalls the component when another CA has signed its certificate",
+		Entry("stalls the component when another CA has signed the certificate of the function",
 			func(spec *v1alpha1.ComponentSpec) { spec.Function.CARef = nil },
 			"Stalled GenerateFailed: spec.function: URL: the certificate of the service is not trusted: "+
 				"tls: failed to verify certificate: "+
@@ -229,14 +229,14 @@ var _ = Describe("A function", func() {
 		Entry("stalls the component when the token has expired", func(*v1alpha1.ComponentSpec) { server.accept("later") },
 			"Stalled GenerateFailed: spec.function: URL: the service answers 401 Unauthorized: "+
 				"renew the token, or the client certificate"),
-		Entry("stalls without its token", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
+		Entry("stalls the component when the Secret with the token does not exist", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
 			"Stalled ReferenceNotFound: Secret NAMESPACE/absent does not exist"),
-		Entry("stalls the component when it may not read the token",
+		Entry("stalls the component when its identity has no right to read the Secret with the token",
 			func(spec *v1alpha1.ComponentSpec) { spec.ServiceAccountName = "nobody" },
 			"Stalled Forbidden: read "),
 	)
 
-	It("with a certificate of another CA is called when the CA is corrected", func(ctx SpecContext) {
+	It("with a certificate of another CA is called when the CA in the component is corrected", func(ctx SpecContext) {
 		others, _, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 		Expect(err).NotTo(HaveOccurred())
 		authority := &corev1.ConfigMap{
@@ -256,7 +256,7 @@ var _ = Describe("A function", func() {
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 	}, SpecTimeout(time.Minute))
 
-	It("that requests a client certificate gets it from a Secret, also after its renewal", func(ctx SpecContext) {
+	It("that requests a client certificate gets the certificate in a Secret, also after a renewal of the certificate", func(ctx SpecContext) {
 		var callers sync.Map
 		server = newService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			callers.Store(r.TLS.PeerCertificates[0].Subject.CommonName, true)
@@ -303,7 +303,7 @@ var _ = Describe("A function", func() {
 		Eventually(called("second")).WithTimeout(soon).Should(BeTrue())
 	}, SpecTimeout(time.Minute))
 
-	It("that was down is called again when it is back", func(ctx SpecContext) {
+	It("that was not available is called again when it is available", func(ctx SpecContext) {
 		answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 		component := createComponent(ctx, namespace, "shop", spec())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Progressing Retrying: "))

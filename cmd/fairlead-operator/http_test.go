@@ -152,7 +152,7 @@ var _ = Describe("An archive outside the cluster", func() {
 		Expect(level(ctx, namespace)()).To(Equal("one"))
 	}, SpecTimeout(time.Minute))
 
-	It("that is slow blocks neither other components nor the deletion of its component", func(ctx SpecContext) {
+	It("whose server is slow blocks neither other components nor the deletion of its component", func(ctx SpecContext) {
 		hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 		DeferCleanup(func() {
 			hung.CloseClientConnections()

@@ -52,7 +52,7 @@ func hostile(header tar.Header) []byte {
 func binary(key string, content []byte) map[string][]byte { return map[string][]byte{key: content} }
 
 var _ = Describe("Bad input", func() {
-	DescribeTable("leads to a condition with the place and the error:",
+	DescribeTable("in a component leads to a condition with the position and the error:",
 		func(ctx SpecContext, spec v1alpha1.ComponentSpec, data map[string][]byte, want string) {
 			namespace := newNamespace(ctx)
 			if data != nil {
@@ -71,7 +71,7 @@ var _ = Describe("Bad input", func() {
 		Entry("invalid values", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()},
 			binary("values.yaml", []byte("a: 1\nb: [\n")),
 			`Stalled GenerateFailed: spec.valuesFrom[0]: ConfigMap NAMESPACE/src, key "values.yaml": invalid YAML: line 2: did not find expected node content`),
-		Entry("an archive with a path outside of it", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+		Entry("an archive with a path that leaves the archive", v1alpha1.ComponentSpec{Source: fromConfigMap()},
 			binary("a.tgz", hostile(tar.Header{Name: "../etc/passwd"})),
 			`Stalled GenerateFailed: spec.source.configMap: ConfigMap NAMESPACE/src, key "a.tgz": entry "../etc/passwd": the path holds "..", which could leave the source`),
 		Entry("an archive with a link", v1alpha1.ComponentSpec{Source: fromConfigMap()},
@@ -108,7 +108,7 @@ var _ = Describe("Bad input", func() {
 			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
 		}, nil,
 			`Progressing Retrying: retrying: ConfigMap nowhere/a (namespace nowhere does not exist; create it, or add it to the manifests)`),
-		Entry("a type that the operator may not write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: "+
+		Entry("a type that the operator has no right to write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: "+
 			"certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: "+
 			"a.b/c, usages: [any]}}")}, nil,
 			`Stalled DependentFailed: failed: CertificateSigningRequest.certificates.k8s.io a (certificatesigningrequests.certificates.k8s.io "a" is forbidden: `+
@@ -118,7 +118,7 @@ var _ = Describe("Bad input", func() {
 				`User "`+operatorUser+`" cannot list resource "certificatesigningrequests" in API group "certificates.k8s.io" at the cluster scope; allow list and watch)`),
 	)
 
-	It("disappears when the input is corrected, without a retry interval", func(ctx SpecContext) {
+	It("in a component is detected as corrected at once, without a wait for the retry interval", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Path: "charts", Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
@@ -129,7 +129,7 @@ var _ = Describe("Bad input", func() {
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
 	}, SpecTimeout(time.Minute))
 
-	It("does not move existing dependents", func(ctx SpecContext) {
+	It("in spec.targetNamespace does not move existing dependents to the other namespace", func(ctx SpecContext) {
 		namespace, other := newNamespace(ctx), newNamespace(ctx)
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},

@@ -47,7 +47,7 @@ func scraper(url, token string) func() (int, error) {
 }
 
 var _ = Describe("Metrics", func() {
-	It("are served by HTTPS, and only to users with the right to get them", func(ctx SpecContext) {
+	It("are served by HTTPS, and only to users with the right to get the metrics", func(ctx SpecContext) {
 		address := freeAddress()
 		DeferCleanup(startOperator("--metrics-bind-address=" + address))
 		namespace, url := newNamespace(ctx), "https://"+address+"/metrics"

@@ -269,7 +269,7 @@ var _ = Describe("The dashboard and the alerts", func() {
 		}).WithTimeout(30 * time.Second).Should(BeEmpty())
 	}, SpecTimeout(3*time.Minute))
 
-	It("are rejected by the test if they use other metrics or labels", func(ctx SpecContext) {
+	It("are rejected by this test if they use other metrics or labels", func(ctx SpecContext) {
 		e := exposed{
 			labels: map[string][]string{"fairlead_components": {"reconciler", "state"}},
 			values: map[string][]string{"state": {"Ready"}},

@@ -53,7 +53,7 @@ var _ = Describe("The process", func() {
 		Expect(ignored.Status.Conditions).To(BeEmpty())
 	}, SpecTimeout(2*time.Minute))
 
-	It("serves probes, metrics and profiles while it waits for the Lease, and ends after a signal",
+	It("serves probes, metrics and profiles while the operator waits for the Lease, and ends after a signal",
 		func(SpecContext) {
 			probes, metrics, profiles := freeAddress(), freeAddress(), freeAddress()
 			stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics,
@@ -69,7 +69,7 @@ var _ = Describe("The process", func() {
 			Expect(time.Since(started)).To(BeNumerically("<", 5*time.Second))
 		}, SpecTimeout(time.Minute))
 
-	It("releases the Lease when it ends, so that the next operator need not wait", func(ctx SpecContext) {
+	It("releases the Lease when the operator ends, so that the next operator need not wait", func(ctx SpecContext) {
 		// An operator may have just released the Lease. Another operator requests it within four seconds.
 		Eventually(ctx, leaseHolder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
 		first, err := leaseHolder(ctx)

@@ -134,7 +134,7 @@ var _ = Describe("A referenced object", func() {
 		}).WithTimeout(2 * time.Second).Should(Equal(*before))
 	}, SpecTimeout(time.Minute))
 
-	It("may be optional", func(ctx SpecContext) {
+	It("can be missing if the reference is optional", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Interval: never, Values: &runtime.RawExtension{Raw: []byte(`{"color":"red"}`)},
 			ValuesFrom: []metav1alpha1.ValuesReference{

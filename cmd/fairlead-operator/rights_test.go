@@ -53,7 +53,7 @@ func gone(ctx context.Context, component *v1alpha1.Component) func() error {
 var _ = Describe("The operator with the rights of config/rbac", func() {
 	retry := &metav1.Duration{Duration: time.Second}
 
-	It("does not delete a custom type as long as it may not list the type's instances", func(ctx SpecContext) {
+	It("does not delete a CustomResourceDefinition while it has no right to list the instances of the type", func(ctx SpecContext) {
 		const group = "list.example.com"
 		component := createComponent(ctx, newNamespace(ctx), "tugs",
 			v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)), RetryInterval: retry})
@@ -67,7 +67,7 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(time.Minute))
 
-	It("acts as the service account of a component, and has only its rights", func(ctx SpecContext) {
+	It("impersonates the service account of a component, and uses only the rights of this account", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "tenant", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), RetryInterval: retry,
@@ -87,7 +87,7 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 		Expect(events.User(operatorUser).As(account).Verb("patch").Code(201)).To(HaveLen(1))
 	}, SpecTimeout(time.Minute))
 
-	It("writes a custom type if an administrator has granted the right", func(ctx SpecContext) {
+	It("writes custom resources if an administrator has granted the right", func(ctx SpecContext) {
 		const group = "write.example.com"
 		instance := fmt.Sprintf("\n---\n{apiVersion: %s/v1, kind: Tug, metadata: {name: a}}\n", group)
 		component := createComponent(ctx, newNamespace(ctx), "tugs",

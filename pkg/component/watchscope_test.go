@@ -65,8 +65,8 @@ func TestAForbiddenListIsEmptyUntilOneWasAnswered(t *testing.T) {
 		want   error
 		items  int
 	}{
-		{"an error is returned", broken, broken, 0},
-		{"a forbidden list is empty", forbidden, nil, 0},
+		{"an error of the list is returned", broken, broken, 0},
+		{"a forbidden list is treated as empty", forbidden, nil, 0},
 		{"a permitted list is returned", nil, nil, 1},
 		{"a forbidden list after a permitted list is an error", forbidden, forbidden, 0},
 	} {

@@ -219,7 +219,7 @@ func TestACompositionStopsWhenItsContextIsDone(t *testing.T) {
 	)
 	never := generator.TransformerFunc(
 		func(context.Context, generator.Request, []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-			t.Error("went on")
+			t.Error("a transformer was called after the context was cancelled")
 			return nil, nil
 		},
 	)
@@ -227,7 +227,7 @@ func TestACompositionStopsWhenItsContextIsDone(t *testing.T) {
 		generator.Chain(cancels, never),
 		generator.Merge(generator.Part{Generator: cancels}, generator.Part{Generator: generator.Chain(renders(), never)}),
 		generator.WithParameters(renders(), generator.ParameterTransformerFunc(func(context.Context, generator.Request) (map[string]any, error) {
-			t.Error("went on")
+			t.Error("a transformer was called after the context was cancelled")
 			return nil, nil
 		})),
 	} {

@@ -30,7 +30,8 @@ const (
 	figTimesAlone      figure = "× its time alone"
 )
 
-// limit bounds a figure of a part of a scenario. An empty part names the only part.
+// limit is the largest permitted value of a figure in a part of a scenario. If a scenario consists of a single part,
+// the name of this part is empty.
 type limit struct {
 	part   string
 	figure figure

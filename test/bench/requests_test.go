@@ -38,7 +38,7 @@ func TestOneEventOfEachPassIsFree(t *testing.T) {
 	event := testcluster.Event{Verb: "create", Resource: "events", APIGroup: "events.k8s.io"}
 	tally := count(testcluster.Events{event, event, event}, 2)
 	if got := tally.sum(classCounted); got != 1 {
-		t.Errorf("of three events in two passes one must be counted, got %d", got)
+		t.Errorf("if two passes write three Events, want 1 counted request, got %d", got)
 	}
 }
 
@@ -90,6 +90,6 @@ func TestTheOperatorIsQuietSinceItsLastRequest(t *testing.T) {
 		t.Errorf("want %s, got %s", at(2), got)
 	}
 	if got := lastOfOperator(nil); !got.IsZero() {
-		t.Errorf("without a request: %s", got)
+		t.Errorf("the time of the last request, without any request: %s", got)
 	}
 }

@@ -33,11 +33,20 @@ func TestAwaitReadyEndsWhenItIsDecided(t *testing.T) {
 		dies       bool
 		want       string
 	}{
-		{"all are ready", []*v1alpha1.Component{ready, observed("two", 2, metav1alpha1.ConditionReady)}, false, ""},
-		{"one is not ready", []*v1alpha1.Component{ready, notReady}, false, "ended: 1 of 2 components are Ready; two is not: "},
-		{"one does not exist", []*v1alpha1.Component{ready}, false, "ended: 1 of 1 components are Ready; "},
-		{"one was ready for an earlier generation", []*v1alpha1.Component{ready, stale}, false, "ended: 1 of 2 components are Ready; two is not: Because: the reason is given"},
-		{"one is stalled", []*v1alpha1.Component{ready, stalled}, false, "1 of 2 components are Ready; two is not: "},
+		{
+			"all components are ready",
+			[]*v1alpha1.Component{ready, observed("two", 2, metav1alpha1.ConditionReady)}, false, "",
+		},
+		{
+			"a component is not ready",
+			[]*v1alpha1.Component{ready, notReady}, false, "ended: 1 of 2 components are Ready; two is not: ",
+		},
+		{"a component does not exist", []*v1alpha1.Component{ready}, false, "ended: 1 of 1 components are Ready; "},
+		{
+			"a component was ready for an earlier generation",
+			[]*v1alpha1.Component{ready, stale}, false, "ended: 1 of 2 components are Ready; two is not: Because: the reason is given",
+		},
+		{"a component is stalled", []*v1alpha1.Component{ready, stalled}, false, "1 of 2 components are Ready; two is not: "},
 		{"the operator has ended", []*v1alpha1.Component{ready, notReady}, true, "died"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

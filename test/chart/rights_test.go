@@ -184,7 +184,7 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 		Eventually(gone(ctx, c)).Should(BeTrue())
 	}, SpecTimeout(2*time.Minute))
 
-	It("the operator cannot act as a service account that the values of the chart do not name", func(ctx SpecContext) {
+	It("the operator cannot impersonate a service account that the values of the chart do not name", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "unnamed")
 		createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMap(), ServiceAccountName: "default"})
 		Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Stalled "), ContainSubstring(`cannot impersonate resource "serviceaccounts"`)))
@@ -202,7 +202,7 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
 
-		By("printing the same roles for the component in the cluster")
+		By("checking that fairlead rbac prints the same roles for the component in the cluster")
 		live, err := manifests.Decode("roles.yaml", []byte(fairlead(ctx, "rbac", "shop", "--namespace", namespace, "--bind")))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(live).To(Equal(roles))
@@ -256,9 +256,9 @@ var _ = DescribeTable("an operator with a limited watch scope serves components 
 	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
 	Eventually(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).WithTimeout(time.Minute).Should(BeTrue())
 },
-	Entry("if it watches some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}", SpecTimeout(2*time.Minute)),
-	Entry("if it watches as the service accounts", "identified", "observe=identity", SpecTimeout(2*time.Minute)),
-	Entry("if it watches as the service accounts of some namespaces, and has rights on Secrets only in these namespaces", "confined", "observe=identity,components.namespaces={confined}", SpecTimeout(2*time.Minute)),
+	Entry("if the operator watches some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}", SpecTimeout(2*time.Minute)),
+	Entry("if the operator watches as the service accounts of components", "identified", "observe=identity", SpecTimeout(2*time.Minute)),
+	Entry("if the operator watches as the service accounts of components in some namespaces, and has rights on Secrets only in these namespaces", "confined", "observe=identity,components.namespaces={confined}", SpecTimeout(2*time.Minute)),
 )
 
 var _ = It("an operator watches as a service account with the roles that fairlead rbac prints for this watch scope", func(ctx SpecContext) {

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("Fairlead", Ordered, func() {
-	It("the operator can be installed as a component of itself, repairs itself, and does not delete itself", func(ctx SpecContext) {
+	It("an operator whose own Deployment is in a component repairs this Deployment, and refuses to delete it", func(ctx SpecContext) {
 		By("applying the chart with an operator that runs as an administrator")
 		Expect(config.Install(ctx, admin)).To(Succeed())
 		first := launch("--kubeconfig="+cluster.Kubeconfig(), "--leader-elect", "--leader-election-namespace="+system, "--metrics-bind-address=0", "--health-probe-bind-address=0")
@@ -24,7 +24,7 @@ var _ = Describe("Fairlead", Ordered, func() {
 		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", "--wait")
 		Expect(status(ctx, system, release)()).To(HavePrefix("Ready Ready: "))
 
-		By("stopping this operator, so that the installed operator takes over")
+		By("stopping the first operator, so that the operator in the component takes over")
 		start(ctx, credentials(ctx))
 		first()
 		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
@@ -36,13 +36,13 @@ var _ = Describe("Fairlead", Ordered, func() {
 			return *deployment.Spec.Replicas, err
 		}).Should(Equal(int32(1)))
 
-		By("refusing to prune itself")
+		By("refusing to prune the operator's own Deployment")
 		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "fullnameOverride=moved,components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}")
 		Eventually(status(ctx, system, release)).Should(And(HavePrefix("Stalled GenerateFailed: "),
 			ContainSubstring("lacks Deployment fairlead-system/fairlead-operator"), ContainSubstring("run fairlead-operator elsewhere")))
 		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", "--wait")
 
-		By("refusing to recreate itself")
+		By("refusing to recreate the operator's own Deployment")
 		itself := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
 		Expect(admin.Patch(ctx, itself, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"updatePolicy":"recreate"}}`)))).To(Succeed())
 		Eventually(status(ctx, system, release)).Should(And(HavePrefix("Stalled HookFailed: "),
@@ -50,12 +50,12 @@ var _ = Describe("Fairlead", Ordered, func() {
 		Expect(admin.Patch(ctx, itself, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"updatePolicy":null}}`)))).To(Succeed())
 		Eventually(status(ctx, system, release)).Should(HavePrefix("Ready Ready: "))
 
-		By("refusing to delete itself")
+		By("refusing to delete the component with the operator's own Deployment")
 		Expect(admin.Delete(ctx, itself)).To(Succeed())
 		Eventually(status(ctx, system, release)).Should(And(HavePrefix("DeletionBlocked DeletionRefused: "),
 			ContainSubstring("Deployment fairlead-system/fairlead-operator"), ContainSubstring("run fairlead-operator elsewhere")))
 
-		By("refusing to delete itself although the inventory was lost")
+		By("refusing to delete the component with the operator's own Deployment, also after the inventory was lost")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(itself), itself)).To(Succeed())
 		itself.Status = metav1alpha1.Status{}
 		Expect(admin.Status().Update(ctx, itself)).To(Succeed())
@@ -64,7 +64,7 @@ var _ = Describe("Fairlead", Ordered, func() {
 		Expect(deployment.DeletionTimestamp).To(BeNil())
 	}, SpecTimeout(3*time.Minute))
 
-	It("an operator that is a component of itself is deleted by an operator that runs elsewhere", func(ctx SpecContext) {
+	It("an operator whose Deployment is in a component is deleted with the component by an operator that runs elsewhere", func(ctx SpecContext) {
 		itself := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(itself), itself)).To(Succeed())
 		launch("--kubeconfig="+cluster.Kubeconfig(), "--leader-elect", "--leader-election-namespace="+system, "--metrics-bind-address=0", "--health-probe-bind-address=0")

@@ -51,14 +51,14 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetDeletionTimestamp()).To(BeNil())
 	}
 
-	It("a component that is deleted without its finalizer leaves its dependents, and no finalizer on Secrets", func(ctx SpecContext) {
+	It("if a component is deleted after its finalizer was removed, its dependents stay, and the operator removes its finalizers from the component's Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		giveUp(ctx, ready(ctx, namespace, operator))
 		expectLetGo(ctx, namespace)
 	})
 
-	It("an operator that starts after a component was deleted without its finalizer removes the finalizers from its Secrets, and changes no Secrets of other components", func(ctx SpecContext) {
+	It("if a component without its finalizer is deleted while no operator runs, the next operator removes the finalizers from the component's Secrets, and changes no Secrets of other components", func(ctx SpecContext) {
 		namespace, other, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := ready(ctx, namespace, operator)
@@ -73,7 +73,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		Expect(append(records(ctx, other), ownKubeconfig(ctx, other))).To(Equal(before))
 	})
 
-	It("a component of the same name as a component that was deleted without its finalizer inherits no finalizers on Secrets", func(ctx SpecContext) {
+	It("a new component with the name of a component that was deleted without its finalizer inherits no finalizers on Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		giveUp(ctx, ready(ctx, namespace, operator))
@@ -82,7 +82,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		expectLetGo(ctx, namespace)
 	})
 
-	It("no finalizer stays on Secrets if a component is replaced by one of the same name before the operator notices the deletion", func(ctx SpecContext) {
+	It("if a component is deleted and created again before the operator notices the deletion, no finalizer of the deleted component stays on Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		asks := &intruder{method: http.MethodGet, path: "/" + namespace + "/gadgets/app"}
 		runOperator(operator, operatorOptions{transport: asks.wrap})
@@ -106,7 +106,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		expectLetGo(ctx, namespace)
 	})
 
-	It("a record that was restored from a backup of another cluster loses its finalizer when it is deleted", func(ctx SpecContext) {
+	It("a Secret with a record that was restored from a backup of another cluster loses its finalizer when the Secret is deleted", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		ready(ctx, namespace, operator)
@@ -124,7 +124,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(ConsistOf(HaveField("Name", counts.Name)))
 	})
 
-	It("a component that leaves the operator's selection and still exists keeps its records and their finalizers", func(ctx SpecContext) {
+	It("if the label selector of the operator no longer selects an existing component, the Secrets with the component's records keep their finalizers", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := ready(ctx, namespace, operator)
@@ -143,7 +143,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 var _ = Describe("Deletions through a kubeconfig that are interrupted at the end:", func() {
 	for resource, writes := range map[string][]int64{"configmaps": {1}, "gadgets": {1, 2, 3}, "secrets": {1}} {
 		for _, after := range writes {
-			It(fmt.Sprintf("a deletion continues although its kubeconfig was deleted with the last finalizer, after a crash after %d writes to %s", after, resource), func(ctx SpecContext) {
+			It(fmt.Sprintf("a deletion whose Secret with the kubeconfig is gone continues if the operator crashed after %d writes to %s", after, resource), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				keepOwnKubeconfig(ctx, namespace)
 				stop := runOperator(operator, operatorOptions{})

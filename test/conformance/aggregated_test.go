@@ -62,7 +62,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		Expect(verbs(deleted)[:2]).To(Equal([]string{"delete things 200", "delete apiservices 200"}))
 	})
 
-	It("an aggregated API is not deleted with its component while foreign instances exist in any namespace", func(ctx SpecContext) {
+	It("the APIService of an aggregated API is not deleted with its component while foreign instances exist in any namespace", func(ctx SpecContext) {
 		foreign := create(ctx, server.Thing(elsewhere, "theirs"))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
@@ -102,7 +102,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("an aggregated API is not pruned while foreign instances exist", func(ctx SpecContext) {
+	It("the APIService of an aggregated API is not pruned while foreign instances exist", func(ctx SpecContext) {
 		foreign := create(ctx, server.Thing(elsewhere, "theirs"))
 		changeManifests(ctx, g, together(server.Service(), configMap("settings", "a")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/theirs")))
@@ -113,7 +113,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 
-	It("an aggregated API is not deleted while it does not respond, and is deleted when it responds again", func(ctx SpecContext) {
+	It("the APIService of an aggregated API is not deleted while the API does not respond, and is deleted when the API responds again", func(ctx SpecContext) {
 		server.Down(true)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
@@ -168,7 +168,7 @@ var _ = Describe("Manifests that are rendered only while an aggregated API is se
 		gated = "\n---\n{{ if .Capabilities.APIVersions.Has `" + server.GroupVersion() + "/Thing` }}\n" + configMap("gated", "a") + "\n{{ end }}\n"
 	})
 
-	It("dependents that need an aggregated API stay while an operator starts and the API does not respond, and everything is applied when it responds again", func(ctx SpecContext) {
+	It("if an aggregated API does not respond while an operator starts, dependents that are rendered only with this API stay, and everything is applied when the API responds again", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", configMap("always", "a")+gated, servedBy(operator))
 		expectReady(ctx, g)
@@ -191,7 +191,7 @@ var _ = Describe("Manifests that are rendered only while an aggregated API is se
 		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"patch configmaps/always"}))
 	})
 
-	It("dependents that need an aggregated API are pruned when the APIService is deleted", func(ctx SpecContext) {
+	It("dependents that are rendered only while an aggregated API is served are pruned when its APIService is deleted", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", configMap("always", "a")+gated, servedBy(operator))
 		expectReady(ctx, g)

@@ -26,7 +26,7 @@ var _ = Describe("Applying a component:", func() {
 })
 
 var _ = Describe("Engines without a controller:", func() {
-	It("an engine without a controller plans without writing, applies, shows and deletes a set", func(ctx SpecContext) {
+	It("component.Engine, which needs no controller, plans a set of manifests without a write, applies it, shows it as a tree, and deletes it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		const name = "engine.test.fairlead.io"
 		lifetime, stop := context.WithCancel(context.Background())

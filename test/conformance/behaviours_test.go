@@ -119,7 +119,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				remove(ctx, volume)
 			})
 
-			It("changes by a mutating admission policy are no drift: each change of the manifest costs one write, and drift of other fields is repaired", func(ctx SpecContext) {
+			It("the changes that a mutating admission policy makes to a dependent are not treated as drift: each change of the manifest costs one write, and drift of other fields is repaired", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				mutateConfigMaps(ctx, namespace)
 				mark := markAudit(ctx)
@@ -208,7 +208,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(dataOf(ctx, namespace)).To(And(HaveLen(12), Not(HaveKey("dropped"))))
 			})
 
-			It("a removed owner label is restored by one write, and a label that names another owner is a conflict without a write", func(ctx SpecContext) {
+			It("if the owner label of a dependent is removed, one write restores the label; if the label names another owner, an ownership conflict is reported without a write", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy(policy)))
 				expectReady(ctx, g)

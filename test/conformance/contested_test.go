@@ -149,11 +149,11 @@ func rivals() map[string]rival {
 			`data.value is changed repeatedly by "tuner" (Update); remove data.value from the manifest to let "tuner" own it, or stop "tuner" from writing it`,
 			valueLost,
 		},
-		"a label of ours, in a kind that is watched as metadata": {
+		"a label of the operator, in a kind whose watch receives only metadata": {
 			settings, mergeAs("labeller", "settings", `{"metadata":{"labels":{"team":"red"}}}`),
 			`metadata.labels.team is changed repeatedly by "labeller" (Update)`, valueLost,
 		},
-		"a value, by removing it": {
+		"a value that the other manager removes": {
 			settings, mergeAs("cleaner", "settings", `{"data":{"value":null}}`),
 			`data.value is removed repeatedly by an unknown client`, valueLost,
 		},
@@ -166,7 +166,7 @@ func rivals() map[string]rival {
 			},
 			`data.value is changed repeatedly by "other.example.com" (Apply)`, valueLost,
 		},
-		"an object, by deleting it": {
+		"an object that the other manager deletes": {
 			settings, func(ctx context.Context, namespace string) { remove(ctx, newConfigMap(namespace, "settings")) },
 			`an unknown client deletes it repeatedly; stop that client`, valueLost,
 		},
@@ -319,7 +319,7 @@ var _ = Describe("Repair conflicts:", func() {
 		expectGone(ctx, newConfigMap(namespace, "settings"))
 	})
 
-	It("neither a controller that sets defaults while it starts, nor one change to each of many dependents, is a repair conflict", func(ctx SpecContext) {
+	It("three writes of a default by a starting controller, or one foreign edit of each of many dependents, cause no repair conflict", func(ctx SpecContext) {
 		const many = 300
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})

@@ -74,7 +74,7 @@ var _ = Describe("Crashes of an operator:", func() {
 		}
 	})
 
-	It("an operator that crashes before it could record the dependents has created none of them", func(ctx SpecContext) {
+	It("an operator that crashes before it writes the inventory has created no dependent", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
 		crashed(ctx, operator, &crash{counts: func(r *http.Request) bool {
@@ -95,7 +95,7 @@ var _ = Describe("Crashes of an operator:", func() {
 		Expect(labelled(ctx, operator, namespace)).To(And(HaveLen(2), Equal(recorded(ctx, g))))
 	})
 
-	It("a deletion that crashed is completed by the next operator", func(ctx SpecContext) {
+	It("if the operator crashes during the deletion of a component, the next operator completes the deletion", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
@@ -108,7 +108,7 @@ var _ = Describe("Crashes of an operator:", func() {
 		Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 	})
 
-	It("an operator that restarts after a crash writes nothing if nothing changed, and reads no dependents one by one", func(ctx SpecContext) {
+	It("after a crash without a change, the restarted operator writes nothing, and reads dependents only by lists", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), deployment("web"), namespaceManifest(namespace+"-sub")), servedBy(operator))
@@ -165,7 +165,7 @@ var _ = Describe("Crashes of an operator:", func() {
 			Eventually(ctx, func() map[string]string { return labelled(ctx, operator, namespace) }).Should(HaveLen(2))
 		})
 
-		It("an inventory is not rebuilt, and no dependent is given up, while an API group does not respond", func(ctx SpecContext) {
+		It("while an API group does not respond, a lost inventory is not rebuilt, so that no dependent of this group is lost", func(ctx SpecContext) {
 			namespace, operator, broken := newNamespace(ctx), newOperatorName(), newGroup()
 			stop := runOperator(operator, operatorOptions{})
 			g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
@@ -211,7 +211,7 @@ spec:
 			Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 		})
 
-		DescribeTable("an inventory that was edited is rebuilt without a write to dependents", func(ctx SpecContext, edit func([]string) []string) {
+		DescribeTable("after another client edited the inventory in the status, the inventory is rebuilt without a write to dependents", func(ctx SpecContext, edit func([]string) []string) {
 			g, operator, mark := start(ctx)
 			before := recorded(ctx, g)
 			edited := current(ctx, g)

@@ -42,7 +42,7 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 		patch(ctx, instance(ctx), `{"metadata":{"finalizers":null}}`)
 	}
 
-	It("a definition that was deleted by hand is created again with its instances, after their controller released the old instances", func(ctx SpecContext) {
+	It("a definition that was deleted by hand is created again with its instances, after the controller of the type removed its finalizers from the old instances", func(ctx SpecContext) {
 		former := definition(ctx).GetUID()
 		remove(ctx, definition(ctx))
 		terminates(ctx)
@@ -56,7 +56,7 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 		Expect(definition(ctx).GetUID()).NotTo(Equal(former))
 	})
 
-	It("a deletion after a definition was deleted by hand keeps the controller until it has released the instances", func(ctx SpecContext) {
+	It("after a definition was deleted by hand, the deletion of the component keeps the controller of the type until the controller has removed its finalizers from the instances", func(ctx SpecContext) {
 		remove(ctx, definition(ctx))
 		terminates(ctx)
 		remove(ctx, g)
@@ -67,7 +67,7 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a deletion continues when a definition is deleted by hand meanwhile", func(ctx SpecContext) {
+	It("the deletion of a component continues when a user deletes one of its definitions by hand meanwhile", func(ctx SpecContext) {
 		remove(ctx, g)
 		terminates(ctx)
 		remove(ctx, definition(ctx))

@@ -12,7 +12,7 @@ import (
 )
 
 var _ = Describe("Definitions and foreign instances:", func() {
-	It("a definition that is not adopted does not block the deletion of the component, and stays with its instances", func(ctx SpecContext) {
+	It("an existing definition that the component renders but did not adopt does not block the deletion of the component, and stays with its instances", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		create(ctx, widgetDefinition(group))
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "none"); return err }).

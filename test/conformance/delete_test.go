@@ -77,7 +77,7 @@ var _ = Describe("Deletions of components:", func() {
 		Expect(len(requests)).To(BeNumerically("<=", 24), "%v", verbs(requests))
 	})
 
-	It("a deletion waits for finalizers of others on a dependent, and names the dependent", func(ctx SpecContext) {
+	It("a deletion waits while a dependent has finalizers of other controllers, and the condition names the dependent", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("held", "a", order(1)), configMap("next", "a")))
 		expectReady(ctx, g)
@@ -92,7 +92,7 @@ var _ = Describe("Deletions of components:", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"held", "next"}))
 	})
 
-	It("a deletion ends although the owner label was removed from a dependent that a finalizer retains", func(ctx SpecContext) {
+	It("a deletion ends although a client removed the owner label from a dependent while a finalizer delayed the dependent's deletion", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("held", "a"))
 		expectReady(ctx, g)
@@ -106,7 +106,7 @@ var _ = Describe("Deletions of components:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("no dependent is deleted while the component has finalizers of others", func(ctx SpecContext) {
+	It("no dependent is deleted while the component has finalizers of other controllers", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), func(g *gadget.Gadget) { g.Finalizers = []string{"example.com/hold"} })
 		expectReady(ctx, g)
@@ -165,7 +165,7 @@ var _ = Describe("Deletions of components:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a deletion keeps an object that replaced a dependent, and an object that has another owner by now", func(ctx SpecContext) {
+	It("a deletion does not delete an object that another client created in place of a dependent, or an object that now has another owner", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("replaced", "a"), configMap("taken", "a"), configMap("ours", "a")))
 		expectReady(ctx, g)
@@ -182,7 +182,7 @@ var _ = Describe("Deletions of components:", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"ours"}))
 	})
 
-	It("a deletion names a dependent that the operator is not allowed to delete, and retries", func(ctx SpecContext) {
+	It("if the operator has no right to delete a dependent, the condition names the dependent, and the operator retries", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		refused := &refusal{path: "/namespaces/" + namespace + "/configmaps/settings", method: "DELETE", code: http.StatusUnprocessableEntity}
 		refused.on.Store(true)
@@ -211,7 +211,7 @@ var _ = Describe("Deletions of components:", func() {
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(11))
 	})
 
-	It("a deletion ends an apply that is running, and leaves no dependent", func(ctx SpecContext) {
+	It("the deletion of a component ends an apply that is in progress, and leaves no dependent", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 100, "a"))
 		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).ShouldNot(BeEmpty())

@@ -42,16 +42,16 @@ var _ = Describe("Drift of dependents:", func() {
 		return func(ctx context.Context, o *unstructured.Unstructured) { patch(ctx, o, patchText) }
 	}
 	changes := map[string]change{
-		"a value that was changed":      {settings, merge(`{"data":{"value":"theirs"}}`), []string{"data", "value"}},
-		"a value that was removed":      {settings, merge(`{"data":{"value":null}}`), []string{"data", "value"}},
-		"all values that were removed":  {settings, merge(`{"data":null}`), []string{"data", "value"}},
-		"a label that was removed":      {settings, merge(`{"metadata":{"labels":{"team":null}}}`), []string{"metadata", "labels", "team"}},
-		"a label that was changed":      {web, merge(`{"metadata":{"labels":{"team":"red"}}}`), []string{"metadata", "labels", "team"}},
-		"a digest that was changed":     {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/digest":"0"}}}`), []string{"metadata", "annotations", operatorName + "/digest"}},
-		"the owner label":               {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
-		"the owner label of a workload": {web, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
-		"an edited owner label":         {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":"edited"}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
-		"the readable owner":            {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "annotations", operatorName + "/owner-id"}},
+		"a value that was changed":                  {settings, merge(`{"data":{"value":"theirs"}}`), []string{"data", "value"}},
+		"a value that was removed":                  {settings, merge(`{"data":{"value":null}}`), []string{"data", "value"}},
+		"all values that were removed":              {settings, merge(`{"data":null}`), []string{"data", "value"}},
+		"a label that was removed":                  {settings, merge(`{"metadata":{"labels":{"team":null}}}`), []string{"metadata", "labels", "team"}},
+		"a label that was changed":                  {web, merge(`{"metadata":{"labels":{"team":"red"}}}`), []string{"metadata", "labels", "team"}},
+		"a digest that was changed":                 {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/digest":"0"}}}`), []string{"metadata", "annotations", operatorName + "/digest"}},
+		"the owner label":                           {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
+		"the owner label of a workload":             {web, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
+		"an edited owner label":                     {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":"edited"}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
+		"the annotation with the name of the owner": {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "annotations", operatorName + "/owner-id"}},
 		"replicas that were scaled": {web, func(ctx context.Context, o *unstructured.Unstructured) {
 			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
 			Expect(k8s.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(scale))).To(Succeed())
@@ -65,7 +65,7 @@ var _ = Describe("Drift of dependents:", func() {
 
 	forEachPolicy(func(policy string) {
 		for name, c := range changes {
-			It("a dependent gets "+name+" back by one write", func(ctx SpecContext) {
+			It("one write restores "+name+" in a dependent", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				g := newGadget(ctx, namespace, "app", c.of.text(updatePolicy(policy)))
 				expectReady(ctx, g)
@@ -118,7 +118,7 @@ var _ = Describe("Drift of dependents:", func() {
 			patch(ctx, configMapOf(ctx, namespace), `{"metadata":{"finalizers":null}}`)
 		})
 
-		It("a dependent gets its values back however often they are changed", func(ctx SpecContext) {
+		It("drift of a dependent is repaired each time another client changes the dependent", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", configMap("settings", "ours", updatePolicy(policy)))
 			expectReady(ctx, g)

@@ -68,7 +68,7 @@ var _ = Describe("The limit of concurrent writes:", func() {
 		Expect(countConfigMaps(ctx, large)).To(Equal(1))
 	})
 
-	It("a component uses the whole limit of concurrent writes if no other component writes", func(ctx SpecContext) {
+	It("a component can use all slots of the limit of concurrent writes if no other component writes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		held := newToll(namespace)
 		runOperator(operator, operatorOptions{component: component.Options{Writers: writers}, transport: held.wrap})

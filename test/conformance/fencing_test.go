@@ -15,7 +15,7 @@ import (
 var _ = Describe("Two operators of the same name with a delay:", func() {
 	const count = 5
 
-	It("a late operator does not create again the dependents that another operator deleted with the component", func(ctx SpecContext) {
+	It("an operator with an outdated state does not recreate the dependents that another operator deleted with the component", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		late := &lag{path: "/gadgets"}
 		runOperator(operator, operatorOptions{})
@@ -38,7 +38,7 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Code(201))).To(BeEmpty())
 	})
 
-	It("a late operator does not create again the dependents that another operator pruned", func(ctx SpecContext) {
+	It("an operator with an outdated state does not recreate the dependents that another operator pruned", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		late := &lag{path: "/gadgets"}
 		runOperator(operator, operatorOptions{})
@@ -58,7 +58,7 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 	})
 
-	It("a late operator deletes the dependents that it created after the component was deleted", func(ctx SpecContext) {
+	It("an operator with an outdated state that creates dependents after the deletion of the component deletes these dependents again", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		slow := &turnstile{counts: writesTo(namespace, "configmaps"), open: make(chan struct{})}
 		runOperator(operator, operatorOptions{transport: slow.wrap})

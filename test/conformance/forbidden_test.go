@@ -52,7 +52,7 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 		first := accountRequests(ctx, mark)
 		Expect(verbs(first)[:2]).To(Equal([]string{"get serviceaccounts 404", "patch serviceaccounts 201"}))
 
-		By("detecting drift and deletion by these reads")
+		By("detecting drift and the deletion of a dependent by reads at the retry interval")
 		unwatched := mustGet(ctx, "v1", "ServiceAccount", namespace, "unwatched")
 		patch(ctx, unwatched, `{"metadata":{"labels":{"team":"red"}}}`)
 		Eventually(ctx, func() map[string]string {
@@ -61,7 +61,7 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 		remove(ctx, unwatched)
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched"); return err }).Should(Succeed())
 
-		By("watching the type when the right is granted")
+		By("watching the type when the right to watch it is granted")
 		grantEverywhere(ctx, operator+"-watch", operator, "serviceaccounts: list, watch")
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("3 dependents are ready"))
 		settle(ctx, operator)
@@ -84,7 +84,7 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("a dependent of a type that the operator is not allowed to watch is adopted, or is a conflict, depending on its live owner", func(ctx SpecContext) {
+	It("if the operator has no right to watch a type, it reads an existing object of the type before the adoption, and reports a conflict if the object has another owner", func(ctx SpecContext) {
 		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched, namespace: "+namespace+"}")
 		g := newGadget(ctx, namespace, "app", account, servedBy(operator), retrySoon)
 		expectReady(ctx, g)
@@ -92,7 +92,7 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(namespace+"/unwatched")))
 	})
 
-	It("a dependent that the operator is allowed neither to watch nor to read fails alone, and the message names the user and the missing right", func(ctx SpecContext) {
+	It("if the operator has the right neither to watch nor to read a dependent, only this dependent fails, and the message names the user and the missing right", func(ctx SpecContext) {
 		quota := "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota}\nspec: {hard: {pods: 10}}"
 		g := newGadget(ctx, namespace, "app", together(quota, configMap("sibling", "a")), servedBy(operator), retrySoon)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: failed: ResourceQuota "+namespace+"/quota"),

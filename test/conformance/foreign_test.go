@@ -41,7 +41,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		return get(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 	}
 
-	It("foreign instances block the deletion of the component, and no dependent is deleted before they are gone", func(ctx SpecContext) {
+	It("foreign instances block the deletion of the component, and no dependent is deleted before the foreign instances are gone", func(ctx SpecContext) {
 		foreign := create(ctx, inElsewhere("theirs"))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
@@ -56,7 +56,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		Expect(deletes(ctx)[0].Resource).To(Equal("widgets"), "the component's own instance is deleted first")
 	})
 
-	It("the message about foreign instances counts them, and names at most ten", func(ctx SpecContext) {
+	It("the message about foreign instances contains their number and at most ten of their names", func(ctx SpecContext) {
 		for i := range 12 {
 			create(ctx, inElsewhere(fmt.Sprintf("theirs-%02d", i)))
 		}
@@ -79,7 +79,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		Expect(verbs(deletes(ctx))).To(BeEmpty())
 	})
 
-	It("an object that replaced a dependent is a foreign instance", func(ctx SpecContext) {
+	It("after a dependent was pruned, an instance with the same name that another client creates is a foreign instance", func(ctx SpecContext) {
 		// The instance is no longer rendered and is pruned. Then another client creates an instance of the same name.
 		changeManifests(ctx, g, together(widgetDefinition(group), configMap("settings", "a")))
 		expectReady(ctx, g)
@@ -104,7 +104,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		Expect(verbs(deletes(ctx))).To(BeEmpty())
 	})
 
-	It("an instance that would be orphaned blocks the deletion of its definition, because it would be deleted with the definition", func(ctx SpecContext) {
+	It("an instance with the delete policy orphan blocks the deletion of its definition, because Kubernetes would delete the instance together with the definition", func(ctx SpecContext) {
 		released := strings.Replace(widget(group, "own"), "{name: own}", "{name: own, annotations: {"+deletePolicy("orphan")+"}}", 1)
 		changeManifests(ctx, g, together(widgetDefinition(group), released, configMap("settings", "b")))
 		expectReady(ctx, g)
@@ -113,7 +113,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		Expect(verbs(deletes(ctx))).To(BeEmpty())
 	})
 
-	It("a blocked deletion follows foreign instances that are created and deleted meanwhile", func(ctx SpecContext) {
+	It("while foreign instances block a deletion, the condition shows the foreign instances that are created and deleted meanwhile", func(ctx SpecContext) {
 		first := create(ctx, inElsewhere("first"))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("first"))
@@ -183,7 +183,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 })
 
 var _ = Describe("Instances that were created again before a crash:", func() {
-	It("an instance that an operator created again before it crashed is not foreign, and is deleted with the component", func(ctx SpecContext) {
+	It("an instance that the operator recreated just before a crash is not treated as a foreign instance, and is deleted with the component", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "own")), servedBy(operator))

@@ -71,7 +71,7 @@ func (m *meddler) wrap(next http.RoundTripper) http.RoundTripper {
 
 func isProbe(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == probePath }
 
-var _ = Describe("The guard of a definition that is about to be deleted:", func() {
+var _ = Describe("The admission guard of a definition that is about to be deleted:", func() {
 	var namespace, group, operator string
 	var g *gadget.Gadget
 
@@ -91,7 +91,7 @@ var _ = Describe("The guard of a definition that is about to be deleted:", func(
 		return k8s.Create(ctx, o, options...)
 	}
 
-	It("a definition is deleted under a guard that refuses new instances, and the guard is removed completely", func(ctx SpecContext) {
+	It("a definition is deleted while an admission guard refuses new instances, and then the guard is removed completely", func(ctx SpecContext) {
 		start(ctx, operatorOptions{})
 		mark := markAudit(ctx)
 		remove(ctx, g)
@@ -110,7 +110,7 @@ var _ = Describe("The guard of a definition that is about to be deleted:", func(
 			"update gadgets/status 200", "update gadgets/status 200", "update gadgets/status 200", "patch gadgets 200", "get customresourcedefinitions 404"))
 	})
 
-	It("a definition is not deleted while it is unknown whether its guard works, and the condition gives the reason", func(ctx SpecContext) {
+	It("a definition is not deleted while it is unknown whether its admission guard is in effect, and the condition contains the reason", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		start(ctx, operatorOptions{transport: broken.wrap})
@@ -126,7 +126,7 @@ var _ = Describe("The guard of a definition that is about to be deleted:", func(
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 	})
 
-	It("the guard is removed when the definition is rendered again", func(ctx SpecContext) {
+	It("the admission guard of a definition is removed when the definition is rendered again", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		start(ctx, operatorOptions{transport: broken.wrap})
@@ -138,7 +138,7 @@ var _ = Describe("The guard of a definition that is about to be deleted:", func(
 		mustGet(ctx, group+"/v1", "Widget", namespace, "own")
 	})
 
-	It("a definition is deleted without a guard if no guard may be created, after its instances are listed once more", func(ctx SpecContext) {
+	It("if the operator has no right to create an admission guard, a definition is deleted without a guard after its instances are listed once more", func(ctx SpecContext) {
 		forbidden := &meddler{code: http.StatusForbidden, reason: "Forbidden", matches: func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, guardPath) }}
 		forbidden.on.Store(true)
 		start(ctx, operatorOptions{transport: forbidden.wrap})
@@ -153,7 +153,7 @@ var _ = Describe("The guard of a definition that is about to be deleted:", func(
 		Expect(texts[len(texts)-2:]).To(Equal([]string{"list widgets 200", "delete customresourcedefinitions 200"}))
 	})
 
-	It("the guard is removed after a crash at any of its requests", func(ctx SpecContext) {
+	It("the admission guard is removed after the operator crashed at any request for the guard", func(ctx SpecContext) {
 		for _, after := range []int64{1, 2, 3, 4} {
 			operator, group = newOperatorName(), newGroup()
 			c := &crash{after: after, unanswered: true, counts: func(r *http.Request) bool {
@@ -171,7 +171,7 @@ var _ = Describe("The guard of a definition that is about to be deleted:", func(
 		}
 	})
 
-	It("the guard of a component whose finalizer was removed is deleted when the component is created again", func(ctx SpecContext) {
+	It("the admission guard of a component whose finalizer was removed is deleted when the component is created again", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		stop := start(ctx, operatorOptions{transport: broken.wrap})
@@ -188,7 +188,7 @@ var _ = Describe("The guard of a definition that is about to be deleted:", func(
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 	})
 
-	It("the guard is deleted together with a definition that another client deletes", func(ctx SpecContext) {
+	It("the admission guard of a definition is deleted when another client deletes the definition", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		stop := start(ctx, operatorOptions{transport: broken.wrap})
@@ -201,7 +201,7 @@ var _ = Describe("The guard of a definition that is about to be deleted:", func(
 		expectGone(ctx, g)
 	})
 
-	It("a deletion without a definition sends no request for a guard", func(ctx SpecContext) {
+	It("the deletion of a component without definitions sends no request for an admission guard", func(ctx SpecContext) {
 		mark, other := markAudit(ctx), newNamespace(ctx)
 		runOperator(operator, operatorOptions{})
 		plain := newGadget(ctx, other, "app", configMap("settings", "a"), servedBy(operator))
@@ -216,7 +216,7 @@ var _ = Describe("The guard of a definition that is about to be deleted:", func(
 		})).To(BeEmpty())
 	})
 
-	It("no instance is lost whose creation was acknowledged, however many instances are created during the deletion of the definition", func(ctx SpecContext) {
+	It("while other clients create instances all the time, the deletion of a definition loses no instance whose creation the API server confirmed", func(ctx SpecContext) {
 		for range races {
 			race(ctx)
 		}

@@ -42,7 +42,7 @@ var _ = Describe("The history of a component:", func() {
 			HaveField("Revision", int64(1))))
 	})
 
-	It("inputs that fail to render are in the history once for all retries, without a revision", func(ctx SpecContext) {
+	It("inputs that fail to render have a single entry without a revision in the history, however often they are retried", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		text := configMap("settings", "a")
@@ -62,13 +62,13 @@ var _ = Describe("The history of a component:", func() {
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "retries write nothing")
 		Expect(current(ctx, g).Status).To(Equal(stalled))
 
-		By("rendering the inputs of the applied revision again, which does not change its entry")
+		By("rendering the inputs of the applied revision again, which does not change the revision's entry in the history")
 		changeManifests(ctx, g, text)
 		expectReady(ctx, g)
 		over := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(2)), HaveField("Ended", Not(BeNil())))
 		Expect(current(ctx, g).Status.History).To(HaveExactElements(over, revisionOne))
 
-		By("rendering the failing inputs again, which adds an entry")
+		By("rendering the failing inputs again, which adds an entry to the history")
 		changeManifests(ctx, g, together(text, configMap("settings", "b")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidManifests")
 		again := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(4)), HaveField("Digest", stalled.History[0].Digest), HaveField("Ended", BeNil()))

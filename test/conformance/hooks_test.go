@@ -72,7 +72,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		}
 	}
 
-	It("hooks of a reconciler are called at their points of a pass, and read live dependents", func(ctx SpecContext) {
+	It("hooks of a reconciler are called at the documented points of a pass, and can read live dependents", func(ctx SpecContext) {
 		operator, d := newOperatorName(), &diary{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
 			PreReconcile: noted(d, "PreReconcile"), PostReconcile: noted(d, "PostReconcile"),
@@ -131,7 +131,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		Expect(after.Generation).To(Equal(int64(1)))
 	})
 
-	It("a PreDelete hook delays the deletion while it fails, and is not called again after it succeeded", func(ctx SpecContext) {
+	It("a PreDelete hook that fails delays the deletion, and is not called again after its first success", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		calls, open := &atomic.Int64{}, &atomic.Bool{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
@@ -177,7 +177,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		Expect(d.read()).To(Equal([]string{"PreDelete without"}))
 	})
 
-	It("a PostDelete hook retains the component while it fails", func(ctx SpecContext) {
+	It("while a PostDelete hook fails, the component is not removed", func(ctx SpecContext) {
 		namespace, operator, open := newNamespace(ctx), newOperatorName(), &atomic.Bool{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
 			PostDelete: func(context.Context, *gadget.Gadget, component.DependentReader) error {

@@ -41,7 +41,7 @@ var _ = Describe("Identities of components:", func() {
 		})
 	}
 
-	It("all look-ups, adoptions and writes are made as the component's identity, with no more rights than necessary", func(ctx SpecContext) {
+	It("the operator makes all look-ups, adoptions and writes of a component as the component's identity, with no more rights than necessary", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{generate: lookUp})
 		user := serviceAccountUser(namespace, "deployer")
@@ -67,7 +67,7 @@ var _ = Describe("Identities of components:", func() {
 		Expect(verbs(requests.As(""))).To(BeEmpty(), "no request as the operator itself")
 	})
 
-	It("the message names a right that the identity lacks, and the component continues when the right is granted", func(ctx SpecContext) {
+	It("if the component's identity lacks a right, the message names the right, and the component continues when the right is granted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		user := serviceAccountUser(namespace, "deployer")
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), asServiceAccount("deployer"), retryLate)
@@ -94,7 +94,7 @@ var _ = Describe("Identities of components:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "copy").Object["data"]).To(HaveKeyWithValue("Secret-s-k", "hush"))
 	})
 
-	It("if the identity has lost its rights, a deletion waits, and its condition names all remedies", func(ctx SpecContext) {
+	It("if the component's identity has lost its rights, a deletion waits, and the condition names all remedies", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		user := serviceAccountUser(namespace, "deployer")
 		grant(ctx, namespace, "deployer", user, "configmaps: create, patch, delete")
@@ -121,7 +121,7 @@ var _ = Describe("Identities of components:", func() {
 		grant(ctx, namespace, "other", serviceAccountUser(namespace, "other"), "configmaps: delete")
 		patch(ctx, gadgets[1], `{"spec":{"serviceAccountName":"other"}}`)
 		expectGone(ctx, gadgets[1])
-		By("granting the right again")
+		By("granting the identity its rights again")
 		refused(gadgets[2])
 		grant(ctx, namespace, "again", user, "configmaps: delete")
 		expectGone(ctx, gadgets[2])
@@ -129,7 +129,7 @@ var _ = Describe("Identities of components:", func() {
 		mustGet(ctx, "v1", "ConfigMap", namespace, "let-go")
 	})
 
-	It("a deletion ends if the identity loses its rights because its namespace is deleted", func(ctx SpecContext) {
+	It("a deletion ends if the component's identity loses its rights because its namespace is deleted", func(ctx SpecContext) {
 		namespace, other := newNamespace(ctx), newNamespace(ctx)
 		create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: deployer, namespace: %s}", namespace))
 		for _, in := range []string{namespace, other} {
@@ -145,7 +145,7 @@ var _ = Describe("Identities of components:", func() {
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 	})
 
-	DescribeTable("a phase of a deletion is skipped if the identity lost its rights because its namespace is deleted:", func(ctx SpecContext, phase func(string) string) {
+	DescribeTable("a deletion phase is skipped if the component's identity lost its rights because its namespace is being deleted:", func(ctx SpecContext, phase func(string) string) {
 		namespace := newNamespace(ctx)
 		grant(ctx, namespace, "deployer", serviceAccountUser(namespace, "deployer"), "configmaps: create, patch, delete")
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("told", "a", phase(operatorName))), asServiceAccount("deployer"))
@@ -185,7 +185,7 @@ subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: team-%[1]s}]
 		Expect(writes(ctx, operator, namespace).Resource("configmaps").As("")).To(BeEmpty())
 	})
 
-	It("a changed identity takes effect at once, without a new revision", func(ctx SpecContext) {
+	It("a change of the component's identity takes effect at once, without a new revision", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		for _, name := range []string{"one", "two"} {
 			grant(ctx, namespace, name, serviceAccountUser(namespace, name), "configmaps: create, patch, delete")
@@ -202,7 +202,7 @@ subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: team-%[1]s}]
 		Expect(written.As(serviceAccountUser(namespace, "two"))).To(HaveLen(1))
 	})
 
-	It("the number of watches does not depend on the number of identities", func(ctx SpecContext) {
+	It("the operator has the same number of watches for any number of identities of components", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
 		mark := markAudit(ctx)

@@ -78,7 +78,7 @@ var _ = Describe("Inputs of a component:", func() {
 			Eventually(ctx, func() any { return copied(ctx) }).Should(HaveKeyWithValue("Secret-s-k", "hush-2"))
 			Eventually(ctx, func() int64 { return current(ctx, g).Status.Revision }).Should(Equal(int64(3)))
 
-			By("keeping the revision when only metadata of the references change")
+			By("keeping the revision when only metadata of the referenced objects change")
 			settle(ctx, operator)
 			mark := markAudit(ctx)
 			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "c"), `{"metadata":{"labels":{"a":"b"}}}`)
@@ -115,7 +115,7 @@ var _ = Describe("Inputs of a component:", func() {
 		})
 	})
 
-	It("changes of the inputs have no effect while the component is suspended", func(ctx SpecContext) {
+	It("changes of a component's inputs have no effect while the component is suspended", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -131,7 +131,7 @@ var _ = Describe("Inputs of a component:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "b"))
 	})
 
-	It("a change of the inputs restarts the timeout of a stalled component", func(ctx SpecContext) {
+	It("a change of a component's inputs restarts the timeout of the stalled component", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", heldDeployment("web"), func(g *gadget.Gadget) { g.Spec.Timeout = seconds(1) })
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Timeout"), ContainSubstring("not ready within 1s"), ContainSubstring("web")))
 		change(ctx, g, func(g *gadget.Gadget) {
@@ -143,7 +143,7 @@ var _ = Describe("Inputs of a component:", func() {
 		expectReady(ctx, g)
 	})
 
-	It("a component is never ready for an older generation", func(ctx SpecContext) {
+	It("the condition Ready of a component is never True for an older generation", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", deployment("web"))
 		expectReady(ctx, g)
 		for i := range 3 {
@@ -159,7 +159,7 @@ var _ = Describe("Inputs of a component:", func() {
 		}
 	})
 
-	It("each change of the inputs causes one pass with one event", func(ctx SpecContext) {
+	It("each change of a component's inputs causes one pass with one event", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"), configMap("later", "a", fmt.Sprintf("%s/order: %q", operator, "1"))), servedBy(operator))
 		expectReady(ctx, g)

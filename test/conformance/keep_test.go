@@ -44,7 +44,7 @@ var _ = Describe("Namespaces as dependents:", func() {
 		Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetDeletionTimestamp()).To(BeNil())
 	}
 
-	It("a namespace is not deleted with its component while it contains objects of others, and is deleted when they are gone", func(ctx SpecContext) {
+	It("a namespace is not deleted with its component while the namespace contains foreign objects, and is deleted when these objects are gone", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))), retryLate)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
@@ -59,7 +59,7 @@ var _ = Describe("Namespaces as dependents:", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 
-	It("objects that controllers create in every namespace do not block the deletion of a namespace, if they are known or configured", func(ctx SpecContext) {
+	It("objects that controllers create in every namespace do not block the deletion of a namespace, if the operator knows these objects or its configuration names them", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{Incidental: []component.Incidental{
 			{Kind: "Secret", Labels: map[string]string{"example.com/copied-to": "all"}},
@@ -76,7 +76,7 @@ var _ = Describe("Namespaces as dependents:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a namespace is not pruned while it contains objects of others", func(ctx SpecContext) {
+	It("a namespace is not pruned while it contains foreign objects", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), configMap("settings", "a")), retryLate)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
@@ -160,7 +160,7 @@ spec:
 		return found
 	}
 
-	It("a PersistentVolumeClaim is orphaned with its component, and deleted only if its manifest sets this policy", func(ctx SpecContext) {
+	It("when its component is deleted, a PersistentVolumeClaim is orphaned, unless its manifest sets the delete policy delete", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(claimManifest("data"), claimManifest("cache", setting("delete-policy", "delete"))))
 		bind(ctx, namespace, "data", "cache")
@@ -187,7 +187,7 @@ spec:
 		Expect(marks(ctx, namespace, "data")).NotTo(BeEmpty())
 	})
 
-	It("the delete policy in the manifest of a PersistentVolumeClaim is followed although the record was lost", func(ctx SpecContext) {
+	It("after the loss of the inventory, the delete policy in the manifest of a PersistentVolumeClaim still takes effect", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(claimManifest("data"), claimManifest("cache", operator+"/delete-policy: delete")), servedBy(operator))

@@ -37,7 +37,7 @@ var _ = Describe("Pinned renderings that cannot be recorded:", func() {
 	}
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	It("a rendering with generated values is not applied while it cannot be recorded", func(ctx SpecContext) {
+	It("a rendering with generated values is not applied while the Secret for the pinned rendering cannot be written", func(ctx SpecContext) {
 		stop := runOperator(operator, refusing)
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record the rendered manifests")
@@ -52,7 +52,7 @@ var _ = Describe("Pinned renderings that cannot be recorded:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionNonDeterministic, "True ValuesKept")
 	})
 
-	It("the previous rendering stays applied, also after a restart, while a new one cannot be recorded, and the new one is applied when it can be recorded", func(ctx SpecContext) {
+	It("while the Secret for a new pinned rendering cannot be written, the previous rendering stays applied, also after a restart; the new rendering is applied when the Secret can be written", func(ctx SpecContext) {
 		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+region, servedBy(operator))
@@ -74,13 +74,13 @@ var _ = Describe("Pinned renderings that cannot be recorded:", func() {
 	})
 })
 
-var _ = Describe("Lost records of pinned renderings:", func() {
+var _ = Describe("Lost Secrets with pinned renderings:", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	const settings = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: east}}`
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	It("after the loss of its record a pinned rendering stays applied, an event reports the loss, and deleted dependents get new values", func(ctx SpecContext) {
+	It("after the Secret with a pinned rendering is lost, the dependents stay applied, an event reports the loss, and deleted dependents get new generated values", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+"\n---\n"+settings, servedBy(operator))
 		expectReady(ctx, g)
@@ -104,8 +104,8 @@ var _ = Describe("Lost records of pinned renderings:", func() {
 	})
 })
 
-var _ = Describe("Generated values after the loss of their record:", func() {
-	It("generated values without a record stay through restarts and a changed look-up, until the spec changes", func(ctx SpecContext) {
+var _ = Describe("Generated values after the loss of the Secret with the pinned rendering:", func() {
+	It("generated values whose pinned rendering was lost are kept through restarts and a changed look-up, until the spec changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
 		const text = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}` + "\n---\n" +
@@ -152,7 +152,7 @@ var _ = Describe("Unused records of pinned renderings:", func() {
 		}, Data: record.Data})).To(Succeed())
 	}
 
-	It("a record that a crashed process left unused is deleted by the next process, and the record in use stays", func(ctx SpecContext) {
+	It("an unused Secret with a pinned rendering that a crashed operator left is deleted by the next operator, and the Secret in use stays", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
 		expectReady(ctx, g)
@@ -170,7 +170,7 @@ var _ = Describe("Unused records of pinned renderings:", func() {
 })
 
 var _ = Describe("Large pinned renderings:", func() {
-	It("a large pinned rendering is recorded in several Secrets, a restart reads them, and they are deleted with the component", func(ctx SpecContext) {
+	It("a large pinned rendering is stored in several Secrets, which a restarted operator reads, and which are deleted with the component", func(ctx SpecContext) {
 		const large = "{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {password: {{ randAlphaNum 400000 }}}}"
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})

@@ -16,9 +16,9 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// mountingKustomization has a ConfigMap with a hash of its content in its name, and a Deployment that mounts the
-// ConfigMap. The first line of the gadget's manifests is the content. The second line is the node on which the pod may
-// run.
+// mountingKustomization returns a kustomization with a ConfigMap, whose name contains a hash of its content, and with a
+// Deployment that mounts the ConfigMap. The value "manifests" of the test component has two lines: the content of the
+// ConfigMap, and the node selector of the Deployment.
 func mountingKustomization() fstest.MapFS {
 	return fstest.MapFS{
 		kustomize.ConfigFile: {},

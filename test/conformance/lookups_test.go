@@ -87,7 +87,7 @@ data:
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("a looked-up object is followed after the status of the component was set back", func(ctx SpecContext) {
+	It("a change of a looked-up object is detected after another client reset the status of the component", func(ctx SpecContext) {
 		stop := start()
 		create(ctx, source("a"))
 		g := newGadget(ctx, namespace, "app", copies, servedBy(operator))
@@ -149,7 +149,7 @@ data:
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("a changed look-up changes the other dependents, and keeps generated values", func(ctx SpecContext) {
+	It("when a looked-up object changes, the dependents that depend on it change, and generated values are kept", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
 		const random = "---\n" + `apiVersion: v1
@@ -167,7 +167,7 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Expect(keptSets(ctx, namespace)).To(HaveLen(1))
 	})
 
-	It("a changed look-up does not run a Job again", func(ctx SpecContext) {
+	It("a change of a looked-up object does not run a Job again", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
 		g := newGadget(ctx, namespace, "app", copies+"---\n"+strings.Replace(oneJob("work"), `"busybox:1"`,
@@ -193,7 +193,7 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
 	})
 
-	It("more looked-up objects than the status lists are followed, and a restart renders again and writes nothing", func(ctx SpecContext) {
+	It("if a rendering looks up more objects than the status can list, changes of all of them are detected, and a restart renders again and writes nothing", func(ctx SpecContext) {
 		stop := start()
 		create(ctx, source("a"))
 		g := newGadget(ctx, namespace, "app", "{{ range $i := until 101 }}{{ $_ := lookup `v1` `ConfigMap` $.Release.Namespace (print `none-` $i) }}{{ end }}\n"+copies, servedBy(operator))
@@ -216,7 +216,7 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("a looked-up type is watched once for all components that look it up, until the last of them is deleted", func(ctx SpecContext) {
+	It("all components that look up objects of a type share a watch, which ends when the last of these components is deleted", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
 		mark := markAudit(ctx)

@@ -26,7 +26,7 @@ func loseStatus(ctx context.Context, g *gadget.Gadget) {
 var _ = Describe("Lost inventories without the right to list dependents:", func() {
 	const blind = "'' | configmaps | get, create, patch, delete"
 
-	Context("as the component's identity:", func() {
+	Context("dependents are listed as the component's identity:", func() {
 		var operator, tenant, account string
 		var options operatorOptions
 		BeforeEach(func(ctx SpecContext) {
@@ -65,7 +65,7 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(1))
 		})
 
-		It("a lost inventory is given up when a user removes the finalizer: the rendered dependents are applied, and the others stay", func(ctx SpecContext) {
+		It("when a user removes the finalizer of a component whose inventory was lost, the rendered dependents are applied, and the other dependents stay", func(ctx SpecContext) {
 			g := lose(ctx, together(configMap("kept", "a"), configMap("left", "a")))
 			changeManifests(ctx, g, configMap("kept", "b"))
 			runOperator(operator, options)

@@ -40,7 +40,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 			ContainSubstring(`in the namespace "`+t.namespace+`"; grant it to that user`))
 	}
 
-	It("a deletion waits until records of phases can be listed, and then applies the recorded phases", func(ctx SpecContext) {
+	It("a deletion waits until the Secrets with the objects of deletion phases can be listed, and then applies these objects", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		remove(ctx, g)
 		mark := markAudit(ctx)
@@ -52,7 +52,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
 	})
 
-	It("records of phases are found when they can be listed, although earlier passes failed to render", func(ctx SpecContext) {
+	It("Secrets with the objects of deletion phases are found when Secrets can be listed, although earlier passes failed to render", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		changeManifests(ctx, g, "no manifest")
 		stop := runOperator(t.operator, t.options)
@@ -66,7 +66,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
 	})
 
-	It("recorded generated values are not replaced by newly generated values while records cannot be listed", func(ctx SpecContext) {
+	It("while Secrets cannot be listed, the generated values of a pinned rendering are not replaced by new values", func(ctx SpecContext) {
 		t.options.generate = &chart{}
 		g := lose(ctx, `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`)
 		made := content(ctx, "Secret", t.namespace, "login")
@@ -77,7 +77,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Expect(content(ctx, "Secret", t.namespace, "login")).To(Equal(made))
 	})
 
-	It("a component whose phases can be recorded again continues, and its old record is deleted when it can be listed", func(ctx SpecContext) {
+	It("a component whose deletion phases can be stored in a new Secret is reconciled, and the old Secret is deleted when Secrets can be listed", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		former := records(ctx, t.namespace)[0].Name
 		permit(ctx, t.namespace, "writes", t.operator, "'' | secrets | get, create, patch, delete")
@@ -92,7 +92,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Eventually(ctx, func() []string { return recordNames(ctx, t.namespace) }).Should(And(HaveLen(1), Not(ContainElement(former))))
 	})
 
-	It("a component without phases continues, and its old record is deleted when it can be listed, also in a deletion", func(ctx SpecContext) {
+	It("a component without deletion phases is reconciled, and a Secret of earlier phases is deleted when Secrets can be listed, also during a deletion", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		changeManifests(ctx, g, configMap("settings", "b"))
 		runOperator(t.operator, t.options)
@@ -104,7 +104,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Expect(recordNames(ctx, t.namespace)).To(BeEmpty())
 	})
 
-	It("a component that needs no records continues while records cannot be listed", func(ctx SpecContext) {
+	It("a component without deletion phases and pinned renderings is reconciled while Secrets cannot be listed", func(ctx SpecContext) {
 		g := lose(ctx, configMap("settings", "a"))
 		runOperator(t.operator, t.options)
 		expectReady(ctx, g)

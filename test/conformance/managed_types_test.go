@@ -72,7 +72,7 @@ var _ = Describe("Additional managed types:", func() {
 		Entry("a kind in all groups", func() (string, string) { return "*", "Gizmo" }),
 	)
 
-	It("the additional managed types of the last apply count, although the spec was changed after it", func(ctx SpecContext) {
+	It("a deletion uses the additional managed types of the last apply, although the spec was changed later", func(ctx SpecContext) {
 		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing(group, "Gizmo"))
 		expectReady(ctx, g)
@@ -84,7 +84,7 @@ var _ = Describe("Additional managed types:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("the additional managed types in the spec count if the status was emptied before the deletion", func(ctx SpecContext) {
+	It("a deletion uses the additional managed types in the spec if the status was emptied before", func(ctx SpecContext) {
 		operator := newOperatorName()
 		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
 		stop := runOperator(operator, operatorOptions{})
@@ -103,7 +103,7 @@ var _ = Describe("Additional managed types:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("an additional managed type need not be served", func(ctx SpecContext) {
+	It("an additional managed type that the API server does not serve blocks neither an apply nor a deletion", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing("nobody.example.org", "Nothing"))
 		expectReady(ctx, g)
 		remove(ctx, g)

@@ -28,7 +28,7 @@ func observed(
 	}
 }
 
-var _ = Describe("Groups that get another version later:", func() {
+var _ = Describe("API groups that get another version later:", func() {
 	var namespace, group, operator string
 
 	BeforeEach(func(ctx SpecContext) {
@@ -68,11 +68,11 @@ var _ = Describe("Groups that get another version later:", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 	},
-		Entry("follows definitions", operatorOptions{}),
-		Entry("is not allowed to follow definitions", operatorOptions{transport: unfollowed}),
+		Entry("watches definitions", operatorOptions{}),
+		Entry("has no right to watch definitions", operatorOptions{transport: unfollowed}),
 	)
 
-	It("kinds that are not served yet do not cause a full discovery each", func(ctx SpecContext) {
+	It("many kinds that are not served yet do not cause a full discovery for each kind", func(ctx SpecContext) {
 		var readings atomic.Int64
 		runOperator(operator, operatorOptions{transport: observed(nil, func(r *http.Request) {
 			if r.URL.Path == "/apis" {

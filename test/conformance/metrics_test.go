@@ -135,7 +135,7 @@ var _ = Describe("The metrics of an operator:", func() {
 		Expect(series(operator)).To(HaveKeyWithValue("components{state=Ready}", 0.0))
 	})
 
-	It("the metrics have no series for single components if this is disabled", func(ctx SpecContext) {
+	It("the metrics have no series for single components if an option of the operator disables these series", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{component: component.Options{SkipComponentMetrics: true}})
 		expectReady(ctx, newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator)))
 		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(HaveKeyWithValue("components{state=Ready}", 1.0))
@@ -167,7 +167,7 @@ var _ = Describe("The metrics of an operator:", func() {
 			Expect(series(operator)["pass_step_duration_seconds{step="+step+"}"]).To(BeNumerically(">", 0), step)
 		}
 
-		By("repairing, which is no change of the inputs")
+		By("repairing a dependent, which is no change of the inputs")
 		remove(ctx, newConfigMap(namespace, "settings"))
 		Eventually(ctx, func() float64 { return series(operator)["drift_repaired_total{cause=deleted,group=,kind=ConfigMap}"] }).Should(Equal(1.0))
 		settle(ctx, operator)

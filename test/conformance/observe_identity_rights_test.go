@@ -19,7 +19,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 	var t *tenancy
 	BeforeEach(func(ctx SpecContext) { t = newTenancy(ctx) })
 
-	It("dependents that the identity is no longer allowed to watch are read as the identity, and watched when it is allowed again", func(ctx SpecContext) {
+	It("if the component's identity loses the right to watch dependents, they are read as this identity, and watched when the right is granted again", func(ctx SpecContext) {
 		permit(ctx, t.namespace, "deployer", t.account, "'' | configmaps | get, create, patch, delete")
 		permit(ctx, t.namespace, "watch", t.account, "'' | configmaps | list, watch")
 		runOperator(t.operator, t.options)
@@ -54,7 +54,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 	})
 
-	It("a deletion waits for the end of another namespace whose contents the identity is not allowed to see", func(ctx SpecContext) {
+	It("a deletion waits until another namespace that is being deleted is gone, if the component's identity has no right to list the objects in it", func(ctx SpecContext) {
 		other := newNamespace(ctx)
 		for _, namespace := range []string{t.namespace, other} {
 			permit(ctx, namespace, "deployer", t.account, rightsOnConfigs)
@@ -75,7 +75,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
 	})
 
-	It("dependents that the identity is not allowed to see do not count as deleted while their namespace exists", func(ctx SpecContext) {
+	It("dependents that the component's identity has no right to read are not treated as deleted while their namespace exists", func(ctx SpecContext) {
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		runOperator(t.operator, t.options)
 		g := t.newGadget(ctx, configMap("settings", "a"))
@@ -90,7 +90,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
 	})
 
-	It("a reference that the identity is not allowed to watch stalls the component without changes, and the message names the missing right", func(ctx SpecContext) {
+	It("if the component's identity has no right to watch a referenced object, the component is stalled without changes, and the message names the missing right", func(ctx SpecContext) {
 		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+"}\nstringData: {k: hush}")
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		t.options.generate = copyReferences
@@ -107,7 +107,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		permit(ctx, t.namespace, "secrets", t.account, "'' | secrets | get, list, watch")
 		expectReady(ctx, g)
 
-		By("losing the right again")
+		By("losing the right to watch again")
 		withdraw(ctx, t.namespace, "secrets")
 		t.cutter.cut()
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, forbidden)

@@ -100,7 +100,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
 	})
 
-	It("a changed identity of a component leads to a watch as the new identity at once", func(ctx SpecContext) {
+	It("when the identity of a component changes, its dependents are watched as the new identity at once", func(ctx SpecContext) {
 		second := serviceAccountUser(t.namespace, "second")
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		permit(ctx, t.namespace, "second", second, rightsOnConfigs)
@@ -179,7 +179,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		Expect(verbs(made.As(""))).To(BeEmpty())
 	})
 
-	It("foreign instances are listed as the component's identity, and nothing is deleted before it is allowed to list all of them", func(ctx SpecContext) {
+	It("foreign instances are listed as the component's identity, and nothing is deleted before the identity has the right to list instances in all namespaces", func(ctx SpecContext) {
 		group := newGroup()
 		permit(ctx, "", t.operator+"-guard", t.operator, "apiextensions.k8s.io | customresourcedefinitions | create",
 			"admissionregistration.k8s.io | validatingadmissionpolicies, validatingadmissionpolicybindings | create, patch, delete")

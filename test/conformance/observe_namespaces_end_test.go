@@ -36,7 +36,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
 		Expect(countConfigMaps(ctx, t.there)).To(Equal(1), "the dependent in another namespace is deleted, and the object of another owner in that namespace stays")
 
-		By("serving the namespace when it is created again")
+		By("reconciling components in the namespace when the namespace is created again")
 		Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})).To(Succeed())
 		t.admit(ctx, t.here)
 		expectReady(ctx, newGadget(ctx, t.here, "app", configMap("near", "a"), servedBy(t.operator)))
@@ -60,7 +60,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
 	})
 
-	It("a component with records is deleted with its namespace, because an operator without enough rights adds no finalizers to Secrets", func(ctx SpecContext) {
+	It("a component with a record in a Secret can be deleted with its namespace, because an operator with rights in single namespaces adds no finalizer to the Secret", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		permit(ctx, t.here, "records", t.operator, "'' | secrets | get, create, patch, delete")
 		cutter := &scissors{}
@@ -82,7 +82,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
 	})
 
-	It("dependents in other namespaces are found and deleted if a large inventory cannot be read any more because its namespace is being deleted", func(ctx SpecContext) {
+	It("if the Secret with a large inventory cannot be read because its namespace is being deleted, dependents in other namespaces are still found and deleted", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		permit(ctx, t.here, "serve", t.operator, slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "'' ") })...)
 		permit(ctx, t.here, "records", t.operator, "'' | secrets | get, create, patch, delete")

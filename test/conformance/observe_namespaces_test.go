@@ -68,7 +68,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 	var t *twoNamespaces
 	BeforeEach(func(ctx SpecContext) { t = newTwoNamespaces(ctx) })
 
-	It("an operator for some namespaces needs no right to list or watch elsewhere, and repairs, prunes and deletes", func(ctx SpecContext) {
+	It("an operator that watches only some namespaces repairs, prunes and deletes without the right to list or watch in other namespaces", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		elsewhere := newNamespace(ctx)
 		mark := markAudit(ctx)
@@ -113,7 +113,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 			ContainSubstring(`User "`+t.operator+`" cannot list resource "configmaps" in API group "" in the namespace "`+elsewhere+`"`)))
 		patch(ctx, newConfigMap(elsewhere, "far"), `{"data":{"value":"drifted"}}`)
 		Eventually(ctx, valueOf(ctx, elsewhere, "far")).Should(Equal("a"))
-		By("watching in the namespace when the right is granted")
+		By("watching dependents in the other namespace when the right is granted")
 		permit(ctx, elsewhere, "watch", t.operator, "'' | configmaps | list, watch")
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("2 dependents are ready"))
 		remove(ctx, g)
@@ -137,7 +137,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		Expect(verbs(made.Where(func(e testcluster.Event) bool { return e.Verb != "list" && e.Verb != "watch" }))).To(BeEmpty())
 	})
 
-	It("the dependents of an operator for some namespaces are found after the status was emptied", func(ctx SpecContext) {
+	It("an operator that watches only some namespaces finds the dependents after the status was emptied", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		stop := runOperator(t.operator, t.options())
 		g := newGadget(ctx, t.here, "app", together(configMaps("cm", 3, "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator))
@@ -152,7 +152,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		Eventually(ctx, func() int { return countConfigMaps(ctx, t.here) + countConfigMaps(ctx, t.there) }).Should(Equal(1))
 	})
 
-	It("an operator starts although it has no rights in a namespace, and serves the namespace when they are granted", func(ctx SpecContext) {
+	It("an operator starts although it has no rights in one of its namespaces, and reconciles components there when the rights are granted", func(ctx SpecContext) {
 		t.admit(ctx, t.here)
 		runOperator(t.operator, t.options())
 		expectReady(ctx, newGadget(ctx, t.here, "app", configMap("settings", "a"), servedBy(t.operator)))

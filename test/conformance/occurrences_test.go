@@ -36,7 +36,7 @@ var _ = Describe("Dependents with several orders:", func() {
 		return operator, newGadget(ctx, newNamespace(ctx), "app", manifests(operator, "1"), servedBy(operator)), stop
 	}
 
-	It("an object with two orders is created and purged at each of them, before and after the waves between", func(ctx SpecContext) {
+	It("an object with two orders is created and purged at the first order, and again at the second order, after the waves between are ready", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, operatorOptions{}, purged)
 		expectReady(ctx, g)
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
@@ -62,7 +62,7 @@ var _ = Describe("Dependents with several orders:", func() {
 		}))
 	})
 
-	It("the preview shows an object with two orders at each of them", func(ctx SpecContext) {
+	It("the preview shows an object with two orders at both orders", func(ctx SpecContext) {
 		operator := newOperatorName()
 		g := newGadget(ctx, newNamespace(ctx), "app", purged(operator, "1"), servedBy(operator))
 		forecast, err := previewOf(operator).Apply(ctx, current(ctx, g))
@@ -89,7 +89,7 @@ var _ = Describe("Dependents with several orders:", func() {
 		}), "the object continues at its second order, because its content did not change")
 	})
 
-	It("an object with two orders starts again at the first order if its content changes between them", func(ctx SpecContext) {
+	It("if the content of an object with two orders changes between the two orders, the object starts again at the first order", func(ctx SpecContext) {
 		manifests := func(operator, value string) string {
 			return together(job("twice", value, orders(operator), recreate(operator)), heldDeployment("web"))
 		}
@@ -119,7 +119,7 @@ var _ = Describe("Dependents with several orders:", func() {
 		Expect(history(ctx, mark, operator, g.Namespace)).To(BeEmpty())
 	})
 
-	It("an object with two orders is applied at each of them with an inventory in Secrets", func(ctx SpecContext) {
+	It("an object with two orders is applied at both orders if the inventory is stored in Secrets", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, operatorOptions{component: component.Options{StatusInventory: 1}}, purged)
 		expectReady(ctx, g)
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
@@ -127,7 +127,7 @@ var _ = Describe("Dependents with several orders:", func() {
 		}))
 	})
 
-	It("an object with two orders is deleted with its component between them", func(ctx SpecContext) {
+	It("an object with two orders is deleted with its component if the component is deleted between the two orders", func(ctx SpecContext) {
 		_, g, _ := start(ctx, operatorOptions{}, func(operator, value string) string {
 			return together(job("twice", value, orders(operator), recreate(operator)), heldDeployment("web"))
 		})
@@ -140,7 +140,7 @@ var _ = Describe("Dependents with several orders:", func() {
 
 	for _, after := range []int64{1, 2, 3} {
 		for _, unanswered := range []bool{false, true} {
-			It(fmt.Sprintf("an object with two orders is applied once at each of them after a crash after %d writes (response lost: %t)", after, unanswered), func(ctx SpecContext) {
+			It(fmt.Sprintf("an object with two orders is applied once at each order if the operator crashed after %d writes (response lost: %t)", after, unanswered), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				c := &crash{counts: writesTo(namespace, "jobs"), after: after, unanswered: unanswered}
 				g := newGadget(ctx, namespace, "app", purged(operator, "1"), servedBy(operator))

@@ -69,7 +69,7 @@ var _ = Describe("Delete policies:", func() {
 	intact := map[string]any{"value": "a"}
 
 	forEachPolicy(func(policy string) {
-		It("a pruned dependent is orphaned or deleted by its delete policy, and an orphan keeps no traces of the operator", func(ctx SpecContext) {
+		It("a pruned dependent is orphaned or deleted by its delete policy, and an orphan keeps no labels, annotations or managed fields of the operator", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -92,7 +92,7 @@ var _ = Describe("Delete policies:", func() {
 			Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(BeEmpty())
 		})
 
-		It("a dependent of a deleted component is orphaned or deleted by its delete policy, and an orphan keeps no traces of the operator", func(ctx SpecContext) {
+		It("a dependent of a deleted component is orphaned or deleted by its delete policy, and an orphan keeps no labels, annotations or managed fields of the operator", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -140,7 +140,7 @@ var _ = Describe("Delete policies:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(10))
 	})
 
-	It("the delete policy of the component applies to dependents without their own, and its change costs one write of the status", func(ctx SpecContext) {
+	It("the delete policy of the component applies to dependents without their own delete policy, and a change of the component's policy costs one write of the status", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("named", "a", deletePolicy("delete")), claimManifest("data")))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("data"))
@@ -193,7 +193,7 @@ var _ = Describe("Delete policies:", func() {
 		expectOrphan(ctx, namespace, "second", intact)
 	})
 
-	It("after the loss of the record, the delete policy is read from the object or the component", func(ctx SpecContext) {
+	It("after the loss of the inventory, the delete policy is read from the object or the component", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app",
@@ -210,7 +210,7 @@ var _ = Describe("Delete policies:", func() {
 		expectDeleted(ctx, namespace, "named")
 	})
 
-	It("an orphan whose owner label was removed loses all other traces of the operator", func(ctx SpecContext) {
+	It("an orphan whose owner label was removed loses all other labels, annotations and managed fields of the operator", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), defaultDelete(metav1alpha1.DeleteOrphan))
@@ -225,7 +225,7 @@ var _ = Describe("Delete policies:", func() {
 })
 
 var _ = Describe("Orphans that are rendered again:", func() {
-	It("an orphan that is rendered again is adopted by its adoption policy, and keeps the changes of others", func(ctx SpecContext) {
+	It("an orphan that is rendered again is adopted if its adoption policy permits this, and keeps the changes of other clients", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		both := together(configMap("settings", "a", deletePolicy("orphan")), configMap("kept", "a"))
 		g := newGadget(ctx, namespace, "app", both)
@@ -274,7 +274,7 @@ var _ = Describe("Orphaned definitions:", func() {
 })
 
 var _ = Describe("Orphaned namespaces:", func() {
-	It("an orphaned namespace stays with the objects of others, and its other dependents are deleted", func(ctx SpecContext) {
+	It("an orphaned namespace stays with the foreign objects in it, and the other dependents in it are deleted", func(ctx SpecContext) {
 		home := newNamespace(ctx)
 		inner := home + "-inner"
 		g := newGadget(ctx, home, "app", together(strings.Replace(namespaceManifest(inner), "{name", fmt.Sprintf("{annotations: {%s}, name", deletePolicy("orphan")), 1),

@@ -19,7 +19,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 	}
 
 	forEachPolicy(func(policy string) {
-		It("an object without an owner is adopted, and keeps the fields of others", func(ctx SpecContext) {
+		It("an object without an owner is adopted, and keeps the fields of other managers", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			existing(ctx, namespace, "labels: {foreign: x}, finalizers: [example.com/theirs]")
 			before := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
@@ -37,7 +37,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 				Should(Equal(map[string]any{"value": "ours", "foreign": "x"}))
 		})
 
-		It("an object with a controller is a conflict", func(ctx SpecContext) {
+		It("an existing object that a controller owns is an ownership conflict", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			boss := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: boss, namespace: "+namespace+"}")[0]
 			existing(ctx, namespace, fmt.Sprintf("ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: boss, uid: %s, controller: true}]", boss.GetUID()))
@@ -47,7 +47,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "theirs"))
 		})
 
-		It("an existing object with the adoption policy never is a conflict", func(ctx SpecContext) {
+		It("an existing object with the adoption policy never is an ownership conflict", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			existing(ctx, namespace, "labels: {}")
 			g := newGadget(ctx, namespace, "app", configMap("settings", "ours", updatePolicy(policy), setting("adoption-policy", "never")))
@@ -55,7 +55,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "theirs"))
 		})
 
-		It("a conflict does not block other dependents, but blocks pruning", func(ctx SpecContext) {
+		It("an ownership conflict does not block the apply of other dependents, but blocks pruning", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			existing(ctx, namespace, `labels: {other.example.com/owner-id: abc}, annotations: {other.example.com/owner-id: cluster/other.example.com/x}`)
 			g := newGadget(ctx, namespace, "app", configMap("old", "a"))
@@ -76,14 +76,14 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 			Expect(err).To(HaveOccurred())
 		})
 
-		It("each object that two components render belongs to one of them, until that component is deleted", func(ctx SpecContext) {
+		It("if two components render the same objects, each object belongs to one component until this component is deleted", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			text := configMaps("shared", 5, "a", updatePolicy(policy))
 			gadgets := []*gadget.Gadget{newGadget(ctx, namespace, "one", text, retryLate), newGadget(ctx, namespace, "two", text, retryLate)}
 			for _, g := range gadgets {
 				expectCondition(ctx, g, metav1alpha1.ConditionReady, Or(HavePrefix("True Ready"), HavePrefix("False OwnershipConflict")))
 			}
-			By("leaving the objects to the other component when one is deleted")
+			By("transferring the objects to the other component when one component is deleted")
 			Expect(succeeded(writes(ctx, operatorName, namespace).Resource("configmaps"))).To(HaveLen(5))
 			owned := map[string]int{}
 			for i := range 5 {
@@ -130,7 +130,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 		change(ctx, owner, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, owner, metav1alpha1.ConditionReady, "Unknown Suspended")
 		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "shared"))
-		By("waiting until another component has got an object that its owner gave up")
+		By("waiting until another component has adopted an object that its previous owner released")
 		remove(ctx, other)
 		expectReady(ctx, watcher)
 		change(ctx, owner, func(g *gadget.Gadget) { g.Spec.Suspend = false })
@@ -138,7 +138,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 		expectCondition(ctx, rival, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
 	})
 
-	It("an object of another operator is a conflict, although the components of both have the same name", func(ctx SpecContext) {
+	It("an object of another operator is an ownership conflict, also if the components of both operators have the same name", func(ctx SpecContext) {
 		one, two, target := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
@@ -154,7 +154,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 		Expect(succeeded(writes(ctx, operatorName, target))).To(HaveLen(2))
 	})
 
-	It("an object that another owner took over later becomes a conflict", func(ctx SpecContext) {
+	It("if another owner takes over a dependent, the component reports an ownership conflict", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
 		expectReady(ctx, g)
@@ -174,7 +174,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "ours"))
 	})
 
-	It("an object that two operators adopt at once has one owner", func(ctx SpecContext) {
+	It("if two operators adopt the same object at once, the object has a single owner", func(ctx SpecContext) {
 		operators := []string{newOperatorName(), newOperatorName()}
 		for _, operator := range operators {
 			runOperator(operator, operatorOptions{})

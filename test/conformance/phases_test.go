@@ -65,8 +65,8 @@ func story(ctx context.Context, mark auditMark, operator, namespace string) []st
 	return told
 }
 
-var _ = Describe("The record of deletion phases:", func() {
-	It("objects of deletion phases are recorded in a Secret before the first apply, are no dependents, and cost no further request", func(ctx SpecContext) {
+var _ = Describe("The Secret with the objects of deletion phases:", func() {
+	It("objects of deletion phases are stored in a Secret before the first apply, are not dependents, and cost no further request", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"), oneJob("clean", preDelete(operator)), oneJob("tell", postDelete(operator))), servedBy(operator))
@@ -91,7 +91,7 @@ var _ = Describe("The record of deletion phases:", func() {
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(BeEmpty())
 	})
 
-	It("the record of deletion phases changes only with the phases, and is deleted with the last phase", func(ctx SpecContext) {
+	It("the Secret with the objects of deletion phases changes only when these objects change, and is deleted when no such object is rendered", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -111,7 +111,7 @@ var _ = Describe("The record of deletion phases:", func() {
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
 	})
 
-	It("a former record of deletion phases is deleted although its deletion failed at first", func(ctx SpecContext) {
+	It("a Secret with outdated objects of deletion phases is deleted by a later pass if its first deletion fails", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		refused := &refusal{method: http.MethodDelete, code: http.StatusGatewayTimeout}
 		runOperator(operator, operatorOptions{transport: refused.wrap})
@@ -127,7 +127,7 @@ var _ = Describe("The record of deletion phases:", func() {
 		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
 	})
 
-	It("a former record of deletion phases is deleted although the operator crashed before it deleted the record", func(ctx SpecContext) {
+	It("a Secret with outdated objects of deletion phases is deleted after a restart if the operator crashed before the deletion", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
@@ -144,7 +144,7 @@ var _ = Describe("The record of deletion phases:", func() {
 		expectReady(ctx, g)
 	})
 
-	It("a large record of deletion phases is split into several Secrets, and is read from all of them", func(ctx SpecContext) {
+	It("many large objects of deletion phases are stored in several Secrets, and are read from all of them", func(ctx SpecContext) {
 		namespace, noise := newNamespace(ctx), make([]byte, 500<<10)
 		source := rand.NewChaCha8([32]byte{})
 		large := func(name string) string {
@@ -225,7 +225,7 @@ var _ = Describe("Deletions with phases:", func() {
 		Expect(story(ctx, mark, operatorName, namespace)[0]).To(Equal("patch jobs/clean"))
 	})
 
-	It("an object of a phase that cannot be applied in a namespace that is being deleted is skipped, and the condition names it", func(ctx SpecContext) {
+	It("if the namespace of an object of a deletion phase is being deleted, the object is skipped, and the condition names the object", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName)), oneJob("tell", postDelete(operatorName))))
 		expectReady(ctx, g)
@@ -239,7 +239,7 @@ var _ = Describe("Deletions with phases:", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("an object of the phase post-delete whose type is not served is waited for", func(ctx SpecContext) {
+	It("a deletion waits while the type of an object of the phase post-delete is not served", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		definition := create(ctx, widgetDefinition(group))[0]
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), strings.Replace(widget(group, "told"), "{name:", "{annotations: {"+postDelete(operatorName)+"}, name:", 1)),
@@ -261,7 +261,7 @@ var _ = Describe("Deletions with phases:", func() {
 		Expect(lostPhases(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("a deletion continues without its phases if their record was deleted, and an event reports the loss", func(ctx SpecContext) {
+	It("if the Secret with the objects of deletion phases was deleted, a deletion continues without these objects, and an event reports the loss", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -275,7 +275,7 @@ var _ = Describe("Deletions with phases:", func() {
 		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).Should(ConsistOf(ContainSubstring(found[0].Name)))
 	})
 
-	It("the record of deletion phases is retained by our finalizer while another client deletes it", func(ctx SpecContext) {
+	It("if another client deletes the Secret with the objects of deletion phases, the operator's finalizer retains the Secret", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -301,10 +301,10 @@ var _ = Describe("Crashes with deletion phases:", func() {
 	}
 
 	for what, counts := range map[string]func(namespace string) func(*http.Request) bool{
-		"the write of the record":       func(namespace string) func(*http.Request) bool { return writesTo(namespace, "secrets") },
+		"the write of the Secret":       func(namespace string) func(*http.Request) bool { return writesTo(namespace, "secrets") },
 		"the write of the first status": func(namespace string) func(*http.Request) bool { return writesTo(namespace, "gadgets") },
 	} {
-		It("a crash after "+what+" leaves no record of phases that the deletion does not find", func(ctx SpecContext) {
+		It("if the operator crashes after "+what+", the deletion still finds all Secrets with objects of deletion phases", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			g := newGadget(ctx, namespace, "app", manifests(operator), servedBy(operator))
 			cut(ctx, operator, &crash{counts: counts(namespace), after: 1, unanswered: true})
@@ -330,7 +330,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		return g
 	}
 
-	It("the record is deleted with the last phase, although the status that names the record is lost", func(ctx SpecContext) {
+	It("if the status was lost, the Secret with the objects of deletion phases is deleted when no such object is rendered any more", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, manifests(operator))
 		changeManifests(ctx, g, configMap("settings", "a"))
@@ -339,7 +339,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("the former record is deleted when the phases change, although the status that names the record is lost", func(ctx SpecContext) {
+	It("if the status was lost, the outdated Secret with objects of deletion phases is deleted when these objects change", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, manifests(operator))
 		former := records(ctx, namespace)[0].Name
@@ -349,7 +349,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
 	})
 
-	It("a component that has only phases leaves no record after the status is lost", func(ctx SpecContext) {
+	It("after the loss of the status, the deletion of a component that has only objects of deletion phases leaves no Secret behind", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, oneJob("clean", preDelete(operator)))
 		remove(ctx, g)
@@ -358,7 +358,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("an operator that is not allowed to list records continues after the loss of a status, because it wrote no records", func(ctx SpecContext) {
+	It("after the loss of a status, an operator without the right to list Secrets continues if it has stored no records in Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		forbidden := &refusal{method: http.MethodGet, path: "/namespaces/" + namespace + "/secrets"}
@@ -373,7 +373,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a rebuilt inventory is complete after a crash before the first record of phases", func(ctx SpecContext) {
+	It("a rebuilt inventory is complete if the operator crashed before it stored the first objects of deletion phases", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), servedBy(operator))
@@ -391,7 +391,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 
 	for resource, writes := range map[string][]int64{"jobs": {1, 2, 3}, "configmaps": {1}, "gadgets": {1, 2, 3, 4, 5}, "secrets": {1, 2}} {
 		for _, after := range writes {
-			It(fmt.Sprintf("each Job of a phase runs once if the deletion crashes after %d writes to %s", after, resource), func(ctx SpecContext) {
+			It(fmt.Sprintf("each Job of a deletion phase runs once if the operator crashes after %d writes to %s", after, resource), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				stop := runOperator(operator, operatorOptions{})
 				g := newGadget(ctx, namespace, "app", manifests(operator), servedBy(operator))

@@ -54,7 +54,7 @@ func (m *intruder) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-var _ = Describe("Objects that change their owner right before a write:", func() {
+var _ = Describe("Objects whose owner changes right before a write:", func() {
 	const marks = `"labels":{"others.example.com/owner-id":"1"},"annotations":{"others.example.com/owner-id":"others"}`
 
 	// intrudeWith runs an operator for a ConfigMap. After a call of arm, another owner takes over or recreates the

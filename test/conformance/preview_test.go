@@ -128,7 +128,7 @@ var _ = Describe("Previews:", func() {
 		Entry("without a change", always(configMap("a", "1")), always(configMap("a", "1"))),
 		Entry("for new dependents, wave by wave", always(configMap("old", "1")), always(together(configMap("old", "1"),
 			configMap("first", "1"), configMap("second", "1", order(1)), deployment("web", order(1)), configMap("last", "1", order(2)))), "Create first", "Create second", "Create web", "Create last"),
-		Entry("for a changed dependent, and for one that is no longer rendered", always(together(configMap("a", "1"), configMap("b", "1"), configMap("gone", "1"))),
+		Entry("for a changed dependent, and for a dependent that is no longer rendered", always(together(configMap("a", "1"), configMap("b", "1"), configMap("gone", "1"))),
 			always(together(configMap("a", "2"), configMap("b", "1"))), "Update a", "Prune gone"),
 		Entry("for changed settings", always(configMap("a", "1")), always(configMap("a", "1", deletePolicy("orphan"))), "Update a"),
 		Entry("for a dependent with the update policy recreate", always(configMap("a", "1", updatePolicy("recreate"))), always(configMap("a", "2", updatePolicy("recreate"))), "Recreate a"),
@@ -151,7 +151,7 @@ var _ = Describe("Previews:", func() {
 })
 
 var _ = Describe("Previews of failures:", func() {
-	It("the preview names owners of conflicting objects, refused objects and types that are not served, and shows which writes they block", func(ctx SpecContext) {
+	It("the preview names the owners of conflicting objects, refused objects and types that are not served, and shows the writes that these problems block", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		other := newGadget(ctx, namespace, "other", configMap("taken", "1"))
 		expectReady(ctx, other)
@@ -186,7 +186,7 @@ var _ = Describe("Previews of failures:", func() {
 		}
 	})
 
-	It("the preview reports a field that cannot change", func(ctx SpecContext) {
+	It("the preview reports a change of an immutable field", func(ctx SpecContext) {
 		g := newGadget(ctx, newNamespace(ctx), "app", job("migrate", "1"))
 		expectReady(ctx, g)
 		forecast, err := foresee(ctx, current(ctx, g), job("migrate", "2"))

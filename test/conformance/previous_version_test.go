@@ -187,8 +187,8 @@ type versionedChart struct{ *chart }
 
 func (versionedChart) Version() string { return "1.0.0" }
 
-var _ = Describe("Components of an operator of the previous version:", func() {
-	It("a component of the previous version is taken over without a write to a dependent or a record, and deleted by its recorded phases", func(ctx SpecContext) {
+var _ = Describe("Components that the previous version of the operator reconciled:", func() {
+	It("a component of the operator's previous version is taken over without a write to a dependent or a record, and is deleted with its recorded deletion phases", func(ctx SpecContext) {
 		const operator = "takeover.test.fairlead.io"
 		options := component.Options{StatusInventory: 1800}
 		awaitDefinitions(ctx) // The capabilities of the cluster are an input of the chart.
@@ -210,7 +210,7 @@ var _ = Describe("Components of an operator of the previous version:", func() {
 		Expect(status.Rendition).To(BeZero())
 		Expect(inventoryOfGadget(ctx, g)).To(HaveLen(25))
 
-		By("repairing by the pinned rendering")
+		By("repairing a dependent from the pinned rendering")
 		remove(ctx, mustGet(ctx, "v1", "Secret", g.Namespace, "login"))
 		Eventually(ctx, func() error {
 			_, err := get(ctx, "v1", "Secret", g.Namespace, "login")
@@ -219,7 +219,7 @@ var _ = Describe("Components of an operator of the previous version:", func() {
 		Expect(content(ctx, "Secret", g.Namespace, "login")).To(Equal(login))
 		stop()
 
-		By("deleting with the recorded phases")
+		By("deleting the component with the recorded deletion phases")
 		mark = markAudit(ctx)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{generate: generate, component: options})

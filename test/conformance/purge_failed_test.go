@@ -11,7 +11,7 @@ import (
 )
 
 var _ = Describe("Dependents that are purged when they have failed:", func() {
-	It("a dependent that was purged because it failed counts as failed until its content changes, also after a restart", func(ctx SpecContext) {
+	It("a dependent that was deleted because it failed (purge-failed) is reported as failed until its content changes, also after a restart", func(ctx SpecContext) {
 		operator := newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		namespace, label := newNamespace(ctx), newGroup()

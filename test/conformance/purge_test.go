@@ -208,7 +208,7 @@ var _ = Describe("Dependents with a purge order:", func() {
 		Expect(entryOf(ctx, g, "scratch").Completed).To(BeFalse())
 	})
 
-	It("a Job with a purge order and ttlSecondsAfterFinished runs once and counts as purged", func(ctx SpecContext) {
+	It("a Job with a purge order that ttlSecondsAfterFinished deletes runs once and is treated as purged", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, func(operator string) string {
 			return together(strings.Replace(job("migrate", "1", purgeOrder(operator, 1)), "spec:\n", "spec:\n  ttlSecondsAfterFinished: 0\n", 1),
 				configMap("app", "a", settingOf(operator, "order", "1")))

@@ -79,7 +79,7 @@ metadata: {name: two}
 data: {password: {{ $password | b64enc }}, fixed: YQ==}
 `
 
-	It("generated values are reported in a condition with object and field, and never with their value", func(ctx SpecContext) {
+	It("a condition reports each generated value by its object and field, and never contains the value", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", twice, servedBy(operator))
 		expectReady(ctx, g)
@@ -112,7 +112,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		}
 	})
 
-	It("generated values are kept in repairs and over a restart, and are generated again for new inputs", func(ctx SpecContext) {
+	It("generated values do not change through repairs of drift and restarts, and are generated again for new inputs", func(ctx SpecContext) {
 		stop := start()
 		g := newGadget(ctx, namespace, "app", twice, servedBy(operator))
 		expectReady(ctx, g)
@@ -147,14 +147,14 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(content(ctx, "Secret", namespace, "two")["password"]).To(Equal(renewed))
 		Expect(keptSets(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", kept[0].Name)))))
 
-		By("deleting the component, which leaves no records")
+		By("deleting the component, which leaves no Secrets of pinned renderings")
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 		stop()
 	})
 
-	It("generated values are kept after the loss of the status", func(ctx SpecContext) {
+	It("generated values do not change after the loss of the status", func(ctx SpecContext) {
 		stop := start()
 		g := newGadget(ctx, namespace, "app", twice, servedBy(operator))
 		expectReady(ctx, g)
@@ -172,7 +172,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("a rendering with different names or lists each time is refused, and nothing is written", func(ctx SpecContext) {
+	It("if the names of objects or the lengths of lists differ in each rendering, the rendering is refused, and nothing is written", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("first", "a"), servedBy(operator))
 		expectReady(ctx, g)

@@ -31,7 +31,7 @@ var _ = Describe("Reapply intervals:", func() {
 	}
 
 	forEachPolicy(func(policy string) {
-		It("a reapply interval applies objects again that look in sync, by one write each, and the component stays ready", func(ctx SpecContext) {
+		It("after the reapply interval, objects without visible drift are applied again by one write each, and the component stays ready", func(ctx SpecContext) {
 			operator, g := start(ctx, func(operator string) string {
 				update := settingOf(operator, "update-policy", policy)
 				return together(configMap("again", "a", update, settingOf(operator, "reapply-interval", interval)), configMap("plain", "a", update))
@@ -72,7 +72,7 @@ var _ = Describe("Reapply intervals:", func() {
 		Expect(patches(ctx, mark, operator, g.Namespace, "once")()).To(BeZero())
 	})
 
-	It("a reapply interval costs nothing before it is over, also after a restart, or while the component is suspended", func(ctx SpecContext) {
+	It("a reapply interval causes no request before its end, also after a restart, and no request while the component is suspended", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
 		stop := runOperator(operator, operatorOptions{})
 		manifests := func(interval string) string {

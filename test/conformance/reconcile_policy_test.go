@@ -88,7 +88,7 @@ var _ = Describe("Reconcile policies:", func() {
 			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "the component did not change")
 		})
 
-		It("a change of the reconcile policy costs one write of metadata, and a change to once costs none", func(ctx SpecContext) {
+		It("a change of the reconcile policy costs one write of metadata, and a change to the policy once costs no write", func(ctx SpecContext) {
 			operator, g := settled(ctx, func(operator string) string { return two(operator, "on-object-change") }, component.Options{})
 			for _, step := range []struct {
 				policy string
@@ -188,7 +188,7 @@ var _ = Describe("Reconcile policies:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("a dependent with the policy once is not written a second time if a crash prevented its record", func(ctx SpecContext) {
+	It("a dependent with the policy once is not written a second time if the operator crashed before it recorded the first write", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		text := configMap("once", "a", settingOf(operator, "reconcile-policy", "once"))
 		g := newGadget(ctx, namespace, "app", text, servedBy(operator))

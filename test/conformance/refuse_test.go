@@ -23,7 +23,7 @@ var _ = Describe("Components that cannot be applied:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a component that renders a kind without stored objects fails, and can be deleted", func(ctx SpecContext) {
+	It("a component that renders a kind whose objects the API server does not store, such as a TokenReview, fails, and can be deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "review", "apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: review}\nspec: {token: x}")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("cannot be a dependent")))

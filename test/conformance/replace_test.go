@@ -14,14 +14,14 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("Fields of others through an upgrade:", func() {
+var _ = Describe("Fields of other managers through an upgrade:", func() {
 	field := func(o *unstructured.Unstructured, path ...string) any {
 		v, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 		return v
 	}
 
 	for _, policy := range inPlacePolicies {
-		It("a CA bundle that others injected is kept through an upgrade with the update policy "+policy, func(ctx SpecContext) {
+		It("a CA bundle that another client injected is kept through an upgrade with the update policy "+policy, func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			bundle := base64.StdEncoding.EncodeToString(cluster.Config().CAData)
 			Expect(bundle).NotTo(BeEmpty())
@@ -72,7 +72,7 @@ webhooks:
 			expectGone(ctx, g)
 		})
 
-		It("a status that is no subresource is kept through an upgrade, except the fields in the manifest, with the update policy "+policy, func(ctx SpecContext) {
+		It("the status of a type without the subresource status is kept through an upgrade, except the fields in the manifest, with the update policy "+policy, func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			definition := removeLine(widgetDefinition(group), "subresources: {status: {}}")
 			instance := func(size int, phase string) string {
@@ -135,7 +135,7 @@ var _ = Describe("Changes of the update policy:", func() {
 		}
 	}
 
-	It("a change of the component's default update policy also leaves a single entry of the operator in the managed fields", func(ctx SpecContext) {
+	It("after a change of the component's default update policy, the managed fields contain a single entry of the operator", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x, dropped: x"))
 		expectReady(ctx, g)

@@ -21,7 +21,7 @@ import (
 )
 
 var _ = Describe("Requests of an operator:", func() {
-	It("the id of the cluster is read once, although several components wait for it", func(ctx SpecContext) {
+	It("the id of the cluster is read once, although several components need the id at the same time", func(ctx SpecContext) {
 		const workers = 8
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		mark := markAudit(ctx)
@@ -60,7 +60,7 @@ var _ = Describe("Requests of an operator:", func() {
 		Expect(requests.UserAgent("Go-http-client")).To(BeEmpty())
 	})
 
-	It("a dependent that was just applied is not read, although its controller writes its status at once", func(ctx SpecContext) {
+	It("a dependent that was just applied is not read, although its controller writes the status of the dependent at once", func(ctx SpecContext) {
 		if !cluster.HasControllers {
 			Skip("no controller manager")
 		}

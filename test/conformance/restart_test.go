@@ -115,7 +115,7 @@ var _ = Describe("Restarts of an operator:", func() {
 		Expect(besides(made)).To(Equal([]string{"get configmaps 200"}))
 	})
 
-	It("a restart does not read the record of deletion phases", func(ctx SpecContext) {
+	It("a restarted operator does not read the Secret with the objects of deletion phases", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
 		expectReady(ctx, g)
@@ -139,7 +139,7 @@ var _ = Describe("Restarts of an operator:", func() {
 		Expect(besides(restart(ctx, stop, 1, operatorOptions{}, nothing))).To(ConsistOf("get secrets 200", "get namespaces 200"))
 	})
 
-	It("a restart reads the id of the cluster if the status belongs to another object, as after a restore, and writes no dependent", func(ctx SpecContext) {
+	It("if the status names the UID of another object, as after a restore from a backup, a restarted operator reads the id of the cluster, and writes no dependent", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
 		expectReady(ctx, g)

@@ -58,7 +58,7 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(count.Load()).To(Equal(had))
 	})
 
-	It("a change of other metadata of the component starts a pass if an option is set, and a change of the status starts none", func(ctx SpecContext) {
+	It("with the option WatchMetadata, a change of other metadata of the component starts a pass, and a change of the status starts no pass", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{component: component.Options{WatchMetadata: true}})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -112,7 +112,7 @@ var _ = Describe("The schedule of passes:", func() {
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
 	})
 
-	It("a trigger from outside starts a pass, also if it is sent before the operator starts", func(ctx SpecContext) {
+	It("a call of Reconciler.Trigger starts a pass, also if the call is made before the operator starts", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		absent := client.ObjectKey{Namespace: namespace, Name: "absent"}
 		var reconciler *component.Reconciler[*gadget.Gadget]
@@ -132,7 +132,7 @@ var _ = Describe("The schedule of passes:", func() {
 		Eventually(ctx, count.Load).Should(Equal(had + 1))
 	})
 
-	It("the rate limit delays many events to one pass at the end of the interval, and loses none", func(ctx SpecContext) {
+	It("the rate limit combines many events into one pass at the end of its interval, and loses no event", func(ctx SpecContext) {
 		const interval = 400 * time.Millisecond
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		ends, changed := make(chan time.Time, 100), make(chan struct{})
@@ -168,7 +168,7 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 5)), "one pass handles many events")
 	})
 
-	It("a pass is retried after the delay in its error", func(ctx SpecContext) {
+	It("if an error contains a delay, the pass is retried after this delay", func(ctx SpecContext) {
 		calls := make(chan time.Time, 100)
 		operator, _ := counted(operatorOptions{generate: generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 			calls <- time.Now()

@@ -81,7 +81,7 @@ func startOther(t *testing.T) (wait func()) {
 	return func() {
 		err := other.Wait()
 		if err != nil {
-			t.Errorf("another process: %v\n%s", err, &output)
+			t.Errorf("the other process of this test failed: %v\n%s", err, &output)
 		}
 	}
 }

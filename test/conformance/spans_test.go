@@ -77,7 +77,7 @@ var _ = Describe("The spans of an operator:", func() {
 		return slices.DeleteFunc(spans, func(s tracetest.SpanStub) bool { return s.SpanContext.TraceID() != id })
 	}
 
-	It("the spans of a pass are one for the pass, one for each wave, and one for each write", func(ctx SpecContext) {
+	It("a trace of a pass has one span for the pass, one span for each wave, and one span for each write", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", waves(), servedBy(operator))
 		expectReady(ctx, g)
 		Eventually(ctx, func() []string { return described(installing()) }).Should(HaveExactElements(

@@ -22,15 +22,27 @@ var _ = Describe("Crashes with an inventory in Secrets:", func() {
 		to   int
 		cuts []cut
 	}{
-		{"of a first apply", 0, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 4}, {"configmaps", 3, 3}}},
-		{"of an inventory that moves from the status to Secrets", few, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 3}, {"configmaps", 3, 3}}},
-		{"of an inventory that changes", many, many + 4, []cut{{"secrets", 0, 6}, {"gadgets", 1, 2}, {"configmaps", 3, 3}}},
-		{"of an inventory that moves from Secrets to the status", many, few, []cut{{"secrets", 0, 2}, {"gadgets", 1, 1}, {"configmaps", 3, 3}}},
+		{
+			"of a component that is applied for the first time",
+			0, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 4}, {"configmaps", 3, 3}},
+		},
+		{
+			"of a component whose inventory moves from the status to Secrets",
+			few, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 3}, {"configmaps", 3, 3}},
+		},
+		{
+			"of a component whose inventory changes",
+			many, many + 4, []cut{{"secrets", 0, 6}, {"gadgets", 1, 2}, {"configmaps", 3, 3}},
+		},
+		{
+			"of a component whose inventory moves from Secrets to the status",
+			many, few, []cut{{"secrets", 0, 2}, {"gadgets", 1, 1}, {"configmaps", 3, 3}},
+		},
 		{"of a component that is deleted", many, 0, []cut{{"secrets", 0, 2}, {"gadgets", 1, 2}, {"configmaps", 3, 3}}},
 	} {
 		for _, cut := range step.cuts {
 			for after := cut.first; after <= cut.last; after++ {
-				It(fmt.Sprintf("no part of the record %s is lost by a crash after %d writes to %s", step.name, after, cut.resource), func(ctx SpecContext) {
+				It(fmt.Sprintf("no entry in the inventory %s is lost by a crash after %d writes to %s", step.name, after, cut.resource), func(ctx SpecContext) {
 					namespace, operator := newNamespace(ctx), newOperatorName()
 					options := operatorOptions{component: spilling}
 					g := &gadget.Gadget{}

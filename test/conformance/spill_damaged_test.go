@@ -22,31 +22,31 @@ var _ = Describe("Damaged inventories in Secrets:", func() {
 		return g, operator, inventoryOfGadget(ctx, g)
 	}
 	damages := map[string]func(context.Context, *gadget.Gadget){
-		"its Secret was deleted with its finalizer": func(ctx context.Context, g *gadget.Gadget) {
+		"the finalizer of the Secret with the inventory was removed and the Secret was deleted": func(ctx context.Context, g *gadget.Gadget) {
 			secret := inventories(ctx, g.Namespace)[0]
 			letGo(ctx, &secret)
 			remove(ctx, &secret)
 		},
-		"its Secret was edited": func(ctx context.Context, g *gadget.Gadget) {
+		"the Secret with the inventory was edited": func(ctx context.Context, g *gadget.Gadget) {
 			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":{"inventory.json.gz":"cnViYmlzaA=="}}`)
 		},
-		"its Secret was emptied": func(ctx context.Context, g *gadget.Gadget) {
+		"the Secret with the inventory was emptied": func(ctx context.Context, g *gadget.Gadget) {
 			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":null}`)
 		},
 		"the id of the cluster in the status was edited": func(ctx context.Context, g *gadget.Gadget) {
 			identify(ctx, g, "elsewhere/"+string(g.UID))
 		},
-		"its digest in the status was edited": func(ctx context.Context, g *gadget.Gadget) {
+		"the digest of the inventory in the status was edited": func(ctx context.Context, g *gadget.Gadget) {
 			g = current(ctx, g)
 			g.Status.InventoryDigest = "rubbish"
 			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
 		},
-		"the name of its Secret in the status was edited": func(ctx context.Context, g *gadget.Gadget) {
+		"the name of the inventory's Secret in the status was edited": func(ctx context.Context, g *gadget.Gadget) {
 			g = current(ctx, g)
 			g.Status.InventoryRecord.Name += "x"
 			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
 		},
-		"the name of its Secret in the status was removed": func(ctx context.Context, g *gadget.Gadget) {
+		"the name of the inventory's Secret in the status was removed": func(ctx context.Context, g *gadget.Gadget) {
 			g = current(ctx, g)
 			g.Status.InventoryRecord = nil
 			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
@@ -98,13 +98,13 @@ var _ = Describe("Damaged inventories in Secrets:", func() {
 		g, operator, before := start(ctx)
 		runOperator(operator, operatorOptions{component: spilling})
 		settle(ctx, operator)
-		damages["the name of its Secret in the status was edited"](ctx, g)
+		damages["the name of the inventory's Secret in the status was edited"](ctx, g)
 		Eventually(ctx, func() string { return current(ctx, g).Status.InventoryRecord.Name }).ShouldNot(HaveSuffix("x"))
 		expectSpilled(ctx, g, operator)
 		Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
 	})
 
-	It("a Secret with an inventory is retained by our finalizer while another client deletes it", func(ctx SpecContext) {
+	It("if another client deletes a Secret with an inventory, the operator's finalizer retains the Secret", func(ctx SpecContext) {
 		g, operator, before := start(ctx)
 		remove(ctx, &inventories(ctx, g.Namespace)[0])
 		runOperator(operator, operatorOptions{component: spilling})

@@ -146,7 +146,7 @@ var _ = Describe("Inventories in several Secrets:", func() {
 		1: "between the parts of the first record", 3: "between the parts of the second record",
 		5: "before a part of a former record is deleted", 6: "between the parts of a former record",
 	} {
-		It("an inventory in several Secrets loses nothing by a crash "+where, func(ctx SpecContext) {
+		It("an inventory in several Secrets loses no entry by a crash "+where, func(ctx SpecContext) {
 			g := install(ctx, halves)
 			runUntilCrash(ctx, operator, options, &crash{counts: writesTo(namespace, "secrets"), after: after, unanswered: true})
 			runOperator(operator, options)
@@ -162,7 +162,7 @@ var _ = Describe("Inventories in several Secrets:", func() {
 		})
 	}
 
-	It("an inventory in several Secrets is rebuilt from the previous record if the status is emptied after a crash between two parts", func(ctx SpecContext) {
+	It("if the operator crashes between the writes of two Secrets of an inventory, and the status is emptied, the inventory is rebuilt from the previous Secrets", func(ctx SpecContext) {
 		g := settled(ctx)
 		former := current(ctx, g).Status.InventoryRecord.Name
 		changeManifests(ctx, g, rendering(halves+1, "a"))

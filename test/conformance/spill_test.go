@@ -97,7 +97,7 @@ var _ = Describe("Large inventories:", func() {
 		return newGadget(ctx, namespace, "app", configMaps("cm", n, "a"), servedBy(operator))
 	}
 
-	It("a large inventory is in Secrets before the first dependent is created, and the apply needs at most n and four other requests", func(ctx SpecContext) {
+	It("a large inventory is written to Secrets before the first dependent is created, and the apply of n dependents needs at most n and four other requests", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -108,7 +108,7 @@ var _ = Describe("Large inventories:", func() {
 		Expect(inventories(ctx, namespace)[0].Finalizers).To(Equal([]string{operator + "/finalizer"}))
 	})
 
-	It("an inventory moves into Secrets when it grows, and back when it needs half of the space in the status", func(ctx SpecContext) {
+	It("an inventory that becomes too large for the status moves into Secrets, and moves back into the status when it needs at most half of the space there", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, few)
 		expectHeld(ctx, g, operator)
@@ -122,7 +122,7 @@ var _ = Describe("Large inventories:", func() {
 		expectSpilled(ctx, g, operator)
 	})
 
-	It("a large inventory is written once for a change, is not read, and is not written without a change", func(ctx SpecContext) {
+	It("a large inventory is written once for each change of the dependents, is not read, and is not written without a change", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -138,7 +138,7 @@ var _ = Describe("Large inventories:", func() {
 		Expect(told).To(ContainElements("patch configmaps 200", "patch secrets 201", "update gadgets/status 200", "delete secrets 200"))
 	})
 
-	It("a large inventory is read once after a restart, which writes nothing", func(ctx SpecContext) {
+	It("after a restart the operator reads a large inventory once, and writes nothing", func(ctx SpecContext) {
 		stop := run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -152,7 +152,7 @@ var _ = Describe("Large inventories:", func() {
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(Equal([]string{"get secrets 200"}))
 	})
 
-	It("no Secret of the former inventory stays if the response to the write of the status is lost", func(ctx SpecContext) {
+	It("no Secret of a previous inventory stays if the response to the write of the status is lost", func(ctx SpecContext) {
 		// The last write of a pass that changes a dependent names the record with the dependent's new digest.
 		var lost atomic.Int64
 		writes := writesTo(namespace, "gadgets")
@@ -196,7 +196,7 @@ var _ = Describe("Large inventories:", func() {
 		Expect(len(requests)-len(requests.Resource("secrets"))).To(BeNumerically("<=", many+4), "%v", verbs(requests))
 	})
 
-	It("a large inventory is retained until the dependents are gone although its namespace is being deleted", func(ctx SpecContext) {
+	It("the Secrets of a large inventory are retained until the dependents are gone, also if the namespace of the Secrets is being deleted", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -221,7 +221,7 @@ var _ = Describe("Large inventories:", func() {
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
 	})
 
-	It("a component whose large inventory cannot be written is stalled before anything is applied, and the message contains the remedy", func(ctx SpecContext) {
+	It("a component whose large inventory cannot be written to Secrets is stalled before anything is applied, and the message contains the remedy", func(ctx SpecContext) {
 		run(func(next http.RoundTripper) http.RoundTripper { return forbiddenRecords{next} })
 		g := install(ctx, many)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden"), ContainSubstring("Secrets in the namespace "+namespace)))
@@ -267,7 +267,7 @@ var _ = Describe("Large inventories in a namespace that is being deleted:", func
 		return g
 	}
 
-	It("a lost inventory in a namespace that is being deleted blocks nothing, also if the operator is restarted meanwhile", func(ctx SpecContext) {
+	It("the loss of a large inventory in a namespace that is being deleted does not block the deletion, also if the operator is restarted meanwhile", func(ctx SpecContext) {
 		operator, other := newOperatorName(), newNamespace(ctx)
 		g := lose(ctx, operator, other)
 		cut := &crash{counts: writesTo(other, "configmaps"), after: 20}
@@ -281,7 +281,7 @@ var _ = Describe("Large inventories in a namespace that is being deleted:", func
 		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", g.Namespace))
 	}, SpecTimeout(5*time.Minute))
 
-	It("a lost inventory in a namespace that is being deleted is searched once, and a Job of a phase is created once", func(ctx SpecContext) {
+	It("after the loss of a large inventory in a namespace that is being deleted, dependents are searched once, and a Job of a deletion phase is created once", func(ctx SpecContext) {
 		operator, other := newOperatorName(), newNamespace(ctx)
 		g := lose(ctx, operator, other, strings.Replace(oneJob("clean", preDelete(operator)), "metadata: {", "metadata: {namespace: "+other+", ", 1))
 		mark := markAudit(ctx)
@@ -314,7 +314,7 @@ var _ = Describe("Two operators of the same name with a large inventory:", func(
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
 	})
 
-	It("the status does not switch to the record of a late operator", func(ctx SpecContext) {
+	It("the status does not refer to the Secrets with the inventory of an operator with an outdated state", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		slow := &turnstile{counts: writesTo(namespace, "gadgets/app/status"), open: make(chan struct{})}
 		stop := runOperator(operator, operatorOptions{component: spilling})

@@ -133,7 +133,7 @@ var _ = Describe("Fields that kubectl edited in a dependent:", func() {
 			client.RawPatch("application/merge-patch+json", []byte(`{"data":{"theirs":"x"}}`)), client.FieldOwner("kubectl-edit"))).To(Succeed())
 	}
 
-	It("fields that kubectl edited are removed at the next write under ssa-override, and are no drift until then", func(ctx SpecContext) {
+	It("with the update policy ssa-override, fields that kubectl edited are removed at the next write, and are not treated as drift until then", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy("ssa-override")))
 		expectReady(ctx, g)
@@ -150,7 +150,7 @@ var _ = Describe("Fields that kubectl edited in a dependent:", func() {
 	})
 
 	for _, policy := range []string{"ssa-merge", "replace"} {
-		It("fields that kubectl edited stay under "+policy, func(ctx SpecContext) {
+		It("fields that kubectl edited are kept by the update policy "+policy, func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy(policy)))
 			expectReady(ctx, g)

@@ -71,7 +71,7 @@ var _ = Describe("Status hints:", Ordered, func() {
 		}, `{"observedGeneration":1,"conditions":[{"type":"Warm","status":"True"}]}`),
 	)
 
-	It("the status that a hint reads counts only for the generation that was applied last", func(ctx SpecContext) {
+	It("a status hint ignores a status of another generation than the generation that was applied last", func(ctx SpecContext) {
 		g := newGadget(ctx, newNamespace(ctx), "app", hinted("has-ready-condition"))
 		expectWaiting(ctx, g, "not Ready yet")
 		reports(ctx, g, `{"conditions":[{"type":"Ready","status":"True","observedGeneration":1}]}`)
@@ -102,7 +102,7 @@ var _ = Describe("Status hints:", Ordered, func() {
 		Expect(writes(ctx, operatorName, namespace).Resource("configmaps")).To(BeEmpty())
 	})
 
-	It("a Ready condition of an older generation does not count, also without a status hint", func(ctx SpecContext) {
+	It("a condition Ready of an older generation is ignored, also without a status hint", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", widget(group, "w"))
 		expectReady(ctx, g)

@@ -140,7 +140,7 @@ var _ = Describe("The status of a component:", func() {
 		Expect(allocations.Load()).To(Equal(int64(1)))
 	})
 
-	It("an author's update of the status is repeated on conflict, and never lost", func(ctx SpecContext) {
+	It("an update of the status by Reconciler.UpdateStatus is repeated after a conflict, and never lost", func(ctx SpecContext) {
 		const writers, each = 4, 10
 		operator := newOperatorName()
 		var r reconciler

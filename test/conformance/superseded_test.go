@@ -113,7 +113,7 @@ var _ = Describe("Specs that change with each write to a dependent:", func() {
 })
 
 var _ = Describe("Changes before the status is written:", func() {
-	It("a pass whose component changes before its status is written still reports its changes, and is no failure", func(ctx SpecContext) {
+	It("if the component changes before a pass writes the status, the changes of this pass are still reported, and the pass is not counted as failed", func(ctx SpecContext) {
 		namespace, operator, exporter := newNamespace(ctx), newOperatorName(), tracetest.NewInMemoryExporter()
 		late := &intruder{method: http.MethodPut, path: "/gadgets/app/status"}
 		runOperator(operator, operatorOptions{transport: late.wrap, component: component.Options{

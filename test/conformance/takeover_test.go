@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("Objects that another owner has:", func() {
+var _ = Describe("Objects of another owner:", func() {
 	always := setting("adoption-policy", "always")
 	// ownerOf returns the readable owner id of an operator on an object.
 	ownerOf := func(ctx context.Context, namespace, name, operator string) string {
@@ -75,7 +75,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 			expectGone(ctx, shared)
 		})
 
-		It("an object moves between components without a deletion, if the new owner adopts it before the old owner drops it", func(ctx SpecContext) {
+		It("an object moves between components without a deletion, if the new owner adopts the object before the old owner stops rendering it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			kept := configMap("kept", "a")
 			one := newGadget(ctx, namespace, "one", together(configMap("moving", "a", updatePolicy(policy)), kept))
@@ -93,7 +93,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 			expectReady(ctx, two)
 		})
 
-		It("an object moves between components without a deletion, if the old owner orphans it before the new owner adopts it", func(ctx SpecContext) {
+		It("an object moves between components without a deletion, if the old owner orphans the object before the new owner adopts it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			kept := configMap("kept", "a")
 			one := newGadget(ctx, namespace, "one", together(configMap("moving", "a", updatePolicy(policy), deletePolicy("orphan-on-apply")), kept))
@@ -109,7 +109,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 			Expect(deletions(ctx, mark, namespace)).To(BeEmpty())
 		})
 
-		It("an object is taken over from another operator, whose labels are removed, and which reports the conflict without a write", func(ctx SpecContext) {
+		It("an object is taken over from another operator: the labels of that operator are removed, and that operator reports the conflict without a write", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			runOperator(operator, operatorOptions{})
 			one := newGadget(ctx, namespace, "one", together(configMap("shared", "one", operator+"/order: '1'", operator+"/adoption-policy: always"), configMap("one", "a")), servedBy(operator))
@@ -147,7 +147,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 		expectCondition(ctx, gadgets[1], metav1alpha1.ConditionStalled, And(ContainSubstring("taken over"), ContainSubstring(namespace+"/one")))
 	})
 
-	It("an object that two operators adopt at once has one owner in the end", func(ctx SpecContext) {
+	It("if two operators with the adoption policy always adopt the same object at once, the object has a single owner in the end", func(ctx SpecContext) {
 		target, operators := newNamespace(ctx), []string{newOperatorName(), newOperatorName()}
 		const count = 10
 		text := configMaps("cm", count, "a")
@@ -169,7 +169,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 		Consistently(ctx, func() int { return len(inNamespace(auditEvents(ctx)[mark:], target).Writes()) }).WithPolling(300 * time.Millisecond).Should(BeZero())
 	})
 
-	It("a conflict is found without a request if the operator watches the object", func(ctx SpecContext) {
+	It("an ownership conflict is found without a request if the operator watches the object", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		expectReady(ctx, newGadget(ctx, namespace, "one", configMap("shared", "a")))
 		settle(ctx, operatorName)
@@ -179,7 +179,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(Equal([]string{"patch configmaps 201"}))
 	})
 
-	It("the component's default adoption policy applies if the manifest sets none, and its change makes no revision", func(ctx SpecContext) {
+	It("the component's default adoption policy applies if the manifest sets no adoption policy, and a change of the default makes no revision", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: "+namespace+"}")
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), func(g *gadget.Gadget) { g.Spec.Policies.Adoption = metav1alpha1.AdoptNever })

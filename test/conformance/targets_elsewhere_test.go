@@ -66,7 +66,7 @@ var _ = Describe("Targets in another cluster that has a namespace of the same na
 		return there.Get(ctx, client.ObjectKeyFromObject(found), found)
 	}
 
-	It("a deletion waits for the end of the target's namespace of the same name, if it is not allowed to see the contents", func(ctx SpecContext) {
+	It("a deletion waits until the namespace of the same name in the target cluster is gone, if the operator has no right to list the objects in it", func(ctx SpecContext) {
 		stop()
 		forbid(ctx)
 		Expect(there.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())

@@ -206,7 +206,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		expectGone(ctx, g)
 	})
 
-	DescribeTable("a kubeconfig is refused with the reason and without its secrets if it", func(ctx SpecContext, edit func(string) string, want string) {
+	DescribeTable("a kubeconfig is refused with a message that contains the reason and no secrets, if the kubeconfig", func(ctx SpecContext, edit func(string) string, want string) {
 		kubeconfig := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
 			"clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: hush}}]\n"
 		keep(ctx, "far", []byte(edit(kubeconfig)))
@@ -301,7 +301,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		Expect(held()).To(BeEmpty())
 	})
 
-	It("an unreachable target blocks only its own components, and the condition of a deletion contains the remedy", func(ctx SpecContext) {
+	It("an unreachable target cluster blocks only its own components, and the condition of a deletion contains the remedy", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
@@ -320,7 +320,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("a target that accepts requests and never responds blocks only its own components, and is reported", func(ctx SpecContext) {
+	It("a target cluster that accepts requests and never responds blocks only its own components, and a condition reports the cluster", func(ctx SpecContext) {
 		silent, err := net.Listen("tcp", "127.0.0.1:0")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(silent.Close)
@@ -347,7 +347,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		}
 	})
 
-	It("a deletion after the Secret of the kubeconfig was deleted reports the remedy, and continues when the Secret is created again", func(ctx SpecContext) {
+	It("if the Secret with the kubeconfig was deleted, a deletion reports the remedy, and continues when the Secret is created again", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)

@@ -8,7 +8,7 @@ import (
 )
 
 var _ = Describe("Dependents with a timeout:", func() {
-	It("a dependent that is not ready at its timeout is named as failed, and counts as ready when it becomes ready later", func(ctx SpecContext) {
+	It("a dependent that is not ready at its timeout is reported as failed, and is reported as ready when it becomes ready later", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
 		held := heldDeployment("web", settingOf(operator, "timeout", "2s"))

@@ -21,7 +21,7 @@ var _ = Describe("Temporary obstacles:", func() {
 		return func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, name); return err }
 	}
 
-	It("a dependent of a type that is not served is named and waited for, and the other dependents are applied", func(ctx SpecContext) {
+	It("if the type of a dependent is not served, the condition names the dependent, the component waits, and the other dependents are applied", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widget(group, "one"), configMap("sibling", "a")))
 		missing := "Widget." + group + " is not served, and nothing here defines it; install what defines version v1"
@@ -36,7 +36,7 @@ var _ = Describe("Temporary obstacles:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a type that is not served for a long time costs no pass, and its dependents are applied within seconds when it is served", func(ctx SpecContext) {
+	It("a type that is not served for a long time causes no pass, and the dependents of the type are applied within seconds when the type is served", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", widget(group, "one"), servedBy(operator))
@@ -127,7 +127,7 @@ webhooks:
 		expectReady(ctx, g)
 	})
 
-	It("a dependent that the operator is not allowed to read is named and waited for, and the other dependents are applied", func(ctx SpecContext) {
+	It("if the operator has no right to read a dependent, the condition names the dependent, the component waits, and the other dependents are applied", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		user, err := cluster.User(ctx, operator)
 		Expect(err).NotTo(HaveOccurred())
@@ -219,7 +219,7 @@ var _ = Describe("Look-ups that fail:", func() {
 		})
 	}
 
-	It("a look-up that is forbidden stalls the component", func(ctx SpecContext) {
+	It("a look-up without the right to read the object stalls the component", func(ctx SpecContext) {
 		g, _ := render(ctx, newNamespace(ctx), 0)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True GenerateFailed"), ContainSubstring("not today")))
 	})

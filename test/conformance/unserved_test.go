@@ -39,7 +39,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a definition that never served a version does not block a deletion after changes of its manifest and a restart", func(ctx SpecContext) {
+	It("a definition that never served a version does not block a deletion, also after changes of its manifest and a restart", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		operator := newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
@@ -56,7 +56,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a definition that served a version before is not deleted until the loss of its stored instances is accepted", func(ctx SpecContext) {
+	It("a definition that served a version before is not deleted until the user accepts that its stored instances are lost", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", widgetDefinition(group))
 		expectReady(ctx, g)
@@ -72,7 +72,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a definition that others changed is not deleted until the loss of its instances is accepted, because it may have served a version", func(ctx SpecContext) {
+	It("a definition that other clients changed is not deleted until the user accepts that its instances are lost, because the definition may have served a version", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", unserved(widgetDefinition(group)))
 		expectReady(ctx, g)
@@ -85,7 +85,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("an instance that can be listed blocks a deletion although the loss of unknown instances was accepted", func(ctx SpecContext) {
+	It("a foreign instance that can be listed blocks a deletion, although the user accepted the loss of unknown instances", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", widgetDefinition(group))
 		expectReady(ctx, g)
@@ -135,13 +135,13 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	}
 
-	It("an aggregated API that was created for the component and was never available does not block a deletion", func(ctx SpecContext) {
+	It("an APIService that the component created, and whose API was never available, does not block a deletion", func(ctx SpecContext) {
 		g := start(ctx)
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
 
-	It("an aggregated API that was never available under an earlier operator does not block a deletion by another operator", func(ctx SpecContext) {
+	It("an APIService whose API was never available does not block a deletion after a restart of the operator", func(ctx SpecContext) {
 		g := start(ctx, func(g *gadget.Gadget) { g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{Group: "*", Kind: "Gizmo"}} })
 		stop()
 		runOperator(operator, operatorOptions{})
@@ -149,7 +149,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("an aggregated API that was adopted and does not respond blocks a deletion until its loss is accepted", func(ctx SpecContext) {
+	It("an adopted APIService whose API does not respond blocks a deletion until the user accepts that its objects are lost", func(ctx SpecContext) {
 		create(ctx, server.Registration(namespace))
 		g := start(ctx)
 		remove(ctx, g)
@@ -157,7 +157,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		acceptAndEnd(ctx, g)
 	})
 
-	It("an aggregated API whose record was lost and that does not respond blocks a deletion until its APIService is deleted by hand", func(ctx SpecContext) {
+	It("after the loss of the inventory, an APIService whose API does not respond blocks a deletion until somebody deletes the APIService", func(ctx SpecContext) {
 		g := start(ctx)
 		stop()
 		emptied := current(ctx, g)
@@ -171,7 +171,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("an aggregated API that was available while no operator ran blocks a deletion until its loss is accepted", func(ctx SpecContext) {
+	It("an APIService whose API was available only while no operator ran blocks a deletion until the user accepts that its objects are lost", func(ctx SpecContext) {
 		g := start(ctx)
 		stop()
 		// The API server checks an APIService at once when the APIService changes.

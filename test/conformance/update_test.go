@@ -44,7 +44,7 @@ var _ = Describe("Changes of the manifests:", func() {
 			Expect(data(ctx, namespace, "changing")).To(Equal(map[string]any{"value": "b"}))
 		})
 
-		It("a change of the manifests removes fields that the manifest drops, and keeps additions of others", func(ctx SpecContext) {
+		It("a change of the manifests removes fields that a manifest no longer contains, and keeps fields that other clients added", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			text := configMap("settings", "a", updatePolicy(policy))
 			g := newGadget(ctx, namespace, "app", strings.Replace(text, `data: {`, `data: {dropped: x, `, 1))
@@ -60,7 +60,7 @@ var _ = Describe("Changes of the manifests:", func() {
 			patch(ctx, changed, `{"metadata":{"finalizers":null}}`)
 		})
 
-		It("a change of the manifests removes an item from a list, and keeps the items of others", func(ctx SpecContext) {
+		It("a change of the manifests removes an item from a list, and keeps the items that other clients added", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			service := func(ports string) string {
 				return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {%s}}\nspec:\n  type: NodePort\n  selector: {app: web}\n  ports: [%s]",
@@ -179,7 +179,7 @@ items:
 		Expect(err).To(HaveOccurred())
 	})
 
-	It("a change of 300 dependents needs one request for each", func(ctx SpecContext) {
+	It("a change of 300 dependents needs one request for each dependent", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 300, "a"))
 		expectReady(ctx, g)
@@ -197,7 +197,7 @@ var _ = Describe("Pruning:", func() {
 		return err == nil
 	}
 
-	It("dependents that are no longer rendered are pruned when the others are ready, in the order of a deletion", func(ctx SpecContext) {
+	It("dependents that are no longer rendered are pruned in the order of a deletion when the other dependents are ready", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("a", "x"), configMap("b", "x", order(2)), configMap("c", "x", deleteOrder(5))))
 		expectReady(ctx, g)
@@ -224,7 +224,7 @@ var _ = Describe("Pruning:", func() {
 		Expect(exists(ctx, namespace, "old")).To(BeTrue())
 	})
 
-	It("a dependent that is no longer rendered and has another owner by now is dropped from the inventory and not deleted", func(ctx SpecContext) {
+	It("if a dependent that is no longer rendered now has another owner, it is removed from the inventory and not deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("taken", "x"), configMap("replaced", "x"), configMap("kept", "x")))
 		expectReady(ctx, g)

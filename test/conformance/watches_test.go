@@ -85,7 +85,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 			return strings.Replace(widget(group, name), "/v1\n", "/v1alpha1\n", 1)
 		}
 
-		It("dependents of a dropped version are followed in the remaining version", func(ctx SpecContext) {
+		It("when a definition drops a version, dependents of this version are watched in the remaining version", func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			g := newGadget(ctx, namespace, "app", together(twoVersions(group, true), early(group, "one"), early(group, "pruned")))
 			expectReady(ctx, g)
@@ -103,7 +103,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 			expectGone(ctx, g)
 		})
 
-		It("a dropped version does not block a deletion", func(ctx SpecContext) {
+		It("a version that a definition no longer contains does not block a deletion", func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			definition := create(ctx, twoVersions(group, true))[0]
 			Eventually(ctx, func() error { _, err := get(ctx, group+"/v1alpha1", "Widget", namespace, "x"); return err }).
@@ -150,7 +150,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 	})
 })
 
-var _ = Describe("The contents of watches:", func() {
+var _ = Describe("The objects that a watch receives:", func() {
 	It("a watch receives only metadata of types without a status, and whole objects of types with a status", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var mutex sync.Mutex
@@ -173,7 +173,7 @@ var _ = Describe("The contents of watches:", func() {
 		Expect(whole).To(And(HaveKeyWithValue("configmaps", false), HaveKeyWithValue("serviceaccounts", false), HaveKeyWithValue("deployments", true)))
 	})
 
-	It("a watch that breaks off and cannot continue is replaced by a list, and no change is missed", func(ctx SpecContext) {
+	It("if a watch ends and cannot be resumed, a list replaces it, and no change is missed", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var broken, expired atomic.Bool
 		var mutex sync.Mutex

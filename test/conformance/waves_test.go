@@ -114,7 +114,7 @@ var _ = Describe("Waves:", func() {
 		Entry("settings with invalid values", func(string) string {
 			return together(configMap("one", "a", setting("order", "soon")), configMap("two", "a", setting("update-policy", "always")), configMap("three", "a", setting("colour", "red")))
 		}, "InvalidManifests", "one", "soon", "two", "always", "three", "colour"),
-		Entry("an object that is rendered twice", func(string) string {
+		Entry("two manifests of the same object", func(string) string {
 			return together(configMap("one", "a"), configMap("one", "b"), configMap("two", "a"), configMap("two", "a"))
 		}, "InvalidManifests", "/one: rendered more than once", "/two: rendered more than once"),
 		Entry("manifests that cannot be decoded", func(string) string {
@@ -122,7 +122,7 @@ var _ = Describe("Waves:", func() {
 		}, "GenerateFailed", "no apiVersion", "generateName"),
 	)
 
-	It("a dependent that the API server refuses blocks the later waves, and not the other dependents of its wave", func(ctx SpecContext) {
+	It("a dependent that the API server refuses blocks the later waves, but not the other dependents of the same wave", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		bad := "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}"
 		g := newGadget(ctx, namespace, "app", together(bad, deployment("sibling"), configMap("later", "a", order(1))))

@@ -10,7 +10,7 @@ import (
 )
 
 var _ = Describe("Refused Secrets:", func() {
-	It("a Secret that the API server refuses is named, and its content is not quoted", func(ctx SpecContext) {
+	It("if the API server refuses a Secret, the condition names the Secret and does not contain its content", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nimmutable: aHVudGVyMg")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(ContainSubstring("Secret "+namespace+"/login"), ContainSubstring("withheld")))

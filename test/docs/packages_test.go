@@ -40,12 +40,12 @@ func TestTheArchitectureNamesEveryPackage(t *testing.T) {
 	}
 	for _, folder := range packages {
 		if !slices.Contains(listed, folder) {
-			t.Errorf("%s is not in the table of packages", folder)
+			t.Errorf("%s is not in the table of packages in ARCHITECTURE.md", folder)
 		}
 	}
 	for _, folder := range listed {
 		if _, err := os.Stat(filepath.Join(root, folder)); err != nil {
-			t.Errorf("the table of packages: %v", err)
+			t.Errorf("the table of packages in ARCHITECTURE.md: %v", err)
 		}
 	}
 }

@@ -95,6 +95,6 @@ func TestCheckReadsWithoutRunning(t *testing.T) {
 		t.Error(err)
 	}
 	if err := s.Check(t.Context(), "if then"); err == nil {
-		t.Error("nonsense passed")
+		t.Error("Check accepted a script with a syntax error")
 	}
 }

@@ -69,8 +69,8 @@ var _ = Describe("Repeated crashes of an operator:", Ordered, func() {
 	It("an operator that is killed repeatedly creates each of 200 dependents once, and records all of them", func(ctx SpecContext) {
 		points := slices.Concat(
 			[]point{
-				{"the finalizer is set", func(w *witness) bool { return len(w.component.Finalizers) > 0 }},
-				{"the inventory is recorded", func(w *witness) bool { return len(w.component.Status.Inventory) > 0 }},
+				{"the operator has added the finalizer", func(w *witness) bool { return len(w.component.Finalizers) > 0 }},
+				{"the operator has written the inventory", func(w *witness) bool { return len(w.component.Status.Inventory) > 0 }},
 			},
 			spread(7, 200, "are created", func(w *witness) int { return w.created }),
 			[]point{{"all dependents are created", func(w *witness) bool { return w.created == 200 }}},

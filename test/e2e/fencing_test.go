@@ -10,7 +10,7 @@ import (
 )
 
 var _ = Describe("Two processes of one operator without leader election:", func() {
-	It("two processes of one operator that both work create no object twice, lose none, and record the live dependents", func(ctx SpecContext) {
+	It("two concurrent processes of the same operator create no object twice, lose no object, and record the live dependents", func(ctx SpecContext) {
 		component := newComponent(newNamespace(ctx), "crowd", crowd, `{"first": 0, "version": "one"}`)
 		startOperator(identity.Kubeconfig, "--max-concurrent-writes=2")
 		startOperator(identity.Kubeconfig, "--max-concurrent-writes=2")

@@ -150,7 +150,7 @@ var _ = Describe("Two operators with components of the same name in the same nam
 	}
 	gadgetWanting := func() client.Object { return newGadget(namespace, name, wanted) }
 
-	DescribeTable("two operators do not take a dependent from each other, if",
+	DescribeTable("two operators do not take over a dependent from each other, if",
 		func(ctx SpecContext, first, second func() client.Object, firstName string) {
 			owner, other := first(), second()
 			Expect(admin.Create(ctx, owner)).To(Succeed())
@@ -163,12 +163,12 @@ var _ = Describe("Two operators with components of the same name in the same nam
 			Expect(get(ctx, &corev1.ConfigMap{}, namespace, "wanted")).To(Equal(held))
 			Eventually(ctx, readyOf(ctx, owner)).Should(HavePrefix("True Ready"))
 
-			By("deleting the object without the dependent")
+			By("deleting the owner that does not have the dependent")
 			Expect(admin.Delete(ctx, other)).To(Succeed())
 			Eventually(ctx, exists(ctx, other)).Should(BeFalse())
 			Expect(get(ctx, &corev1.ConfigMap{}, namespace, "wanted")).To(Equal(held))
 
-			By("deleting the object with the dependent, while the other object waits for it")
+			By("deleting the owner of the dependent, while the other owner waits for the dependent")
 			other = second()
 			Expect(admin.Create(ctx, other)).To(Succeed())
 			Eventually(ctx, readyOf(ctx, other)).Should(HavePrefix("False " + metav1alpha1.ReasonOwnershipConflict))

@@ -57,7 +57,7 @@ func (w *witness) until(ctx context.Context, reached func(*witness) bool) {
 		case event := <-w.events:
 			w.note(event)
 		case <-ctx.Done():
-			Fail("the operator did not reach this progress in time")
+			Fail("the operator did not make the awaited requests in time")
 		}
 	}
 }

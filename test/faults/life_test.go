@@ -140,7 +140,8 @@ func checkReleased(ctx context.Context, c client.Client, namespace string) error
 		}
 	}
 	if len(found.Labels)+len(found.Annotations) > 0 || found.Data["value"] != "one" {
-		return fmt.Errorf("the orphaned ConfigMap has data %v, labels %v and annotations %v", found.Data, found.Labels, found.Annotations)
+		return fmt.Errorf("the orphaned ConfigMap has the wrong data %v, labels %v or annotations %v",
+			found.Data, found.Labels, found.Annotations)
 	}
 	return nil
 }

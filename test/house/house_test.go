@@ -37,7 +37,7 @@ func TestMeasuresOfAModule(t *testing.T) {
 
 func TestAFolderWithoutModuleIsAnError(t *testing.T) {
 	if _, err := measureAll(t.Context(), t.TempDir(), false); err == nil {
-		t.Error("an empty folder was measured")
+		t.Error("the measurement of a folder without a Go module returned no error")
 	}
 }
 

@@ -10,7 +10,7 @@ var deciding = []mutation{
 	{
 		"a conflict of UIDs is treated as another failure", "execute/classify.go",
 		` || isOtherUID(err)`, "",
-		"Objects that change their owner right before a write",
+		"Objects whose owner changes right before a write",
 	},
 	{
 		"a terminating object counts as gone", "execute/write.go",
@@ -40,7 +40,7 @@ var deciding = []mutation{
 	{
 		"a refused write is retried at once", "execute/classify.go",
 		`return s.Code >= http.StatusBadRequest && s.Code < http.StatusInternalServerError`, `return false`,
-		"names a dependent that the operator is not allowed to delete",
+		"the operator has no right to delete a dependent",
 	},
 	{
 		"a write with invalid fields is retried at once",

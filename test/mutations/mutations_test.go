@@ -12,7 +12,7 @@ func TestMutationsFitTheCode(t *testing.T) {
 	for _, m := range mutations() {
 		t.Run(m.name, func(t *testing.T) {
 			if names[m.name] {
-				t.Error("two mutations have this name")
+				t.Error("two mutations have the same name")
 			}
 			names[m.name] = true
 			path, content, err := m.apply("../..")

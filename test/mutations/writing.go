@@ -10,14 +10,14 @@ var writing = []mutation{
 	{
 		"an apply ignores the UID", "execute/write.go",
 		`preconditions := map[string]any{"uid": string(a.Preconditions.UID)}`, `preconditions := map[string]any{}`,
-		"Objects that change their owner right before a write",
+		"Objects whose owner changes right before a write",
 	},
 	{
 		"a replace ignores UID and owner",
 		"execute/replace.go",
 		"	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {\n		return nil, staleConflict(a)\n	}\n	merged,",
 		"	merged,",
-		"Objects that change their owner right before a write",
+		"Objects whose owner changes right before a write",
 	},
 	{
 		"an adoption ignores the resource version", "execute/write.go",
@@ -77,12 +77,12 @@ var writing = []mutation{
 		"		Preconditions: &metav1.Preconditions{\n" +
 			"			UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,\n		},\n",
 		"",
-		"Objects that change their owner right before a write",
+		"Objects whose owner changes right before a write",
 	},
 	{
 		"a delete ignores the resource version", "execute/write.go",
 		`UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,`, `UID: &a.Preconditions.UID,`,
-		"Objects that change their owner right before a write",
+		"Objects whose owner changes right before a write",
 	},
 	{
 		"workloads are deleted in the background", "execute/write.go",

@@ -108,11 +108,11 @@ func TestReportAnswersOneOnADifference(t *testing.T) {
 	var out strings.Builder
 	equal := result{testCase: testCase{name: "shop", rival: rivalHelm}}
 	if code := report(&out, []result{equal}); code != 0 {
-		t.Errorf("equal renderings: want 0, got %d", code)
+		t.Errorf("exit code for equal renderings: want 0, got %d", code)
 	}
 	different := result{testCase: testCase{name: "shop", variant: "upgrade"}, verdict: verdict{differences: []string{"Secret.v1 a: data.k: want 1, got 2"}}}
 	if code := report(&out, []result{equal, different}); code != 1 {
-		t.Errorf("a difference: want 1, got %d", code)
+		t.Errorf("exit code for different renderings: want 1, got %d", code)
 	}
 	if !strings.Contains(out.String(), "shop upgrade: DIFFERENT\n  Secret.v1 a: data.k") {
 		t.Errorf("the report does not contain the difference:\n%s", &out)

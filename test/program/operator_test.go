@@ -13,14 +13,14 @@ import (
 
 func TestStopAcceptsAProcessThatHandlesNoSignalsYet(t *testing.T) {
 	if err := start(t, "echo started; exec sleep 60").Stop(); err != nil {
-		t.Errorf("the end of a process without a signal handler is an error: %v", err)
+		t.Errorf("a process that SIGTERM ended was reported as an error: %v", err)
 	}
 }
 
 func TestStopTellsOfAProcessThatFailsAtItsEnd(t *testing.T) {
 	err := start(t, "trap 'exit 3' TERM; echo started; while :; do sleep 0.1; done").Stop()
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") {
-		t.Errorf("the end was %v, want exit status 3", err)
+		t.Errorf("the process ended with %v, want exit status 3", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := newClient(t, joe.Config, "by-joe").List(ctx, &corev1.ConfigMapList{}); !apierrors.IsForbidden(err) {
-		t.Errorf("a user without a role lists config maps: %v", err)
+		t.Errorf("want a Forbidden error for a user without a role, got %v", err)
 	}
 
 	before, err := cluster.AuditEvents(ctx)
@@ -52,7 +52,7 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 	for range 3 {
 		group.Go(func() {
 			if _, err := cluster.AuditEvents(ctx); err != nil {
-				t.Errorf("with concurrent callers: %v", err)
+				t.Errorf("concurrent waits for the audit log failed: %v", err)
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 	}
 	for _, event := range created {
 		if !event.Answered.After(event.Time) {
-			t.Errorf("arrived at %s, answered at %s", event.Time, event.Answered)
+			t.Errorf("the audit event has the arrival time %s and the response time %s", event.Time, event.Answered)
 		}
 	}
 	if len(events.UserAgent("testcluster-marker")) != 0 {
@@ -113,7 +113,7 @@ func TestStopLeavesNoProcessAndNoFile(t *testing.T) {
 	}
 	dir := filepath.Dir(cluster.Kubeconfig())
 	if len(processesNaming(t, dir)) == 0 {
-		t.Error("a running cluster has processes")
+		t.Error("no process of the running cluster was found")
 	}
 	for range 2 {
 		if err := cluster.Stop(); err != nil {
@@ -121,7 +121,7 @@ func TestStopLeavesNoProcessAndNoFile(t *testing.T) {
 		}
 	}
 	if left := processesNaming(t, dir); len(left) != 0 {
-		t.Errorf("processes left: %v", left)
+		t.Errorf("processes of the cluster still run: %v", left)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder still exists: %v", err)
@@ -157,7 +157,7 @@ func TestAStartThatIsCalledOffLeavesNoFile(t *testing.T) {
 		t.Errorf("want the context's error, got %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "testcluster-*")); err != nil || len(left) > 0 {
-		t.Errorf("remaining folders and processes: %v, %v", left, err)
+		t.Errorf("folders and processes of the cluster remain: %v, %v", left, err)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestARestartedAPIServerHasItsDataAndNoWatches(t *testing.T) {
 		t.Errorf("got %d open watches after the restart, want %d", got, want)
 	}
 	if err := newClient(t, cluster.Config(), "other").Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-		t.Errorf("the object was lost by the restart: %v", err)
+		t.Errorf("after the restart of the API server the object does not exist: %v", err)
 	}
 }
 

@@ -376,7 +376,7 @@ func TestNoMoreCallsThanAllowedAreUnderWay(t *testing.T) {
 }
 
 func TestARequestThatIsTooLargeIsNotSent(t *testing.T) {
-	url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("sent") })
+	url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request that is too large was sent") })
 	_, err := generate(t, function.Service{URL: url}, function.Options{MaxRequestBytes: 10}, request())
 	if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), "more than the limit of 10") {
 		t.Errorf("got %v", err)
@@ -423,7 +423,7 @@ func TestATokenGoesToAServiceThatTheCAVouchesFor(t *testing.T) {
 func TestAClientCertificateIsPresented(t *testing.T) {
 	url, ca := secure(t, func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TLS.PeerCertificates) != 1 {
-			t.Error("no certificate")
+			t.Error("the client presented no certificate")
 		}
 		_, _ = io.WriteString(w, head)
 	}, &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12})
@@ -492,7 +492,7 @@ func TestTheVersionTellsWhereTheServiceIsAndNotHowItIsReached(t *testing.T) {
 	base := versionOf(function.Service{URL: "https://a"})
 	if base == "" ||
 		base != versionOf(function.Service{URL: "https://a", Token: "x", CA: otherCertificate, Timeout: time.Second}) {
-		t.Error("credentials count")
+		t.Error("the credentials change the version of the generator")
 	}
 	if base == versionOf(function.Service{URL: "https://a/v2"}) ||
 		base == versionOf(function.Service{URL: "https://a", Items: []generator.Reference{db}}) {

@@ -139,7 +139,7 @@ func TestWhatGoesWrongInAGeneratorReachesWhoCanMendIt(t *testing.T) {
 
 func TestAHandlerRefusesWhatItCannotRead(t *testing.T) {
 	url := handled(t, func(context.Context, generator.Request) ([]client.Object, error) {
-		t.Error("rendered")
+		t.Error("the generator was called for a request that cannot be read")
 		return nil, nil
 	}, function.HandlerOptions{MaxRequestBytes: 500})
 	for body, want := range map[string]struct {

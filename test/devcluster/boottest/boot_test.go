@@ -43,7 +43,7 @@ func TestAClusterRunsWorkloads(t *testing.T) {
 		t.Errorf("want exit code 0, got %d", code)
 	}
 	if left := cluster.components(t); len(left) != 0 {
-		t.Errorf("processes left: %v", left)
+		t.Errorf("processes of the cluster still run: %v", left)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestAKilledSupervisorLeavesNoProcess(t *testing.T) {
 		t.Errorf("want %v, got %v", components, running)
 	}
 	if code := cluster.end(t, syscall.SIGKILL); code != -1 {
-		t.Errorf("want a killed process, got exit code %d", code)
+		t.Errorf("want a process that a signal killed, got exit code %d", code)
 	}
 	eventually(t, "no process is left", func() bool { return len(cluster.components(t)) == 0 })
 
@@ -109,10 +109,10 @@ func testUser(t *testing.T, cluster supervisor) {
 		t.Fatal(err)
 	}
 	if user := review.Status.UserInfo; user.Username != "joe" || !slices.Equal(user.Groups, []string{"crew", "deck", "system:authenticated"}) {
-		t.Errorf("want joe in his groups, got %v", user)
+		t.Errorf("want the user joe in his groups, got %v", user)
 	}
 	if _, err := client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
-		t.Errorf("want the list of Secrets forbidden, got %v", err)
+		t.Errorf("want a Forbidden error for the list of Secrets, got %v", err)
 	}
 }
 

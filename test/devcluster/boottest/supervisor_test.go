@@ -53,7 +53,7 @@ func up(t *testing.T, arguments ...string) supervisor {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		_ = command.Wait()
-		t.Fatalf("the cluster did not announce itself: %v; %s", err, &stderr)
+		t.Fatalf("the cluster did not report that it is ready: %v; %s", err, &stderr)
 	}
 	t.Log(strings.TrimSpace(line))
 	return supervisor{dir: dir, command: command, ready: line}

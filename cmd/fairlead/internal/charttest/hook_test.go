@@ -50,7 +50,10 @@ func TestDeletePoliciesOfATest(t *testing.T) {
 	}{
 		{"none", "", []deletePolicy{beforeHookCreation}},
 		{"one", "hook-failed", []deletePolicy{hookFailed}},
-		{"several, with spaces and capitals", "Hook-Succeeded , before-hook-creation", []deletePolicy{beforeHookCreation, hookSucceeded}},
+		{
+			"several events, with spaces and capitals",
+			"Hook-Succeeded , before-hook-creation", []deletePolicy{beforeHookCreation, hookSucceeded},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			hook := &unstructured.Unstructured{}

@@ -41,10 +41,10 @@ var _ = Describe("CodeOf", func() {
 			}
 		},
 		Entry("no error", nil, exit.Yes),
-		Entry("refused by the command", exit.Refuse("no"), exit.No),
+		Entry("an error of the command itself", exit.Refuse("no"), exit.No),
 		Entry("bad usage", exit.BadUsage("what?"), exit.Misuse),
 		Entry("bad input", exit.BadInput("what?"), exit.Misuse),
-		Entry("an unusable kubeconfig", exit.Unasked("where?"), exit.NotAsked),
+		Entry("a kubeconfig that cannot be used", exit.Unasked("where?"), exit.NotAsked),
 		Entry("not found", apierrors.NewNotFound(components, "shop"), exit.No),
 		Entry("invalid", apierrors.NewInvalid(kind, "shop", nil), exit.No),
 		Entry("conflict", apierrors.NewConflict(components, "shop", errors.New("changed")), exit.No),

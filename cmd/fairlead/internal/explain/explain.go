@@ -138,8 +138,9 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	return nil
 }
 
-// addCauses adds the failure of the last write, and the causes if the dependent is not ready, unless a field is
-// explained. waiting is the list in the component's status.
+// addCauses adds to the result the failure of the last write and, if the dependent is not ready, the causes. If the
+// user asked for the explanation of a field instead of the whole object, addCauses adds nothing. waiting is the list
+// status.waiting of the component.
 func (e explainer) addCauses(
 	ctx context.Context, entry metav1alpha1.InventoryEntry, waiting []metav1alpha1.DependentReport,
 ) error {

@@ -176,11 +176,12 @@ func TestContainersOfAPod(t *testing.T) {
 		{"the named container", pod(as), logs.Options{Container: "init"}, []string{"init u/0"}},
 		{"no container for an unknown name", pod(as), logs.Options{Container: "db"}, nil},
 		{"all containers, in their order", pod(as), logs.Options{All: true}, []string{"init u/0", "main u/0", "proxy u/0"}},
-		{"no container that has not started", pod(func(p *corev1.Pod) {
+		{"containers that have not started are omitted", pod(func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 		}), logs.Options{}, nil},
 		{
-			"another instance after a restart", pod(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 2 }),
+			"the new instance of a container after a restart",
+			pod(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 2 }),
 			logs.Options{},
 			[]string{"main u/2"},
 		},

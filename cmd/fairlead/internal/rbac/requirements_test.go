@@ -87,8 +87,11 @@ func TestVerbsFollowThePolicies(t *testing.T) {
 		{"under replace", with("update-policy", "replace"), "get,create,update,delete"},
 		{"under recreate", with("update-policy", "recreate"), "get,create,patch,delete"},
 		{"never deleted", with("delete-policy", "orphan"), "get,create,patch"},
-		{"kept when the component is deleted", with("delete-policy", "orphan-on-delete"), "get,create,patch,delete"},
-		{"purged, but otherwise kept", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
+		{
+			"an object with a delete policy that orphans it when the component is deleted",
+			with("delete-policy", "orphan-on-delete"), "get,create,patch,delete",
+		},
+		{"an object with a purge order and a delete policy that orphans it", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
 			"{fairlead.io/delete-policy: orphan, fairlead.io/purge-order: '1'}}}", "get,create,patch,delete"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,7 +147,7 @@ func TestRolesOfComponentsOfOneNameAreTold(t *testing.T) {
 		for _, role := range roles {
 			key := role.GetNamespace() + "/" + role.GetName()
 			if seen[key] != "" {
-				t.Errorf("%s is a role of %s and of %s", key, seen[key], component)
+				t.Errorf("the role %s is generated for the components %s and %s", key, seen[key], component)
 			}
 			seen[key] = component.String()
 		}

@@ -96,18 +96,18 @@ func TestAChartThatLacksValuesOrAClusterIsTakenWithANote(t *testing.T) {
 			"say what",
 		},
 		"a missing value": {map[string]string{"templates/a.yaml": "{{ .Values.a.b.c }}"}, "shop/templates/a.yaml:1"},
-		"a name that is a value": {
+		"a metadata.name that a value sets": {
 			map[string]string{
 				"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n",
 				"values.yaml":      "name: ''\n",
 			},
 			"shop/templates/a.yaml (rendered):1: no metadata.name",
 		},
-		"a kind that is a value": {
+		"a kind that a value sets": {
 			map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata: {name: page}\n"},
 			"shop/templates/a.yaml (rendered):1: no kind",
 		},
-		"a text of several values": {
+		"a text that several values are part of": {
 			map[string]string{"templates/a.yaml": configMap + "data: {image: {{ .Values.image }}:{{ .Values.tag }}}\n"},
 			"shop/templates/a.yaml (rendered):",
 		},
@@ -179,17 +179,17 @@ func TestAPackedChartIsUnpackedAndItsPackedSubChartsAreUnderstood(t *testing.T) 
 		t.Fatal(err)
 	}
 	if got := fileOf(t, project, "internal/generator/chart/charts/cache-1.0.0.tgz"); got != string(cache) {
-		t.Error("the packed sub-chart was changed")
+		t.Error("the archive of the sub-chart was changed")
 	}
 	if got := fileOf(t, project, "chart/rights.yaml"); !strings.Contains(got, "cronjobs") {
-		t.Errorf("the rights do not contain the kinds of the sub-chart: %s", got)
+		t.Errorf("the RBAC rules do not contain the kinds of the sub-chart: %s", got)
 	}
 	if got := fileOf(t, project, "api/v1alpha1/values.go"); !strings.Contains(got, "Cache *apiextensionsv1.JSON") {
 		t.Errorf("the values of the sub-chart are not free-form: %s", got)
 	}
 	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes,
 		"cache-1.0.0.tgz has annotations of fairlead.io") {
-		t.Errorf("the notes do not mention that the annotations are ignored: %s", notes)
+		t.Errorf("the notes of the scaffold do not mention that the annotations are ignored: %s", notes)
 	}
 }
 

@@ -169,10 +169,10 @@ func TestUpdateTellsOfConflictsWithFileAndLine(t *testing.T) {
 			t.Errorf("got the conflicts %v, want a conflict in line %d", found.Conflicts, line)
 		}
 		if is := contentOf(t, dir, "Makefile") + contentOf(t, dir, "main.go") + contentOf(t, dir, base); is != was {
-			t.Error("a file was written")
+			t.Error("UpdateProject wrote a file although the update has a conflict")
 		}
 	})
-	t.Run("and marks them with KeepConflicts", func(t *testing.T) {
+	t.Run("and writes conflict markers with the option KeepConflicts", func(t *testing.T) {
 		dir, _ := conflicting(t)
 		update(t, dir, func(req *scaffold.UpdateRequest) { req.KeepConflicts = true })
 		got := contentOf(t, dir, "Makefile")
@@ -182,7 +182,7 @@ func TestUpdateTellsOfConflictsWithFileAndLine(t *testing.T) {
 			}
 		}
 	})
-	t.Run("for a new file of both", func(t *testing.T) {
+	t.Run("for a file that is new in the template and in the project", func(t *testing.T) {
 		dir := project(t)
 		replace(t, dir, base, "-- Dockerfile --", "-- Dockerfile.former --")
 		replace(t, dir, "Dockerfile", "FROM", "# Mine.\nFROM")
@@ -205,7 +205,7 @@ func TestUpdateLetsTypesFollowTheChartOfTheProject(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	if got := contentOf(t, dir, "chart/definitions/apps.example.com_shops.yaml"); !strings.Contains(got, "speed:") {
-		t.Errorf("the definition does not contain the new value: %s", got)
+		t.Errorf("the CustomResourceDefinition does not contain the new value: %s", got)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestUpdateThatIsInterruptedSaysWhatIsLeftToDo(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) {
-		t.Error("the files are not merged")
+		t.Error("the changes of the template and of the person were not merged")
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".fairlead-scaffold-*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)

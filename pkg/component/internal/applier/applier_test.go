@@ -38,7 +38,7 @@ func TestNothingIsCreatedBeforeItIsRecorded(t *testing.T) {
 	o = c.apply()
 	c.expect()
 	if !o.Done() || len(o.Changes) != 0 || len(o.Created) != 0 {
-		t.Errorf("a pass in sync: %+v", o)
+		t.Errorf("a pass without drift made changes: %+v", o)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestDependentsThatAreNotDesiredArePruned(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	if c.server.Object("v1", "ConfigMap", "shop", "b") != nil {
-		t.Error("b exists")
+		t.Error("the ConfigMap b, which is no longer rendered, still exists")
 	}
 }
 
@@ -198,7 +198,7 @@ func TestDeleteIgnoresTheDesiredObjects(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if c.applier.DefaultDeletePolicy() != metav1alpha1.DeleteDelete {
-		t.Error("another default")
+		t.Error("the default delete policy of the applier is not delete")
 	}
 }
 
@@ -231,7 +231,7 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 			}
 		}
 		if !contested {
-			t.Error("no repair was delayed")
+			t.Error("no repair of the contested object was delayed")
 		}
 		c.request.RepairNonce = "y"
 		expectVerbs(t, c.apply(), "Create a")
@@ -294,7 +294,7 @@ func TestAdditionalManagedTypesBlockADeletionWithDependents(t *testing.T) {
 	c.server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
 	c.apply()
 	if o := c.apply(); !o.Done() {
-		t.Errorf("additional types block an apply: %+v", o)
+		t.Errorf("foreign instances of additional managed types block an apply: %+v", o)
 	}
 	_, reason, message := c.client.Observer.Instances(c.client.Reader, widgets.GroupKind)
 	if reason != plan.WaitObserving || message != "its instances are not watched yet" {
@@ -339,7 +339,7 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	refused = true
 	c.request.Now = start.Add(time.Second)
 	if o = c.delete(); o.Done() {
-		t.Errorf("the definition was deleted before the guard had settled: %+v", o)
+		t.Errorf("the definition was deleted before the admission guard was in effect long enough: %+v", o)
 	}
 	c.expect("before", "POST customresourcedefinitions")
 	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.EffectiveSince.Equal(c.request.Now) {
@@ -354,7 +354,7 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 		t.Errorf("got %s", log)
 	}
 	if c.server.Object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com") != nil {
-		t.Error("the definition exists")
+		t.Error("the definition still exists after the deletion pass")
 	}
 }
 

@@ -43,16 +43,16 @@ func TestDamagedRecords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Damaged(newGadget(func(g *gadget) { g.Status.Status = c.status }), Finalizer(reconciler)); got != c.want {
-				t.Errorf("damaged: %t", got)
+				t.Errorf("Damaged returned %t", got)
 			}
 		})
 	}
 	held := newGadget(func(g *gadget) { g.Finalizers = []string{Finalizer(reconciler)} })
 	if !Damaged(held, Finalizer(reconciler)) {
-		t.Error("an empty status of a component with the finalizer is not damaged")
+		t.Error("an empty status of a component with the finalizer is not reported as damaged")
 	}
 	if Damaged(&metav1.PartialObjectMetadata{}, Finalizer(reconciler)) {
-		t.Error("an object without a status is damaged")
+		t.Error("an object without a status is reported as damaged")
 	}
 }
 
@@ -76,11 +76,11 @@ func TestChangesThatNeedAPass(t *testing.T) {
 			before, after := newGadget(held), newGadget(held)
 			c.change(after)
 			if got := NeedsPass(before, after, own); got != c.want {
-				t.Errorf("got %t", got)
+				t.Errorf("NeedsPass returned %t", got)
 			}
 		})
 	}
 	if NeedsPass(newGadget(), newGadget(held), own) {
-		t.Error("the reconciler's own finalizer needs a pass")
+		t.Error("a change of the reconciler's own finalizer starts a pass")
 	}
 }

@@ -107,11 +107,11 @@ func TestEventsAfterTheEndOfAPassAreIgnored(t *testing.T) {
 	second := passes.Begin(app)
 	second.Loaded(version("4", 6))
 	if second.Superseded() {
-		t.Error("an event from before a pass ended it")
+		t.Error("an event from before the start of a pass superseded the pass")
 	}
 	first.End()
 	if passes.Superseded(app) == nil {
-		t.Error("the end of a former pass ended the next pass")
+		t.Error("the end of the previous pass also ended the next pass")
 	}
 }
 
@@ -131,7 +131,7 @@ func TestAPanicOfATypeDoesNotReachWatches(t *testing.T) {
 	pass.Loaded(faulty{version("1", 1)})
 	passes.observe(faulty{version("2", 2)}, false)
 	if !pass.Superseded() {
-		t.Error("another spec did not end the pass")
+		t.Error("a new spec did not supersede the pass")
 	}
 }
 
@@ -187,7 +187,8 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 			pass.Loaded(version("5", 1))
 			passes.observe(c.shown, c.gone)
 			if passes.RunsToCompletion(app) != c.toCompletion || pass.Superseded() != c.superseded {
-				t.Errorf("runs to completion: %t, superseded: %t", passes.RunsToCompletion(app), pass.Superseded())
+				t.Errorf("RunsToCompletion returned %t, and Superseded returned %t",
+					passes.RunsToCompletion(app), pass.Superseded())
 			}
 		})
 	}
@@ -217,7 +218,7 @@ func TestPassesThatAreRepeatedWithoutAReport(t *testing.T) {
 				passes.observe(version("2", 2), false)
 			}
 			if got := pass.Interrupted(test.err); got != test.want {
-				t.Errorf("got %t", got)
+				t.Errorf("Interrupted returned %t", got)
 			}
 		})
 	}

@@ -66,7 +66,7 @@ func TestLastWriteIsKeptUntilCacheHasCaughtUp(t *testing.T) {
 				t.Errorf("loaded %s, want %s", got, c.loaded)
 			}
 			if kept := cluster.memories.Of(app).lastWrite() != nil; kept != c.kept {
-				t.Errorf("kept: %t", kept)
+				t.Errorf("the last write of the component is still in memory: %t", kept)
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func TestLoadPrefersLastWriteOverSameVersionInCache(t *testing.T) {
 	c.store.keepWrite(written)
 	loaded := c.load()
 	if loaded.Annotations["time"] != "12:00:00.123" {
-		t.Errorf("loaded the version from the cache: %v", loaded.Annotations)
+		t.Errorf("Load returned the older version from the cache, with the annotations %v", loaded.Annotations)
 	}
 	loaded.Annotations["time"] = "changed"
 	if c.load().Annotations["time"] == "changed" {
@@ -250,7 +250,7 @@ func TestFinalizersAreAddedAndRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.stored().Finalizers; !slices.Equal(got, []string{"other"}) {
-		t.Errorf("left %v", got)
+		t.Errorf("after RemoveFinalizer the component has the finalizers %v", got)
 	}
 }
 
@@ -315,12 +315,12 @@ func TestConflictInterruptsThePass(t *testing.T) {
 
 func TestComponentsThatDoNotCopyToTheirOwnType(t *testing.T) {
 	if _, err := copyOf(&embedding{}); err == nil {
-		t.Error("a copy of another type is accepted")
+		t.Error("a DeepCopyObject that returns another type was accepted")
 	}
 	c := newCluster(t)
 	c.store.keepWrite(&embedding{gadget: *newGadget()})
 	if len(c.memories.known) > 0 {
-		t.Error("a copy of another type is kept")
+		t.Error("a DeepCopyObject that returns another type was stored as the last write")
 	}
 	c.store.options.New = func() (Object, error) { return nil, errors.New("no pointer to a struct") }
 	for _, read := range []func() (client.Object, error){
@@ -328,7 +328,7 @@ func TestComponentsThatDoNotCopyToTheirOwnType(t *testing.T) {
 		func() (client.Object, error) { return c.store.Live(t.Context(), app) },
 	} {
 		if _, err := read(); err == nil {
-			t.Error("no error although New fails")
+			t.Error("Load or Live returned no error, although the function New failed")
 		}
 	}
 }

@@ -35,7 +35,7 @@ func describe(d determinism.Difference) string {
 
 func TestRenderingsDiffer(t *testing.T) {
 	for _, c := range []struct{ name, a, b, want string }{
-		{"not at all", secretA + "data: {k: YQ==}", secretA + "data: {k: YQ==}", ""},
+		{"equal renderings", secretA + "data: {k: YQ==}", secretA + "data: {k: YQ==}", ""},
 		{"not by the order of their objects", secretA + mapB, mapB + "---\n" + secretA, ""},
 		{"by a value", secretA + "data: {k: YQ==, l: YQ==}", secretA + "data: {k: Yg==, l: YQ==}", "Secret shop/db: data.k"},
 		{

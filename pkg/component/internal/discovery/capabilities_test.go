@@ -211,7 +211,7 @@ func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 		again bool
 	}{
 		{"if the kinds of the group are unknown", serves("a", "A", "b"), true},
-		{"but not if all groups answer", serves("a", "A"), false},
+		{"but not if all groups respond", serves("a", "A"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := cacheOf(t, c.about)
@@ -219,7 +219,7 @@ func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again := len(s.kick) > 0; again != c.again {
-				t.Errorf("another reading: %t", again)
+				t.Errorf("discovery is read again: %t", again)
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestARenderingIsDoneAgainWhen(t *testing.T) {
 			s.subscribe("owner", now.Digest, func() { woken++ })
 			s.server = c.after
 			if err := s.refresh(); err != nil || woken != c.woken {
-				t.Errorf("woken %d times, %v", woken, err)
+				t.Errorf("the components were enqueued %d times, %v", woken, err)
 			}
 		})
 	}

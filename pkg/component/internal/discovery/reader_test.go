@@ -209,7 +209,7 @@ func TestStatusSubresource(t *testing.T) {
 		}
 	}
 	if _, err := r.HasStatusSubresource(kind("Unheard")); !meta.IsNoMatchError(err) {
-		t.Errorf("a type that is not served: %v", err)
+		t.Errorf("want no error for a type that is not served, got %v", err)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestAnAnswerFromBeforeForgetIsNotKept(t *testing.T) {
 		}
 	}
 	if reads != 2 {
-		t.Errorf("read %d times", reads)
+		t.Errorf("discovery was read %d times", reads)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestAVersionThatAGroupGetsLaterIsFound(t *testing.T) {
 	r, api, _ := reading(t)
 	late := schema.GroupKind{Group: "example.com", Kind: "Late"}
 	if _, err := r.Mapper().RESTMapping(late); !meta.IsNoMatchError(err) {
-		t.Fatalf("before it is served: %v", err)
+		t.Fatalf("the look-up of a kind before it is served returned %v", err)
 	}
 	api.serve("example.com/v2", metav1.APIResource{Name: "lates", Kind: "Late", Verbs: allVerbs})
 	for range 2 {
@@ -313,11 +313,11 @@ func TestAKindMayBeServedByAVersionThatDoesNotAnswer(t *testing.T) {
 	r, api, _ := reading(t)
 	late := schema.GroupKind{Group: "example.com", Kind: "Late"}
 	if _, err := r.Mapper().RESTMapping(late); !meta.IsNoMatchError(err) {
-		t.Fatalf("before: %v", err)
+		t.Fatalf("the look-up of a kind before it is served returned %v", err)
 	}
 	api.serve("example.com/v2")
 	if _, err := r.Mapper().RESTMapping(late); err == nil || meta.IsNoMatchError(err) {
-		t.Errorf("while v2 does not answer: %v", err)
+		t.Errorf("while the version v2 does not respond, the look-up of a kind returned %v", err)
 	}
 	widget := kind("Widget").GroupKind()
 	if mapping, err := r.Mapper().RESTMapping(widget); err != nil || mapping.GroupVersionKind.Version != "v1" {
@@ -344,7 +344,7 @@ func TestAKindThatIsNotServedCostsOneRequest(t *testing.T) {
 		}
 	}
 	if api.requests("/apis") != 0 {
-		t.Error("the whole of discovery was read")
+		t.Error("all API groups were read again")
 	}
 }
 
@@ -357,7 +357,7 @@ func TestAKindOfAnyVersionIsKept(t *testing.T) {
 			t.Fatal(mapping, err)
 		}
 		if i > 0 && api.requests("") != before {
-			t.Error("the kind is read again")
+			t.Error("the resources of a kind were read again")
 		}
 	}
 }
@@ -399,7 +399,7 @@ func TestAggregatedKinds(t *testing.T) {
 	api.serve("example.com/v1")
 	_, err := r.AggregatedKinds(t.Context(), gv)
 	if err == nil || !strings.HasPrefix(err.Error(), "APIService v1.example.com does not answer (") {
-		t.Errorf("while the APIService does not answer: %v", err)
+		t.Errorf("while the API of the APIService does not respond, the look-up returned %v", err)
 	}
 }
 

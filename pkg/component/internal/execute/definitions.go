@@ -108,7 +108,7 @@ func (c *clients) confirmNeverServed(ctx context.Context, definition Definition,
 		return fmt.Errorf("%s serves no version, but may have served a version before, so instances may exist; serve a "+
 			"version of it: %w; %s", definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
 	}
-	return fmt.Errorf("%s was served before, so instances may exist; serve a version of it: %w; %s",
+	return fmt.Errorf("%s has served a version before, so instances may exist; serve a version of it: %w; %s",
 		definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
 }
 

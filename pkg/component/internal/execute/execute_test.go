@@ -418,7 +418,7 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 			}
 			checkResult(t, got, c.verb, c.presence, c.failure)
 			if c.presence == plan.Absent && got.Observed.ResourceVersion != c.action.Preconditions.ResourceVersion {
-				t.Errorf("the last known version is missing: %q", got.Observed.ResourceVersion)
+				t.Errorf("the absent object does not have the resource version of the delete, but %q", got.Observed.ResourceVersion)
 			}
 			if known := len(j.answers) == 1 && j.answers[0] != nil; len(j.answers) != 1 || known != c.known {
 				t.Errorf("the tracker got %v", j.answers)
@@ -434,7 +434,7 @@ func checkResult(t *testing.T, got plan.Result, verb plan.Verb, presence plan.Pr
 	if got.Observed != nil {
 		gotPresence = got.Observed.Presence
 		if gotPresence == plan.Absent && !got.Observed.Confirmed {
-			t.Error("the absence is not confirmed")
+			t.Error("the executor did not confirm that the object is absent")
 		}
 	}
 	if got.Failure != nil {

@@ -156,7 +156,7 @@ func TestANewRunGetsTheNextFreeSlot(t *testing.T) {
 		released <- struct{}{}
 		synctest.Wait()
 		if !got {
-			t.Error("another run was served first")
+			t.Error("the released slot was given to another run than the new run")
 		}
 		close(released)
 		wg.Wait()
@@ -239,15 +239,15 @@ func TestAWaitingRunEndsAtOnce(t *testing.T) {
 		begin := time.Now()
 		if err := limiter.newShare().acquire(ctx, nil); !errors.Is(err, context.Canceled) ||
 			time.Since(begin) != writeTime {
-			t.Errorf("%v after %s", err, time.Since(begin))
+			t.Errorf("acquire returned %v after %s", err, time.Since(begin))
 		}
 		if err := limiter.newShare().acquire(t.Context(), stop); !errors.Is(err, errStopped) ||
 			time.Since(begin) != 2*writeTime {
-			t.Errorf("%v after %s", err, time.Since(begin))
+			t.Errorf("acquire returned %v after %s", err, time.Since(begin))
 		}
 		holder.release()
 		if limiter.free != 1 {
-			t.Error("the slot was not released")
+			t.Error("the slot is not free after the run released it")
 		}
 	})
 }

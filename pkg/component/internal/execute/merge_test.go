@@ -265,7 +265,7 @@ data: {a: x, fresh: z}
 	})
 	t.Run("our entry by server-side apply is dropped", func(t *testing.T) {
 		if inspect.Entry(entries, reconciler, metav1.ManagedFieldsOperationApply) != nil {
-			t.Error("the entry still exists")
+			t.Error("the reconciler's Apply entry in the managed fields still exists")
 		}
 	})
 	t.Run("the entries of others stay", func(t *testing.T) {
@@ -285,7 +285,7 @@ data: {a: x, fresh: z}
 			found = found || e.Subresource == "status"
 		}
 		if !found {
-			t.Error("the entry is missing")
+			t.Error("the entry of the status subresource in the managed fields is missing")
 		}
 	})
 }

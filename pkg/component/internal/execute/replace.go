@@ -52,10 +52,11 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 	return w.observe(obj, a), nil
 }
 
-// droppableFields returns our fields of a live object that are to be removed if the manifest does not have them. If the
-// object was written from the same content, the manifest can have lost only settings, which are annotations. Our other
-// fields that are not in the manifest come from defaults of the API server, or from admission, when the object was
-// created. A repair must not remove these fields.
+// droppableFields returns the fields of a live object that the reconciler owns, and that it removes if the manifest
+// does not have them. If the last applied manifest has the same content as the manifest of a, the two manifests differ
+// at most in settings, so droppableFields returns only annotations with settings. The other owned fields that are not
+// in the manifest were set by defaults of the API server or by admission when the object was created. A repair must not
+// remove these fields.
 func droppableFields(
 	live *unstructured.Unstructured, found *plan.Observed, a plan.Action, reconciler string,
 ) map[string]any {

@@ -95,7 +95,7 @@ func TestASourceIsFetchedBesideThePassAndWakesOnce(t *testing.T) {
 			t.Errorf("got %v, %v, %d wakes", got, err, b.wakes.Load())
 		}
 		if len(b.fetches) != 0 {
-			t.Error("the source is kept after it was taken")
+			t.Error("the fetched source is still in memory after a pass has taken the source")
 		}
 	})
 }

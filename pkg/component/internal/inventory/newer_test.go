@@ -71,7 +71,7 @@ func TestAnInventoryOfANewerVersionIsNeitherUsedNorRecovered(t *testing.T) {
 				}
 				for _, part := range []string{"/v1/ConfigMap/shop/settings-0", `"xx"`, "v9.1"} {
 					if !strings.Contains(failure.Message, part) {
-						t.Errorf("no %s in %s", part, failure.Message)
+						t.Errorf("the text %q is missing in the message %q", part, failure.Message)
 					}
 				}
 				for status, of := range map[*metav1alpha1.Status]string{&p.Status: "pass", &c.load().Status: "stored"} {

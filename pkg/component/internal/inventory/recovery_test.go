@@ -79,7 +79,7 @@ func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 				t.Fatalf("got %d entries, event %v: %v", len(got), event, err)
 			}
 			if want := []string{"more", "shop", "target"}; !slices.Equal(searching.namespaces, want) {
-				t.Errorf("searched %q", searching.namespaces)
+				t.Errorf("the recovery searched the wrong namespaces %q", searching.namespaces)
 			}
 			stored := c.load()
 			if len(stored.Status.Inventory) != 3 || c.store.isDamaged(stored) || len(stored.Status.ManagedTypes) != 1 {
@@ -88,7 +88,7 @@ func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 			c.statuses = 0
 			got, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery)
 			if err != nil || len(got) != 3 || c.statuses > 0 {
-				t.Errorf("the next pass: %d entries, %d writes: %v", len(got), c.statuses, err)
+				t.Errorf("the pass after the recovery: %d entries, %d writes of the status, error %v", len(got), c.statuses, err)
 			}
 		})
 	}
@@ -113,10 +113,10 @@ func TestALostInventoryIsRecoveredFromUnnamedSecrets(t *testing.T) {
 		byName[e.Name] = e
 	}
 	if e := byName[changed.Name]; e.DeletePolicy != "" || e.Digest == "" {
-		t.Errorf("an object with another policy: %+v", e)
+		t.Errorf("the recovered entry of an object with another delete policy is %+v", e)
 	}
 	if e := byName[again.Name]; e.UID != "new" {
-		t.Errorf("an object that was created again: %+v", e)
+		t.Errorf("the recovered entry of a recreated object is %+v", e)
 	}
 	if err := c.store.DeleteStale(t.Context(), p); err != nil {
 		t.Fatal(err)
@@ -256,16 +256,16 @@ func TestAnInventoryThatCannotBeReadIsRetried(t *testing.T) {
 	c.Refuse = nil
 	p.Status.InventoryRecord.Name = "inventory-of-another"
 	if _, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) {
-		t.Errorf("a name of another component: %v", err)
+		t.Errorf("if the status names Secrets of another component, want a lost inventory, got %v", err)
 	}
 	p = c.load()
 	p.Status.InventoryDigest = "edited"
 	if lines, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) || len(lines) != 3000 {
-		t.Errorf("another digest: %v, %d lines", err, len(lines))
+		t.Errorf("if the digest in the status was edited, want a lost inventory, got %v with %d lines", err, len(lines))
 	}
 	c.ending, c.Refuse = []string{"shop"}, func(string, string) error { return forbidden() }
 	if _, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) {
-		t.Errorf("in a namespace that is being deleted: %v", err)
+		t.Errorf("if the Secrets cannot be read in a namespace that is being deleted, want a lost inventory, got %v", err)
 	}
 }
 
@@ -336,13 +336,13 @@ func TestDependentsAreFoundByLabelAndAnnotation(t *testing.T) {
 	}
 	want := []string{"gadgets.example.com", "inside", "phase", "plain"}
 	if names := slices.Sorted(maps.Keys(found)); !slices.Equal(names, want) {
-		t.Errorf("found %q", names)
+		t.Errorf("the recovery found the wrong objects %q", names)
 	}
 	if found["phase"].Phase != string(manifests.PhasePreDelete) || found["plain"].Phase != "" {
-		t.Errorf("phases: %q and %q", found["phase"].Phase, found["plain"].Phase)
+		t.Errorf("the recovered entries have the phases %q and %q", found["phase"].Phase, found["plain"].Phase)
 	}
 	if defined := found["gadgets.example.com"]; !defined.Guarded || len(defined.Types) != 1 {
-		t.Errorf("the definition: %+v", defined)
+		t.Errorf("the recovered entry of the definition is %+v", defined)
 	}
 	const unsearched = "not listed, because that is forbidden: nodes; listed in shop only: pods"
 	if got := report.unsearched(); got != unsearched {

@@ -112,7 +112,7 @@ func TestResultsAreEqualUntilTheContentChanges(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.was.equal(c.later); got != c.equal {
-				t.Errorf("equal: %t", got)
+				t.Errorf("equal returned %t for the two look-up results", got)
 			}
 		})
 	}
@@ -122,11 +122,11 @@ func TestTheOwnersRecordsAreItsOwnObjects(t *testing.T) {
 	secret := object("a", "1", "x")
 	secret.SetLabels(map[string]string{reconciler + "/" + records.LabelRecord: us.ID})
 	if got := found(t, secret); got.state != metav1alpha1.LookupOwn {
-		t.Errorf("a record is %s", got.state)
+		t.Errorf("a Secret with a record of the component has the look-up state %s", got.state)
 	}
 	secret.SetLabels(map[string]string{reconciler + "/" + manifests.LabelOwnerID: "another"})
 	if got := found(t, secret); got.state != metav1alpha1.LookupFound {
-		t.Errorf("a dependent of another component is %s", got.state)
+		t.Errorf("a dependent of another component has the look-up state %s", got.state)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestOwnObjectsOfAListAreNoPartOfItsVersionAndDigest(t *testing.T) {
 	a, b := object("a", "1", "x"), owned(object("b", "1", "x"))
 	alone, with := listed(t, a), listed(t, a, b)
 	if alone.version != with.version || alone.content != with.content {
-		t.Error("a dependent of the component changes the list")
+		t.Error("a dependent of the component changes the digest or version of a looked-up list")
 	}
 }
 
@@ -192,7 +192,7 @@ func TestRecordedLookupsAreEqualUntilAResultChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			equal, readsStatus := c.now.EqualRecorded(recorded(t, c.was))
 			if equal != c.equal || readsStatus != c.readsStatus {
-				t.Errorf("equal: %t, reads the status: %t", equal, readsStatus)
+				t.Errorf("EqualRecorded returned equal %t, reads the status %t", equal, readsStatus)
 			}
 		})
 	}
@@ -207,7 +207,7 @@ func TestLookupsAreRecordedIfRecordWouldReturnTheSame(t *testing.T) {
 	}
 	// The rendering does not use the status, so the status is not part of the record.
 	if now := lookups("capabilities", found(t, withStatus(a, "y"))); !now.AreRecorded(status) {
-		t.Error("a status that the rendering does not use changes the record")
+		t.Error("a status that the rendering does not use changes the recorded look-ups")
 	}
 	now := was
 	now.ReadsStatus = true
@@ -216,10 +216,10 @@ func TestLookupsAreRecordedIfRecordWouldReturnTheSame(t *testing.T) {
 	}
 	status.Lookups = []string{"no look-up"}
 	if was.AreRecorded(status) {
-		t.Error("a line that cannot be parsed is equal")
+		t.Error("a line of status.lookups that cannot be parsed is reported as equal")
 	}
 	if equal, _ := was.EqualRecorded(status); equal {
-		t.Error("a line that cannot be parsed is equal")
+		t.Error("a line of status.lookups that cannot be parsed is reported as equal")
 	}
 }
 

@@ -12,7 +12,7 @@ type component struct {
 	// resources are the watched resources that contain the component's dependents, each with the preferred version of the
 	// type.
 	resources map[WatchedResource]string
-	// instances are the managed types whose instances are watched for the component.
+	// instances is the set of types that the component's dependents define, and whose instances are watched.
 	instances map[schema.GroupKind]bool
 	// awaits are the objects that the component waits for, with the owner ids of their current owners; see AwaitHandover.
 	awaits  map[manifests.Key]string

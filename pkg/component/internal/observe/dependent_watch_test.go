@@ -226,7 +226,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			if c.during != nil {
 				must(t, c.during(s))
 				if got := s.take(); got != "" {
-					t.Errorf("enqueued before the response: %q", got)
+					t.Errorf("components were enqueued before the response to the write: %q", got)
 				}
 			}
 			done(c.answer)
@@ -235,7 +235,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			}
 			s.expect(t, c.enqueued, c.latest)
 			if len(s.observer.writes) > 0 {
-				t.Error("the write is still in flight")
+				t.Error("the write is still recorded as in flight after its response")
 			}
 		})
 	}
@@ -255,7 +255,7 @@ func TestPendingEventsWaitForTheLastWrite(t *testing.T) {
 	must(t, show("5")(s))
 	first(answer("5"))
 	if got := s.take(); got != "" {
-		t.Errorf("enqueued before the second response: %q", got)
+		t.Errorf("components were enqueued before the response to the second write: %q", got)
 	}
 	second(answer("6"))
 	s.expect(t, "us", "6")
@@ -451,14 +451,14 @@ func TestUnknownUntilListed(t *testing.T) {
 	}
 	s.watchOpened()
 	if !s.observer.Synced("us") || s.observer.Live(Reader{}, settings).Presence != plan.Absent {
-		t.Error("the type is not known")
+		t.Error("the type is not known after its list and the start of its watch")
 	}
 	other := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "x"}
 	if s.observer.Live(Reader{}, other).Presence != plan.Unknown {
 		t.Error("a type without a watch is known")
 	}
 	if s.observer.Synced("nobody") {
-		t.Error("an unknown component is synced")
+		t.Error("Synced is true for a component that the Observer does not know")
 	}
 }
 

@@ -126,16 +126,17 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 		enqueued := 0
 		r.Watch("a", Reader{}, []Reference{values}, func() { enqueued++ })
 		if _, known, _ := r.Version(Reader{}, values); known {
-			t.Error("the object is known")
+			t.Error("a referenced object is known before its watch delivered a list")
 		}
 		w.listFailed(unreachable)
 		if _, _, failure := r.Version(Reader{}, values); failure.Message != "no answer" || enqueued != 1 {
-			t.Errorf("got %q, enqueued %d times", failure.Message, enqueued)
+			t.Errorf("after a failed list: the message is %q, the component was enqueued %d times", failure.Message, enqueued)
 		}
 		w.watchOpened()
 		must(t, w.Replace(nil, "5"))
 		if _, known, failure := r.Version(Reader{}, values); !known || failure != (Failure{}) || enqueued != 2 {
-			t.Errorf("known %v, %q, enqueued %d times", known, failure.Message, enqueued)
+			t.Errorf("after a list: known is %v, the message is %q, the component was enqueued %d times",
+				known, failure.Message, enqueued)
 		}
 	})
 

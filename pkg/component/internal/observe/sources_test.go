@@ -172,7 +172,7 @@ func TestWatchLabelledEndsWhenItIsForbidden(t *testing.T) {
 	select {
 	case <-e.forbidden:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the refusal was not reported")
+		t.Fatal("the forbidden watch was not reported within 10 s")
 	}
 }
 
@@ -189,7 +189,7 @@ func TestBodyIsReturnedInTheKnownVersionOnly(t *testing.T) {
 	o.withBodies[configMaps] = true
 	w := addWatch(o, Reader{}, WatchedResource{Type: configMaps}, func() {})
 	if o.Body(Reader{}, settings) != nil {
-		t.Error("a body of an absent object")
+		t.Error("Body returned a manifest for an object that does not exist")
 	}
 	body := asUnstructured(t, at("5", "us", "u1"))
 	must(t, w.Add(body))
@@ -199,14 +199,14 @@ func TestBodyIsReturnedInTheKnownVersionOnly(t *testing.T) {
 	}
 	o.BeginWrite(settings)(answer("6"))
 	if o.Body(Reader{}, settings) != nil {
-		t.Error("a body of an earlier version")
+		t.Error("Body returned an object of an earlier version than the last write")
 	}
 	must(t, w.Add(asUnstructured(t, at("6", "us", "u1"))))
 	if o.Body(Reader{}, settings) == nil {
-		t.Error("no body of the written version, although its event arrived")
+		t.Error("Body returned nothing, although the watch event of the last write arrived")
 	}
 	w.setReason(plan.WaitUnwatched, "refused")
 	if o.Body(Reader{}, settings) != nil {
-		t.Error("a body of an unknown object")
+		t.Error("Body returned an object although the watch was refused")
 	}
 }

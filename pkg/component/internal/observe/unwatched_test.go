@@ -24,7 +24,7 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 		listed  []Unwatched
 	}{
 		{
-			"is read if it supports get",
+			"is read if the type supports get",
 			[]string{"create", "get"},
 			nil,
 			watchFailure{reason: plan.WaitNotListable, definite: true},
@@ -32,7 +32,7 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 			[]Unwatched{{configMaps, unwatched}},
 		},
 		{
-			"cannot be a dependent if it supports create only",
+			"cannot be a dependent if the type supports only create",
 			[]string{"create"},
 			nil,
 			watchFailure{reason: plan.WaitNotListable, definite: true},

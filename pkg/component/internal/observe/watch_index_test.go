@@ -61,7 +61,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		c, ours, theirs := newPair(t)
 		must(t, theirs.Add(at("5", "us", "u1")))
 		if got := take(&c.enqueued); got != "" {
-			t.Errorf("enqueued by the watch of another component: %q", got)
+			t.Errorf("the watch of another component enqueued %q", got)
 		}
 		must(t, ours.Add(at("5", "us", "u1")))
 		if got := take(&c.enqueued); got != "us" {
@@ -73,7 +73,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		must(t, ours.Add(at("5", "us", "u1")))
 		if mine, other := c.Live(alice, settings).Presence, c.Live(bob, settings).Presence; mine != plan.Present ||
 			other != plan.Absent {
-			t.Errorf("got %s and %s", mine, other)
+			t.Errorf("the two readers got the presence %s and %s", mine, other)
 		}
 	})
 	t.Run("our write enqueues no owner through any watch", func(t *testing.T) {
@@ -105,10 +105,10 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		ours.listFailed(watchFailure{reason: plan.WaitUnwatched, message: "no", definite: true})
 		if mine, other := c.Live(alice, settings).Presence, c.Live(bob, settings).Presence; mine != plan.Unknown ||
 			other != plan.Absent {
-			t.Errorf("got %s and %s", mine, other)
+			t.Errorf("the two readers got the presence %s and %s", mine, other)
 		}
 		if len(c.Unwatched("us")) != 1 || len(c.Unwatched("them")) != 0 {
-			t.Errorf("got %v and %v", c.Unwatched("us"), c.Unwatched("them"))
+			t.Errorf("the unwatched types of the two components are %v and %v", c.Unwatched("us"), c.Unwatched("them"))
 		}
 	})
 }
@@ -138,7 +138,8 @@ func TestAComponentThatMovesStopsItsWatches(t *testing.T) {
 		}
 	}
 	if len(c.dependents.watches)+len(c.components)+len(c.definitions.unserved) > 0 {
-		t.Errorf("left: %v, %v, %v", c.dependents.watches, c.components, c.definitions.unserved)
+		t.Errorf("after all components stopped, these watches, components and unserved types remain: %v, %v, %v",
+			c.dependents.watches, c.components, c.definitions.unserved)
 	}
 }
 

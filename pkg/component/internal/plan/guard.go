@@ -188,8 +188,9 @@ func (p *Plan) waitForGuard(unprotected []removal, message string, failure *Fail
 	}
 }
 
-// recordGuarded records, before the guard is written, that a guard may exist for the definitions. So after a crash the
-// next pass knows about the guard, and removes it if it is not needed.
+// recordGuarded sets the field Guarded in the inventory entries of the definitions that are to be deleted. The
+// inventory is written before the guard, the admission policy that denies new instances. So after a crash the next pass
+// knows that the guard may exist, and removes the guard if it is not needed.
 func (p *Plan) recordGuarded(unprotected []removal) {
 	for _, r := range unprotected {
 		e := p.Inventory[r.key]

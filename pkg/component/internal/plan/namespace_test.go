@@ -23,16 +23,16 @@ func TestNamespaceIsCreatedOnce(t *testing.T) {
 	var names []string
 	for _, a := range p.Actions {
 		if a.Verb != VerbCreateNamespace || a.Key.Kind != "Namespace" {
-			t.Errorf("%s %s", a.Verb, a.Key)
+			t.Errorf("the plan contains the unwanted action %s %s", a.Verb, a.Key)
 		}
 		names = append(names, a.Key.Name)
 	}
 	if len(names) != 2 || names[0] != "shop" || names[1] != "bank" {
-		t.Errorf("creates %v", names)
+		t.Errorf("the plan creates the namespaces %v", names)
 	}
 	for key := range p.Inventory {
 		if key.Kind == "Namespace" {
-			t.Errorf("records %s", key)
+			t.Errorf("the plan records the missing namespace %s in the inventory", key)
 		}
 	}
 }

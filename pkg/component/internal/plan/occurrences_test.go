@@ -138,13 +138,13 @@ func (c *process) settle(t *testing.T) {
 		p, done := c.pass()
 		if done && p.Done() {
 			if p.Ready != p.Desired || p.Desired != CountObjects(c.desired) {
-				t.Errorf("%d of %d are ready", p.Ready, p.Desired)
+				t.Errorf("the plan counts %d of %d objects as ready", p.Ready, p.Desired)
 			}
 			return
 		}
 		c.passTime()
 	}
-	t.Fatalf("the passes do not converge: %q", c.told)
+	t.Fatalf("the plan is not done after 12 passes: %q", c.told)
 }
 
 // An occurrence is applied once, even if the process crashes between the record of the inventory and the response to
@@ -170,18 +170,18 @@ func TestOccurrencesAreAppliedOnceAndInOrderAfterACrash(t *testing.T) {
 						c.held[c.desired[0].Key] = held
 						c.settle(t)
 						if !slices.Equal(c.told, want) {
-							t.Errorf("first: got %q", c.told)
+							t.Errorf("the passes of the installation made the writes %q", c.told)
 						}
 						c.told = nil
 						c.settle(t)
 						if len(c.told) > 0 {
-							t.Errorf("again: got %q", c.told)
+							t.Errorf("the passes after the installation made the writes %q", c.told)
 						}
 						// The process also crashes during the upgrade.
 						c.desired, c.revision, c.actions = around("d2", how), 2, 0
 						c.settle(t)
 						if !slices.Equal(c.told, upgrade[how]) {
-							t.Errorf("upgrade: got %q", c.told)
+							t.Errorf("the passes of the upgrade made the writes %q", c.told)
 						}
 					})
 				}
@@ -205,7 +205,7 @@ func TestAnUpgradeBetweenTwoOccurrencesBeginsWithTheFirst(t *testing.T) {
 						t.Errorf("got %q", c.told)
 					}
 					if e := c.recorded[c.desired[0].Key]; e.Occurrence != 2 || e.Revision != 2 {
-						t.Errorf("recorded %s", e)
+						t.Errorf("the inventory has the entry %s", e)
 					}
 				})
 			}
@@ -224,8 +224,8 @@ func TestWhatIsNoNewContentRunsNoOccurrenceAgain(t *testing.T) {
 				c.desired[i].Digest = strings.Replace(c.desired[i].Digest, ".s", ".t", 1)
 			}
 		},
-		"a rendition with another content": func(c *process) { c.desired = around("d2", "purged") },
-		"another occurrence fewer":         func(c *process) { c.desired = c.desired[:2] },
+		"a rendition with another content":    func(c *process) { c.desired = around("d2", "purged") },
+		"a new revision with one order fewer": func(c *process) { c.desired = c.desired[:2] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "purged")}
@@ -247,9 +247,9 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 		revision int64
 		want     []string
 	}{
-		"while it stays":       {false, 1, nil},
-		"after it was purged":  {true, 1, nil},
-		"before a new content": {true, 2, []string{"create job", "delete job", "create job", "delete job"}},
+		"while the object stays at its first order":      {false, 1, nil},
+		"after the object was purged at its first order": {true, 1, nil},
+		"after the object was purged, in a new revision": {true, 2, []string{"create job", "delete job", "create job", "delete job"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			former := around("d0", "purged")[:2]
@@ -259,7 +259,7 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 			p := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: former}
 			p.settle(t)
 			if e := p.recorded[former[0].Key]; e.Occurrence != 0 {
-				t.Fatalf("recorded %s", e)
+				t.Fatalf("the inventory has the entry %s", e)
 			}
 			p.told, p.revision, p.desired = nil, c.revision, around("d1", map[bool]string{true: "purged", false: "recreated"}[c.purged])
 			p.settle(t)
@@ -334,18 +334,18 @@ func TestWhatFailedIsDeletedAndStaysFailedUntilItsContentChanges(t *testing.T) {
 					t.Errorf("got %q", c.told)
 				}
 				if len(p.Waiting) != 1 || !strings.HasPrefix(p.Waiting[0].Message, "it is Failed; it was deleted") {
-					t.Errorf("waiting for %v", p.Waiting)
+					t.Errorf("the plan waits for the wrong objects %v", p.Waiting)
 				}
 				if e := c.recorded[key]; e.Failed != "it is Failed" {
-					t.Errorf("recorded %s", e)
+					t.Errorf("the inventory has the entry %s", e)
 				}
 				c.told, c.slow[key], c.desired, c.revision = nil, false, around("d2", "recreated"), 2
 				c.settle(t)
 				if want := []string{"create job", "create controller", "delete job", "create job"}; !slices.Equal(c.told, want) {
-					t.Errorf("upgrade: got %q", c.told)
+					t.Errorf("the passes of the upgrade made the writes %q", c.told)
 				}
 				if e := c.recorded[key]; e.Failed != "" {
-					t.Errorf("recorded %s", e)
+					t.Errorf("the inventory has the entry %s", e)
 				}
 			})
 		}

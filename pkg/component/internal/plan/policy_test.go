@@ -22,7 +22,7 @@ func TestReapplyIsSpread(t *testing.T) {
 				t.Fatalf("the spread is %s, want less than a tenth of the interval", late)
 			}
 			if applyAgain := spread(fmt.Sprint("owner-", owner), key(i), interval); applyAgain != late {
-				t.Fatalf("the spread is %s in the first call and %s in the second call", late, applyAgain)
+				t.Fatalf("spread returned %s in the first call and %s in the second call", late, applyAgain)
 			}
 			times[late], all[late] = true, true
 		}

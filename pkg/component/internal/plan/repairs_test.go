@@ -132,19 +132,25 @@ var battles = []struct {
 	name string
 	undo func(n int) (time.Duration, func(*scene), bool)
 }{
-	{"a person edits once", regularly(0, 0, taken)},
+	{"a person edits an object once", regularly(0, 0, taken)},
 	{"a controller sets its defaults three times while it starts", regularly(3, moment, taken)},
-	{"a person deletes it twice", regularly(1, time.Second, absent)},
-	{"a person edits five times in a row", regularly(4, moment, taken)},
-	{"a field is taken every half a minute, and a bit", regularly(15, 31*time.Second, taken)},
-	{"twenty fields are edited one after the other", func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n >= 20 }},
-	{"a field is taken six times", regularly(6, moment, taken)},
-	{"a field is taken for ever, at once", regularly(15, moment, taken)},
-	{"a HorizontalPodAutoscaler works every 15 seconds", regularly(15, 15*time.Second, taken)},
-	{"somebody deletes it for ever", regularly(15, moment, absent)},
-	{"the owner label is removed for ever", regularly(9, moment, unowned)},
-	{"always another of many fields is taken", func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n > 45 }},
-	{"a field is taken, and in between a person edits others", func(n int) (time.Duration, func(*scene), bool) {
+	{"a person deletes an object twice", regularly(1, time.Second, absent)},
+	{"a person edits an object five times in a row", regularly(4, moment, taken)},
+	{"another manager takes over a field somewhat less often than every 30 seconds", regularly(15, 31*time.Second, taken)},
+	{
+		"a person edits twenty fields one after the other",
+		func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n >= 20 },
+	},
+	{"another manager takes over a field six times", regularly(6, moment, taken)},
+	{"another manager takes over a field at once after each repair", regularly(15, moment, taken)},
+	{"a HorizontalPodAutoscaler sets the replicas every 15 seconds", regularly(15, 15*time.Second, taken)},
+	{"another client deletes the object again after each repair", regularly(15, moment, absent)},
+	{"another client removes the owner label again after each repair", regularly(9, moment, unowned)},
+	{
+		"another manager takes over a different field each time",
+		func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n > 45 },
+	},
+	{"another manager takes over a field repeatedly, while a person edits other fields", func(n int) (time.Duration, func(*scene), bool) {
 		if n%2 == 1 {
 			return moment, other(n), false
 		}

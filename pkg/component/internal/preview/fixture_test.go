@@ -134,7 +134,7 @@ func (c *cluster) apply() {
 			return
 		}
 	}
-	c.t.Fatal("the set is not applied in time")
+	c.t.Fatal("the objects are not applied in time")
 }
 
 // preview simulates an apply. The test fails if the simulation writes an object.

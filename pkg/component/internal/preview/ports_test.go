@@ -68,7 +68,7 @@ func TestTheOwnerOfAPreview(t *testing.T) {
 		fails   bool
 	}{
 		{"is in the cluster of the component", nil, "here", false},
-		{"is in no cluster for a caller who may not identify it", forbidden, "", false},
+		{"is in no cluster if the caller has no right to identify the cluster", forbidden, "", false},
 		{"is an error if the API server fails", errors.New("oh"), "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAPreviewImpersonatesNobody(t *testing.T) {
 	request.Impersonate.User = "u"
 	_, err = targets.Acquire(t.Context(), request)
 	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec {
-		t.Errorf("two identities: %v", failure)
+		t.Errorf("a component with two identities is previewed without an InvalidSpec error: %v", failure)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 	inputs.Contents = generator.References{settings: {"a": []byte("2")}}
 	given, _, err := inputs.Read(t.Context(), web, d, at, nil)
 	if err != nil || string(given.References[0].Data()["a"]) != "2" || given.Digest == read.Digest {
-		t.Errorf("given contents are not used: %+v, %v", given, err)
+		t.Errorf("the preview does not use the given contents of references: %+v, %v", given, err)
 	}
 	d.References = append(d.References, reference(metav1alpha1.SecretReference, "missing", false))
 	_, _, err = inputs.Read(t.Context(), web, d, at, nil)

@@ -52,7 +52,7 @@ func TestAChangedSetIsUpdatedAndPruned(t *testing.T) {
 	f := c.preview()
 	expect(t, f, "1 Update a", "2 Prune c")
 	if f.Unchanged != 1 {
-		t.Errorf("unchanged: %d", f.Unchanged)
+		t.Errorf("got %d unchanged objects", f.Unchanged)
 	}
 	before, _, _ := unstructured.NestedString(f.Steps[0].Before.Object, "data", "value")
 	after, _, _ := unstructured.NestedString(f.Steps[0].After.Object, "data", "value")
@@ -114,10 +114,10 @@ func TestATypeThatNothingDefinesIsWaitedFor(t *testing.T) {
 	c.desire(configMap("a", "1"), body("gadgets.example.com/v1", "Gadget", "shop", "g", "1"))
 	f := c.preview()
 	if len(f.Waiting) != 1 || !strings.Contains(f.Waiting[0].Dependent, "g") {
-		t.Errorf("waiting: %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v", f.Waiting)
 	}
 	if len(f.Steps) != 1 || f.Steps[0].Key.Name != "a" {
-		t.Errorf("steps: %+v", f.Steps)
+		t.Errorf("the preview has the steps %+v", f.Steps)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestARightThatTheCallerLacksIsNoFailure(t *testing.T) {
 		t.Errorf("got %+v", f.Steps)
 	}
 	if len(f.Waiting) != 0 {
-		t.Errorf("waiting: %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v", f.Waiting)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestADeletionAppliesItsPhases(t *testing.T) {
 	text := strings.Join(steps, ", ")
 	if !strings.HasPrefix(text, "Create before pre-delete, ") || !strings.Contains(text, "Delete a ") ||
 		!strings.Contains(text, "Create after post-delete") {
-		t.Errorf("steps: %q", text)
+		t.Errorf("the preview has the steps %q", text)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestAnObjectThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	c.desire(configMap("a", "1"))
 	f := c.preview()
 	if len(f.Waiting) != 1 {
-		t.Errorf("waiting: %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v", f.Waiting)
 	}
 	expect(t, f, "1 Create a, held: the object still exists, but would be deleted before this step")
 }

@@ -74,7 +74,7 @@ func watchInstances(t *testing.T, p *Protector, kinds ...schema.GroupKind) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the instances are not known in time")
+			t.Fatal("the watch did not deliver the instances in time")
 		}
 	}
 }

@@ -101,33 +101,39 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 		want                     ready.Result
 	}{
 		{"healthy", "'2'", healthy, ready.Hints{}, ready.Result{State: ready.Ready}},
-		{"healthy, with a hint", "'2'", healthy, available, ready.Result{State: ready.Ready}},
+		{"a healthy object with a hint", "'2'", healthy, available, ready.Result{State: ready.Ready}},
 		{
-			"at an older generation", "'1'", healthy, available,
+			"a status of an older generation", "'1'", healthy, available,
 			ready.Result{State: ready.InProgress, Message: "Rollout generation is 2, but latest observed generation is 1"},
 		},
 		{
 			"not available", "'2'", conditions("{type: Available, status: 'False', message: 1 of 3}"), available,
 			ready.Result{State: ready.InProgress, Message: "not Available yet: 1 of 3"},
 		},
-		{"with a hash, and nothing that decides", "5d9c7", healthy, ready.Hints{}, ready.Result{State: ready.Unknown, Message: notRead}},
 		{
-			"with a hash, and a hint that needs the generation", "5d9c7", healthy,
+			"an observed generation that is a hash, without hints",
+			"5d9c7", healthy, ready.Hints{}, ready.Result{State: ready.Unknown, Message: notRead},
+		},
+		{
+			"an observed generation that is a hash, with a hint that needs the generation", "5d9c7", healthy,
 			ready.Hints{HasObservedGeneration: true},
 			ready.Result{State: ready.Unknown, Message: notRead},
 		},
-		{"with a hash, decided by the hint", "5d9c7", healthy, available, ready.Result{State: ready.Ready}},
 		{
-			"with a hash, decided by several hints", "5d9c7", healthy,
+			"an observed generation that is a hash, with a satisfied hint",
+			"5d9c7", healthy, available, ready.Result{State: ready.Ready},
+		},
+		{
+			"an observed generation that is a hash, with several satisfied hints", "5d9c7", healthy,
 			ready.Hints{HasObservedGeneration: true, HasReadyCondition: true},
 			ready.Result{State: ready.InProgress, Message: "not Ready yet"},
 		},
 		{
-			"with a hash, and without its condition", "5d9c7", "conditions: []", available,
+			"an observed generation that is a hash, without the condition of the hint", "5d9c7", "conditions: []", available,
 			ready.Result{State: ready.InProgress, Message: "not Available yet"},
 		},
 		{
-			"with a hash, and a condition of an older generation", "5d9c7",
+			"an observed generation that is a hash, and a condition of an older generation", "5d9c7",
 			conditions("{type: Available, status: 'True', observedGeneration: 1}"), available,
 			ready.Result{
 				State:   ready.InProgress,
@@ -135,11 +141,14 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 			},
 		},
 		{
-			"with a hash, and stalled", "5d9c7",
+			"an observed generation that is a hash, and a true condition Stalled", "5d9c7",
 			conditions("{type: Available, status: 'True'}, {type: Stalled, status: 'True', message: stuck}"), available,
 			ready.Result{State: ready.Failed, Message: "stuck"},
 		},
-		{"with a hash, and conditions that are none", "5d9c7", "conditions: none", available, ready.Result{State: ready.Unknown, Message: notRead}},
+		{
+			"an observed generation that is a hash, and invalid conditions",
+			"5d9c7", "conditions: none", available, ready.Result{State: ready.Unknown, Message: notRead},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rollout := widget(t, "status: {observedGeneration: "+c.generation+", "+c.status+"}")
@@ -150,7 +159,7 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 				t.Errorf("got  %v\nwant %v", got, c.want)
 			}
 			if !reflect.DeepEqual(before, rollout) {
-				t.Error("the object was changed")
+				t.Error("the computation of the readiness changed the object")
 			}
 		})
 	}

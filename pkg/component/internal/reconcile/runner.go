@@ -304,8 +304,8 @@ func logPass(ctx context.Context, before, after *metav1alpha1.Status, changes []
 	}
 }
 
-// requestOf returns the state of the component that this pass acts on. When this state changes, the back-off of denied
-// API requests restarts.
+// requestOf returns the state of the component that this pass acts on. If the API server denied requests of the
+// previous pass, the delay before the next retry starts again at its minimum when the returned value changes.
 func (r *Runner) requestOf(c *Component) schedule.Request {
 	return schedule.Request{
 		UID:         c.GetUID(),

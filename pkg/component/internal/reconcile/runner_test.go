@@ -139,7 +139,7 @@ func TestTheFinalizerIsAddedForHooksOfTheDeletion(t *testing.T) {
 		}
 		stored := w.stored()
 		if components.Damaged(stored, finalizer) || stored.Status.Reconciler != reconciler {
-			t.Errorf("%s: the status is treated as lost", point)
+			t.Errorf("with a hook %s, the status of a new component is treated as a lost status", point)
 		}
 	}
 }

@@ -52,11 +52,11 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 				}
 			}
 			if asked != test.asked {
-				t.Errorf("%d access reviews", asked)
+				t.Errorf("got %d access reviews", asked)
 			}
 			for _, review := range c.Reviews {
 				if review["verb"] != "patch" || review["resource"] != "secrets" || review["namespace"] != "" {
-					t.Errorf("access review of %v", review)
+					t.Errorf("the access review is for the wrong request %v", review)
 				}
 			}
 		})
@@ -70,7 +70,7 @@ func TestTheLastAnswerCountsWhileAccessReviewsFail(t *testing.T) {
 	c.clock.SetTime(start.Add(reviewInterval))
 	c.Refuse = func(string, string) error { return errors.New("broken") }
 	if after := s.review.mayPatchAnywhere(t.Context()); before || after {
-		t.Errorf("allowed: %t, and %t when the review failed", before, after)
+		t.Errorf("the finalizer was allowed: %t, and after a failed access review: %t", before, after)
 	}
 }
 
@@ -92,19 +92,21 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 	version := first.GetResourceVersion()
 	move(a, "", "first")
 	if first.GetResourceVersion() != version {
-		t.Error("a finalizer that exists is written again")
+		t.Error("the finalizer is written again although the Secret has it")
 	}
 	move(a, "first", "second")
 	if s.Finalizers.Has(first, a) || !s.Finalizers.Has(first, b) || !s.Finalizers.Has(second, a) {
-		t.Errorf("after a move: %q, %q", first.GetFinalizers(), second.GetFinalizers())
+		t.Errorf("after the record moved, the two Secrets have the finalizers %q and %q",
+			first.GetFinalizers(), second.GetFinalizers())
 	}
 	move(b, "first", "")
 	if _, held := first.GetLabels()[s.keys.name(labelHeld)]; held || !slices.Equal(first.GetFinalizers(), []string{"example.com/other"}) {
-		t.Errorf("after the last of our finalizers was removed: %q, %v", first.GetFinalizers(), first.GetLabels())
+		t.Errorf("after the operator's last finalizer was removed, the Secret has the finalizers %q and the labels %v",
+			first.GetFinalizers(), first.GetLabels())
 	}
 	move(b, "missing", "")
 	if err := s.Finalizers.Move(t.Context(), b, "", "missing"); !apierrors.IsNotFound(err) {
-		t.Errorf("a Secret that does not exist: got %v", err)
+		t.Errorf("want no error for a Secret that does not exist, got %v", err)
 	}
 	if err := s.Finalizers.Move(t.Context(), owner("elsewhere"), "", "first"); err == nil {
 		t.Error("a finalizer is added for a component of another cluster")

@@ -40,7 +40,7 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 	m.SetOwned(OwnedBy("successor", &metav1alpha1.Status{}))
 	left, ok := m.LeftBy("successor")
 	if !ok {
-		t.Fatal("the Secrets of the former component are forgotten")
+		t.Fatal("the Secrets of the deleted component are no longer in memory")
 	}
 	cluster.Refuse = func(verb, _ string) error {
 		if verb == "list" {
@@ -56,7 +56,7 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.Names("shop"), []string{"config"}) {
-		t.Errorf("left: %q", cluster.Names("shop"))
+		t.Errorf("Secrets of the deleted component remain: %q", cluster.Names("shop"))
 	}
 	for _, secret := range cluster.All() {
 		if len(secret.Finalizers) > 0 {
@@ -94,6 +94,6 @@ func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
 		t.Errorf("got stale %v", stale)
 	}
 	if rest := m.UnnamedInventories(); len(rest) != 1 || IDOf(rest[0].Name) != "c" {
-		t.Errorf("still unnamed: %v", rest)
+		t.Errorf("these inventories are still reported as not named by a status: %v", rest)
 	}
 }

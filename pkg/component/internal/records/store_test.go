@@ -135,11 +135,11 @@ func TestARecordIsLost(t *testing.T) {
 			}
 			damage(c, secret)
 			if _, err := ReadInventory(t.Context(), s.Get, from); !IsLost(err) {
-				t.Errorf("the inventory: got %v", err)
+				t.Errorf("reading the inventory from a damaged Secret returned %v", err)
 			}
 			var lines []string
 			if _, err := s.Read(t.Context(), owner("app"), Inventory, "one", &lines); !IsLost(err) {
-				t.Errorf("the record: got %v", err)
+				t.Errorf("reading the record from a damaged Secret returned %v", err)
 			}
 		})
 	}
@@ -147,7 +147,7 @@ func TestARecordIsLost(t *testing.T) {
 	c.Refuse = func(string, string) error { return errors.New("reset") }
 	var lines []string
 	if _, err := s.Read(t.Context(), owner("app"), Inventory, "one", &lines); err == nil || IsLost(err) {
-		t.Errorf("a request that failed: got %v", err)
+		t.Errorf("reading the Secrets with a failed request returned %v", err)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestTheLatestInventoryIsRead(t *testing.T) {
 		t.Fatalf("got %d Secrets: %v", len(secrets), err)
 	}
 	if _, err := s.ReadLatestInventory(t.Context(), owner("app"), secrets); !IsLost(err) {
-		t.Errorf("the latest inventory is damaged: got %v", err)
+		t.Errorf("reading a damaged latest inventory returned %v", err)
 	}
 	former := slices.DeleteFunc(secrets, HasID("latest"))
 	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), former); err != nil || len(lines) != 2 {
@@ -202,21 +202,21 @@ func TestUnnamedRecordsAreDeletedWhereThereMayBeSome(t *testing.T) {
 	drop := func() error { return s.DeleteUnnamed(t.Context(), m, owner("app"), Phases, "named") }
 	write(t, s, owner("app"), Phases, "other")
 	if err := drop(); err != nil || len(c.Secrets) != 1 {
-		t.Errorf("without evidence: %v, %d Secrets", err, len(c.Secrets))
+		t.Errorf("deleting records that were never seen returned %v, and %d Secrets remain", err, len(c.Secrets))
 	}
 	m.AddUnlisted()
 	c.Refuse = func(string, string) error { return forbidden() }
 	if err := drop(); err != nil || m.evidenceOf(Phases) != notListed {
-		t.Errorf("records that cannot be listed: %v", err)
+		t.Errorf("deleting records that cannot be listed returned %v", err)
 	}
 	m.AddUnnamed(Phases)
 	m.AddUnlisted()
 	if err := drop(); !apierrors.IsForbidden(err) {
-		t.Errorf("records that were seen and cannot be listed: %v", err)
+		t.Errorf("deleting records that were seen and cannot be listed returned %v", err)
 	}
 	c.Refuse = nil
 	if err := drop(); err != nil || len(c.Secrets) != 0 || m.evidenceOf(Phases) != noEvidence {
-		t.Errorf("records that can be deleted: %v, %d Secrets", err, len(c.Secrets))
+		t.Errorf("deleting records returned %v, and %d Secrets remain", err, len(c.Secrets))
 	}
 }
 
@@ -250,7 +250,7 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 		return nil
 	}
 	if err := s.DeleteStale(t.Context(), m); !apierrors.IsForbidden(err) || len(m.staleSecrets()) != 4 {
-		t.Errorf("without a right: got %v", err)
+		t.Errorf("deleting records without a right returned %v", err)
 	}
 	c.Refuse = nil
 	if err := s.DeleteStale(t.Context(), m); err != nil || len(m.staleSecrets()) != 0 {

@@ -210,7 +210,7 @@ func (s *scene) eventually(holds func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.t.Fatal("the condition was not met in time")
+			s.t.Fatal("the awaited state was not reached in time")
 		}
 	}
 }

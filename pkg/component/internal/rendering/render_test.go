@@ -70,7 +70,7 @@ func TestTheGeneratorGetsTheInputsAndTheRevision(t *testing.T) {
 		t.Errorf("component: %+v", got)
 	}
 	if got.Capabilities.Version.GitVersion == "" {
-		t.Error("there are no capabilities")
+		t.Error("the request to the generator has no capabilities of the cluster")
 	}
 	s.component.status.InputDigest = "inputs"
 	s.restart()
@@ -136,7 +136,7 @@ func TestTheErrorsOfAGenerator(t *testing.T) {
 			set, _, err := s.render()
 			expect(t, err, c.reason, c.terminal, c.message)
 			if _, called := set.Results(); called {
-				t.Error("a failed rendering has results")
+				t.Error("a failed rendering returned results of the generator")
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestAnEmptySetIsRefusedWhereThereAreDependents(t *testing.T) {
 	set, _, err := s.render()
 	expect(t, err, metav1alpha1.ReasonInvalidManifests, true, "the rendering is empty, although the component has dependents (1)")
 	if results, called := set.Results(); !called || len(results) != 1 {
-		t.Errorf("the messages of the generator are lost: %v", results)
+		t.Errorf("an empty rendering does not return the results of the generator: %v", results)
 	}
 	s.request.AllowEmpty = true
 	if _, _, err := s.render(); err != nil {
@@ -177,7 +177,7 @@ func TestARenderingFollowsItsLookups(t *testing.T) {
 	}
 	s.put("1")
 	if got := <-woken; got.Name != "web" {
-		t.Errorf("woken: %s", got)
+		t.Errorf("the look-up enqueued the wrong component %s", got)
 	}
 	if value, calls := s.apply(); value != "1" || calls != 2 {
 		t.Errorf("got %q by %d calls", value, calls)
@@ -201,7 +201,7 @@ func TestTheLookupsOfAFailedRenderingAreFollowed(t *testing.T) {
 		return []client.Object{settings("a", value)}, err
 	}
 	if _, _, err := s.render(); err == nil {
-		t.Fatal("no error although the looked-up object does not exist")
+		t.Fatal("the rendering returned no error, although the looked-up object does not exist")
 	}
 	s.put("1")
 	<-woken
@@ -253,7 +253,7 @@ func TestASourceIsFetchedBeforeANewRendering(t *testing.T) {
 	_, calls, err := s.render()
 	expect(t, err, metav1alpha1.ReasonFetching, false, "the source is being fetched from https://example.com/a.tgz")
 	if calls != 0 {
-		t.Error("something is rendered without the source")
+		t.Error("the generator was called before the source was fetched")
 	}
 	s.component.status.InputDigest = "inputs"
 	if _, _, err := s.render(); !errors.Is(err, condition.ErrObserving) {
@@ -265,7 +265,7 @@ func TestASourceIsFetchedBeforeANewRendering(t *testing.T) {
 		t.Errorf("got %q", value)
 	}
 	if _, calls := s.apply(); calls != 0 {
-		t.Error("a cached set needs its source")
+		t.Error("a rendering in the cache was rendered again")
 	}
 }
 
@@ -288,7 +288,7 @@ func TestATypeThatIsNotServedYetIsNormalisedAgain(t *testing.T) {
 		return set.Objects[0].Scope == want
 	}
 	if !scope(manifests.ScopeUnknown, 2) || !scope(manifests.ScopeUnknown, 0) {
-		t.Error("the type is served")
+		t.Error("a type that is not served has a known scope")
 	}
 	s.Serve(gadgets.String(), "gadgets", "Gadget", true)
 	s.eventually(func() bool {
@@ -336,7 +336,7 @@ func TestAPartOfDiscoveryThatFailsRefusesASetThatLacksObjects(t *testing.T) {
 	}
 	s.apply()
 	if len(s.request.Inventory) != 2 {
-		t.Fatalf("applied: %v", s.request.Inventory)
+		t.Fatalf("want two objects in the inventory, got %v", s.request.Inventory)
 	}
 	other := newScene(t)
 	other.generate, other.component.status, other.request.Inventory = s.generate, s.component.status, s.request.Inventory
@@ -345,6 +345,6 @@ func TestAPartOfDiscoveryThatFailsRefusesASetThatLacksObjects(t *testing.T) {
 	_, _, err := other.render()
 	expect(t, err, metav1alpha1.ReasonRetrying, false, "discovery of example.com/v1 failed")
 	if _, kept := other.renderer.cache.get(types.NamespacedName{Namespace: "shop", Name: "web"}); kept {
-		t.Error("the refused set is in the cache")
+		t.Error("a refused rendering is in the cache")
 	}
 }

@@ -39,15 +39,15 @@ func TestRetryAfterADenial(t *testing.T) {
 	if passes > 16 || now.Sub(began) > 20*time.Minute {
 		t.Errorf("%d passes in %s before the delay reached the retry interval", passes, now.Sub(began))
 	}
-	t.Run("events do not restart the back-off", func(t *testing.T) {
+	t.Run("events do not restart the back-off after denied requests", func(t *testing.T) {
 		waited(time.Second)
 		between(t, pass(forbidden, nil), 10*time.Minute, 10*time.Minute)
 	})
 	for what, edit := range map[string]func(){
-		"another spec":           func() { request.Generation++ },
-		"a request for a pass":   func() { request.RequestedAt = "now" },
-		"its deletion":           func() { request.Deleting = true },
-		"a component of its own": func() { request.UID += "'" },
+		"another spec":         func() { request.Generation++ },
+		"a request for a pass": func() { request.RequestedAt = "now" },
+		"its deletion":         func() { request.Deleting = true },
+		"another component":    func() { request.UID += "'" },
 	} {
 		t.Run(what+" restarts the back-off", func(t *testing.T) {
 			edit()

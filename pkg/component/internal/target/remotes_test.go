@@ -109,11 +109,11 @@ func TestRemoteIsUsedOnlyFromTheSameVersionOfTheSameKey(t *testing.T) {
 	}
 	for _, other := range []origin{{"other", "value", "1"}, {"s", "other", "1"}, {"s", "value", "2"}} {
 		if _, ok := remotes.used(name, other); ok {
-			t.Errorf("used for %v", other)
+			t.Errorf("the connection is used for another Secret, key or version: %v", other)
 		}
 	}
 	if _, ok := remotes.used(types.NamespacedName{Name: "b"}, from); ok {
-		t.Error("used by another component")
+		t.Error("the connection is used by another component")
 	}
 }
 

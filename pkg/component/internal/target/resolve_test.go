@@ -110,7 +110,7 @@ func TestTargetInTheOwnCluster(t *testing.T) {
 		t.Errorf("got %+v", found)
 	}
 	if found.On(true) != found.Local || found.On(false) != found.Client {
-		t.Error("On returns another client")
+		t.Error("On returned neither the client of the target nor the client of the component's own cluster")
 	}
 	c.request.Impersonate = Identity{User: "ann"}
 	var failure *condition.Error
@@ -145,7 +145,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 		t.Errorf("the connection is not shared, or the Secret was read again: %+v, %v", again, err)
 	}
 	if found.On(true) != found.Local || found.On(false) != found.Client {
-		t.Error("On returns another client")
+		t.Error("On returned neither the client of the target nor the client of the component's own cluster")
 	}
 
 	first := c.remoteContext
@@ -154,7 +154,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if first.Err() == nil {
-		t.Error("the connection to the former target is open")
+		t.Error("the connection to the previous target is still open")
 	}
 }
 
@@ -231,7 +231,7 @@ func TestUnusableKubeconfigsCloseTheConnection(t *testing.T) {
 				t.Errorf("got %+v", found)
 			}
 			if opened.Err() == nil {
-				t.Error("the former connection is open")
+				t.Error("the connection with the previous kubeconfig is still open")
 			}
 		})
 	}

@@ -265,9 +265,9 @@ func TestDryRunConfigs(t *testing.T) {
 		method  string
 		sent    bool
 	}{
-		{"dry-run only refuses a DELETE", DryRunOnly, 0, http.MethodDelete, false},
-		{"dry-run only sends a read", DryRunOnly, 0, http.MethodGet, true},
-		{"the guard sends a DELETE", WithDryRunGuard, time.Second, http.MethodDelete, true},
+		{"a transport for dry runs only refuses a DELETE", DryRunOnly, 0, http.MethodDelete, false},
+		{"a transport for dry runs only sends a read", DryRunOnly, 0, http.MethodGet, true},
+		{"the dry-run guard sends a DELETE", WithDryRunGuard, time.Second, http.MethodDelete, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, err := c.make(given)

@@ -94,7 +94,7 @@ func TestParsedParsesEachDigestOnce(t *testing.T) {
 	}
 	fail = false
 	if got, err := ask("3", "three"); err != nil || got != "three" {
-		t.Errorf("the cached error is returned: got %s, %v", got, err)
+		t.Errorf("an error of a rendering was cached: got %s, %v", got, err)
 	}
 	if difference := cmp.Diff([]string{"one", "two", "none", "none", "three", "three"}, calls); difference != "" {
 		t.Errorf("-want +got:\n%s", difference)
@@ -125,7 +125,7 @@ func TestDetached(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := rendering.Detached(ctx, func() ([]client.Object, error) {
-			t.Error("started")
+			t.Error("a rendering was started although its context had ended")
 			return nil, nil
 		})
 		if !errors.Is(err, context.Canceled) {

@@ -46,7 +46,7 @@ func TestHelpIsNoMistake(t *testing.T) {
 	}
 	for _, flag := range []string{"--dir", "--nodes", "--audit", "--no-controllers"} {
 		if !strings.Contains(stdout.String(), flag) {
-			t.Errorf("help lacks %s", flag)
+			t.Errorf("the help text does not contain the flag %s", flag)
 		}
 	}
 }

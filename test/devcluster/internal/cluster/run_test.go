@@ -31,7 +31,7 @@ func TestRunNamesTheComponentThatDies(t *testing.T) {
 		t.Errorf("want the output of the component in its log, got %q, %v", log, err)
 	}
 	if out.Len() != 0 {
-		t.Errorf("a failed cluster was announced: %s", &out)
+		t.Errorf("the cluster failed to start, but was reported as ready: %s", &out)
 	}
 }
 

@@ -27,39 +27,39 @@ func TestVersionsOfAFileAreMerged(t *testing.T) {
 		verb Verb
 		want []byte
 	}{
-		"nothing changed":                                 {Versions{former, former, former}, "", nil},
-		"the template changed it":                         {Versions{former, former, newer}, VerbUpdate, newer},
-		"both changed it":                                 {Versions{former, mine, newer}, VerbMerge, both},
-		"both changed it in the same way":                 {Versions{former, newer, newer}, "", nil},
-		"it is new":                                       {Versions{nil, nil, newer}, VerbCreate, newer},
-		"the template no longer has it":                   {Versions{former, former, nil}, VerbDelete, nil},
-		"a person emptied it":                             {Versions{former, []byte{}, former}, "", nil},
-		"line ends of Windows in the project, no changes": {Versions{former, onWindows(former), former}, "", nil},
-		"line ends of Windows in both, no changes":        {Versions{onWindows(former), onWindows(former), former}, "", nil},
-		"line ends of Windows, the template changed it": {
+		"nothing changed":                                                  {Versions{former, former, former}, "", nil},
+		"the template changed the file":                                    {Versions{former, former, newer}, VerbUpdate, newer},
+		"the template and a person changed the file":                       {Versions{former, mine, newer}, VerbMerge, both},
+		"the template and a person made the same change":                   {Versions{former, newer, newer}, "", nil},
+		"the file is new in the template":                                  {Versions{nil, nil, newer}, VerbCreate, newer},
+		"the template no longer has the file":                              {Versions{former, former, nil}, VerbDelete, nil},
+		"a person removed the content of the file":                         {Versions{former, []byte{}, former}, "", nil},
+		"line ends of Windows in the project, no changes":                  {Versions{former, onWindows(former), former}, "", nil},
+		"line ends of Windows in the project and the template, no changes": {Versions{onWindows(former), onWindows(former), former}, "", nil},
+		"line ends of Windows in the project, the template changed the file": {
 			Versions{former, onWindows(former), newer},
 			VerbUpdate,
 			onWindows(newer),
 		},
-		"line ends of Windows, both changed it": {
+		"line ends of Windows in the project, the template and a person changed the file": {
 			Versions{former, onWindows(mine), newer},
 			VerbMerge,
 			onWindows(both),
 		},
-		"line ends of Windows but one, the template changed": {
+		"line ends of Windows in all lines but one, the template changed the file": {
 			Versions{former, oddly(former), newer},
 			VerbUpdate,
 			onWindows(newer),
 		},
-		"line ends of Windows but one, both changed it": {Versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
-		"line end of Windows in one line only": {
+		"line ends of Windows in all lines but one, the template and a person changed the file": {Versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
+		"a line end of Windows in only one line": {
 			Versions{former, lines("a", "mine\r"), newer},
 			VerbMerge,
 			lines("newer", "mine\r"),
 		},
-		"line ends of Windows, the template no longer has it":    {Versions{former, onWindows(former), nil}, VerbDelete, nil},
-		"a person deleted or renamed it":                         {Versions{former, nil, newer}, "", nil},
-		"a person deleted it, and the template no longer has it": {Versions{former, nil, nil}, "", nil},
+		"line ends of Windows in the project, the template no longer has the file": {Versions{former, onWindows(former), nil}, VerbDelete, nil},
+		"a person deleted or renamed the file":                                     {Versions{former, nil, newer}, "", nil},
+		"a person deleted the file, and the template no longer has the file":       {Versions{former, nil, nil}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
@@ -84,9 +84,9 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 		v    Versions
 		want string
 	}{
-		"a new file of both":                       {Versions{nil, former, newer}, "rename your file"},
-		"a changed file that the template dropped": {Versions{former, newer, nil}, "delete or rename it"},
-		"a binary file":                            {Versions{former, []byte("\x7fELF\x00"), newer}, "your file is not a text"},
+		"a file that is new in the template and in the project":       {Versions{nil, former, newer}, "rename your file"},
+		"a file that a person changed and the template no longer has": {Versions{former, newer, nil}, "delete or rename it"},
+		"a binary file": {Versions{former, []byte("\x7fELF\x00"), newer}, "your file is not a text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")

@@ -141,7 +141,8 @@ func hasDeletionHooks(objects []*unstructured.Unstructured) bool {
 	})
 }
 
-// rulesOfFeatures returns the rules for optional interfaces, and for records of hooks of the deletion.
+// rulesOfFeatures returns the rules that the operator needs for the optional interfaces of the component type. If
+// recordsPhases is set, it also returns a rule for the Secrets in which the operator stores the hooks of a deletion.
 func rulesOfFeatures(f Features, recordsPhases bool, kinds []schema.GroupVersionKind) []Rule {
 	var rules []Rule
 	add := func(why, resource string, verbs ...string) {

@@ -56,7 +56,7 @@ func TestRulesFollowFromWhatIsRendered(t *testing.T) {
 			},
 			want: []string{"# What Role own grants.", "- pods\n", "# To bind ClusterRole view", "- bind\n"},
 		},
-		"a hook of the deletion": {
+		"a chart hook for the event pre-delete or post-delete": {
 			documents: []string{"{apiVersion: batch/v1, kind: Job, metadata: {name: j, annotations: {helm.sh/hook: pre-delete}}}"},
 			want:      []string{"- secrets\n"},
 		},
@@ -64,7 +64,7 @@ func TestRulesFollowFromWhatIsRendered(t *testing.T) {
 			features: rbac.Features{KubeConfig: true, ServiceAccount: true, Placement: true},
 			want:     []string{"- impersonate\n", "- namespaces\n", "- secrets\n"},
 		},
-		"interfaces whose rules are covered by those on Secrets": {
+		"optional interfaces whose rules the rules on Secrets include": {
 			features:  rbac.Features{KubeConfig: true},
 			documents: []string{"{apiVersion: v1, kind: Secret, metadata: {name: s}}"},
 			want:      []string{"- secrets\n"}, unwanted: []string{"Kubeconfigs"},

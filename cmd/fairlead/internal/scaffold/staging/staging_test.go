@@ -112,10 +112,10 @@ func TestAStageLeavesNoFolderThatItMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Move([]string{"a", "missing"}, nil); err == nil {
-		t.Error("a file that is not in the stage was moved")
+		t.Error("Move moved a file that is not in the staging folder")
 	}
 	s.Discard()
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
-		t.Errorf("stages remain: %v, %v", left, err)
+		t.Errorf("staging folders remain: %v, %v", left, err)
 	}
 }
