@@ -29,6 +29,9 @@ type Options struct {
 	Nodes int
 	// Audit records requests for AuditEvents.
 	Audit bool
+	// Cloud binds claims to volumes by a default storage class, and gives addresses to Services of type LoadBalancer and
+	// to Ingresses.
+	Cloud bool
 	// NoControllers leaves out garbage collection, namespace deletion, workloads and all else that controllers do: a
 	// second faster.
 	NoControllers bool

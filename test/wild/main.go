@@ -4,7 +4,7 @@
 //
 // DIR is the folder of a chart. A chart is installed, upgraded with a changed value, upgraded without a change, rolled
 // back to the first values, and uninstalled. After each step the objects in both clusters are compared, and the hooks
-// that ran, which the audit logs show. In the end nothing may be left behind that Helm removes. The programs are
+// that ran, which the audit logs show. Both programs work at the same time. In the end nothing may be left behind that Helm removes. The programs are
 // bin/helm, bin/fairlead and bin/fairlead-operator; "make wild" builds them. The operator is an administrator, like
 // Helm, because no chart declares the rights that it needs.
 //

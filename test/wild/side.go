@@ -111,7 +111,7 @@ func (s *side) start(ctx context.Context) (err error) {
 	if s.cluster != nil {
 		return nil
 	}
-	if s.cluster, err = testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true}); err != nil {
+	if s.cluster, err = testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true, Cloud: true}); err != nil {
 		return err
 	}
 	defer func() {
@@ -238,7 +238,8 @@ func execute(ctx context.Context, executable string, arguments []string, home st
 	command := exec.CommandContext(ctx, executable, arguments...)
 	command.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	command.Stdout, command.Stderr = &output, &output
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	// Ctrl-C is for this program, which ends the context.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err := command.Run()
 	if err == nil {
 		return ""
@@ -260,6 +261,9 @@ func (s *side) createNamespace(ctx context.Context, name string) error {
 // sweep deletes all that a chart has left, so that the next chart finds a pristine cluster. If it cannot, the cluster
 // is stopped.
 func (s *side) sweep(ctx context.Context) error {
+	if s.cluster == nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for s.ended.Load() == nil && ctx.Err() == nil {

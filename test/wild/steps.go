@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -18,7 +17,11 @@ const (
 	stepUninstall step = "uninstall"
 )
 
+// allSteps are done in this order. The step repeat has the values of the step before it.
 var allSteps = []step{stepInstall, stepUpgrade, stepRepeat, stepRollBack, stepUninstall}
+
+// needsChange reports whether a step is left out for a chart without a value to change.
+func (s step) needsChange() bool { return s == stepUpgrade || s == stepRollBack }
 
 // changed reports whether a step applies the changed values.
 func (s step) changed() bool { return s == stepUpgrade || s == stepRepeat }
@@ -80,13 +83,20 @@ func (r *result) judge(of rendering) {
 			r.shortfall(ours.Step, ours.Failure)
 			continue
 		}
+		if ours.Step == stepRepeat {
+			r.judgeRepeat(ours)
+			continue
+		}
 		r.judgeObjects(theirs, ours, of)
 		r.judgeHooks(theirs, ours)
 	}
-	for _, ours := range r.Fairlead {
-		if ours.Step == stepRepeat && ours.Writes > 0 {
-			r.shortfall(stepRepeat, fmt.Sprintf("%d writes to objects of the chart, although nothing changed", ours.Writes))
-		}
+}
+
+// judgeRepeat judges an upgrade without a change. With Helm it is a new revision, which renders anew and runs hooks;
+// Fairlead does nothing.
+func (r *result) judgeRepeat(ours outcome) {
+	if ours.Writes > 0 {
+		r.shortfall(stepRepeat, fmt.Sprintf("%d writes to objects of the chart, although nothing changed", ours.Writes))
 	}
 }
 
@@ -114,14 +124,8 @@ func (r *result) judgeObjects(theirs, ours outcome, of rendering) {
 	}
 }
 
-// judgeHooks compares the hooks that ran. An upgrade without a change runs hooks with Helm and none with Fairlead.
+// judgeHooks compares the hooks that ran.
 func (r *result) judgeHooks(theirs, ours outcome) {
-	if theirs.Step == stepRepeat {
-		if len(ours.Executed) > 0 {
-			r.shortfall(stepRepeat, "hooks ran, although nothing changed: "+strings.Join(ours.Executed, " "))
-		}
-		return
-	}
 	if !slices.Equal(theirs.Executed, ours.Executed) {
 		r.shortfall(theirs.Step, fmt.Sprintf("hooks: Helm's %s, ours %s", theirs.Executed, ours.Executed))
 	}

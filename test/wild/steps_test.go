@@ -33,8 +33,8 @@ func TestJudge(t *testing.T) {
 			theirs: []outcome{installed(stepInstall)}, ours: []outcome{{Step: stepInstall, there: there}}, verdict: "SHORT",
 			short: []string{"install: hooks: Helm's [jobs/a], ours []"},
 		},
-		"hooks of an upgrade without a change, which only Helm runs": {
-			theirs: []outcome{installed(stepRepeat)}, ours: []outcome{{Step: stepRepeat, there: there}}, verdict: "equal",
+		"an upgrade without a change, which is a revision of Helm": {
+			theirs: []outcome{installed(stepRepeat)}, ours: []outcome{{Step: stepRepeat}}, verdict: "equal",
 		},
 		"writes although nothing changed": {
 			theirs: []outcome{installed(stepRepeat)}, ours: []outcome{{Step: stepRepeat, there: there, Writes: 2}}, verdict: "SHORT",

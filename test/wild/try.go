@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -107,7 +108,7 @@ func (t *trial) keep(c chart, r result) error {
 	return os.WriteFile(t.file(c), text, 0o600)
 }
 
-// try does all steps with a chart, by Helm first.
+// try does all steps with a chart.
 func (t *trial) try(ctx context.Context, c chart) (result, error) {
 	r := result{Chart: c.name, Version: c.version, Program: t.version, Change: c.Change}
 	of, err := t.prepare(ctx, c, &r)
@@ -115,18 +116,43 @@ func (t *trial) try(ctx context.Context, c chart) (result, error) {
 		r.Unusable = "Helm does not render it: " + err.Error()
 		return r, ctx.Err()
 	}
-	if r.Helm, err = t.steps(ctx, t.helm, c, &r, of); err != nil {
-		return r, err
-	}
-	if failure := r.Helm[0].Failure; failure != "" {
-		r.Unusable = failure
-		return r, nil
-	}
-	if r.Fairlead, err = t.steps(ctx, t.fairlead, c, &r, of); err != nil {
+	if err := t.both(ctx, c, &r, of); err != nil || r.Unusable != "" {
 		return r, err
 	}
 	r.judge(of)
 	return r, nil
+}
+
+// errUnusable ends our steps when Helm does not install the chart.
+var errUnusable = errors.New("the chart does not count")
+
+// both does the steps with both programs at the same time, because most of the time is waiting.
+func (t *trial) both(ctx context.Context, c chart, r *result, of rendering) error {
+	if err := errors.Join(t.helm.start(ctx), t.fairlead.start(ctx)); err != nil {
+		return err
+	}
+	counted, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		group                sync.WaitGroup
+		helmErr, fairleadErr error
+	)
+	group.Go(func() {
+		r.Helm, helmErr = t.steps(ctx, t.helm, c, r.Change != nil, of)
+		if len(r.Helm) > 0 && r.Helm[0].Failure != "" {
+			cancel(errUnusable)
+		}
+	})
+	group.Go(func() { r.Fairlead, fairleadErr = t.steps(counted, t.fairlead, c, r.Change != nil, of) })
+	group.Wait()
+	if err := errors.Join(helmErr, t.helm.sweep(ctx), t.fairlead.sweep(ctx)); err != nil {
+		return err
+	}
+	if errors.Is(context.Cause(counted), errUnusable) {
+		r.Unusable, r.Fairlead = r.Helm[0].Failure, nil
+		return nil
+	}
+	return fairleadErr
 }
 
 // prepare renders the chart by Helm, finds a value to change, and writes the files of values.
@@ -207,7 +233,7 @@ func (t *trial) render(ctx context.Context, c chart, s step) (rendering, error) 
 
 func (t *trial) template(ctx context.Context, c chart, s step) (objects, error) {
 	output, err := t.output(ctx, "template", c.Release, c.folder, "--namespace", c.Namespace,
-		"--values", t.values(s), "--kube-version", kubeVersion, "--include-crds", "--skip-tests")
+		"--values", t.values(s, true), "--kube-version", kubeVersion, "--include-crds", "--skip-tests")
 	if err != nil {
 		return nil, err
 	}
@@ -239,9 +265,9 @@ func (t *trial) output(ctx context.Context, arguments ...string) ([]byte, error)
 	return output, nil
 }
 
-// values is the file of the values of a step.
-func (t *trial) values(s step) string {
-	if s.changed() {
+// values is the file of the values of a step, for a chart with or without a value to change.
+func (t *trial) values(s step, change bool) string {
+	if change && s.changed() {
 		return filepath.Join(t.home, "changed.yaml")
 	}
 	return filepath.Join(t.home, "values.yaml")
@@ -255,16 +281,12 @@ func (t *trial) writeValues(s step, values map[string]any) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(t.values(s), text, 0o600)
+	return os.WriteFile(t.values(s, true), text, 0o600)
 }
 
 // steps does the steps on one side. After a failure only the uninstallation follows; after a failed installation by
 // Helm nothing does.
-func (t *trial) steps(ctx context.Context, s *side, c chart, r *result, of rendering) (outcomes []outcome, err error) {
-	if err := s.start(ctx); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.sweep(ctx)) }()
+func (t *trial) steps(ctx context.Context, s *side, c chart, change bool, of rendering) (outcomes []outcome, err error) {
 	if err := t.furnish(ctx, s, c); err != nil {
 		return []outcome{{Step: stepInstall, Failure: err.Error()}}, ctx.Err()
 	}
@@ -274,10 +296,10 @@ func (t *trial) steps(ctx context.Context, s *side, c chart, r *result, of rende
 	}
 	failed := false
 	for _, next := range allSteps {
-		if next.changed() && r.Change == nil || failed && next != stepUninstall {
+		if next.needsChange() && !change || failed && next != stepUninstall {
 			continue
 		}
-		o, err := s.run(ctx, c, job{step: next, values: t.values(next), timeout: t.timeout, hooks: of.hooks, before: before})
+		o, err := s.run(ctx, c, job{step: next, values: t.values(next, change), timeout: t.timeout, hooks: of.hooks, before: before})
 		if err != nil {
 			return nil, err
 		}
@@ -304,7 +326,7 @@ func (t *trial) furnish(ctx context.Context, s *side, c chart) error {
 		if err != nil {
 			return err
 		}
-		file := filepath.Join(t.home, "before.yaml")
+		file := filepath.Join(t.home, "before-"+s.program+".yaml")
 		if err := os.WriteFile(file, values, 0o600); err != nil {
 			return err
 		}

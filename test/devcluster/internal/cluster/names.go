@@ -27,6 +27,8 @@ type Config struct {
 	Nodes int
 	// Audit makes the API server write audit.log, a JSON line per answered request.
 	Audit bool
+	// Cloud adds a default storage class, and addresses for load balancers and Ingresses.
+	Cloud bool
 	// NoControllers leaves out everything but etcd and the API server.
 	NoControllers bool
 }
@@ -37,6 +39,9 @@ func (c Config) validate() error {
 	}
 	if c.Nodes > 0 && c.NoControllers {
 		return NewUsageError("--nodes needs the controllers; leave out --no-controllers")
+	}
+	if c.Cloud && c.NoControllers {
+		return NewUsageError("--cloud needs the controllers; leave out --no-controllers")
 	}
 	return nil
 }

@@ -9,6 +9,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
+// region is that of all nodes.
+const region = "region-1"
+
+// zones are given to the nodes in turn.
+var zones = []string{"region-1a", "region-1b", "region-1c"}
+
 // createNodes registers fake nodes, node-0 and so on; kwok plays their kubelets.
 func createNodes(ctx context.Context, client kubernetes.Interface, count int) error {
 	for i := range count {
@@ -19,6 +25,9 @@ func createNodes(ctx context.Context, client kubernetes.Interface, count int) er
 				corev1.LabelHostname:   name,
 				corev1.LabelOSStable:   "linux",
 				corev1.LabelArchStable: "amd64",
+
+				corev1.LabelTopologyRegion: region,
+				corev1.LabelTopologyZone:   zones[i%len(zones)],
 			},
 			Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
 		}}

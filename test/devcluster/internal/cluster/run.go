@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/fairlead-io/fairlead/test/devcluster/internal/cloud"
 )
 
 // Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. Each message from restarts
@@ -128,7 +130,10 @@ func bootControllers(ctx context.Context, config Config, folder Folder, componen
 	if err := waitFor(ctx, "nodes", components.died, nodesReady(client, config.Nodes)); err != nil {
 		return err
 	}
-	return waitFor(ctx, ControllerManager, components.died, controllersReady(client))
+	if err := waitFor(ctx, ControllerManager, components.died, controllersReady(client)); err != nil || !config.Cloud {
+		return err
+	}
+	return cloud.Start(ctx, client)
 }
 
 // reservePorts keeps the ports until this process ends.
