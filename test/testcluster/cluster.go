@@ -32,6 +32,9 @@ type Options struct {
 	// Cloud binds claims to volumes by a default storage class, and gives addresses to Services of type LoadBalancer and
 	// to Ingresses.
 	Cloud bool
+	// Echo answers webhooks and APIServices whose Services have ready pods: everything is admitted, and no types are
+	// served.
+	Echo bool
 	// NoControllers leaves out garbage collection, namespace deletion, workloads and all else that controllers do: a
 	// second faster.
 	NoControllers bool

@@ -100,6 +100,9 @@ func (d *devCluster) start(ctx context.Context, options Options) error {
 	if options.Cloud {
 		arguments = append(arguments, "--cloud")
 	}
+	if options.Echo {
+		arguments = append(arguments, "--echo")
+	}
 	if options.NoControllers {
 		arguments = append(arguments, "--no-controllers")
 	}

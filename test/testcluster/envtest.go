@@ -34,8 +34,8 @@ func (c *Cluster) startEnvtest(assets string, options Options) error {
 	if options.Nodes > 0 {
 		return fmt.Errorf("%d nodes: %w", options.Nodes, ErrNeedsDevCluster)
 	}
-	if options.Cloud {
-		return fmt.Errorf("a cloud: %w", ErrNeedsDevCluster)
+	if options.Cloud || options.Echo {
+		return fmt.Errorf("a cloud, or answers of pods: %w", ErrNeedsDevCluster)
 	}
 	backend := &envtestCluster{}
 	if options.Audit {

@@ -111,7 +111,7 @@ func (s *side) start(ctx context.Context) (err error) {
 	if s.cluster != nil {
 		return nil
 	}
-	if s.cluster, err = testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true, Cloud: true}); err != nil {
+	if s.cluster, err = testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true, Cloud: true, Echo: true}); err != nil {
 		return err
 	}
 	defer func() {

@@ -63,6 +63,8 @@ type result struct {
 
 // rendering is what a chart renders.
 type rendering struct {
+	// first are the objects of the first rendering with the values of a step.
+	first  map[step]objects
 	random mask
 	hooks  hooks
 }

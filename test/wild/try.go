@@ -21,8 +21,6 @@ const (
 	kubeVersion = "1.36.3"
 	// renderTimeout bounds a rendering.
 	renderTimeout = 30 * time.Second
-	// clockPause lies between two renderings, so that they differ where a chart asks the clock for seconds.
-	clockPause = 1100 * time.Millisecond
 )
 
 // trial tries charts one after the other.
@@ -119,6 +117,14 @@ func (t *trial) try(ctx context.Context, c chart) (result, error) {
 	if err := t.both(ctx, c, &r, of); err != nil || r.Unusable != "" {
 		return r, err
 	}
+	// What a chart takes from the clock may have changed since it was installed.
+	for s, first := range of.first {
+		again, err := t.template(ctx, c, s)
+		if err != nil {
+			return r, err
+		}
+		of.random = of.random.with(maskOf(first, again))
+	}
 	r.judge(of)
 	return r, nil
 }
@@ -172,16 +178,12 @@ func (t *trial) prepare(ctx context.Context, c chart, r *result) (rendering, err
 		}
 		candidates = changes(merged(defaults, c.Values))
 	}
-	first, err := t.template(ctx, c, stepInstall)
-	if err != nil {
-		return rendering{}, err
-	}
 	for _, change := range candidates {
 		if err := t.writeValues(stepUpgrade, merged(c.Values, change)); err != nil {
 			return rendering{}, err
 		}
 		changed, err := t.template(ctx, c, stepUpgrade)
-		if err != nil || !isChanged(first, changed, of.random) {
+		if err != nil || !isChanged(of.first[stepInstall], changed, of.random) {
 			continue
 		}
 		after, err := t.render(ctx, c, stepUpgrade)
@@ -189,7 +191,7 @@ func (t *trial) prepare(ctx context.Context, c chart, r *result) (rendering, err
 			return rendering{}, err
 		}
 		r.Change = change
-		of.random = of.random.with(after.random)
+		of.first[stepUpgrade], of.random = after.first[stepUpgrade], of.random.with(after.random)
 		for hook := range after.hooks {
 			of.hooks[hook] = true
 		}
@@ -222,13 +224,8 @@ func (t *trial) render(ctx context.Context, c chart, s step) (rendering, error) 
 	if err != nil {
 		return rendering{}, err
 	}
-	select {
-	case <-ctx.Done():
-		return rendering{}, context.Cause(ctx)
-	case <-time.After(clockPause):
-	}
 	second, err := t.template(ctx, c, s)
-	return rendering{random: maskOf(first, second), hooks: hooksOf(first)}, err
+	return rendering{first: map[step]objects{s: first}, random: maskOf(first, second), hooks: hooksOf(first)}, err
 }
 
 func (t *trial) template(ctx context.Context, c chart, s step) (objects, error) {

@@ -83,9 +83,9 @@ func stage(ctx context.Context, n *narrator, play func(context.Context, *world) 
 
 func bootCluster(ctx context.Context, n *narrator) (*testcluster.Cluster, error) {
 	n.step(fmt.Sprintf("Boot a Kubernetes cluster with %d fake nodes: pods on them get ready, and nothing is executed", nodes))
-	n.command("bin/devcluster up --dir DIR --nodes", fmt.Sprint(nodes), "--audit", "--cloud")
+	n.command("bin/devcluster up --dir DIR --nodes", fmt.Sprint(nodes), "--audit", "--cloud", "--echo")
 	watch := startWatch()
-	cluster, err := testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true, Cloud: true})
+	cluster, err := testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true, Cloud: true, Echo: true})
 	if err != nil {
 		return nil, err
 	}

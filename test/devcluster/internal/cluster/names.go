@@ -29,6 +29,8 @@ type Config struct {
 	Audit bool
 	// Cloud adds a default storage class, and addresses for load balancers and Ingresses.
 	Cloud bool
+	// Echo answers webhooks and APIServices in place of the programs of fake pods.
+	Echo bool
 	// NoControllers leaves out everything but etcd and the API server.
 	NoControllers bool
 }
@@ -42,6 +44,9 @@ func (c Config) validate() error {
 	}
 	if c.Cloud && c.NoControllers {
 		return NewUsageError("--cloud needs the controllers; leave out --no-controllers")
+	}
+	if c.Echo && c.NoControllers {
+		return NewUsageError("--echo needs the controllers; leave out --no-controllers")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-io/fairlead/test/devcluster/internal/cloud"
+	"github.com/fairlead-io/fairlead/test/devcluster/internal/echo"
 )
 
 // Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. Each message from restarts
@@ -89,7 +90,7 @@ func boot(ctx context.Context, config Config, folder Folder, components *process
 	if err != nil {
 		return err
 	}
-	err = errors.Join(writeCredentials(folder, ports.apiServer.url("https")), writeConfigurations(folder))
+	err = errors.Join(writeCredentials(folder, ports.apiServer.url("https")), writeConfigurations(folder, config))
 	if err != nil {
 		return err
 	}
@@ -130,10 +131,27 @@ func bootControllers(ctx context.Context, config Config, folder Folder, componen
 	if err := waitFor(ctx, "nodes", components.died, nodesReady(client, config.Nodes)); err != nil {
 		return err
 	}
-	if err := waitFor(ctx, ControllerManager, components.died, controllersReady(client)); err != nil || !config.Cloud {
+	if err := waitFor(ctx, ControllerManager, components.died, controllersReady(client)); err != nil {
 		return err
 	}
-	return cloud.Start(ctx, client)
+	return bootExtras(ctx, config, folder, client)
+}
+
+// bootExtras starts what runs in this process, until the context ends.
+func bootExtras(ctx context.Context, config Config, folder Folder, client kubernetes.Interface) error {
+	if config.Cloud {
+		if err := cloud.Start(ctx, client); err != nil {
+			return err
+		}
+	}
+	if !config.Echo {
+		return nil
+	}
+	authority, err := readAuthority(folder.path)
+	if err != nil {
+		return err
+	}
+	return echo.Start(ctx, client, authority, folder.file(echoSocket))
 }
 
 // reservePorts keeps the ports until this process ends.
