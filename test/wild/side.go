@@ -177,9 +177,9 @@ func (s *side) run(ctx context.Context, c chart, next job) (outcome, error) {
 	if _, _, err := s.cluster.DrainAudit(ctx); err != nil {
 		return outcome{}, err
 	}
-	began := time.Now() //nolint:forbidigo // A measurement.
+	began := time.Now()
 	failure := s.execute(ctx, append(s.arguments(c, next.step), next.flags(c)...), next.timeout)
-	o := outcome{Step: next.step, Took: time.Since(began), Failure: failure} //nolint:forbidigo // A measurement.
+	o := outcome{Step: next.step, Took: time.Since(began), Failure: failure}
 	if cause := s.ended.Load(); cause != nil {
 		o.Failure = strings.TrimSpace((*cause).Error() + "\n" + o.Failure)
 	}

@@ -102,7 +102,8 @@ func (r *result) judgeRepeat(ours outcome) {
 	}
 }
 
-// judgeObjects compares what is there. After the uninstallation Fairlead may have removed more than Helm.
+// judgeObjects compares what is there. After the uninstallation Fairlead may have removed more than Helm. It keeps
+// claims.
 func (r *result) judgeObjects(theirs, ours outcome, of rendering) {
 	isHook := of.hooks.has
 	if theirs.Step == stepInstall {
@@ -110,6 +111,10 @@ func (r *result) judgeObjects(theirs, ours outcome, of rendering) {
 	}
 	if theirs.Step == stepUninstall {
 		for _, key := range sortedIDs(ours.there.without(theirs.there)) {
+			if key.kind == "PersistentVolumeClaim" {
+				r.note(stepUninstall, key.String()+": a claim that Helm deletes, and we keep")
+				continue
+			}
 			r.shortfall(stepUninstall, key.String()+": left behind")
 		}
 		for _, key := range sortedIDs(theirs.there.without(ours.there)) {

@@ -44,6 +44,13 @@ func TestJudge(t *testing.T) {
 			theirs: []outcome{{Step: stepUninstall}}, ours: []outcome{{Step: stepUninstall, there: there}}, verdict: "SHORT",
 			short: []string{"uninstall: ConfigMap wild/settings: left behind"},
 		},
+		"a claim, which is kept": {
+			theirs: []outcome{{Step: stepUninstall}}, verdict: "equal",
+			ours: []outcome{{
+				Step: stepUninstall, there: parsed(t, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: wild}"),
+			}},
+			notes: []string{"uninstall: PersistentVolumeClaim wild/data: a claim that Helm deletes, and we keep"},
+		},
 		"an object that only Helm leaves behind": {
 			theirs: []outcome{{Step: stepUninstall, there: there}}, ours: []outcome{{Step: stepUninstall}}, verdict: "equal",
 			notes: []string{"uninstall: ConfigMap wild/settings: only Helm leaves it behind"},

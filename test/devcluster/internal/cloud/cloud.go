@@ -131,7 +131,7 @@ func loadBalancerStatus(uid types.UID, status any) ([]byte, error) {
 
 // defaultClass is the class of claims that name none.
 func defaultClass() *storagev1.StorageClass {
-	reclaimed, bound := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
+	reclaimed, bound := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingWaitForFirstConsumer
 	expandable := true
 	return &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{

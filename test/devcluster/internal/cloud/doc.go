@@ -7,7 +7,7 @@
 // after resyncPeriod.
 //
 //   - A claim whose class has Provisioner gets a PersistentVolume; the controller manager binds the two. A released
-//     volume is deleted. The class DefaultClass is the default, and binds at once.
+//     volume is deleted. The class DefaultClass is the default, and binds when a pod is scheduled, as in most clouds.
 //   - A load balancer has the address of its Service, moved by loadBalancerOffset. So the addresses are different.
 //   - All Ingresses have one address, like those of one ingress controller. Their class is not looked at.
 package cloud
