@@ -118,12 +118,19 @@ HOUSE_FLAGS ?=
 house: ## Print measures of the code's layout, such as the largest package, type and function; fails for no value
 	@go run ./test/house $(HOUSE_FLAGS)
 
-# Charts and kustomizations of anybody: a folder, or folder//path for one that refers to what is next to it.
+# Charts and kustomizations of anybody: a folder, or folder//path for one that refers to what is next to it. For make wild, charts.
 CHARTS ?=
 
 .PHONY: parity
 parity: bin/helm bin/kustomize build ## Compare with helm template and kustomize build: CHARTS="dir dir//path"
 	go run ./test/parity $(CHARTS)
+
+# More flags: make wild WILD_FLAGS='--again short --results bin/wild'; go run ./test/wild -help lists them.
+WILD_FLAGS ?=
+
+.PHONY: wild
+wild: cluster bin/helm build ## Install and remove charts by Helm and by Fairlead, on clusters, and compare: CHARTS="dir dir"
+	go run ./test/wild $(WILD_FLAGS) $(CHARTS)
 
 .PHONY: lint
 lint: bin/golangci-lint cluster ## Check the code against .golangci.yml

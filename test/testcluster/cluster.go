@@ -29,6 +29,12 @@ type Options struct {
 	Nodes int
 	// Audit records requests for AuditEvents.
 	Audit bool
+	// Cloud binds claims to volumes by a default storage class, and gives addresses to Services of type LoadBalancer and
+	// to Ingresses.
+	Cloud bool
+	// Echo answers webhooks and APIServices whose Services have ready pods: everything is admitted, and no types are
+	// served.
+	Echo bool
 	// NoControllers disables all controllers, such as garbage collection, namespace deletion and workloads. The start is a
 	// second faster.
 	NoControllers bool

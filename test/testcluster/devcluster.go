@@ -98,6 +98,12 @@ func (d *devCluster) start(ctx context.Context, options Options) error {
 	if options.Audit {
 		arguments = append(arguments, "--audit")
 	}
+	if options.Cloud {
+		arguments = append(arguments, "--cloud")
+	}
+	if options.Echo {
+		arguments = append(arguments, "--echo")
+	}
 	if options.NoControllers {
 		arguments = append(arguments, "--no-controllers")
 	}

@@ -34,6 +34,9 @@ func (c *Cluster) startEnvtest(assets string, options Options) error {
 	if options.Nodes > 0 {
 		return fmt.Errorf("%d nodes: %w", options.Nodes, ErrNeedsDevCluster)
 	}
+	if options.Cloud || options.Echo {
+		return fmt.Errorf("a cloud, or answers of pods: %w", ErrNeedsDevCluster)
+	}
 	backend := &envtestCluster{}
 	if options.Audit {
 		if err := backend.configureAudit(c.dir); err != nil {

@@ -88,9 +88,9 @@ func bootCluster(ctx context.Context, n *narrator) (*testcluster.Cluster, error)
 			nodes,
 		),
 	)
-	n.command("bin/devcluster up --dir DIR --nodes", fmt.Sprint(nodes), "--audit")
+	n.command("bin/devcluster up --dir DIR --nodes", fmt.Sprint(nodes), "--audit", "--cloud", "--echo")
 	watch := startWatch()
-	cluster, err := testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true})
+	cluster, err := testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true, Cloud: true, Echo: true})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,8 @@ func TestMistakesAreOneLineAndExitCode2(t *testing.T) {
 		"no folder":            {[]string{"up"}, "--dir"},
 		"an argument":          {[]string{"up", "folder"}, `"folder"`},
 		"nodes alone":          {[]string{"up", "--dir", "x", "--nodes", "1", "--no-controllers"}, "--no-controllers"},
+		"cloud alone":          {[]string{"up", "--dir", "x", "--cloud", "--echo", "--no-controllers"}, "--no-controllers"},
+		"echo alone":           {[]string{"up", "--dir", "x", "--echo", "--no-controllers"}, "--no-controllers"},
 		"user of no cluster":   {[]string{"user", "--dir", "/nowhere", "--name", "joe"}, "/nowhere"},
 		"nameless user":        {[]string{"user", "--dir", "/nowhere"}, "--name"},
 	} {
@@ -44,7 +46,7 @@ func TestHelpIsNoMistake(t *testing.T) {
 	if code := Run(t.Context(), []string{"up", "--help"}, &stdout, &stderr); code != exitOK {
 		t.Errorf("want exit code 0, got %d", code)
 	}
-	for _, flag := range []string{"--dir", "--nodes", "--audit", "--no-controllers"} {
+	for _, flag := range []string{"--dir", "--nodes", "--audit", "--cloud", "--echo", "--no-controllers"} {
 		if !strings.Contains(stdout.String(), flag) {
 			t.Errorf("the help text does not contain the flag %s", flag)
 		}

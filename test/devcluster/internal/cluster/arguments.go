@@ -80,6 +80,9 @@ func apiServerArguments(folder Folder, ports ports, config Config) []string {
 			"--audit-log-maxsize=100000",
 		)
 	}
+	if config.Echo {
+		arguments = append(arguments, "--egress-selector-config-file="+folder.file(egressFile))
+	}
 	if config.NoControllers {
 		// Without controllers no service accounts are created, and this plugin would refuse all pods.
 		arguments = append(arguments, "--disable-admission-plugins=ServiceAccount")
@@ -129,8 +132,25 @@ func kwokArguments(folder Folder) []string {
 	}
 }
 
+// egressConfiguration sends connections to Services to a unix socket.
+const egressConfiguration = `apiVersion: apiserver.k8s.io/v1beta1
+kind: EgressSelectorConfiguration
+egressSelections:
+- name: cluster
+  connection:
+    proxyProtocol: HTTPConnect
+    transport:
+      uds: {udsName: %q}
+`
+
 // writeConfigurations writes the configuration files that the arguments name, except credentials.
-func writeConfigurations(folder Folder) error {
+func writeConfigurations(folder Folder, config Config) error {
+	if config.Echo {
+		text := fmt.Sprintf(egressConfiguration, folder.file(echoSocket))
+		if err := folder.write([]byte(text), egressFile); err != nil {
+			return err
+		}
+	}
 	if err := folder.write([]byte(auditPolicy), auditPolicyFile); err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ const (
 	kubeconfigFile  = "kubeconfig"
 	auditLogFile    = "audit.log"
 	auditPolicyFile = "audit-policy.yaml"
+	egressFile      = "egress.yaml"
+	echoSocket      = "echo.sock"
 	pkiFolder       = "pki"
 	logFolder       = "logs"
 	etcdFolder      = "etcd"
@@ -85,7 +87,7 @@ func checkContents(path string) error {
 // clear empties the folder and creates the sub-folders of the components.
 func (f Folder) clear() error {
 	for _, name := range []string{
-		kubeconfigFile, auditLogFile, auditPolicyFile, pkiFolder, logFolder, etcdFolder, kwokFolder,
+		kubeconfigFile, auditLogFile, auditPolicyFile, egressFile, echoSocket, pkiFolder, logFolder, etcdFolder, kwokFolder,
 	} {
 		if err := os.RemoveAll(f.file(name)); err != nil {
 			return fmt.Errorf("remove what an earlier cluster left: %w", err)

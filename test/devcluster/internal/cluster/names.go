@@ -27,6 +27,10 @@ type Config struct {
 	Nodes int
 	// Audit makes the API server write audit.log, with a JSON line for each answered request.
 	Audit bool
+	// Cloud adds a default storage class, and addresses for load balancers and Ingresses.
+	Cloud bool
+	// Echo answers webhooks and APIServices in place of the programs of fake pods.
+	Echo bool
 	// NoControllers starts only etcd and the API server.
 	NoControllers bool
 }
@@ -37,6 +41,12 @@ func (c Config) validate() error {
 	}
 	if c.Nodes > 0 && c.NoControllers {
 		return NewUsageError("--nodes needs the controllers; leave out --no-controllers")
+	}
+	if c.Cloud && c.NoControllers {
+		return NewUsageError("--cloud needs the controllers; leave out --no-controllers")
+	}
+	if c.Echo && c.NoControllers {
+		return NewUsageError("--echo needs the controllers; leave out --no-controllers")
 	}
 	return nil
 }

@@ -167,7 +167,11 @@ func endOf(command *exec.Cmd) string {
 // environment returns an environment for the components without settings of the caller (ETCD_*, KWOK_*, KUBECONFIG,
 // proxies, the configuration of kwok in the home folder).
 func environment(folder Folder) []string {
-	environment := []string{"HOME=" + folder.file(kwokFolder)}
+	environment := []string{
+		"HOME=" + folder.file(kwokFolder),
+		// What names no authority trusts that of the cluster: a webhook, for example.
+		"SSL_CERT_FILE=" + folder.file(pkiFolder, "ca.crt"),
+	}
 	for _, name := range []string{"PATH", "TMPDIR", "GOMAXPROCS"} {
 		if value, found := os.LookupEnv(name); found {
 			environment = append(environment, name+"="+value)

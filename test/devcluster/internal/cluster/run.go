@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/fairlead-io/fairlead/test/devcluster/internal/cloud"
+	"github.com/fairlead-io/fairlead/test/devcluster/internal/echo"
 )
 
 // Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. For each message from
@@ -106,7 +109,7 @@ func boot(ctx context.Context, config Config, folder Folder, components *process
 	if err != nil {
 		return err
 	}
-	err = errors.Join(writeCredentials(folder, ports.apiServer.url("https")), writeConfigurations(folder))
+	err = errors.Join(writeCredentials(folder, ports.apiServer.url("https")), writeConfigurations(folder, config))
 	if err != nil {
 		return err
 	}
@@ -153,7 +156,27 @@ func bootControllers(
 	if err := waitFor(ctx, "nodes", components.died, nodesReady(client, config.Nodes)); err != nil {
 		return err
 	}
-	return waitFor(ctx, ControllerManager, components.died, controllersReady(client))
+	if err := waitFor(ctx, ControllerManager, components.died, controllersReady(client)); err != nil {
+		return err
+	}
+	return bootExtras(ctx, config, folder, client)
+}
+
+// bootExtras starts what runs in this process, until the context ends.
+func bootExtras(ctx context.Context, config Config, folder Folder, client kubernetes.Interface) error {
+	if config.Cloud {
+		if err := cloud.Start(ctx, client); err != nil {
+			return err
+		}
+	}
+	if !config.Echo {
+		return nil
+	}
+	authority, err := readAuthority(folder.path)
+	if err != nil {
+		return err
+	}
+	return echo.Start(ctx, client, authority, folder.file(echoSocket))
 }
 
 // reservePorts reserves the ports until this process ends.

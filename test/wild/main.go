@@ -1,0 +1,90 @@
+// Wild installs charts with Helm and with Fairlead, each on a cluster of its own, and compares the two:
+//
+//	go run ./test/wild [--results bin/wild] [--settings test/wild/charts] [--timeout 90s] DIR...
+//
+// DIR is the folder of a chart. A chart is installed, upgraded with a changed value, upgraded without a change, rolled
+// back to the first values, and uninstalled. After each step the objects in both clusters are compared, and the hooks
+// that ran, which the audit logs show. Both programs work at the same time. In the end nothing may be left behind that Helm removes. The programs are
+// bin/helm, bin/fairlead and bin/fairlead-operator; "make wild" builds them. The operator is an administrator, like
+// Helm, because no chart declares the rights that it needs.
+//
+// The result of each chart is a file, so an interrupted run continues where it ended. A chart that Helm cannot install
+// does not count.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/test/program"
+)
+
+// The operator is told to end with the thread that started it. The main thread lasts as long as the program.
+func init() { runtime.LockOSThread() }
+
+func main() {
+	log.SetLogger(logr.Discard())
+	ctx, cancel := program.Interruptible(context.Background())
+	code := run(ctx)
+	cancel(nil)
+	os.Exit(code)
+}
+
+// config is what the command line says.
+type config struct {
+	bin, results, settings string
+	timeout                time.Duration
+	// again says of which charts the results are made anew.
+	again string
+}
+
+// The values of --again.
+const (
+	againNone      = "none"
+	againShort     = "short"
+	againUncounted = "uncounted"
+	againAll       = "all"
+)
+
+// run returns the exit code: 1 if Fairlead falls short with a chart, 2 for a mistake of the caller.
+func run(ctx context.Context) int {
+	var c config
+	flag.StringVar(&c.bin, "bin", "bin", "folder of the programs helm, fairlead and fairlead-operator")
+	flag.StringVar(&c.results, "results", filepath.Join("bin", "wild"), "folder for the results, a file for each chart")
+	flag.StringVar(&c.settings, "settings", filepath.Join("test", "wild", "charts"), "folder with settings of charts")
+	flag.DurationVar(&c.timeout, "timeout", 90*time.Second, "timeout of each step")
+	flag.StringVar(&c.again, "again", againNone,
+		"charts to try again that have a result: none, short (with a shortfall), uncounted (Helm does not install them), all")
+	flag.Parse()
+	if flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, `wild: name folders of charts: make wild CHARTS="dir dir"`)
+		return program.ExitBadUsage
+	}
+	if !slices.Contains([]string{againNone, againShort, againUncounted, againAll}, c.again) {
+		fmt.Fprintf(os.Stderr, "wild: --again %q: want none, short, uncounted or all\n", c.again)
+		return program.ExitBadUsage
+	}
+	var charts []chart
+	for _, folder := range flag.Args() {
+		read, err := readChart(folder, c.settings)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "wild: %v\n", err)
+			return program.ExitBadUsage
+		}
+		charts = append(charts, read)
+	}
+	results, err := tryAll(ctx, c, charts)
+	if err != nil {
+		return program.ExitCode("wild", program.CauseOf(ctx, err))
+	}
+	return report(os.Stdout, results)
+}

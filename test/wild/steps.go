@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// step is what is done with a chart.
+type step string
+
+const (
+	stepInstall   step = "install"
+	stepUpgrade   step = "upgrade"
+	stepRepeat    step = "repeat"
+	stepRollBack  step = "roll-back"
+	stepUninstall step = "uninstall"
+)
+
+// allSteps are done in this order. The step repeat has the values of the step before it.
+var allSteps = []step{stepInstall, stepUpgrade, stepRepeat, stepRollBack, stepUninstall}
+
+// needsChange reports whether a step is left out for a chart without a value to change.
+func (s step) needsChange() bool { return s == stepUpgrade || s == stepRollBack }
+
+// changed reports whether a step applies the changed values.
+func (s step) changed() bool { return s == stepUpgrade || s == stepRepeat }
+
+// outcome is what came of a step with one of the programs.
+type outcome struct {
+	Step     step          `json:"step"`
+	Took     time.Duration `json:"took"`
+	Requests int           `json:"requests"`
+	// Writes counts the writes of Fairlead to objects of the chart.
+	Writes int `json:"writes,omitempty"`
+	// Executed are the hooks that were created.
+	Executed []string `json:"executed,omitempty"`
+	// Failure is the end of the program's output, if it failed.
+	Failure string `json:"failure,omitempty"`
+	// Objects counts what was there afterwards.
+	Objects int `json:"objects"`
+
+	// there is what was there afterwards, without what controllers made.
+	there objects
+}
+
+// result is what came of a chart.
+type result struct {
+	Chart   string `json:"chart"`
+	Version string `json:"version"`
+	// Program is the version of Fairlead.
+	Program string `json:"program"`
+	// Change are the values that the upgrade changes, empty if no value was found.
+	Change map[string]any `json:"change,omitempty"`
+	// Unusable says why the chart does not count: Helm does not install it.
+	Unusable string    `json:"unusable,omitempty"`
+	Helm     []outcome `json:"helm"`
+	Fairlead []outcome `json:"fairlead"`
+	// Short are the shortfalls of Fairlead, Notes the differences that the documentation names.
+	Short []string `json:"short,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+}
+
+// rendering is what a chart renders.
+type rendering struct {
+	// first are the objects of the first rendering with the values of a step.
+	first  map[step]objects
+	random mask
+	hooks  hooks
+}
+
+// judge compares the outcomes of both programs.
+func (r *result) judge(of rendering) {
+	for _, theirs := range r.Helm {
+		if theirs.Failure != "" {
+			r.note(theirs.Step, "Helm fails, and the step is not compared: "+theirs.Failure)
+			continue
+		}
+		i := slices.IndexFunc(r.Fairlead, func(o outcome) bool { return o.Step == theirs.Step })
+		if i < 0 {
+			continue // It was left out after a failure, which is a shortfall.
+		}
+		ours := r.Fairlead[i]
+		if ours.Failure != "" {
+			r.shortfall(ours.Step, ours.Failure)
+			continue
+		}
+		if ours.Step == stepRepeat {
+			r.judgeRepeat(ours)
+			continue
+		}
+		r.judgeObjects(theirs, ours, of)
+		r.judgeHooks(theirs, ours)
+	}
+}
+
+// judgeRepeat judges an upgrade without a change. With Helm it is a new revision, which renders anew and runs hooks;
+// Fairlead does nothing.
+func (r *result) judgeRepeat(ours outcome) {
+	if ours.Writes > 0 {
+		r.shortfall(stepRepeat, fmt.Sprintf("%d writes to objects of the chart, although nothing changed", ours.Writes))
+	}
+}
+
+// judgeObjects compares what is there. After the uninstallation Fairlead may have removed more than Helm. It keeps
+// claims.
+func (r *result) judgeObjects(theirs, ours outcome, of rendering) {
+	isHook := of.hooks.has
+	if theirs.Step == stepInstall {
+		isHook = func(id) bool { return false }
+	}
+	if theirs.Step == stepUninstall {
+		for _, key := range sortedIDs(ours.there.without(theirs.there)) {
+			if key.kind == "PersistentVolumeClaim" {
+				r.note(stepUninstall, key.String()+": a claim that Helm deletes, and we keep")
+				continue
+			}
+			r.shortfall(stepUninstall, key.String()+": left behind")
+		}
+		for _, key := range sortedIDs(theirs.there.without(ours.there)) {
+			r.note(stepUninstall, key.String()+": only Helm leaves it behind")
+		}
+		return
+	}
+	c := compare(theirs.there, ours.there, of.random, isHook)
+	for _, text := range c.short {
+		r.shortfall(theirs.Step, text)
+	}
+	for _, text := range c.notes {
+		r.note(theirs.Step, text)
+	}
+}
+
+// judgeHooks compares the hooks that ran.
+func (r *result) judgeHooks(theirs, ours outcome) {
+	if !slices.Equal(theirs.Executed, ours.Executed) {
+		r.shortfall(theirs.Step, fmt.Sprintf("hooks: Helm's %s, ours %s", theirs.Executed, ours.Executed))
+	}
+}
+
+func (r *result) shortfall(s step, text string) { r.Short = append(r.Short, string(s)+": "+text) }
+
+func (r *result) note(s step, text string) { r.Notes = append(r.Notes, string(s)+": "+text) }
+
+// verdict is the result in one word.
+func (r *result) verdict() string {
+	switch {
+	case r.Unusable != "":
+		return "not counted"
+	case len(r.Short) > 0:
+		return "SHORT"
+	}
+	return "equal"
+}
