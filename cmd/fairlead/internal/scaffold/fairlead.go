@@ -70,7 +70,7 @@ func releaseOf(version string) string {
 func ownCheckout() (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(file) {
-		return "", errors.New("the checkout of Fairlead is unknown: the program was built without the paths of its source files")
+		return "", errors.New("the checkout of Fairlead is unknown: this program was built without source paths")
 	}
 	dir := filepath.Join(filepath.Dir(file), "..", "..", "..", "..")
 	return dir, checkCheckout(dir)
