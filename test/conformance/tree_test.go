@@ -93,7 +93,7 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 		"gone":                               {"/v1/ConfigMap/shop/x u=1", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotFound, Message: "it does not exist"}},
 		"purged":                             {"/v1/ConfigMap/shop/x d=1 c=true", nil, component.Node{State: component.NodeCompleted}},
 		"not created yet":                    {"/v1/ConfigMap/shop/x", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotCreated, Message: "it was not created yet"}},
-		"without a recorded write":           {"/v1/ConfigMap/shop/x", live("2", nil), component.Node{State: component.NodeUnknown, UID: "2", Reason: component.NodeNotRecorded, Message: "an object of this name exists, but no write to it is recorded yet"}},
+		"without a recorded write":           {"/v1/ConfigMap/shop/x", live("2", nil), component.Node{State: component.NodeUnknown, UID: "2", Reason: component.NodeNotRecorded, Message: "an object with this name exists, but no write to this object is recorded yet"}},
 		"replaced":                           {"/v1/ConfigMap/shop/x u=1", live("2", nil), component.Node{State: component.NodeMissing, UID: "2", Reason: component.NodeReplaced, Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now"}},
 		"forbidden":                          {"/v1/ConfigMap/shop/x u=1", forbidden, component.Node{State: component.NodeUnknown, Reason: component.NodeForbidden, Message: forbidden.Error()}},
 		"of a kind that is not served":       {"demo.example.com/v1/Widget/shop/x u=1", notServed, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
