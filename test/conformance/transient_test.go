@@ -50,7 +50,7 @@ var _ = Describe("Temporary obstacles:", func() {
 			WithTimeout(8 * time.Second).Should(Succeed())
 	})
 
-	It("may be a type next to work that goes on: the type is named first, and the work is what is waited for", func(ctx SpecContext) {
+	It("a type that nothing defines is named first, before dependents that are not ready", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		pending := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: %s}\nspec: {accessModes: [ReadWriteOnce], " +
 			"storageClassName: none, resources: {requests: {storage: 1Gi}}}"
@@ -65,7 +65,7 @@ var _ = Describe("Temporary obstacles:", func() {
 		Expect(current(ctx, g).Status.Waiting).To(HaveLen(10))
 	})
 
-	It("may be a type that a dependent defines, or is said to define: that is no mistake", func(ctx SpecContext) {
+	It("a type that the component declares is waited for, and is not reported as undefined", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", widget(group, "one"), func(g *gadget.Gadget) {
 			g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{Group: group, Kind: "*"}}

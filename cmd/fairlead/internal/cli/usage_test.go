@@ -81,7 +81,7 @@ var _ = Describe("the command line", func() {
 		Expect(r.Err).To(And(HavePrefix("fairlead: "), ContainSubstring(want), HaveSuffix("\n")))
 		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
 	},
-		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `"nowhere" does not exist; want a folder, or a .tgz archive`),
+		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `"nowhere" does not exist; name a folder or a .tgz archive`),
 		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `archive "bad.yaml": not a .tgz archive`),
 		Entry("a bad file of values", []string{"apply", "shop", "chart", "-f", "bad.yaml"}, "bad.yaml:2: invalid YAML"),
 		Entry("a missing file of values", []string{"apply", "shop", "chart", "-f", "none.yaml"}, "none.yaml: no such file"),
