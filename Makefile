@@ -89,7 +89,7 @@ faults: cluster ## Let go wrong what can, SEEDS times: 300; test-long does, too
 	go test -count=1 -timeout 60m -v ./test/faults -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
 
 .PHONY: mutations
-mutations: cluster ## Make ten mistakes in the code, chosen by SEED, and see that specs notice
+mutations: cluster ## Introduce ten defects into the code, selected by SEED, and check that specs detect them
 	go run ./test/mutations $(if $(SEED),-seed $(SEED))
 
 # How long, and what is chosen at random: make soak DURATION=5m SEED=123.

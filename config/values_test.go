@@ -18,7 +18,8 @@ type schema struct {
 	AdditionalProperties any
 }
 
-// paths returns the paths of all values that have a schema of their own, and complains of objects that take others.
+// paths returns the paths of all values that the schema describes and that have no described values below them. It
+// fails the test if the schema of an object permits properties that the schema does not describe.
 func (s schema) paths(g *WithT, at string) (found []string) {
 	for name, property := range s.Properties {
 		path := strings.TrimPrefix(at+"."+name, ".")

@@ -14,7 +14,7 @@ import (
 // GetStatus returns a pointer to the status, which the reconciler writes.
 func (c *Component) GetStatus() *metav1alpha1.Status { return &c.Status }
 
-// GetParameters returns spec.values as plain data; whole numbers are int64, others float64.
+// GetParameters returns spec.values as maps, lists and scalars. Whole numbers have type int64, other numbers float64.
 func (c *Component) GetParameters() (map[string]any, error) {
 	values := map[string]any{}
 	if c.Spec.Values == nil || len(c.Spec.Values.Raw) == 0 {
@@ -38,8 +38,8 @@ func (c *Component) Placement() (namespace, name string) {
 	return namespace, name
 }
 
-// ServiceAccountName returns the service account as which dependents are written. The empty name is the operator's
-// default.
+// ServiceAccountName returns the service account that the operator impersonates to write dependents. An empty name
+// means the operator's default.
 func (c *Component) ServiceAccountName() string { return c.Spec.ServiceAccountName }
 
 // KubeConfig returns the reference to the kubeconfig of the target cluster. It returns nil if the target is the
@@ -52,19 +52,18 @@ func (c *Component) KubeConfig() *metav1alpha1.KubeConfigReference {
 	return &metav1alpha1.KubeConfigReference{Name: ref.Name, Key: ref.Key}
 }
 
-// Suspended reports whether reconciling is suspended.
+// Suspended reports whether the reconciliation is suspended.
 func (c *Component) Suspended() bool { return c.Spec.Suspend }
 
-// ResyncInterval returns the interval of the periodic resync: ten hours unless the spec sets it. Zero turns the resync
-// off.
+// ResyncInterval returns the interval of the periodic resync. The default is ten hours. Zero turns the resync off.
 func (c *Component) ResyncInterval() time.Duration { return durationOr(c.Spec.Interval, 10*time.Hour) }
 
-// RetryInterval returns the delay before the retry of a persistent error: one minute unless the spec sets it.
+// RetryInterval returns the delay before the next attempt after a persistent error. The default is one minute.
 func (c *Component) RetryInterval() time.Duration {
 	return durationOr(c.Spec.RetryInterval, time.Minute)
 }
 
-// Timeout returns the time in which the component must become Ready: ten minutes unless the spec sets it.
+// Timeout returns the time in which the component must become Ready. The default is ten minutes.
 func (c *Component) Timeout() time.Duration { return durationOr(c.Spec.Timeout, 10*time.Minute) }
 
 func durationOr(d *metav1.Duration, fallback time.Duration) time.Duration {
@@ -74,7 +73,7 @@ func durationOr(d *metav1.Duration, fallback time.Duration) time.Duration {
 	return d.Duration
 }
 
-// Source returns the reference to the archive that is rendered. It returns nil if the files are in the cluster.
+// Source returns the reference to an archive outside the cluster. It returns nil if the source is in the cluster.
 func (c *Component) Source() *metav1alpha1.SourceReference {
 	if c.Spec.Source.HTTP == nil {
 		return nil
@@ -87,6 +86,8 @@ func (c *Component) SourceName() string {
 	switch source := c.Spec.Source; {
 	case source.ConfigMap != nil:
 		return fmt.Sprintf("%s %s", metav1alpha1.ConfigMapReference, source.ConfigMap.Name)
+	case source.ConfigMaps != nil:
+		return source.ConfigMaps.describe()
 	case source.HTTP != nil:
 		return c.Source().Location()
 	case source.Inline != nil:
@@ -97,9 +98,29 @@ func (c *Component) SourceName() string {
 	return ""
 }
 
-// References returns the Secrets and ConfigMaps that the component reads, each once: the source, the values, and the
-// inputs and credentials of a function. An object that is referenced several times is optional only if all references
-// are optional, and a credential only if all references are credentials.
+// SourceDigest returns the digest of an archive whose parts are in several ConfigMaps, for the history. It is empty for
+// other sources.
+func (c *Component) SourceDigest() string {
+	if c.Spec.Source.ConfigMaps == nil {
+		return ""
+	}
+	return c.Spec.Source.ConfigMaps.SHA256
+}
+
+// describe returns the name of the source for the history: the name of its first ConfigMap, and the number of the others.
+func (s *ConfigMapsSource) describe() string {
+	switch len(s.Names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%s %s", metav1alpha1.ConfigMapReference, s.Names[0])
+	}
+	return fmt.Sprintf("%s %s and %d more", metav1alpha1.ConfigMapReference, s.Names[0], len(s.Names)-1)
+}
+
+// References returns the Secrets and ConfigMaps that the component reads: the source, the values, and the inputs and
+// credentials of a function. Each object is returned once. An object with several references is optional only if all
+// references are optional, and a credential only if all references are credentials.
 func (c *Component) References() []metav1alpha1.Reference {
 	var refs []metav1alpha1.Reference
 	add := func(ref metav1alpha1.Reference) {
@@ -114,6 +135,11 @@ func (c *Component) References() []metav1alpha1.Reference {
 	}
 	if cm := c.Spec.Source.ConfigMap; cm != nil {
 		add(metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference, Name: cm.Name})
+	}
+	if parts := c.Spec.Source.ConfigMaps; parts != nil {
+		for _, name := range parts.Names {
+			add(metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference, Name: name})
+		}
 	}
 	for _, v := range c.Spec.ValuesFrom {
 		add(metav1alpha1.Reference{Kind: v.Kind, Name: v.Name, Optional: v.Optional})
@@ -137,21 +163,22 @@ func (c *Component) Policies() metav1alpha1.Policies {
 // AllowEmpty reports whether an empty rendering is allowed although dependents exist.
 func (c *Component) AllowEmpty() bool { return c.Spec.AllowEmpty }
 
-// AdditionalManagedTypes returns additional types whose foreign instances block the deletion.
+// AdditionalManagedTypes returns additional types whose foreign instances block the deletion of the component.
 func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 	return c.Spec.AdditionalManagedTypes
 }
 
-// RenderInputs returns the part of the spec that the rendering depends on. Intervals, timeouts, suspend, policies, the
-// identity and the target cluster are not part of it, so a change of these makes no revision. The credentials of a
-// function and the URL of an archive are not part of it either.
+// RenderInputs returns the part of the spec that affects the rendering. A change of other fields makes no new revision:
+// intervals, timeouts, suspend, policies, the identity, the target cluster, the credentials of a function, and the URL
+// of an archive.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
-	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy, spec.AllowEmpty = "", "", "", "", false
+	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy = "", "", "", ""
+	spec.AllowEmpty = false
 	spec.ServiceAccountName, spec.KubeConfig = "", nil
 	if spec.Source.HTTP != nil {
-		spec.Source.HTTP.URL = "" // The digest says what is there.
+		spec.Source.HTTP.URL = "" // The digest identifies the content of the archive.
 	}
 	if f := spec.Function; f != nil {
 		f.CARef, f.TokenRef, f.ClientCertificateRef, f.Timeout = nil, nil, nil, nil
@@ -159,8 +186,8 @@ func (c *Component) RenderInputs() any {
 	return spec
 }
 
-// Validate rejects values that the CRD, or an older version of the CRD, accepts: negative durations and invalid
-// references to archives. All errors are joined; each names its field.
+// Validate returns an error for negative durations and invalid references to archives, which an older CRD may accept.
+// It joins all errors, and each error names its field.
 func (c *Component) Validate() error {
 	var errs []error
 	for _, f := range []struct {

@@ -1,6 +1,7 @@
 package v1alpha1_test
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ func component(spec v1alpha1.ComponentSpec) *v1alpha1.Component {
 }
 
 var _ = Describe("A Component", func() {
-	It("has defaults where the spec is silent", func() {
+	It("has defaults for an empty spec", func() {
 		c := component(v1alpha1.ComponentSpec{})
 		namespace, name := c.Placement()
 		Expect([]string{namespace, name}).To(Equal([]string{"apps", "shop"}))
@@ -31,7 +32,7 @@ var _ = Describe("A Component", func() {
 		Expect(c.AllowEmpty()).To(BeFalse())
 	})
 
-	It("does what the spec says", func() {
+	It("returns the settings of the spec", func() {
 		c := component(v1alpha1.ComponentSpec{
 			TargetNamespace: "prod", TargetName: "store", Suspend: true,
 			AllowEmpty:     true,
@@ -51,17 +52,17 @@ var _ = Describe("A Component", func() {
 		Expect(c.Validate()).To(Succeed())
 	})
 
-	It("keeps whole numbers in values whole", func() {
+	It("decodes whole numbers in values as integers", func() {
 		c := component(v1alpha1.ComponentSpec{Values: &runtime.RawExtension{Raw: []byte(`{"a":10000000,"b":[1,1.5],"c":null}`)}})
 		Expect(c.GetParameters()).To(Equal(map[string]any{"a": int64(10000000), "b": []any{int64(1), 1.5}, "c": nil}))
 	})
 
-	It("names the field of values that are no map", func() {
+	It("names the field of values that are not a map", func() {
 		_, err := component(v1alpha1.ComponentSpec{Values: &runtime.RawExtension{Raw: []byte(`[1]`)}}).GetParameters()
 		Expect(err).To(MatchError(HavePrefix("spec.values: ")))
 	})
 
-	It("lists each referenced object once, and as needed if it is needed anywhere", func() {
+	It("lists each referenced object once, as optional only if all references are optional", func() {
 		c := component(v1alpha1.ComponentSpec{
 			Source: v1alpha1.Source{ConfigMap: &v1alpha1.ConfigMapSource{Name: "shop"}},
 			ValuesFrom: []metav1alpha1.ValuesReference{
@@ -76,7 +77,23 @@ var _ = Describe("A Component", func() {
 		}))
 	})
 
-	It("needs what its function gets, and what that is reached with", func() {
+	It("needs all parts of its source", func() {
+		c := component(v1alpha1.ComponentSpec{
+			Source:     v1alpha1.Source{ConfigMaps: &v1alpha1.ConfigMapsSource{Names: []string{"a", "b", "a"}, SHA256: "sum"}},
+			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "b", Optional: true}},
+		})
+		Expect(c.References()).To(Equal([]metav1alpha1.Reference{{Kind: "ConfigMap", Name: "a"}, {Kind: "ConfigMap", Name: "b"}}))
+		Expect(c.SourceName()).To(Equal("ConfigMap a and 2 more"))
+		c.Spec.Source.ConfigMaps.Names = []string{"a"}
+		Expect(c.SourceName()).To(Equal("ConfigMap a"))
+	})
+
+	It("has the same inputs as before there were sources of several ConfigMaps", func() {
+		c := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{ConfigMap: &v1alpha1.ConfigMapSource{Name: "a"}}})
+		Expect(json.Marshal(c.RenderInputs())).To(BeEquivalentTo(`{"source":{"configMap":{"name":"a"}}}`))
+	})
+
+	It("refers to the inputs and the credentials of its function", func() {
 		c := component(v1alpha1.ComponentSpec{
 			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: "Secret", Name: "both"}},
 			Function: &v1alpha1.FunctionGenerator{
@@ -96,7 +113,7 @@ var _ = Describe("A Component", func() {
 		Expect(c.References()).To(ContainElement(metav1alpha1.Reference{Kind: "ConfigMap", Name: "ca", Credential: true}))
 	})
 
-	It("makes no revision of how its function is reached", func() {
+	It("makes no revision after a change of the function's credentials", func() {
 		before := component(v1alpha1.ComponentSpec{Function: &v1alpha1.FunctionGenerator{URL: "https://a"}})
 		same := before.DeepCopy()
 		same.Spec.Function.CARef, same.Spec.Function.TokenRef = &v1alpha1.CAReference{}, &v1alpha1.TokenReference{}
@@ -112,7 +129,7 @@ var _ = Describe("A Component", func() {
 		}
 	})
 
-	It("is rendered again for what is rendered alone", func() {
+	It("makes a revision only after changes of inputs of the rendering", func() {
 		before := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"a": "b"}}}})
 		same := before.DeepCopy()
 		same.Spec.Suspend, same.Spec.Interval, same.Spec.RetryInterval = true, &metav1.Duration{Duration: 1}, &metav1.Duration{Duration: 1}
@@ -137,7 +154,7 @@ var _ = Describe("A Component", func() {
 		}
 	})
 
-	It("is the same wherever its archive is", func() {
+	It("makes no revision after a change of the archive's URL", func() {
 		before := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: "https://a.example.com", SHA256: "a"}}})
 		moved, other := before.DeepCopy(), before.DeepCopy()
 		moved.Spec.Source.HTTP.URL = "https://b.example.com"
@@ -146,11 +163,11 @@ var _ = Describe("A Component", func() {
 		Expect(other.RenderInputs()).NotTo(Equal(before.RenderInputs()))
 	})
 
-	It("is rejected with all its mistakes at once", func() {
+	It("is rejected with all of its errors at once", func() {
 		err := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}}, Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
 		Expect(strings.Split(err.Error(), "\n")).To(Equal([]string{
 			"spec.timeout: -1s is negative; use a duration such as 10m",
-			`spec.source.http: url "": want one such as https://example.com/chart-1.2.3.tgz`,
+			`spec.source.http: url "": want a URL such as https://example.com/chart-1.2.3.tgz`,
 			`sha256 "": want 64 hexadecimal digits in lower case, as sha256sum prints them`,
 		}))
 	})

@@ -35,31 +35,32 @@ type ComponentList struct {
 	Items           []Component `json:"items"`
 }
 
-// ComponentSpec sets the source, the values, and how the rendered objects are applied. The range of durations is
-// validated too, because a duration that clients cannot decode would break every watch on components.
+// ComponentSpec has the source, the values, and settings for the apply of the rendered objects. The schema restricts
+// the range of durations, because a duration that clients cannot decode would break every watch on components.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.generator) && self.generator == 'Function') == has(self.function)",message="generator: Function and function go together"
-// +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="want either source, or generator: Function with function"
-// +kubebuilder:validation:XValidation:rule="!has(self.function) || !has(self.path)",message="path is that of a folder in the source, which a function does not have"
-// +kubebuilder:validation:XValidation:rule="!has(self.helm) || !has(self.generator) || self.generator == 'Helm'",message="helm is for charts: generator must be Helm, or left out"
+// +kubebuilder:validation:XValidation:rule="(has(self.generator) && self.generator == 'Function') == has(self.function)",message="set either both generator: Function and function, or neither"
+// +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="set either source, or generator: Function with function"
+// +kubebuilder:validation:XValidation:rule="!has(self.function) || !has(self.path)",message="path selects a folder in the source, but a component with a function has no source"
+// +kubebuilder:validation:XValidation:rule="!has(self.helm) || !has(self.generator) || self.generator == 'Helm'",message="helm is for charts: generator must be Helm or unset"
 type ComponentSpec struct {
 	// Source contains the chart, kustomization or templates. It is not set for a function.
 	// +optional
 	Source Source `json:"source,omitempty,omitzero"`
 
-	// Path is the folder inside the source that is rendered; the root by default. If the root contains only one folder,
-	// and that folder contains a Chart.yaml or a kustomization.yaml, as in a packed chart, the default is that folder. A
-	// dot always means the root.
+	// Path is the folder inside the source that is rendered. The default is the root. If the only entry of the root is a
+	// folder with a Chart.yaml or a kustomization.yaml, as in a packed chart, the default is this folder. A dot always
+	// means the root.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// Generator is the generator that renders the source. By default it is detected: Helm if there is a Chart.yaml,
-	// Kustomize if there is a kustomization.yaml, GoTemplate otherwise. Function calls a service of your own.
+	// Generator is the generator that renders the source. By default it is detected: Helm if the folder contains a
+	// Chart.yaml, Kustomize if it contains a kustomization.yaml, and GoTemplate otherwise. Function calls your own
+	// service.
 	// +optional
 	Generator GeneratorName `json:"generator,omitempty"`
 
-	// Helm sets how a chart is rendered. It can be set for charts only.
+	// Helm has options for the rendering of a chart. It can be set only for charts.
 	// +optional
 	Helm *HelmOptions `json:"helm,omitempty"`
 
@@ -67,14 +68,14 @@ type ComponentSpec struct {
 	// +optional
 	Function *FunctionGenerator `json:"function,omitempty"`
 
-	// TargetNamespace is the namespace of dependents whose manifests set none; the component's namespace by default. It
-	// cannot change while dependents exist.
+	// TargetNamespace is the namespace of dependents whose manifests have no namespace. The default is the component's
+	// namespace. It cannot change while dependents exist.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 
-	// TargetName is the release name; the component's name by default. It cannot change while dependents exist.
+	// TargetName is the release name. The default is the component's name. It cannot change while dependents exist.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
@@ -87,8 +88,8 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:Schemaless
 	Values *runtime.RawExtension `json:"values,omitempty"`
 
-	// ValuesFrom reads values from Secrets and ConfigMaps in the component's namespace. Later entries override earlier
-	// ones.
+	// ValuesFrom lists Secrets and ConfigMaps in the component's namespace from which values are read. Later entries
+	// override earlier entries.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -107,27 +108,28 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// KubeConfig refers to a kubeconfig with the cluster that dependents are applied to, and the user who applies them. By
-	// default dependents are applied to the component's own cluster. The cluster cannot change while dependents exist.
+	// KubeConfig refers to a kubeconfig with the cluster to which dependents are applied, and with the user who applies
+	// them. By default dependents are applied to the component's own cluster. The cluster cannot change while dependents
+	// exist.
 	// +optional
 	KubeConfig *KubeConfig `json:"kubeConfig,omitempty"`
 
-	// AdoptionPolicy applies to dependents whose manifests set none; if-unowned by default.
+	// AdoptionPolicy applies to dependents whose manifests set no adoption policy. The default is if-unowned.
 	// +optional
 	AdoptionPolicy metav1alpha1.AdoptionPolicy `json:"adoptionPolicy,omitempty"`
 
-	// UpdatePolicy applies to dependents whose manifests set none. The default is the policy of the operator,
+	// UpdatePolicy applies to dependents whose manifests set no update policy. The default is the policy of the operator,
 	// ssa-override.
 	// +optional
 	UpdatePolicy metav1alpha1.UpdatePolicy `json:"updatePolicy,omitempty"`
 
-	// DeletePolicy applies to dependents whose manifests set none; delete by default. PersistentVolumeClaims are kept
-	// unless their own manifests set the policy delete.
+	// DeletePolicy applies to dependents whose manifests set no delete policy. The default is delete.
+	// PersistentVolumeClaims are kept unless their own manifests set the policy delete.
 	// +optional
 	DeletePolicy metav1alpha1.DeletePolicy `json:"deletePolicy,omitempty"`
 
-	// MissingNamespacesPolicy sets whether missing namespaces of dependents are created; create by default. Namespaces
-	// that were created by this policy are never deleted.
+	// MissingNamespacesPolicy sets whether missing namespaces of dependents are created. The default is create. Namespaces
+	// that were created because of this policy are never deleted.
 	// +optional
 	MissingNamespacesPolicy metav1alpha1.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 
@@ -143,26 +145,26 @@ type ComponentSpec struct {
 	// +optional
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
 
-	// Suspend stops reconciling. Deleting the component still works.
+	// Suspend stops the reconciliation of the component. The component can still be deleted.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// Interval is the interval of the periodic resync; 10h by default. Zero turns the resync off.
+	// Interval is the interval of the periodic resync. The default is 10h. Zero turns the resync off.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
-	// RetryInterval is the delay before the retry of a persistent error; 1m by default. Temporary errors are retried
-	// sooner.
+	// RetryInterval is the delay before the next attempt after a persistent error. The default is 1m. After a temporary
+	// error, the next attempt is made sooner.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 
-	// Timeout is the time in which the component must become Ready; 10m by default. After this time the component is
+	// Timeout is the time in which the component must become Ready. The default is 10m. After this time the component is
 	// Stalled with reason Timeout.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -171,11 +173,11 @@ type ComponentSpec struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
-// HelmOptions set how a chart is rendered.
+// HelmOptions are options for the rendering of a chart.
 type HelmOptions struct {
-	// SkipCRDs omits the objects in the folders crds of the chart and its sub-charts, like helm install --skip-crds. If
-	// several components install the same chart in a cluster, set it for all but one of them. CustomResourceDefinitions
-	// that the component applied before are pruned, unless foreign instances of them exist.
+	// SkipCRDs omits the objects in the crds folders of the chart and its sub-charts, like helm install --skip-crds. If
+	// several components install the same chart in a cluster, set SkipCRDs for all of them except one.
+	// CustomResourceDefinitions that the component applied before are pruned, unless they have foreign instances.
 	// +optional
 	SkipCRDs bool `json:"skipCRDs,omitempty"`
 }
@@ -186,15 +188,20 @@ type GeneratorName string
 
 // Source contains or names the files to render. Exactly one of its fields is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.configMap), has(self.http)].filter(x, x).size() == 1",message="exactly one of inline, configMap and http must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.configMap), has(self.configMaps), has(self.http)].filter(x, x).size() == 1",message="exactly one of inline, configMap, configMaps and http must be set"
 type Source struct {
-	// Inline holds the files themselves.
+	// Inline contains the files in the spec.
 	// +optional
 	Inline *InlineSource `json:"inline,omitempty"`
 
 	// ConfigMap names a ConfigMap in the component's namespace that contains the files.
 	// +optional
 	ConfigMap *ConfigMapSource `json:"configMap,omitempty"`
+
+	// ConfigMaps names several ConfigMaps in the component's namespace that contain the parts of an archive, which is too
+	// large for one of them.
+	// +optional
+	ConfigMaps *ConfigMapsSource `json:"configMaps,omitempty"`
 
 	// HTTP is the URL and digest of an archive outside the cluster. The operator fetches the archive, so it must be able
 	// to reach the server.
@@ -209,8 +216,8 @@ type InlineSource struct {
 	Files map[string]string `json:"files"`
 }
 
-// ConfigMapSource names a ConfigMap with files. Each key is a file, or a single key whose name ends in .tgz contains an
-// archive.
+// ConfigMapSource names a ConfigMap with files. Either each key is a file, or a single key whose name ends in .tgz
+// contains an archive.
 type ConfigMapSource struct {
 	// Name of the ConfigMap.
 	// +kubebuilder:validation:MinLength=1
@@ -218,14 +225,30 @@ type ConfigMapSource struct {
 	Name string `json:"name"`
 }
 
+// ConfigMapsSource names ConfigMaps with the parts of a .tgz archive. Each ConfigMap has a single key, with one part.
+type ConfigMapsSource struct {
+	// Names of the ConfigMaps, in the order of the parts.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Names []string `json:"names"`
+	// SHA256 is the digest of the archive, as sha256sum prints it. Nothing is rendered if the joined parts have another
+	// digest.
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="want 64 hexadecimal digits in lower case, as sha256sum prints them"
+	SHA256 string `json:"sha256"`
+}
+
 // HTTPSource is an archive on an HTTP server.
 type HTTPSource struct {
-	// URL is the address of a .tgz archive. It must not contain credentials; the server must deliver the archive without
+	// URL is the address of a .tgz archive. It must not contain credentials. The server must deliver the archive without
 	// authentication.
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@]+([/?#].*)?$')",message="want an http or https URL without user and password, such as https://example.com/chart-1.2.3.tgz"
 	URL string `json:"url"`
-	// SHA256 is the digest of the archive, as sha256sum prints it. An archive with another digest is rejected.
+	// SHA256 is the SHA-256 digest of the archive in the form of sha256sum. An archive with another digest is rejected.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="want 64 hexadecimal digits in lower case, as sha256sum prints them"
 	SHA256 string `json:"sha256"`
@@ -243,7 +266,7 @@ type SecretKeyReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Key in the Secret; value by default.
+	// Key in the Secret. The default is value.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key,omitempty"`

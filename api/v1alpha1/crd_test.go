@@ -58,6 +58,7 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		},
 		Entry("inline files", "inline", "{"+inline+"}"),
 		Entry("a ConfigMap", "config-map", "{source: {configMap: {name: a}}}"),
+		Entry("the parts of an archive", "config-maps", "{source: {configMaps: {names: [a, b], sha256: "+sum+"}}}"),
 		Entry("an archive behind a URL", "http", "{source: {http: {url: 'https://example.com:8443/a@1/b.tgz?c=d@e', sha256: "+sum+"}}}"),
 		Entry("a chart without its definitions", "skip-crds", "{"+inline+", helm: {skipCRDs: true}}"),
 		Entry("every field", "full", "{"+inline+`, path: charts/shop, generator: Helm, helm: {skipCRDs: false}, targetNamespace: prod, targetName: store.v1, values: {a: {b: [1, null]}},
@@ -71,12 +72,12 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 			tokenRef: {name: a, key: b}, clientCertificateRef: {name: a}, timeout: 50s, items: [{kind: Secret, name: a, optional: true}]}}`),
 	)
 
-	const functionAlone = "generator: Function and function go together"
-	const sourceOrFunction = "want either source, or generator: Function with function"
+	const functionAlone = "set either both generator: Function and function, or neither"
+	const sourceOrFunction = "set either source, or generator: Function with function"
 	const badURL = "want an http or https URL without user and password"
 	const badDuration = "want a duration of at most 290 years, such as 10m or 1h30m"
-	const oneSource = "exactly one of inline, configMap and http must be set"
-	DescribeTable("refuses, and says why",
+	const oneSource = "exactly one of inline, configMap, configMaps and http must be set"
+	DescribeTable("refuses, with a reason,",
 		func(ctx SpecContext, spec, want string) {
 			Expect(create(ctx, "refused", spec)).To(MatchError(ContainSubstring(want)))
 		},
@@ -84,16 +85,21 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Entry("an empty source", "{source: {}}", oneSource),
 		Entry("two sources", "{source: {inline: {files: {a: b}}, configMap: {name: a}}}", oneSource),
 		Entry("three sources", "{source: {inline: {files: {a: b}}, configMap: {name: a}, http: {url: 'https://a', sha256: "+sum+"}}}", oneSource),
+		Entry("one ConfigMap and several", "{source: {configMap: {name: a}, configMaps: {names: [b], sha256: "+sum+"}}}", oneSource),
+		Entry("no parts", "{source: {configMaps: {names: [], sha256: "+sum+"}}}", "spec.source.configMaps.names in body should have at least 1 items"),
+		Entry("a part without name", "{source: {configMaps: {names: [''], sha256: "+sum+"}}}", "spec.source.configMaps.names[0] in body should be at least 1 chars long"),
+		Entry("parts without a digest", "{source: {configMaps: {names: [a]}}}", "spec.source.configMaps.sha256: Required value"),
+		Entry("parts with another digest", "{source: {configMaps: {names: [a], sha256: abc}}}", "want 64 hexadecimal digits"),
 		Entry("no files", "{source: {inline: {files: {}}}}", "spec.source.inline.files in body should have at least 1 properties"),
 		Entry("a ConfigMap without name", "{source: {configMap: {name: ''}}}", "spec.source.configMap.name in body should be at least 1 chars long"),
 		Entry("another engine", "{"+inline+", generator: Jsonnet}", `supported values: "Helm", "Kustomize", "GoTemplate", "Function"`),
-		Entry("values that are no map", "{"+inline+", values: [1]}", "spec.values in body must be of type object"),
-		Entry("values from elsewhere", "{"+inline+", valuesFrom: [{kind: Pod, name: a}]}", `supported values: "Secret", "ConfigMap"`),
+		Entry("values that are not a map", "{"+inline+", values: [1]}", "spec.values in body must be of type object"),
+		Entry("values from a Pod", "{"+inline+", valuesFrom: [{kind: Pod, name: a}]}", `supported values: "Secret", "ConfigMap"`),
 		Entry("a namespace that cannot exist", "{"+inline+", targetNamespace: Prod}", "spec.targetNamespace in body should match"),
 		Entry("a name that cannot exist", "{"+inline+", targetName: Store_1}", "spec.targetName in body should match"),
 		Entry("a post-renderer of another kind", "{"+inline+", postRenderers: [{helm: {}}]}", `unknown field "spec.postRenderers[0].helm"`),
-		Entry("a post-renderer that does nothing", "{"+inline+", postRenderers: [{}]}", "want kustomize"),
-		Entry("a field that kustomize has, but not here", "{"+inline+", postRenderers: [{kustomize: {namePrefix: a}}]}", `unknown field "spec.postRenderers[0].kustomize.namePrefix"`),
+		Entry("an empty post-renderer", "{"+inline+", postRenderers: [{}]}", "want kustomize"),
+		Entry("a field of kustomize that post-renderers do not support", "{"+inline+", postRenderers: [{kustomize: {namePrefix: a}}]}", `unknown field "spec.postRenderers[0].kustomize.namePrefix"`),
 		Entry("a patch in a file", "{"+inline+", postRenderers: [{kustomize: {patches: [{path: a}]}}]}", `unknown field "spec.postRenderers[0].kustomize.patches[0].path"`),
 		Entry("an empty patch", "{"+inline+", postRenderers: [{kustomize: {patches: [{patch: ''}]}}]}", "patch in body should be at least 1 chars long"),
 		Entry("an image without name", "{"+inline+", postRenderers: [{kustomize: {images: [{newTag: a}]}}]}", "images[0].name: Required value"),
@@ -101,16 +107,16 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Entry("another generator with a function", "{generator: Helm, function: {url: 'https://a'}}", functionAlone),
 		Entry("no function", "{"+inline+", generator: Function}", functionAlone),
 		Entry("a function with a source", "{"+inline+", generator: Function, function: {url: 'https://a'}}", sourceOrFunction),
-		Entry("a function with a path", "{generator: Function, function: {url: 'https://a'}, path: a}", "path is that of a folder in the source"),
-		Entry("a function elsewhere", "{generator: Function, function: {url: 'ftp://a'}}", badURL),
-		Entry("a function behind credentials", "{generator: Function, function: {url: 'https://me@a'}}", badURL),
-		Entry("an archive behind credentials", "{source: {http: {url: 'https://me:secret@example.com/a.tgz', sha256: "+sum+"}}}", badURL),
-		Entry("an archive nowhere", "{source: {http: {url: 'https:///a.tgz', sha256: "+sum+"}}}", badURL),
-		Entry("a digest that is none", "{source: {http: {url: 'https://a', sha256: 'sha256:"+sum+"'}}}", "want 64 hexadecimal digits in lower case"),
-		Entry("what is for charts with templates", "{"+inline+", generator: GoTemplate, helm: {skipCRDs: true}}", "helm is for charts"),
-		Entry("a token in clear text", "{generator: Function, function: {url: 'http://a', tokenRef: {name: a}}}", "need an https URL"),
-		Entry("a function that may take too long", "{generator: Function, function: {url: 'https://a', timeout: 51s}}", "want a duration up to 50s"),
-		Entry("a function without time", "{generator: Function, function: {url: 'https://a', timeout: 0s}}", "want a duration up to 50s"),
+		Entry("a function with a path", "{generator: Function, function: {url: 'https://a'}, path: a}", "path selects a folder in the source"),
+		Entry("a function with another protocol", "{generator: Function, function: {url: 'ftp://a'}}", badURL),
+		Entry("a function with credentials in its URL", "{generator: Function, function: {url: 'https://me@a'}}", badURL),
+		Entry("an archive with credentials in its URL", "{source: {http: {url: 'https://me:secret@example.com/a.tgz', sha256: "+sum+"}}}", badURL),
+		Entry("an archive without a host", "{source: {http: {url: 'https:///a.tgz', sha256: "+sum+"}}}", badURL),
+		Entry("an invalid digest", "{source: {http: {url: 'https://a', sha256: 'sha256:"+sum+"'}}}", "want 64 hexadecimal digits in lower case"),
+		Entry("options for charts with templates", "{"+inline+", generator: GoTemplate, helm: {skipCRDs: true}}", "helm is for charts"),
+		Entry("a token for an http URL", "{generator: Function, function: {url: 'http://a', tokenRef: {name: a}}}", "need an https URL"),
+		Entry("a function with a timeout that is too long", "{generator: Function, function: {url: 'https://a', timeout: 51s}}", "want a duration up to 50s"),
+		Entry("a function with a timeout of zero", "{generator: Function, function: {url: 'https://a', timeout: 0s}}", "want a duration up to 50s"),
 		Entry("a misspelt field", "{"+inline+", valeus: {}}", `unknown field "spec.valeus"`),
 		Entry("a negative duration", "{"+inline+", timeout: -1m}", badDuration),
 		Entry("a duration without unit", "{"+inline+", interval: '10'}", badDuration),
@@ -118,7 +124,7 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Entry("a duration beyond the range of Go", "{"+inline+", interval: 9999999999h}", badDuration),
 	)
 
-	DescribeTable("says once what is wrong with", func(ctx SpecContext, spec string) {
+	DescribeTable("reports a single error for", func(ctx SpecContext, spec string) {
 		err := create(ctx, "refused", spec)
 		Expect(apierrors.IsInvalid(err)).To(BeTrue())
 		status, ok := err.(apierrors.APIStatus)
@@ -126,14 +132,14 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Expect(status.Status().Details.Causes).To(HaveLen(1), err.Error())
 	},
 		Entry("a duration without unit", "{"+inline+", interval: '10'}"),
-		Entry("a duration that is none", "{"+inline+", timeout: soon}"),
+		Entry("an invalid duration", "{"+inline+", timeout: soon}"),
 		Entry("the duration of a function", "{generator: Function, function: {url: 'https://a', timeout: soon}}"),
 		Entry("a duration beyond the range of Go", "{"+inline+", interval: 9999999999h}"),
 		Entry("a digest", "{source: {http: {url: 'https://a', sha256: abc}}}"),
 		Entry("a URL", "{source: {http: {url: example.com, sha256: "+sum+"}}}"),
 	)
 
-	It("lets only readable durations in, so that lists can be decoded", func(ctx SpecContext) {
+	It("accepts only durations that clients can decode", func(ctx SpecContext) {
 		var components v1alpha1.ComponentList
 		Expect(c.List(ctx, &components)).To(Succeed())
 		Expect(len(components.Items)).To(BeNumerically(">=", 4))
@@ -164,7 +170,7 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 	})
 })
 
-// tableOf asks as kubectl get does.
+// tableOf requests a table, like kubectl get.
 func tableOf(ctx context.Context, config *rest.Config, name string) metav1.Table {
 	GinkgoHelper()
 	config.GroupVersion = &v1alpha1.GroupVersion

@@ -6,7 +6,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// FunctionGenerator is a service that renders the objects: a KRM function behind a URL.
+// FunctionGenerator is an HTTP service that renders the objects, in the format of KRM functions.
 //
 // +kubebuilder:validation:XValidation:rule="self.url.startsWith('https://') || !(has(self.caRef) || has(self.tokenRef) || has(self.clientCertificateRef))",message="caRef, tokenRef and clientCertificateRef need an https URL"
 type FunctionGenerator struct {
@@ -15,7 +15,7 @@ type FunctionGenerator struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@]+([/?#].*)?$')",message="want an http or https URL without user and password, such as https://renderer.example.com/render"
 	URL string `json:"url"`
 
-	// CARef names the CA certificates, in PEM form, that the service's certificate is verified with. The default is the
+	// CARef names the CA certificates, in PEM form, with which the service's certificate is verified. The default is the
 	// trust store of the operator's system.
 	// +optional
 	CARef *CAReference `json:"caRef,omitempty"`
@@ -28,7 +28,8 @@ type FunctionGenerator struct {
 	// +optional
 	ClientCertificateRef *SecretReference `json:"clientCertificateRef,omitempty"`
 
-	// Timeout is the timeout of a call; 10s by default, and at most 50s, because a call occupies a worker of the operator.
+	// Timeout is the timeout of a call. The default is 10s. The maximum is 50s, because a call occupies a worker of the
+	// operator.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -70,14 +71,14 @@ func (f *FunctionGenerator) references() []metav1alpha1.Reference {
 
 // CAReference names a bundle of CA certificates in the component's namespace.
 type CAReference struct {
-	// Kind is Secret or ConfigMap; Secret by default.
+	// Kind is Secret or ConfigMap. The default is Secret.
 	// +optional
 	Kind metav1alpha1.ReferenceKind `json:"kind,omitempty"`
 	// Name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Key in the object; ca.crt by default.
+	// Key in the object. The default is ca.crt.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key,omitempty"`
@@ -97,7 +98,7 @@ type TokenReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Key in the Secret; token by default.
+	// Key in the Secret. The default is token.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key,omitempty"`
@@ -119,7 +120,7 @@ type FunctionItem struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Optional says that a missing object is no error.
+	// Optional means that a missing object is not an error.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }

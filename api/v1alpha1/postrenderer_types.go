@@ -35,8 +35,8 @@ type KustomizePatch struct {
 	// +kubebuilder:validation:MinLength=1
 	Patch string `json:"patch"`
 
-	// Target selects the objects that are changed. Without a target, a strategic merge patch changes the object that it
-	// names.
+	// Target selects the objects that are changed. Without a target, a strategic merge patch changes the object with the
+	// kind and name in the patch.
 	// +optional
 	Target *PatchTarget `json:"target,omitempty"`
 }
@@ -74,7 +74,7 @@ type PatchTarget struct {
 	AnnotationSelector string `json:"annotationSelector,omitempty"`
 }
 
-// KustomizeImage replaces an image by another.
+// KustomizeImage replaces the name, the tag or the digest of an image.
 type KustomizeImage struct {
 	// Name of the image, without tag and digest.
 	// +kubebuilder:validation:MinLength=1

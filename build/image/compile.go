@@ -11,7 +11,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// versionVariable is where the program keeps its version.
+// versionVariable is the Go variable with the version of the program.
 const versionVariable = "github.com/fairlead-io/fairlead/internal/version.Version"
 
 // compiled is a program for one platform.
@@ -22,14 +22,14 @@ type compiled struct {
 	info     *buildinfo.BuildInfo
 }
 
-// compile builds a static program. No path, no time and no state of the checkout gets into it, so that it is the same
-// wherever it is built.
+// compile builds a static program. The program contains no path, no time and no state of the checkout, so that builds
+// on different machines have the same result.
 func compile(ctx context.Context, o options, platform v1.Platform) (compiled, error) {
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {
 		return compiled{}, err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // What is left in the folder for temporary files hurts nobody.
+	defer func() { _ = os.RemoveAll(folder) }() // An error leaves only a temporary folder behind.
 	source, err := filepath.Abs(o.program)
 	if err != nil {
 		return compiled{}, err
@@ -49,7 +49,7 @@ func compile(ctx context.Context, o options, platform v1.Platform) (compiled, er
 	}
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
-		return compiled{}, fmt.Errorf("what %s is built of: %w", name, err)
+		return compiled{}, fmt.Errorf("read the modules of %s: %w", name, err)
 	}
 	return compiled{platform: platform, name: name, content: content, info: info}, nil
 }

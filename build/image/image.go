@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// The annotations are those of the image specification.
+// Keys of annotations in the OCI image specification.
 const (
 	annotationName     = "org.opencontainers.image.ref.name"
 	annotationCreated  = "org.opencontainers.image.created"
@@ -31,7 +31,7 @@ const (
 // typeSPDX is the media type of a bill of materials.
 const typeSPDX types.MediaType = "application/spdx+json"
 
-// build writes the layout, and returns the digest of the index that the tag names.
+// build writes the image layout, and returns the digest of the index with the tag.
 func build(ctx context.Context, o options, progress io.Writer) (v1.Hash, error) {
 	var programs []compiled
 	for _, platform := range o.platforms {
@@ -52,7 +52,7 @@ func build(ctx context.Context, o options, progress io.Writer) (v1.Hash, error) 
 	return index.Digest()
 }
 
-// assemble returns the index of the images, and their bills of materials, which refer to them.
+// assemble returns the index of the images, and a bill of materials for each image.
 func assemble(o options, programs []compiled) (index v1.ImageIndex, bills []v1.Image, err error) {
 	common, err := layerOf(base(), o.created)
 	if err != nil {
@@ -64,7 +64,10 @@ func assemble(o options, programs []compiled) (index v1.ImageIndex, bills []v1.I
 		if err != nil {
 			return nil, nil, fmt.Errorf("image for %s: %w", program.platform, err)
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &program.platform}})
+		index = mutate.AppendManifests(
+			index,
+			mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &program.platform}},
+		)
 		bill, err := billOf(o, program, image)
 		if err != nil {
 			return nil, nil, fmt.Errorf("bill of materials for %s: %w", program.platform, err)
@@ -73,14 +76,17 @@ func assemble(o options, programs []compiled) (index v1.ImageIndex, bills []v1.I
 	}
 	annotated, ok := mutate.Annotations(index, annotationsOf(o, programs[0].name)).(v1.ImageIndex)
 	if !ok {
-		return nil, nil, errors.New("an index with annotations is none any more")
+		return nil, nil, errors.New("annotations changed the type of the index")
 	}
 	return annotated, bills, nil
 }
 
 func annotationsOf(o options, title string) map[string]string {
 	annotations := map[string]string{
-		annotationTitle: title, annotationVersion: o.version, annotationLicenses: "Apache-2.0", annotationCreated: o.created.Format(time.RFC3339),
+		annotationTitle:    title,
+		annotationVersion:  o.version,
+		annotationLicenses: "Apache-2.0",
+		annotationCreated:  o.created.Format(time.RFC3339),
 	}
 	if o.revision != "" {
 		annotations[annotationRevision] = o.revision
@@ -88,7 +94,8 @@ func annotationsOf(o options, title string) map[string]string {
 	return annotations
 }
 
-// imageOf returns the image for one platform: what every static program needs, and the program.
+// imageOf returns the image for a platform. It has two layers: the files that every static program needs, and the
+// program.
 func imageOf(o options, program compiled, common v1.Layer) (v1.Image, error) {
 	executable := entry{name: program.name, mode: 0o555, content: program.content}
 	own, err := layerOf([]entry{executable}, o.created)
@@ -97,9 +104,19 @@ func imageOf(o options, program compiled, common v1.Layer) (v1.Image, error) {
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	created := v1.Time{Time: o.created}
-	image, err = mutate.Append(image,
-		mutate.Addendum{Layer: common, MediaType: types.OCILayer, History: v1.History{Created: created, CreatedBy: "users, certificates, /tmp"}},
-		mutate.Addendum{Layer: own, MediaType: types.OCILayer, History: v1.History{Created: created, CreatedBy: "go build"}})
+	image, err = mutate.Append(
+		image,
+		mutate.Addendum{
+			Layer:     common,
+			MediaType: types.OCILayer,
+			History:   v1.History{Created: created, CreatedBy: "users, certificates, /tmp"},
+		},
+		mutate.Addendum{
+			Layer:     own,
+			MediaType: types.OCILayer,
+			History:   v1.History{Created: created, CreatedBy: "go build"},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +134,8 @@ func imageOf(o options, program compiled, common v1.Layer) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// billOf returns the bill of materials of an image, as an artifact that refers to it, which registries list among its
-// referrers.
+// billOf returns the bill of materials of an image, as an artifact that refers to the image. Registries list such an
+// artifact among the referrers of the image.
 func billOf(o options, program compiled, image v1.Image) (v1.Image, error) {
 	subject, err := partial.Descriptor(image)
 	if err != nil {
@@ -133,14 +150,15 @@ func billOf(o options, program compiled, image v1.Image) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	referring, ok := mutate.Subject(bill, v1.Descriptor{MediaType: subject.MediaType, Size: subject.Size, Digest: subject.Digest}).(v1.Image)
+	descriptor := v1.Descriptor{MediaType: subject.MediaType, Size: subject.Size, Digest: subject.Digest}
+	referring, ok := mutate.Subject(bill, descriptor).(v1.Image)
 	if !ok {
-		return nil, errors.New("an artifact that refers to an image is none any more")
+		return nil, errors.New("the reference to the image changed the type of the artifact")
 	}
 	return referring, nil
 }
 
-// write puts the layout beside its place, and there when it is complete.
+// write writes the layout to a temporary folder, and renames the folder when the layout is complete.
 func write(o options, index v1.ImageIndex, bills []v1.Image) error {
 	if err := os.MkdirAll(filepath.Dir(o.output), 0o755); err != nil {
 		return err
@@ -149,7 +167,7 @@ func write(o options, index v1.ImageIndex, bills []v1.Image) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // It is gone when all went well.
+	defer func() { _ = os.RemoveAll(folder) }() // After a successful rename, the folder does not exist.
 	path, err := layout.Write(folder, empty.Index)
 	if err != nil {
 		return err
@@ -171,7 +189,7 @@ func write(o options, index v1.ImageIndex, bills []v1.Image) error {
 	return os.Rename(folder, o.output)
 }
 
-// makeRoom removes an older layout, and nothing else.
+// makeRoom removes an older layout in the folder output. It returns an error if the folder has other content.
 func makeRoom(output string) error {
 	entries, err := os.ReadDir(output)
 	if errors.Is(err, os.ErrNotExist) {
@@ -181,7 +199,7 @@ func makeRoom(output string) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(output, "oci-layout")); err != nil && len(entries) > 0 {
-		return errors.New("the folder holds something else than an image layout; name another one, or remove it")
+		return errors.New("the folder exists and is not an image layout; choose another folder, or remove it")
 	}
 	return os.RemoveAll(output)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/spdx/tools-golang/json"
 )
 
-// make builds an image of a small program, and returns its layout.
+// makeImage builds an image of a small program, and returns the folder of its layout.
 func makeImage(t *testing.T, arguments ...string) string {
 	t.Helper()
 	output := filepath.Join(t.TempDir(), "image")
@@ -32,7 +32,7 @@ func makeImage(t *testing.T, arguments ...string) string {
 	return output
 }
 
-// open returns the index that the tag names, and the manifests beside it, which are bills of materials.
+// open returns the index with the tag, and the other manifests in the layout, which are bills of materials.
 func open(t *testing.T, folder string) (index v1.ImageIndex, bills []v1.Image) {
 	t.Helper()
 	root, err := layout.ImageIndexFromPath(folder)
@@ -97,12 +97,12 @@ func TestAnImageHoldsTheProgramForEachPlatformAndNoShell(t *testing.T) {
 		if names, want := list(t, image), []string{
 			"etc/", "etc/group", "etc/passwd", "etc/ssl/", "etc/ssl/certs/", "etc/ssl/certs/ca-certificates.crt", "tmp/", "hello",
 		}; !slices.Equal(names, want) {
-			t.Errorf("%s holds %v, want %v", platform, names, want)
+			t.Errorf("%s contains %v, want %v", platform, names, want)
 		}
 	}
 }
 
-// list returns what an image holds, layer by layer.
+// list returns the names of the files in an image, layer by layer.
 func list(t *testing.T, image v1.Image) (names []string) {
 	t.Helper()
 	layers, err := image.Layers()
@@ -231,7 +231,7 @@ func TestAnOlderLayoutIsReplacedAndNothingElse(t *testing.T) {
 	}
 	arguments[3] = other
 	var stderr bytes.Buffer
-	if code := run(t.Context(), arguments, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "holds something else") {
+	if code := run(t.Context(), arguments, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "not an image layout") {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 	if _, err := os.Stat(filepath.Join(other, "thesis.txt")); err != nil {
@@ -264,11 +264,11 @@ func TestArgumentsThatMakeNoSenseAreNamedAllAtOnce(t *testing.T) {
 		arguments []string
 		want      []string
 	}{
-		"nothing":            {nil, []string{"-program and -output must be given"}},
-		"no platform":        {[]string{"-program", "a", "-output", "b", "-platforms", "linux"}, []string{`"linux" is none`}},
-		"several mistakes":   {[]string{"-platforms", "x,", "-epoch", "-1", "rest"}, []string{`"rest"`, "-program", "-epoch", `"x"`, `""`}},
-		"a flag of others":   {[]string{"-push"}, []string{"-push"}},
-		"a time of no sense": {[]string{"-epoch", "today"}, []string{"today"}},
+		"nothing":          {nil, []string{"-program and -output must be given"}},
+		"no platform":      {[]string{"-program", "a", "-output", "b", "-platforms", "linux"}, []string{`"linux" is not`}},
+		"several mistakes": {[]string{"-platforms", "x,", "-epoch", "-1", "rest"}, []string{`"rest"`, "-program", "-epoch", `"x"`, `""`}},
+		"an unknown flag":  {[]string{"-push"}, []string{"-push"}},
+		"an invalid time":  {[]string{"-epoch", "today"}, []string{"today"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stderr bytes.Buffer
@@ -277,7 +277,7 @@ func TestArgumentsThatMakeNoSenseAreNamedAllAtOnce(t *testing.T) {
 			}
 			for _, text := range c.want {
 				if !strings.Contains(stderr.String(), text) {
-					t.Errorf("%q does not say %q", stderr.String(), text)
+					t.Errorf("%q does not contain %q", stderr.String(), text)
 				}
 			}
 		})

@@ -13,21 +13,21 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// user is who runs the program: nobody who owns anything in the image. Its number is the one that images without a
-// distribution have for it, and stands in the manifests that install the operator.
+// user is the UID and GID with which the program runs. They own no files in the image. Images without a distribution
+// conventionally use this number. The manifests that install the operator contain it, too.
 const user = "65532:65532"
 
-// certificates is where Go looks first.
+// certificates is the first file from which Go reads root certificates.
 const certificates = "/etc/ssl/certs/ca-certificates.crt"
 
-// entry is a file in a layer, or a folder, whose name ends with a slash.
+// entry is a file or a folder in a layer. The name of a folder ends with a slash.
 type entry struct {
 	name    string
 	mode    int64
 	content []byte
 }
 
-// base is what a static program needs besides itself, and no more: no shell, no libraries, nothing that can be run.
+// base returns the files that a static program needs. They contain no shell, no libraries and no other programs.
 func base() []entry {
 	return []entry{
 		{name: "etc/", mode: 0o755},
@@ -41,8 +41,8 @@ func base() []entry {
 	}
 }
 
-// roots are the authorities that Mozilla trusts without reservation. A reservation, such as for certificates after some
-// day, cannot be said in a file of certificates.
+// roots returns the root certificates that Mozilla trusts without constraints. Certificates with a constraint, such as
+// a date, are left out, because a file of certificates cannot contain constraints.
 func roots() []byte {
 	var content bytes.Buffer
 	for root := range bundle.Roots() {
@@ -53,12 +53,19 @@ func roots() []byte {
 	return content.Bytes()
 }
 
-// layerOf packs entries, which belong to root.
+// layerOf packs entries into a layer. All entries belong to the user root.
 func layerOf(entries []entry, created time.Time) (v1.Layer, error) {
 	var content bytes.Buffer
 	archive := tar.NewWriter(&content)
 	for _, e := range entries {
-		header := &tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.content)), ModTime: created, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		header := &tar.Header{
+			Name:     e.name,
+			Mode:     e.mode,
+			Size:     int64(len(e.content)),
+			ModTime:  created,
+			Typeflag: tar.TypeReg,
+			Format:   tar.FormatPAX,
+		}
 		if e.name[len(e.name)-1] == '/' {
 			header.Typeflag = tar.TypeDir
 		}
@@ -72,6 +79,9 @@ func layerOf(entries []entry, created time.Time) (v1.Layer, error) {
 	if err := archive.Close(); err != nil {
 		return nil, err
 	}
-	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil },
-		tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
+	return tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil },
+		tarball.WithMediaType(types.OCILayer),
+		tarball.WithCompressedCaching,
+	)
 }

@@ -1,10 +1,10 @@
-// Command image builds the operator's image, without a container engine and without a registry: an OCI image layout
-// that holds an image for each platform, and for each of those a software bill of materials, in SPDX. The same source,
-// version, time and Go version give the same bytes.
+// Command image builds the operator's image without a container engine and without a registry. The result is an OCI
+// image layout with an image for each platform, and with a software bill of materials in SPDX for each image. The same
+// source, version, time and Go version lead to the same bytes.
 //
 //	go run . -program ../../cmd/fairlead-operator -version v1.2.3 -output ../../bin/image
 //
-// "make image" does that.
+// "make image" runs this command.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// The exit codes besides 0.
+// The exit codes of failures.
 const (
 	exitFailed   = 1
 	exitBadUsage = 2
@@ -52,14 +52,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// options say what is built.
+// options are the values of the flags.
 type options struct {
-	// program is the folder of the main package, output that of the layout, which replaces an older one.
+	// program is the folder of the main package. output is the folder of the layout, which replaces an older layout.
 	program, output string
-	// version is the tag of the image, and what the program says of itself.
+	// version is the tag of the image, and the version that the program reports.
 	version, revision string
 	platforms         []v1.Platform
-	// created is the time of everything in the image.
+	// created is the time of the image and of all files in it.
 	created time.Time
 }
 
@@ -67,11 +67,11 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	program := flags.String("program", "", "folder of the program's main package")
-	output := flags.String("output", "", "folder of the OCI image layout; one that is there is replaced")
+	output := flags.String("output", "", "folder of the OCI image layout; an existing layout is replaced")
 	version := flags.String("version", "dev", "version of the program, and tag of the image")
-	revision := flags.String("revision", "", "commit that is built")
-	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "what the image is for")
-	epoch := flags.Int64("epoch", 0, "time of everything in the image, in seconds since 1970")
+	revision := flags.String("revision", "", "commit from which the image is built")
+	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "platforms of the image")
+	epoch := flags.Int64("epoch", 0, "time of the image and of all files in it, in seconds since 1970")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(help)
@@ -81,7 +81,13 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	if err != nil {
 		return options{}, err
 	}
-	o := options{program: *program, output: *output, version: *version, revision: *revision, created: time.Unix(*epoch, 0).UTC()}
+	o := options{
+		program:  *program,
+		output:   *output,
+		version:  *version,
+		revision: *revision,
+		created:  time.Unix(*epoch, 0).UTC(),
+	}
 	var problems []error
 	if flags.NArg() > 0 {
 		problems = append(problems, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
@@ -100,8 +106,12 @@ func parsePlatforms(list string) (platforms []v1.Platform, err error) {
 	var problems []error
 	for name := range strings.SplitSeq(list, ",") {
 		platform, err := v1.ParsePlatform(name)
-		if err != nil || platform.OS == "" || platform.Architecture == "" || platform.Variant != "" || platform.OSVersion != "" {
-			problems = append(problems, fmt.Errorf("-platforms: %q is none; want a list such as linux/amd64,linux/arm64", name))
+		if err != nil || platform.OS == "" || platform.Architecture == "" || platform.Variant != "" ||
+			platform.OSVersion != "" {
+			problems = append(
+				problems,
+				fmt.Errorf("-platforms: %q is not a platform; want a list such as linux/amd64,linux/arm64", name),
+			)
 			continue
 		}
 		platforms = append(platforms, *platform)

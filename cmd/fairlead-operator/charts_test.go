@@ -22,14 +22,14 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// chartOf makes a source of a chart with one more file.
+// chartOf returns a source with a chart that has an additional file.
 func chartOf(name, content string) v1alpha1.Source {
 	source := inline("Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}")
 	source.Inline.Files[name] = content
 	return source
 }
 
-// unique is a chart that makes up a password and certificates, and looks at the clock.
+// unique is the template of a chart that generates a password and certificates, and uses the current time.
 const unique = `
 {{- $ca := genCA "shop" 365 }}
 {{- $serving := genSignedCert "web" nil (list "web.shop.svc") 365 $ca }}
@@ -49,7 +49,7 @@ metadata: {name: settings}
 data: {level: {{ .Values.level }}, installed: {{ now | date "2006-01-02T15:04:05" | quote }}, authority: {{ $ca.Cert | quote }}}
 `
 
-// madeUp is what the chart made up.
+// madeUp has the objects with generated values.
 type madeUp struct {
 	login, serving corev1.Secret
 	settings       corev1.ConfigMap
@@ -66,7 +66,7 @@ func readMadeUp(ctx context.Context, namespace string) (m madeUp, err error) {
 
 func (m *madeUp) password() string { return string(m.login.Data["password"]) }
 
-// expectTrust expects that who trusts the authority in the settings trusts the server with the certificate.
+// expectTrust expects that the authority in the settings has signed the certificate of the server.
 func (m *madeUp) expectTrust() {
 	GinkgoHelper()
 	pair, err := tls.X509KeyPair(m.serving.Data["cert"], m.serving.Data["key"])
@@ -77,15 +77,15 @@ func (m *madeUp) expectTrust() {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-var _ = Describe("A chart that makes up passwords and certificates", func() {
-	// Keys for certificates take a while to make.
+var _ = Describe("A chart that generates passwords and certificates", func() {
+	// The timeout is long, because the generation of keys takes time.
 	const soon = 30 * time.Second
 	var (
 		namespace string
 		component *v1alpha1.Component
 		first     madeUp
 	)
-	// restored waits until all objects are there, and returns them.
+	// restored waits until all objects exist, and returns them.
 	restored := func(ctx SpecContext) (m madeUp) {
 		GinkgoHelper()
 		Eventually(func() (err error) { m, err = readMadeUp(ctx, namespace); return err }).WithTimeout(soon).Should(Succeed())
@@ -110,7 +110,7 @@ var _ = Describe("A chart that makes up passwords and certificates", func() {
 		first = restored(ctx)
 	})
 
-	It("is told which objects and fields they are, and not what they say", func(ctx SpecContext) {
+	It("is reported with its objects and fields, without their values", func(ctx SpecContext) {
 		Expect(told(ctx)).To(And(
 			HavePrefix("True ValuesKept: "),
 			ContainSubstring("Secret login: stringData.password"),
@@ -121,7 +121,7 @@ var _ = Describe("A chart that makes up passwords and certificates", func() {
 		))
 	}, SpecTimeout(time.Minute))
 
-	DescribeTable("has them again when Secrets are deleted", func(ctx SpecContext, stop, start func()) {
+	DescribeTable("gets the same values again after its Secrets are deleted", func(ctx SpecContext, stop, start func()) {
 		stop()
 		Expect(administrator.Delete(ctx, first.login.DeepCopy())).To(Succeed())
 		Expect(administrator.Delete(ctx, first.serving.DeepCopy())).To(Succeed())
@@ -133,11 +133,11 @@ var _ = Describe("A chart that makes up passwords and certificates", func() {
 		repaired.expectTrust()
 	},
 		Entry("while the operator runs", func() {}, func() {}, SpecTimeout(time.Minute)),
-		Entry("while none runs", func() { Expect(stopOperator()).To(Succeed()) }, func() { stopOperator = startOperator() },
+		Entry("without operator", func() { Expect(stopOperator()).To(Succeed()) }, func() { stopOperator = startOperator() },
 			SpecTimeout(2*time.Minute)),
 	)
 
-	It("keeps them when the operator starts again, which writes nothing", func(ctx SpecContext) {
+	It("keeps its values after a restart of the operator, which writes nothing", func(ctx SpecContext) {
 		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
 		Expect(component.Status.RenderedSet).NotTo(BeEmpty())
 		Expect(stopOperator()).To(Succeed())
@@ -153,9 +153,9 @@ var _ = Describe("A chart that makes up passwords and certificates", func() {
 			events, err := since()
 			return events.User(operatorUser).Verb("get").Resource("secrets"), err
 		}
-		Eventually(recalled).WithTimeout(soon).Should(HaveLen(1), "a pass that reads what was rendered first")
+		Eventually(recalled).WithTimeout(soon).Should(HaveLen(1), "a pass that reads the recorded rendering")
 
-		By("repairing, which is left to a later pass")
+		By("repairing drift in a later pass")
 		Expect(administrator.Delete(ctx, first.login.DeepCopy())).To(Succeed())
 		after := restored(ctx)
 		Expect(after.login.Data).To(Equal(first.login.Data))
@@ -171,7 +171,7 @@ var _ = Describe("A chart that makes up passwords and certificates", func() {
 			Not(BeEmpty()), HaveEach(HaveField("Time", BeTemporally(">", deleted[0].Time)))))
 	}, SpecTimeout(2*time.Minute))
 
-	It("makes up others when its values change, which fit each other again", func(ctx SpecContext) {
+	It("generates other values that match each other if its inputs change", func(ctx SpecContext) {
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Values.Raw = []byte(`{"level":"two"}`) })
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("two"))
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
@@ -184,7 +184,7 @@ var _ = Describe("A chart that makes up passwords and certificates", func() {
 })
 
 var _ = Describe("The definitions in crds/ of a chart", func() {
-	It("are upgraded with the chart, and not deleted while somebody else has instances", func(ctx SpecContext) {
+	It("are upgraded with the chart, and not deleted while foreign instances exist", func(ctx SpecContext) {
 		const group = "charts.example.com"
 		allow(ctx, group, "list", "watch")
 		namespace, elsewhere := newNamespace(ctx), newNamespace(ctx)
@@ -200,7 +200,7 @@ var _ = Describe("The definitions in crds/ of a chart", func() {
 			"deck": "red",
 		}}
 		Expect(administrator.Create(ctx, tug)).To(Succeed())
-		Expect(tug.Object).NotTo(HaveKey("deck"), "the definition does not know it yet")
+		Expect(tug.Object).NotTo(HaveKey("deck"), "the definition does not have the field yet")
 
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) {
 			s.Source.Inline.Files["crds/tugs.yaml"] = strings.Replace(definition(group), "{type: object}",
@@ -216,7 +216,7 @@ var _ = Describe("The definitions in crds/ of a chart", func() {
 		Expect(administrator.Delete(ctx, component)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(
 			HavePrefix("DeletionBlocked ForeignInstances: "), ContainSubstring(elsewhere+"/theirs")))
-		Expect(level(ctx, namespace)()).To(Equal("one"), "nothing is touched")
+		Expect(level(ctx, namespace)()).To(Equal("one"), "no dependent is changed")
 		Expect(administrator.Delete(ctx, tug)).To(Succeed())
 		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(2*time.Minute))

@@ -26,7 +26,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// runAsOperator makes the test binary behave as the operator, which saves linking it a second time.
+// runAsOperator is an environment variable. If it is set, the test binary runs the operator, so that no other binary
+// must be linked.
 const runAsOperator = "FAIRLEAD_TEST_RUN_AS_OPERATOR"
 
 func TestMain(m *testing.M) {
@@ -38,14 +39,14 @@ func TestMain(m *testing.M) {
 
 func TestOperator(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs a cluster")
+		t.Skip("these tests need a cluster")
 	}
 	RegisterFailHandler(Fail)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "fairlead-operator")
 }
 
-// The ServiceAccount of config/rbac, and how the API server sees it.
+// The ServiceAccount of config/rbac, and its user name in the API server.
 const (
 	operatorNamespace = "fairlead-system"
 	operatorUser      = "system:serviceaccount:" + operatorNamespace + ":fairlead-operator"
@@ -55,7 +56,7 @@ var (
 	cluster       *testcluster.Cluster
 	administrator client.Client
 	identity      testcluster.User
-	// stopOperator ends the operator that works.
+	// stopOperator ends the running operator.
 	stopOperator func() error
 )
 
@@ -74,8 +75,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	DeferCleanup(func() error { return stopOperator() })
 }, NodeTimeout(2*time.Minute))
 
-// startOperator runs an operator as a process of its own, under its own identity. The returned function ends it as
-// kubelet does, and returns how it ended.
+// startOperator runs an operator in a separate process, with the identity of the operator's ServiceAccount. The
+// returned function sends a signal like the kubelet, and returns the error with which the process ended.
 func startOperator(args ...string) (stop func() error) {
 	GinkgoHelper()
 	args = append([]string{
@@ -94,8 +95,9 @@ func startOperator(args ...string) (stop func() error) {
 	}
 }
 
-// restartOperator replaces the operator by one with other arguments, until the spec ends. The one that works ends in
-// order: killed while it asks for the Lease, it would leave it to nobody for a while.
+// restartOperator replaces the running operator by an operator with other arguments, until the spec ends. It waits
+// until the running operator works before it ends it, because an operator that is killed during its request for the
+// Lease would block the Lease for some time.
 func restartOperator(ctx context.Context, args ...string) {
 	GinkgoHelper()
 	replace := func(ctx context.Context, args ...string) {
@@ -112,10 +114,10 @@ func restartOperator(ctx context.Context, args ...string) {
 	}
 }
 
-// monitored is a dependent that needs no values.
+// monitored is the manifest of a dependent that uses no values.
 const monitored = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: one}}"
 
-// expectWork waits until the operator works.
+// expectWork waits until the operator has reconciled a component.
 func expectWork(ctx context.Context) {
 	GinkgoHelper()
 	component := createComponent(ctx, newNamespace(ctx), "work",
@@ -123,14 +125,14 @@ func expectWork(ctx context.Context) {
 	Eventually(status(ctx, component)).WithTimeout(40 * time.Second).Should(HavePrefix("Ready Ready: "))
 }
 
-// leaseHolder returns who holds the Lease of the operator.
+// leaseHolder returns the identity of the holder of the operator's Lease.
 func leaseHolder(ctx context.Context) (string, error) {
 	lease := &coordinationv1.Lease{}
 	err := administrator.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, lease)
 	return ptr.Deref(lease.Spec.HolderIdentity, ""), err
 }
 
-// newNamespace makes a namespace for one spec.
+// newNamespace creates a namespace for a spec.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}}
@@ -138,7 +140,7 @@ func newNamespace(ctx context.Context) string {
 	return namespace.Name
 }
 
-// createComponent creates a component; the cluster ends before it does.
+// createComponent creates a component. The component is not deleted, because the cluster ends after the tests.
 func createComponent(ctx context.Context, namespace, name string, spec v1alpha1.ComponentSpec) *v1alpha1.Component {
 	GinkgoHelper()
 	component := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
@@ -146,7 +148,7 @@ func createComponent(ctx context.Context, namespace, name string, spec v1alpha1.
 	return component
 }
 
-// change edits the spec of a component.
+// change edits and updates the spec of a component.
 func change(ctx context.Context, component *v1alpha1.Component, edit func(*v1alpha1.ComponentSpec)) {
 	GinkgoHelper()
 	Eventually(func() error {
@@ -158,7 +160,7 @@ func change(ctx context.Context, component *v1alpha1.Component, edit func(*v1alp
 	}).WithTimeout(soon).Should(Succeed())
 }
 
-// status reads what the operator reports: the Ready condition and the state, as one line.
+// status returns a function that reads the state and the Ready condition of a component as one line.
 func status(ctx context.Context, component *v1alpha1.Component) func() (string, error) {
 	return func() (string, error) {
 		current := &v1alpha1.Component{}

@@ -31,7 +31,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 )
 
-// renderer is an author's generator: a ConfigMap that shows a value, and what the function was sent.
+// renderer is a generator. It renders a ConfigMap with a value and with the references that the function received.
 func renderer(_ context.Context, req generator.Request) ([]client.Object, error) {
 	if req.Parameters["level"] == "forbidden" {
 		return nil, fmt.Errorf("parameter level: want info or debug")
@@ -47,7 +47,7 @@ func renderer(_ context.Context, req generator.Request) ([]client.Object, error)
 	}}, nil
 }
 
-// service is a function behind TLS and a token.
+// service is an HTTPS service with a function. It requires a token.
 type service struct {
 	*httptest.Server
 	calls atomic.Int64
@@ -55,7 +55,7 @@ type service struct {
 	token string
 }
 
-// newService starts one. Certificates of its callers are asked for as the configuration says, if there is one.
+// newService starts a service. If callers is not nil, it configures the request for certificates of the clients.
 func newService(handler http.Handler, callers *tls.Config) *service {
 	GinkgoHelper()
 	s := &service{token: "first"}
@@ -64,8 +64,8 @@ func newService(handler http.Handler, callers *tls.Config) *service {
 		s.mu.Lock()
 		token := s.token
 		s.mu.Unlock()
-		// Read whole, as functions do: who answers before that may cut off the answer, and does not notice when the
-		// client leaves.
+		// Like a real function, the service reads the whole body first. Otherwise the response could be cut off, and the
+		// service would not notice that the client has closed the connection.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
@@ -162,11 +162,11 @@ var _ = Describe("A function", func() {
 			"Stalled GenerateFailed: spec.function: " + server.URL + ": parameter level: want info or debug"))
 	}, SpecTimeout(time.Minute))
 
-	It("is not called again for another token, and is called for one that it accepts", func(ctx SpecContext) {
+	It("is not called again after a change of its token, unless the last call failed", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", spec())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
-		// Definitions that come and go with other specs are a reason to call it, too. What is served is looked at again
-		// 1 s and 4 s after such a change.
+		// Definitions that other specs create or delete also lead to calls. The operator reads the served types again 1 s
+		// and 4 s after such a change.
 		Eventually(func(g Gomega) {
 			calls := server.calls.Load()
 			g.Consistently(server.calls.Load).WithTimeout(5 * time.Second).Should(Equal(calls))
@@ -187,7 +187,7 @@ var _ = Describe("A function", func() {
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("debug"))
 	}, SpecTimeout(time.Minute))
 
-	DescribeTable("that is in trouble",
+	DescribeTable("that does not work",
 		func(ctx SpecContext, prepare func(spec *v1alpha1.ComponentSpec), want string) {
 			with := spec()
 			prepare(&with)
@@ -196,47 +196,47 @@ var _ = Describe("A function", func() {
 				strings.TrimPrefix(server.URL, "https://")).Replace(want)
 			Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(want))
 		},
-		Entry("is retried when it is down", func(*v1alpha1.ComponentSpec) { server.Close() },
+		Entry("is called again if no connection to the function was possible", func(*v1alpha1.ComponentSpec) { server.Close() },
 			"Progressing Retrying: spec.function: URL: dial tcp HOST: connect: connection refused"),
-		Entry("is retried when it fails", func(*v1alpha1.ComponentSpec) {
+		Entry("is called again if the function returned an error", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 		}, "Progressing Retrying: spec.function: URL: the service answers 500 Internal Server Error"),
-		Entry("is retried when it is slow", func(spec *v1alpha1.ComponentSpec) {
+		Entry("is called again if the function did not respond in time", func(spec *v1alpha1.ComponentSpec) {
 			answer(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 			spec.Function.Timeout = &metav1.Duration{Duration: 100 * time.Millisecond}
 		}, "Progressing Retrying: spec.function: URL: the service did not answer within 100ms"),
-		Entry("is to be mended when it answers garbage", func(*v1alpha1.ComponentSpec) {
+		Entry("stalls the component when its response is not YAML", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{garbage") })
 		}, "Stalled GenerateFailed: spec.function: URL: the answer: the body is neither JSON nor YAML"),
-		Entry("is to be mended when it answers too much", func(*v1alpha1.ComponentSpec) {
+		Entry("stalls the component when its response is too large", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 17<<20)) })
 		}, "Stalled GenerateFailed: spec.function: URL: the answer is larger than 16777216 bytes"),
-		Entry("is to be mended when it renders what is no manifest", func(*v1alpha1.ComponentSpec) {
+		Entry("stalls the component when the function renders an invalid manifest", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = io.WriteString(w,
 					"{apiVersion: config.kubernetes.io/v1, kind: ResourceList, items: [{apiVersion: v1, metadata: {name: a}}]}")
 			})
 		}, "Stalled GenerateFailed: spec.function: URL: the answer:1: items[0]: no kind: write one, such as ConfigMap"),
-		Entry("is to be mended when it redirects", func(*v1alpha1.ComponentSpec) {
+		Entry("stalls the component when the function responds with a redirect", func(*v1alpha1.ComponentSpec) {
 			answer(http.RedirectHandler("https://example.com/", http.StatusTemporaryRedirect).ServeHTTP)
 		}, "Stalled GenerateFailed: spec.function: URL: the service answers 307 Temporary Redirect: "+
 			"redirects are not followed; use the URL that the redirect leads to"),
-		Entry("is to be mended when another CA vouches for it",
+		Entry("stalls the component when another CA has signed the certificate of the function",
 			func(spec *v1alpha1.ComponentSpec) { spec.Function.CARef = nil },
 			"Stalled GenerateFailed: spec.function: URL: the certificate of the service is not trusted: "+
 				"tls: failed to verify certificate: "+
 				"x509: "),
-		Entry("is to be mended when the token has expired", func(*v1alpha1.ComponentSpec) { server.accept("later") },
+		Entry("stalls the component when the token has expired", func(*v1alpha1.ComponentSpec) { server.accept("later") },
 			"Stalled GenerateFailed: spec.function: URL: the service answers 401 Unauthorized: "+
 				"renew the token, or the client certificate"),
-		Entry("waits for its token", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
+		Entry("stalls the component when the Secret with the token does not exist", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
 			"Stalled ReferenceNotFound: Secret NAMESPACE/absent does not exist"),
-		Entry("gets no token that the component may not read",
+		Entry("stalls the component when its identity has no right to read the Secret with the token",
 			func(spec *v1alpha1.ComponentSpec) { spec.ServiceAccountName = "nobody" },
 			"Stalled Forbidden: read "),
 	)
 
-	It("that another CA vouches for is called when the CA is mended, without anybody's help", func(ctx SpecContext) {
+	It("with a certificate of another CA is called when the CA in the component is corrected", func(ctx SpecContext) {
 		others, _, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 		Expect(err).NotTo(HaveOccurred())
 		authority := &corev1.ConfigMap{
@@ -250,13 +250,13 @@ var _ = Describe("A function", func() {
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(
 			"Stalled GenerateFailed: spec.function: " + server.URL +
 				": the certificate of the service is not trusted: tls: failed to verify certificate: x509: "))
-		Expect(server.calls.Load()).To(BeZero(), "it is told nothing")
+		Expect(server.calls.Load()).To(BeZero(), "the service receives no request")
 		authority.Data["ca.crt"] = string(server.ca())
 		Expect(administrator.Update(ctx, authority)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 	}, SpecTimeout(time.Minute))
 
-	It("that asks for a certificate gets that of a Secret, and the next one when it is renewed", func(ctx SpecContext) {
+	It("that requests a client certificate gets the certificate in a Secret, also after a renewal of the certificate", func(ctx SpecContext) {
 		var callers sync.Map
 		server = newService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			callers.Store(r.TLS.PeerCertificates[0].Subject.CommonName, true)
@@ -287,7 +287,7 @@ var _ = Describe("A function", func() {
 		component := createComponent(ctx, namespace, "shop", spec())
 		Eventually(status(ctx, component)).WithTimeout(soon).
 			Should(HavePrefix("Stalled GenerateFailed: spec.function: " + server.URL + ": "))
-		Expect(server.calls.Load()).To(BeZero(), "who shows none does not get in")
+		Expect(server.calls.Load()).To(BeZero(), "without a client certificate there is no connection")
 
 		Expect(administrator.Create(ctx, secret("first"))).To(Succeed())
 		named := client.RawPatch(types.MergePatchType,
@@ -303,7 +303,7 @@ var _ = Describe("A function", func() {
 		Eventually(called("second")).WithTimeout(soon).Should(BeTrue())
 	}, SpecTimeout(time.Minute))
 
-	It("that was down is called again when it is back, without anybody's help", func(ctx SpecContext) {
+	It("that was not available is called again when it is available", func(ctx SpecContext) {
 		answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 		component := createComponent(ctx, namespace, "shop", spec())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Progressing Retrying: "))

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// archives is a server with one archive, or an answer in its place.
+// archives is a server that returns an archive with a status code.
 type archives struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -44,7 +44,7 @@ func (a *archives) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(a.archive)
 }
 
-// has sets the answer, and returns how often was asked before.
+// has sets the archive and the status code, and returns the number of requests since the last call.
 func (a *archives) has(archive []byte, answer int) (requests int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +59,7 @@ func (a *archives) asked() int {
 	return a.requests
 }
 
-// packed is an archive that no other spec has, and a source that names it.
+// packed returns an archive with unique content, and a source that refers to the archive.
 func packed(server *archives, title string) ([]byte, v1alpha1.Source) {
 	GinkgoHelper()
 	archive, err := source.Pack(fstest.MapFS{"app/a.yaml": &fstest.MapFile{Data: []byte("# " + title + ", " + server.URL +
@@ -91,7 +91,7 @@ var _ = Describe("An archive outside the cluster", func() {
 		return component.Status.Revision
 	}
 
-	It("is fetched once, whatever changes but the digest", func(ctx SpecContext) {
+	It("is fetched only once for a digest", func(ctx SpecContext) {
 		archive, from := packed(server, "First")
 		server.has(archive, http.StatusOK)
 		component := create(ctx, from)
@@ -103,7 +103,7 @@ var _ = Describe("An archive outside the cluster", func() {
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Source.HTTP.URL += "?mirror=2" })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
-		Expect(revision(ctx, component)).To(Equal(int64(2)), "the same archive elsewhere is nothing new")
+		Expect(revision(ctx, component)).To(Equal(int64(2)), "another URL with the same digest makes no revision")
 		Expect(server.asked()).To(Equal(1))
 
 		next, other := packed(server, "Next")
@@ -113,7 +113,7 @@ var _ = Describe("An archive outside the cluster", func() {
 		Expect(revision(ctx, component)).To(Equal(int64(3)))
 	}, SpecTimeout(time.Minute))
 
-	It("that packs a chart needs no path to the folder around it", func(ctx SpecContext) {
+	It("with a packed chart needs no path to the folder of the chart", func(ctx SpecContext) {
 		archive, err := source.Pack(fstest.MapFS{
 			"app/Chart.yaml":            &fstest.MapFile{Data: []byte("{apiVersion: v2, name: app, version: 1.0.0}")},
 			"app/templates/config.yaml": &fstest.MapFile{Data: []byte(settings)},
@@ -132,7 +132,7 @@ var _ = Describe("An archive outside the cluster", func() {
 		Expect(level(ctx, namespace)()).To(Equal("one"))
 	}, SpecTimeout(time.Minute))
 
-	It("that cannot be had leaves what was applied, says why, and is tried again", func(ctx SpecContext) {
+	It("that cannot be fetched leaves the dependents unchanged, and is fetched again later", func(ctx SpecContext) {
 		archive, from := packed(server, "First")
 		server.has(nil, http.StatusNotFound)
 		component := create(ctx, from)
@@ -152,7 +152,7 @@ var _ = Describe("An archive outside the cluster", func() {
 		Expect(level(ctx, namespace)()).To(Equal("one"))
 	}, SpecTimeout(time.Minute))
 
-	It("that is slow holds up nobody else, and is not waited for when the component goes", func(ctx SpecContext) {
+	It("whose server is slow blocks neither other components nor the deletion of its component", func(ctx SpecContext) {
 		hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 		DeferCleanup(func() {
 			hung.CloseClientConnections()

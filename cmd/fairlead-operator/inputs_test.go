@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// inline makes a source of one file.
+// inline returns a source with a single file.
 func inline(name, content string) v1alpha1.Source {
 	return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{name: content}}}
 }
@@ -33,26 +33,26 @@ func valuesFrom() []metav1alpha1.ValuesReference {
 	return []metav1alpha1.ValuesReference{{Kind: metav1alpha1.ConfigMapReference, Name: "src"}}
 }
 
-// settings is a dependent that shows the value level.
+// settings is the template of a dependent that contains the value level.
 const settings = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: '{{ .Values.level }}'}}"
 
-// hostile is an archive with one entry, which nobody would pack by accident.
+// hostile returns an archive with a single entry that is forbidden, such as a link.
 func hostile(header tar.Header) []byte {
 	GinkgoHelper()
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zipped)
 	Expect(archive.WriteHeader(&header)).To(Succeed())
-	_ = archive.Close() // content may be missing
+	_ = archive.Close() // Close fails if the content of the entry is missing.
 	Expect(zipped.Close()).To(Succeed())
 	return out.Bytes()
 }
 
-// binary puts contents into the ConfigMap src.
+// binary returns data of the ConfigMap src.
 func binary(key string, content []byte) map[string][]byte { return map[string][]byte{key: content} }
 
 var _ = Describe("Bad input", func() {
-	DescribeTable("gives a condition that says where and what",
+	DescribeTable("in a component leads to a condition with the position and the error:",
 		func(ctx SpecContext, spec v1alpha1.ComponentSpec, data map[string][]byte, want string) {
 			namespace := newNamespace(ctx)
 			if data != nil {
@@ -67,11 +67,11 @@ var _ = Describe("Bad input", func() {
 			`Stalled ReferenceNotFound: ConfigMap NAMESPACE/src does not exist; create it, or mark the reference as optional`),
 		Entry("no key for values", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()},
 			binary("b.yaml", nil),
-			`Stalled GenerateFailed: spec.valuesFrom[0]: ConfigMap NAMESPACE/src: it has no key "values.yaml"; its keys are b.yaml`),
-		Entry("values that are no YAML", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()},
+			`Stalled GenerateFailed: spec.valuesFrom[0]: ConfigMap NAMESPACE/src has no key "values.yaml"; its keys are b.yaml`),
+		Entry("invalid values", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()},
 			binary("values.yaml", []byte("a: 1\nb: [\n")),
 			`Stalled GenerateFailed: spec.valuesFrom[0]: ConfigMap NAMESPACE/src, key "values.yaml": invalid YAML: line 2: did not find expected node content`),
-		Entry("an archive that leaves", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+		Entry("an archive with a path that leaves the archive", v1alpha1.ComponentSpec{Source: fromConfigMap()},
 			binary("a.tgz", hostile(tar.Header{Name: "../etc/passwd"})),
 			`Stalled GenerateFailed: spec.source.configMap: ConfigMap NAMESPACE/src, key "a.tgz": entry "../etc/passwd": the path holds "..", which could leave the source`),
 		Entry("an archive with a link", v1alpha1.ComponentSpec{Source: fromConfigMap()},
@@ -80,17 +80,17 @@ var _ = Describe("Bad input", func() {
 		Entry("a bomb", v1alpha1.ComponentSpec{Source: fromConfigMap()},
 			binary("a.tgz", hostile(tar.Header{Name: "a", Size: 1 << 30})),
 			`Stalled GenerateFailed: spec.source.configMap: ConfigMap NAMESPACE/src, key "a.tgz": entry "a": it holds 1073741824 bytes, more than the limit of 8388608 for a file`),
-		Entry("a folder that is not there", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), Path: "charts"}, nil,
+		Entry("a missing folder", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), Path: "charts"}, nil,
 			`Stalled GenerateFailed: spec.path: folder "charts": not found in the source; the source holds a.yaml`),
-		Entry("a value that a chart misses",
+		Entry("a missing value of a chart",
 			v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{
 				"Chart.yaml": "{apiVersion: v2, name: a, version: 1.0.0}", "templates/a.yaml": "a: b\nc: {{ .Values.x.y }}",
 			}}}}, nil,
 			`Stalled GenerateFailed: chart a: render template: a/templates/a.yaml:2:13: executing "a/templates/a.yaml" at <.Values.x.y>: nil pointer evaluating interface {}.y`),
-		Entry("a kustomization that fetches", v1alpha1.ComponentSpec{Source: inline("kustomization.yaml",
+		Entry("a kustomization with a remote resource", v1alpha1.ComponentSpec{Source: inline("kustomization.yaml",
 			"resources: [https://example.com/a.yaml]")}, nil,
 			`Stalled GenerateFailed: kustomization.yaml: resources: "https://example.com/a.yaml" is a remote address, and remote files are not fetched: copy it into the source (write ./ in front of a local path that looks remote)`),
-		Entry("a template that does not parse", v1alpha1.ComponentSpec{Source: inline("a.yaml", "a: 1\nb: {{ .Values.x")},
+		Entry("a template that cannot be parsed", v1alpha1.ComponentSpec{Source: inline("a.yaml", "a: 1\nb: {{ .Values.x")},
 			nil,
 			`Stalled GenerateFailed: parse template: a.yaml:2: unclosed action`),
 		Entry("a manifest without kind", v1alpha1.ComponentSpec{Source: inline("a.yaml",
@@ -103,12 +103,12 @@ var _ = Describe("Bad input", func() {
 			v1alpha1.ComponentSpec{Source: inline("a.yaml",
 				"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 70000, targetPort: 1}]}}")}, nil,
 			`Stalled DependentFailed: failed: Service NAMESPACE/a (spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive)`),
-		Entry("a namespace that is not there, and is not to be created", v1alpha1.ComponentSpec{
+		Entry("a missing namespace that must not be created", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), TargetNamespace: "nowhere",
 			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
 		}, nil,
 			`Progressing Retrying: retrying: ConfigMap nowhere/a (namespace nowhere does not exist; create it, or add it to the manifests)`),
-		Entry("a type that the operator may not write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: "+
+		Entry("a type that the operator has no right to write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: "+
 			"certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: "+
 			"a.b/c, usages: [any]}}")}, nil,
 			`Stalled DependentFailed: failed: CertificateSigningRequest.certificates.k8s.io a (certificatesigningrequests.certificates.k8s.io "a" is forbidden: `+
@@ -118,7 +118,7 @@ var _ = Describe("Bad input", func() {
 				`User "`+operatorUser+`" cannot list resource "certificatesigningrequests" in API group "certificates.k8s.io" at the cluster scope; allow list and watch)`),
 	)
 
-	It("is over when it is mended, without waiting for a retry", func(ctx SpecContext) {
+	It("in a component is detected as corrected at once, without a wait for the retry interval", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Path: "charts", Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
@@ -129,7 +129,7 @@ var _ = Describe("Bad input", func() {
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
 	}, SpecTimeout(time.Minute))
 
-	It("does not move what is there already", func(ctx SpecContext) {
+	It("in spec.targetNamespace does not move existing dependents to the other namespace", func(ctx SpecContext) {
 		namespace, other := newNamespace(ctx), newNamespace(ctx)
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},

@@ -15,8 +15,8 @@ type metricsOptions struct {
 	address string
 	// secure serves metrics over HTTPS, to clients that the API server authenticates and authorizes to get /metrics.
 	secure bool
-	// certificates is a folder with tls.crt and tls.key, which are read again when they change. If it is empty, the
-	// certificate is self-signed.
+	// certificates is a folder with tls.crt and tls.key. The server reads these files again when they change. If the value
+	// is empty, the certificate is self-signed.
 	certificates string
 }
 
@@ -25,13 +25,14 @@ func (o metricsOptions) server() metricsserver.Options {
 	server := metricsserver.Options{BindAddress: o.address, SecureServing: o.secure, CertDir: o.certificates}
 	if o.secure {
 		server.FilterProvider = metricsfilters.WithAuthenticationAndAuthorization
-		// HTTP/2 is off because of rapid resets (CVE-2023-44487); scraping does not need it.
+		// HTTP/2 is turned off because of rapid resets (CVE-2023-44487). Clients of metrics do not need HTTP/2.
 		server.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
 	}
 	return server
 }
 
-// validate checks that the certificate exists: the server would silently use a self-signed one otherwise.
+// validate checks that the files of the certificate exist. Without them, the server would use a self-signed certificate
+// without an error.
 func (o metricsOptions) validate() error {
 	switch {
 	case o.certificates == "":

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// tokenOf makes a service account and returns a token of it.
+// tokenOf creates a service account and returns a token of the account.
 func tokenOf(ctx context.Context, namespace, name string) string {
 	GinkgoHelper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -24,7 +24,7 @@ func tokenOf(ctx context.Context, namespace, name string) string {
 	return request.Status.Token
 }
 
-// scraper gets a URL by HTTPS as Prometheus does: with a token, and without a look at the certificate.
+// scraper returns a function that requests a URL like Prometheus: with a token, and without a check of the certificate.
 func scraper(url, token string) func() (int, error) {
 	c := http.Client{Transport: &http.Transport{
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
@@ -47,7 +47,7 @@ func scraper(url, token string) func() (int, error) {
 }
 
 var _ = Describe("Metrics", func() {
-	It("are served by HTTPS, to those only whom the API server lets get them", func(ctx SpecContext) {
+	It("are served by HTTPS, and only to users with the right to get the metrics", func(ctx SpecContext) {
 		address := freeAddress()
 		DeferCleanup(startOperator("--metrics-bind-address=" + address))
 		namespace, url := newNamespace(ctx), "https://"+address+"/metrics"

@@ -30,16 +30,16 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// promqlProgram reads queries; "make test-all" builds it.
+// promqlProgram is a program that parses queries. "make test-all" builds it.
 const promqlProgram = "../../bin/promql"
 
-// ofTarget are labels that a scrape adds.
+// ofTarget are the labels that Prometheus adds to scraped series.
 var ofTarget = []string{"job", "instance", "pod", "container", "endpoint"}
 
-// closed are labels of which all values have series from the beginning.
+// closed are labels for whose values the operator exports series from its start.
 var closed = []string{"state", "step", "readiness"}
 
-// queries returns the expressions of the dashboard and the alerts, by where they are.
+// queries returns the expressions of the dashboard and the alerts, by their places.
 func queries() (map[string]string, error) {
 	var dashboard struct {
 		Panels []struct {
@@ -79,7 +79,7 @@ func queries() (map[string]string, error) {
 	return found, nil
 }
 
-// labelValues is how a variable of a dashboard gets its values.
+// labelValues matches the expression for the values of a dashboard's variable.
 var labelValues = regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`)
 
 func readConfig(name string, into any) error {
@@ -91,10 +91,10 @@ func readConfig(name string, into any) error {
 	return errors.Join(err, json.Unmarshal(content, into))
 }
 
-// exposed are the metrics of a process, by their names in queries.
+// exposed has the metrics that a process exports, by their names in queries.
 type exposed struct {
 	labels map[string][]string
-	// values are those of the labels in closed.
+	// values are the values of the labels in closed.
 	values map[string][]string
 }
 
@@ -138,7 +138,7 @@ func (e exposed) labelsOf(family *dto.MetricFamily) []string {
 	return names
 }
 
-// usage is what a query uses, as bin/promql tells it.
+// usage has the metrics and labels in a query, as bin/promql prints them.
 type usage struct {
 	Error     string
 	Selectors []struct {
@@ -153,7 +153,8 @@ type matcher struct{ Label, Operator, Value string }
 
 func (m matcher) String() string { return fmt.Sprintf("%s%s%q", m.Label, m.Operator, m.Value) }
 
-// matches says whether a value is selected. Regular expressions of Prometheus are those of Go, anchored.
+// matches reports whether the matcher selects a value. Regular expressions of Prometheus have the syntax of Go, and
+// match the whole value.
 func (m matcher) matches(value string) (bool, error) {
 	switch m.Operator {
 	case "=":
@@ -168,7 +169,7 @@ func (m matcher) matches(value string) (bool, error) {
 	return pattern.MatchString(value) == (m.Operator == "=~"), nil
 }
 
-// usages tells what queries use, by the same keys.
+// usages returns the metrics and labels in each query. The keys are those of queries.
 func usages(ctx context.Context, queries map[string]string) (map[string]usage, error) {
 	keys := slices.Sorted(maps.Keys(queries))
 	variables := strings.NewReplacer("$__rate_interval", "5m", "$reconciler", "fairlead.io", "$job", "fairlead")
@@ -184,7 +185,7 @@ func usages(ctx context.Context, queries map[string]string) (map[string]usage, e
 	command.Stdin = bytes.NewReader(input)
 	output, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%w; where there is no such program, run make bin/promql", err)
+		return nil, fmt.Errorf("%w; if the program does not exist, run make bin/promql", err)
 	}
 	var list []usage
 	if err := json.Unmarshal(output, &list); err != nil {
@@ -200,7 +201,7 @@ func usages(ctx context.Context, queries map[string]string) (map[string]usage, e
 	return found, nil
 }
 
-// complaints are what a query uses, and the process does not have.
+// complaints returns an error for each metric and label in a query that the process does not export.
 func (e exposed) complaints(query usage) (found []string) {
 	if query.Error != "" {
 		return []string{query.Error}
@@ -222,7 +223,7 @@ func (e exposed) complaints(query usage) (found []string) {
 	return found
 }
 
-// unmatched are the complaints about what selects the series of a metric.
+// unmatched returns an error for each matcher that selects no series of a metric.
 func (e exposed) unmatched(name string, matchers []matcher) (found []string) {
 	for _, m := range matchers {
 		switch {
@@ -239,7 +240,7 @@ func (e exposed) unmatched(name string, matchers []matcher) (found []string) {
 }
 
 var _ = Describe("The dashboard and the alerts", func() {
-	It("use metrics and labels that the operator has", func(ctx SpecContext) {
+	It("use only metrics and labels that the operator exports", func(ctx SpecContext) {
 		all, err := queries()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(all)).To(BeNumerically(">", 25))
@@ -268,7 +269,7 @@ var _ = Describe("The dashboard and the alerts", func() {
 		}).WithTimeout(30 * time.Second).Should(BeEmpty())
 	}, SpecTimeout(3*time.Minute))
 
-	It("would be noticed if they used others", func(ctx SpecContext) {
+	It("are rejected by this test if they use other metrics or labels", func(ctx SpecContext) {
 		e := exposed{
 			labels: map[string][]string{"fairlead_components": {"reconciler", "state"}},
 			values: map[string][]string{"state": {"Ready"}},

@@ -41,53 +41,63 @@ type options struct {
 // newFlagSet binds the flags to options. It also registers --kubeconfig, whose value package config keeps.
 func newFlagSet(o *options) *flag.FlagSet {
 	flags := flag.NewFlagSet("fairlead-operator", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are reported in one line, by the caller
-	flags.StringVar(&o.metrics.address, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 turns it off")
+	flags.SetOutput(io.Discard) // The caller reports errors, each in one line.
+	flags.StringVar(
+		&o.metrics.address,
+		"metrics-bind-address",
+		":8443",
+		"address of the metrics endpoint; 0 turns it off",
+	)
 	flags.BoolVar(&o.metrics.secure, "metrics-secure", true,
-		"serve metrics over HTTPS, to clients that the API server authorizes to get /metrics; otherwise over HTTP, to all "+
+		"serve metrics over HTTPS to clients that the API server authorizes to get /metrics; if false, over HTTP to all "+
 			"clients")
 	flags.StringVar(&o.metrics.certificates, "metrics-cert-path", "",
-		"folder with tls.crt and tls.key for the metrics endpoint; by default the certificate is self-signed, and new at "+
-			"each start")
+		"folder with tls.crt and tls.key for the metrics endpoint; by default the operator creates a self-signed "+
+			"certificate at each start")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081",
 		"address of /healthz and /readyz; 0 turns them off")
 	flags.StringVar(&o.profilingAddress, "pprof-bind-address", "0",
 		"address of /debug/pprof, which must not be public because it shows memory; 0 turns it off")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false,
-		"reconcile only while holding the Lease, so that only one of several replicas does")
+		"reconcile only as the holder of a Lease, so that only one of several replicas reconciles")
 	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "",
-		"namespace of the Lease; by default that of the pod")
+		"namespace of the Lease; by default the namespace of the pod")
 	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8,
-		"maximum number of components that are reconciled at once")
+		"maximum number of components that are reconciled at the same time")
 	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16,
-		"maximum number of requests at once that write dependents of a cluster")
+		"maximum number of concurrent requests that write dependents in a cluster")
 	flags.IntVar(&o.maxRenderedBytes, "max-rendered-bytes", component.DefaultRenderedBytes,
-		"size of the cache of rendered objects, compressed; the least recently used are removed, and rendered again when "+
-			"needed")
+		"maximum compressed size of the cache of rendered objects; objects that were not used for the longest time are "+
+			"removed, and rendered again if necessary")
 	flags.IntVar(&o.maxStatusInventory, "max-status-inventory-bytes", component.MaxStatusInventory,
-		"largest inventory that is stored in the status of a component, at about 150 bytes for a dependent; larger ones "+
-			"are in Secrets")
+		"maximum size of an inventory in the status of a component, with about 150 bytes for each dependent; larger "+
+			"inventories are stored in Secrets")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
-		"service account of components that name none, in their namespaces; by default they act as the operator")
+		"service account, in the component's namespace, of components without one; by default the operator acts as itself")
 	flags.StringVar((*string)(&o.observe), "observe", string(component.WatchScopeCluster),
-		"watch scope: cluster, all namespaces with one watch;\n"+
-			"namespaces, components in those of --observe-namespaces, and dependents in the namespaces that have some;\n"+
-			"identity, dependents in the namespaces that have some, as the service account of their component")
+		"watch scope: with cluster, a watch covers all namespaces;\n"+
+			"with namespaces, components are watched in --observe-namespaces, and dependents in their own namespaces;\n"+
+			"with identity, dependents are watched in their own namespaces, as the service account of their component")
 	flags.Func("observe-namespaces", "namespaces of components, separated by commas; for --observe=namespaces",
 		func(names string) error {
 			o.observeNamespaces = strings.Split(names, ",")
 			return nil
 		})
 	flags.StringVar(&o.ownDeployment, "own-deployment", "",
-		"Deployment that this program runs in, as namespace/name: its component is not deleted and does not prune it,\n"+
-			"because that would stop the operator before it has finished")
-	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
+		"Deployment in which this program runs, as namespace/name: the operator refuses to delete or prune it,\n"+
+			"because this would stop the operator before the work is complete")
+	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "maximum time to fetch an archive")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes,
 		"maximum size of a fetched archive")
-	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "export metrics of each component, four series each")
+	flags.BoolVar(
+		&o.componentMetrics,
+		"component-metrics",
+		true,
+		"export metrics of each component, with four series each",
+	)
 	flags.StringVar(&o.tracing.endpoint, "tracing-endpoint", "",
-		"URL of an OpenTelemetry collector for traces over HTTP, such as http://collector:4318; by default that of the\n"+
-			"environment variable OTEL_EXPORTER_OTLP_ENDPOINT; without it there are no traces")
+		"URL of an OpenTelemetry collector for traces over HTTP, such as http://collector:4318; the default is in the\n"+
+			"environment variable OTEL_EXPORTER_OTLP_ENDPOINT; without a URL there are no traces")
 	flags.Float64Var(&o.tracing.ratio, "tracing-sampling-ratio", 1, "fraction of the passes that are traced, from 0 to 1")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version, and exit")
 	config.RegisterFlags(flags)
@@ -95,7 +105,8 @@ func newFlagSet(o *options) *flag.FlagSet {
 	return flags
 }
 
-// parseOptions parses the command line. An error fits one line; flag.ErrHelp asks for the usage.
+// parseOptions parses the command line. The message of an error is one line. The error is flag.ErrHelp if a flag
+// requests the usage.
 func parseOptions(args []string) (options, error) {
 	var o options
 	flags := newFlagSet(&o)
@@ -157,7 +168,7 @@ func (o options) validateNames() error {
 	return nil
 }
 
-// validateObserve checks the watch scope.
+// validateObserve checks the flags for the watch scope.
 func (o options) validateObserve() error {
 	err, names := o.observe.Check(o.observeNamespaces), strings.Join(o.observeNamespaces, ",")
 	switch {
@@ -178,7 +189,7 @@ func isNamespacedName(text string) bool {
 	return found && len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0
 }
 
-// self returns the Deployment in which this program runs, empty if that is unknown.
+// self returns the Deployment in which this program runs. The result is empty if the Deployment is unknown.
 func (o options) self() types.NamespacedName {
 	namespace, name, _ := strings.Cut(o.ownDeployment, "/")
 	return types.NamespacedName{Namespace: namespace, Name: name}

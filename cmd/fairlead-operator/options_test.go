@@ -149,7 +149,7 @@ func TestTheChartPassesFlagsThatTheOperatorKnows(t *testing.T) {
 	got, err := parseOptions(deployment.Spec.Template.Spec.Containers[0].Args)
 	g.Expect(err).NotTo(HaveOccurred())
 
-	// All else is as without flags: what the chart says of defaults is what they are.
+	// All other options have their defaults, so the defaults in the chart are correct.
 	want, err := parseOptions([]string{
 		"--leader-elect", "--leader-election-namespace=" + operatorNamespace,
 		"--default-service-account=fairlead", "--own-deployment=fairlead-system/fairlead-operator",

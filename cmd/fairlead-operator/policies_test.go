@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("The policies of a component", func() {
-	It("say how its dependents are adopted, updated and deleted, and make no revision", func(ctx SpecContext) {
+	It("determine how its dependents are adopted, updated and deleted, and make no revision", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		inner := namespace + "-inner"
 		existing := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "existing"}}
@@ -41,7 +41,7 @@ var _ = Describe("The policies of a component", func() {
 		Expect(existing.ManagedFields).To(ContainElement(And(
 			HaveField("Manager", "fairlead.io"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))
 
-		By("pruning everything when it allows that")
+		By("pruning all dependents if the component allows this")
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Source = inline("a.yaml", "# nothing") })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled InvalidManifests: "))
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.AllowEmpty = true })

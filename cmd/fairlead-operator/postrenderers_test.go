@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("Post-renderers", func() {
-	It("change dependents, again when they change, and say which entry is wrong", func(ctx SpecContext) {
+	It("change dependents, also after an update of the post-renderers, and report a wrong entry", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// freeAddress returns a loopback address that nobody listens on.
+// freeAddress returns an unused loopback address.
 func freeAddress() string {
 	GinkgoHelper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func answers(url string) func() (int, error) {
 }
 
 var _ = Describe("The process", func() {
-	It("serves the namespaces alone that it is told to observe", func(ctx SpecContext) {
+	It("reconciles only components in the namespaces of --observe-namespaces", func(ctx SpecContext) {
 		expectWork(ctx)
 		here, there := newNamespace(ctx), newNamespace(ctx)
 		Expect(stopOperator()).To(Succeed())
@@ -53,7 +53,7 @@ var _ = Describe("The process", func() {
 		Expect(ignored.Status.Conditions).To(BeEmpty())
 	}, SpecTimeout(2*time.Minute))
 
-	It("answers probes and serves metrics and profiles while it waits for the Lease, and ends when told to",
+	It("serves probes, metrics and profiles while the operator waits for the Lease, and ends after a signal",
 		func(SpecContext) {
 			probes, metrics, profiles := freeAddress(), freeAddress(), freeAddress()
 			stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics,
@@ -69,8 +69,8 @@ var _ = Describe("The process", func() {
 			Expect(time.Since(started)).To(BeNumerically("<", 5*time.Second))
 		}, SpecTimeout(time.Minute))
 
-	It("gives the Lease back when it ends, so that the next one need not wait", func(ctx SpecContext) {
-		// Another one may just have given it back: it takes up to four seconds until the next one asks for it.
+	It("releases the Lease when the operator ends, so that the next operator need not wait", func(ctx SpecContext) {
+		// An operator may have just released the Lease. Another operator requests it within four seconds.
 		Eventually(ctx, leaseHolder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
 		first, err := leaseHolder(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -80,7 +80,7 @@ var _ = Describe("The process", func() {
 
 		Expect(stopOperator()).To(Succeed())
 		stopOperator = next
-		// Without a release it takes the fifteen seconds for which a Lease lasts.
+		// Without a release, the next operator would wait for the fifteen seconds of the Lease.
 		Eventually(ctx, leaseHolder).WithTimeout(10 * time.Second).ShouldNot(Or(BeEmpty(), Equal(first)))
 		component := createComponent(ctx, newNamespace(ctx), "next", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
@@ -88,7 +88,7 @@ var _ = Describe("The process", func() {
 		Eventually(status(ctx, component)).WithTimeout(20 * time.Second).Should(HavePrefix("Ready Ready: "))
 	}, SpecTimeout(2*time.Minute))
 
-	It("has a user agent of its own, and no right that an administrator alone has", func(ctx SpecContext) {
+	It("has its own user agent, and no rights of an administrator", func(ctx SpecContext) {
 		own, err := client.New(identity.Config, client.Options{Scheme: administrator.Scheme()})
 		Expect(err).NotTo(HaveOccurred())
 		for _, attributes := range []authorizationv1.ResourceAttributes{

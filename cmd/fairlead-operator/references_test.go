@@ -17,10 +17,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// soon is far below the interval and the retry interval of the components here: only a watch is that quick.
+// soon is much shorter than the interval and the retry interval of the components in these specs, so that only a watch
+// can have started a pass.
 const soon = 10 * time.Second
 
-// level reads what the dependent settings was rendered with.
+// level returns a function that reads the value level in the dependent settings.
 func level(ctx context.Context, namespace string) func() (string, error) {
 	return func() (string, error) {
 		var rendered corev1.ConfigMap
@@ -35,7 +36,7 @@ var _ = Describe("A referenced object", func() {
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	never := &metav1.Duration{}
 
-	It("wakes the component when a Secret of values appears, changes, and goes", func(ctx SpecContext) {
+	It("starts a pass when a Secret with values is created, changed or deleted", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Interval: never, RetryInterval: &metav1.Duration{Duration: time.Hour},
 			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "db"}},
@@ -58,10 +59,44 @@ var _ = Describe("A referenced object", func() {
 
 		Expect(administrator.Delete(ctx, secret)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled ReferenceNotFound: "))
-		Consistently(level(ctx, namespace)).WithTimeout(time.Second).Should(Equal("two"), "what was applied stays")
+		Consistently(level(ctx, namespace)).WithTimeout(time.Second).Should(Equal("two"), "the dependent stays unchanged")
 	}, SpecTimeout(time.Minute))
 
-	It("wakes the component when the ConfigMap of its source changes, flat or packed", func(ctx SpecContext) {
+	It("is in the history: versions of charts, values, and the names of values from Secrets", func(ctx SpecContext) {
+		secret := &corev1.Secret{ObjectMeta: named("db"), StringData: map[string]string{"values.yaml": "password: correct-horse"}}
+		Expect(administrator.Create(ctx, secret)).To(Succeed())
+		chart := func(version string) v1alpha1.Source {
+			return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{
+				"Chart.yaml":       "{apiVersion: v2, name: shop, version: " + version + "}",
+				"templates/a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: \"{{ .Values.level }}\"}}",
+			}}}
+		}
+		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: chart("1.0.0"), Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "db"}},
+		})
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		latest := func() (metav1alpha1.RevisionRecord, error) {
+			if err := administrator.Get(ctx, client.ObjectKeyFromObject(component), component); err != nil {
+				return metav1alpha1.RevisionRecord{}, err
+			}
+			return component.Status.History[0], nil
+		}
+		Eventually(latest).WithTimeout(soon).Should(And(HaveField("SourceVersion", "shop-1.0.0"), HaveField("Changes", BeEmpty())))
+
+		changed := component.DeepCopy()
+		changed.Spec.Source, changed.Spec.Values = chart("1.1.0"), &runtime.RawExtension{Raw: []byte(`{"level":"two"}`)}
+		Expect(administrator.Patch(ctx, changed, client.MergeFrom(component))).To(Succeed())
+		Eventually(latest).WithTimeout(soon).Should(And(HaveField("Revision", int64(2)), HaveField("SourceVersion", "shop-1.1.0"),
+			HaveField("Changes", ContainElement("level: one → two"))))
+
+		secret.StringData = map[string]string{"values.yaml": "password: battery-staple"}
+		Expect(administrator.Update(ctx, secret)).To(Succeed())
+		Eventually(latest).WithTimeout(soon).Should(And(HaveField("Revision", int64(3)),
+			HaveField("Changes", []string{"Secret db: password: changed"})))
+	}, SpecTimeout(time.Minute))
+
+	It("starts a pass when the ConfigMap of the source changes, with files or with an archive", func(ctx SpecContext) {
 		files := &corev1.ConfigMap{ObjectMeta: named("src"), Data: map[string]string{"a.yaml": settings}}
 		Expect(administrator.Create(ctx, files)).To(Succeed())
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
@@ -81,7 +116,7 @@ var _ = Describe("A referenced object", func() {
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("one-packed"))
 	}, SpecTimeout(time.Minute))
 
-	It("changes nothing when only its metadata changes", func(ctx SpecContext) {
+	It("causes no write when only its metadata changes", func(ctx SpecContext) {
 		files := &corev1.ConfigMap{ObjectMeta: named("src"), Data: map[string]string{"a.yaml": settings}}
 		Expect(administrator.Create(ctx, files)).To(Succeed())
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
@@ -99,7 +134,7 @@ var _ = Describe("A referenced object", func() {
 		}).WithTimeout(2 * time.Second).Should(Equal(*before))
 	}, SpecTimeout(time.Minute))
 
-	It("may be optional", func(ctx SpecContext) {
+	It("can be missing if the reference is optional", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Interval: never, Values: &runtime.RawExtension{Raw: []byte(`{"color":"red"}`)},
 			ValuesFrom: []metav1alpha1.ValuesReference{

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// definition is a type of its own for each group.
+// definition returns the definition of a type in the group.
 func definition(group string) string {
 	return strings.ReplaceAll(`
 apiVersion: apiextensions.k8s.io/v1
@@ -31,7 +31,7 @@ spec:
 `, "GROUP", group)
 }
 
-// allow adds a type to what the operator may do, as config/rbac/custom.yaml tells administrators.
+// allow grants the operator rights on a type, in the way that config/rbac/custom.yaml describes.
 func allow(ctx context.Context, group string, verbs ...string) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{
@@ -53,7 +53,7 @@ func gone(ctx context.Context, component *v1alpha1.Component) func() error {
 var _ = Describe("The operator with the rights of config/rbac", func() {
 	retry := &metav1.Duration{Duration: time.Second}
 
-	It("does not delete a type that it does not know while its instances cannot be listed, until an administrator allows that", func(ctx SpecContext) {
+	It("does not delete a CustomResourceDefinition while it has no right to list the instances of the type", func(ctx SpecContext) {
 		const group = "list.example.com"
 		component := createComponent(ctx, newNamespace(ctx), "tugs",
 			v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)), RetryInterval: retry})
@@ -67,7 +67,7 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(time.Minute))
 
-	It("acts as the service account that a component names, within that account's rights", func(ctx SpecContext) {
+	It("impersonates the service account of a component, and uses only the rights of this account", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "tenant", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), RetryInterval: retry,
@@ -87,7 +87,7 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 		Expect(events.User(operatorUser).As(account).Verb("patch").Code(201)).To(HaveLen(1))
 	}, SpecTimeout(time.Minute))
 
-	It("writes a type that it does not know when an administrator allows it", func(ctx SpecContext) {
+	It("writes custom resources if an administrator has granted the right", func(ctx SpecContext) {
 		const group = "write.example.com"
 		instance := fmt.Sprintf("\n---\n{apiVersion: %s/v1, kind: Tug, metadata: {name: a}}\n", group)
 		component := createComponent(ctx, newNamespace(ctx), "tugs",

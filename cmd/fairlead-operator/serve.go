@@ -25,10 +25,10 @@ import (
 
 const (
 	leaseName = "fairlead-operator"
-	// shutdownTimeout is how long running passes may take after a signal. The kubelet kills the process after thirty
-	// seconds.
+	// shutdownTimeout is the time in which running passes can end after a signal. The kubelet kills the process after
+	// thirty seconds.
 	shutdownTimeout = 25 * time.Second
-	// probeTimeout is shorter than the kubelet's timeout of a probe, one second.
+	// probeTimeout is the timeout of a readiness check. It is shorter than the timeout of the kubelet, one second.
 	probeTimeout = 500 * time.Millisecond
 )
 
@@ -71,10 +71,10 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	restConfig.UserAgent = "fairlead-operator/" + version.Version
-	restConfig.QPS = -1 // the API server's priority and fairness is the limit
+	restConfig.QPS = -1 // The API server limits requests by priority and fairness.
 	timeout := shutdownTimeout
 	watched := component.Options{WatchScope: o.observe, WatchNamespaces: o.observeNamespaces}.Cache()
-	// Managed fields of components are not used.
+	// The cache drops the managed fields of components, because they are not used.
 	watched.DefaultTransform = cache.TransformStripManagedFields()
 	return ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
@@ -84,10 +84,10 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       o.leaderElectionNamespace,
-		LeaderElectionReleaseOnCancel: true, // the process ends right after the manager
+		LeaderElectionReleaseOnCancel: true, // This is safe, because the process ends right after the manager.
 		GracefulShutdownTimeout:       &timeout,
 		Cache:                         watched,
-		// Reading a Secret must not start a watch of all Secrets.
+		// A read of a single Secret or ConfigMap must not start a watch of all of them.
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
 			&corev1.Secret{},
 			&corev1.ConfigMap{},
@@ -95,14 +95,14 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 	})
 }
 
-// synced returns a check that succeeds when the cache has all components. Replicas that are not the leader are ready
-// too.
+// synced returns a readiness check that succeeds when the cache contains all components. It also succeeds for replicas
+// that are not the leader.
 func synced(c cache.Cache) healthz.Checker {
 	return func(request *http.Request) error {
 		ctx, cancel := context.WithTimeout(request.Context(), probeTimeout)
 		defer cancel()
 		if !c.WaitForCacheSync(ctx) {
-			return errors.New("the cache has not seen all components yet")
+			return errors.New("the cache does not contain all components yet")
 		}
 		return nil
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
-// tracesPath is the path of OTLP traces at a collector.
+// tracesPath is the URL path under which a collector receives OTLP traces.
 const tracesPath = "v1/traces"
 
-// flushTimeout bounds the export of the last spans when the process ends.
+// flushTimeout is the maximum time for the export of the last spans when the process ends.
 const flushTimeout = 2 * time.Second
 
 // tracingOptions are the values of the flags for tracing.
@@ -42,9 +42,9 @@ func (o tracingOptions) validate() error {
 	return nil
 }
 
-// startTracing returns what takes spans and sends them to a collector, and a function that sends the last ones. The
-// provider is nil where neither flag nor environment name a collector. What no flag says, such as headers, certificates
-// and attributes, comes from the variables that OpenTelemetry defines.
+// startTracing returns a provider that sends spans to a collector, and a function that sends the last spans. The
+// provider is nil if neither the flag nor the environment names a collector. Settings without a flag, such as headers,
+// certificates and attributes, come from the environment variables of OpenTelemetry.
 func startTracing(ctx context.Context, o tracingOptions) (trace.TracerProvider, func(), error) {
 	if cmp.Or(o.endpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
 		os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) == "" {
@@ -76,7 +76,7 @@ func startTracing(ctx context.Context, o tracingOptions) (trace.TracerProvider, 
 	}, nil
 }
 
-// exporterOptions say where spans are sent; what they leave open the exporter takes from the environment.
+// exporterOptions returns the endpoint of the collector. The exporter reads other settings from the environment.
 func (o tracingOptions) exporterOptions() []otlptracehttp.Option {
 	if o.endpoint == "" {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// collector takes traces as an OpenTelemetry collector does.
+// collector receives traces in place of an OpenTelemetry collector.
 type collector struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -84,7 +84,7 @@ func TestTheLastSpansAreSent(t *testing.T) {
 	}{
 		{"to the collector of the flag", true, 1, []string{"pass"}},
 		{"to the collector of the environment", false, 1, []string{"pass"}},
-		{"but for those that are not sampled", true, 0, nil},
+		{"no spans that are not sampled", true, 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			takes := newCollector(t)

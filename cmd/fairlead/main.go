@@ -1,5 +1,5 @@
-// Fairlead is the command line: it applies folders as components, and shows and deletes components. As kubectl-fairlead
-// on the PATH it is a plugin of kubectl.
+// Fairlead is a command line program that applies folders as components, and shows and deletes components. If it is on
+// the PATH under the name kubectl-fairlead, it is a plugin of kubectl.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that kubectl knows
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // The authentication plugins of kubectl.
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -25,13 +25,13 @@ func main() {
 func run() int {
 	ctx, stop := interruptible(context.Background())
 	defer stop()
-	// The libraries log the errors that they return. The command line prints each error once.
+	// Libraries log errors and return them as well. Their log is discarded, because the program prints returned errors.
 	klog.SetLogger(logr.Discard())
 	ctrllog.SetLogger(logr.Discard())
 	return cli.Run(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
 }
 
-// interruptible returns a context that ends with the first SIGINT or SIGTERM; its cause is an exit.SignalError. A
+// interruptible returns a context that the first SIGINT or SIGTERM cancels, with an exit.SignalError as the cause. A
 // second signal ends the program at once.
 func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MissingRight reports whether a request was refused because the user lacks a right. The reason Forbidden is not enough
-// to decide that, because a webhook, a policy or a quota that refuses an object has the same reason.
+// MissingRight reports whether a request was refused because the user lacks a right. The reason Forbidden is not
+// sufficient, because refusals by webhooks, policies and quotas have the same reason.
 func MissingRight(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(messageOf(err), `" cannot `)
 }
@@ -23,7 +23,7 @@ func MissingImpersonation(message string) bool {
 }
 
 // DryRunUnsupported reports whether a dry run was refused because an admission webhook or an aggregated API server does
-// not support dry runs. So the answer does not say whether the request itself would succeed.
+// not support dry runs. The request without dry run may succeed.
 func DryRunUnsupported(err error) bool {
 	return isStatus(err) && strings.Contains(messageOf(err), "does not support dry run")
 }
@@ -34,8 +34,8 @@ func DefinitionTerminating(s metav1.Status) bool {
 		strings.Contains(s.Message, "while custom resource definition is terminating")
 }
 
-// OtherVersion reports whether a server-side apply was refused because the managed fields of the object are listed in a
-// version of its type that lacks a field of the object, or that is not defined any more.
+// OtherVersion reports whether a server-side apply was refused because of the API version in the object's managed
+// fields: this version lacks a field of the object, or it is no longer defined.
 func OtherVersion(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code != http.StatusInternalServerError || Untyped(status.Status()) {
@@ -46,8 +46,8 @@ func OtherVersion(err error) bool {
 		strings.Contains(message, "to an invalid group/version")
 }
 
-// Untyped reports whether a manifest does not fit the schema of its type. The API server answers such a server-side
-// apply with an internal error that has no reason.
+// Untyped reports whether a manifest does not match the schema of its type. The API server responds to a server-side
+// apply of such a manifest with an internal error without a reason.
 func Untyped(s metav1.Status) bool {
 	return s.Code == http.StatusInternalServerError && s.Reason == metav1.StatusReasonUnknown &&
 		strings.HasPrefix(s.Message, "failed to create typed patch object")
@@ -60,14 +60,14 @@ func TooLarge(s metav1.Status) bool {
 		(strings.Contains(s.Message, "request is too large") || strings.Contains(s.Message, "message larger than max"))
 }
 
-// immutable are the phrases by which the API server says that a field cannot change.
+// immutable are the phrases in messages of the API server about fields that cannot change.
 var immutable = []string{
 	"immutable", "may not change", "may not be changed", "may not be updated", "cannot change", "cannot be changed",
 	"cannot be updated", "updates to ",
 }
 
-// ImmutableField reports whether an update was refused because it changes a field that cannot change. Validation rules
-// of custom resources have messages of their own, so false does not mean that the field can change.
+// ImmutableField reports whether an update was refused because it changes an immutable field. It does not recognise the
+// messages of validation rules of custom resources, so a field may be immutable even if the result is false.
 func ImmutableField(err error) bool {
 	if !apierrors.IsInvalid(err) {
 		return false
@@ -76,7 +76,8 @@ func ImmutableField(err error) bool {
 	return slices.ContainsFunc(immutable, func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
-// UnknownField reports whether a request with strict field validation was refused because the type has no such field.
+// UnknownField reports whether a request with strict field validation was refused because the type lacks the given
+// field.
 func UnknownField(err error, field string) bool {
 	return (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) &&
 		strings.Contains(messageOf(err), fmt.Sprintf("unknown field %q", field))
@@ -92,7 +93,7 @@ func isStatus(err error) bool {
 	return errors.As(err, &status)
 }
 
-// messageOf returns the message of the API server in the chain of err.
+// messageOf returns the message of the API server that err wraps.
 func messageOf(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

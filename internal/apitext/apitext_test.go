@@ -20,7 +20,7 @@ func statusOf(err error) metav1.Status {
 	return status.Status()
 }
 
-// refused is what the API server answers to a user who lacks a right.
+// refused is the error of the API server for a user who lacks a right.
 var refused = apierrors.NewForbidden(
 	schema.GroupResource{Resource: "configmaps"}, "a", fmt.Errorf("%s", `User "fred" cannot create resource "configmaps" in API group "" in the namespace "shop"`),
 )
@@ -37,25 +37,25 @@ func TestRecognises(t *testing.T) {
 	}{
 		{"a missing right", MissingRight, refused, true},
 		{"a missing right, wrapped", MissingRight, fmt.Errorf("list: %w", refused), true},
-		{"a webhook that refuses lacks no right", MissingRight, answer(403, "Forbidden", `admission webhook "v" denied the request: no`), false},
-		{"a text alone is no missing right", MissingRight, errors.New(`user "fred" cannot create`), false},
+		{"a refusal by a webhook", MissingRight, answer(403, "Forbidden", `admission webhook "v" denied the request: no`), false},
+		{"an error without a status is not a missing right", MissingRight, errors.New(`user "fred" cannot create`), false},
 		{"a webhook without dry runs", DryRunUnsupported, answer(400, "BadRequest", `admission webhook "v" does not support dry run`), true},
 		{"another bad request", DryRunUnsupported, answer(400, "BadRequest", "no"), false},
-		{"a text alone is no answer", DryRunUnsupported, errors.New("it does not support dry run"), false},
+		{"an error without a status is not a response", DryRunUnsupported, errors.New("it does not support dry run"), false},
 		{
 			"a definition that is being deleted", of(DefinitionTerminating),
 			answer(403, "Forbidden", "create not allowed while custom resource definition is terminating"), true,
 		},
 		{"another refusal", of(DefinitionTerminating), refused, false},
 		{"a field of another version", OtherVersion, answer(500, "", "failed to merge: .spec.x: field not declared in schema"), true},
-		{"a version that is gone", OtherVersion, answer(500, "", "failed to convert to an invalid group/version"), true},
+		{"a version that no longer exists", OtherVersion, answer(500, "", "failed to convert to an invalid group/version"), true},
 		{
-			"a manifest that does not fit its schema is of no other version", OtherVersion,
+			"a manifest that does not match its schema is not of another version", OtherVersion,
 			answer(500, "", "failed to create typed patch object: .spec.x: field not declared in schema"), false,
 		},
 		{"a time-out", OtherVersion, answer(504, "Timeout", "field not declared in schema"), false},
 		{"no answer", OtherVersion, errors.New("connection refused"), false},
-		{"a manifest that does not fit its schema", of(Untyped), answer(500, "", "failed to create typed patch object (/a): no"), true},
+		{"a manifest of another schema", of(Untyped), answer(500, "", "failed to create typed patch object (/a): no"), true},
 		{"an internal error", of(Untyped), answer(500, "InternalError", "failed to create typed patch object"), false},
 		{"an object too large for etcd", of(TooLarge), answer(500, "", "etcdserver: request is too large"), true},
 		{"an object too large for gRPC", of(TooLarge), answer(500, "", "trying to send message larger than max (3 vs. 2)"), true},

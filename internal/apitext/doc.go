@@ -1,10 +1,10 @@
 // Package apitext recognises error responses of the API server that can be distinguished only by their text.
 //
-// An answer has a code, a reason, and causes, and programs decide by these. In the cases that this package recognises,
-// Kubernetes uses the same code and reason for different causes, so only the message tells them apart. All code that
-// decides by an English message is in this package: each function checks the structured part of the answer first, and
-// then the text of the API server, as it is in the versions of Kubernetes that we support. No function matches a
-// message that Fairlead writes, except DryRunUnsupported: the dry-run guard answers as a webhook does.
+// An error response has a code, a reason and causes, and programs usually decide by these. In the cases of this
+// package, Kubernetes uses the same code and reason for different problems, so that only the message distinguishes
+// them. All code that decides by an English message is in this package. Each function first checks the structured part
+// of the response, and then the text of the message in the supported versions of Kubernetes. The functions match only
+// messages of Kubernetes, with an exception: DryRunUnsupported also matches the message of Fairlead's dry-run guard.
 //
-// The package imports apimachinery alone.
+// The package imports only apimachinery.
 package apitext

@@ -1,6 +1,6 @@
-// Package fieldset reads managed fields as data. They have the form of FieldsV1 (KEP-555): a key f:name is a field,
-// k:{…} an item of a list that is identified by its keys, and v:… an item of a set. A node without children stands for
-// everything below it.
+// Package fieldset reads managed fields in the form of FieldsV1 (KEP-555) as maps. A key f:name is a field, k:{…} is an
+// item of a list that is identified by its key fields, and v:… is an item of a set. A node without children includes
+// the whole value.
 package fieldset
 
 import (
@@ -20,7 +20,7 @@ func Decode(f *metav1.FieldsV1) map[string]any {
 	return fields
 }
 
-// Unite adds the fields of from to into. It copies them, and does not change from.
+// Unite adds copies of the fields of from to into. It does not change from.
 func Unite(into, from map[string]any) {
 	for name, node := range from {
 		child, _ := node.(map[string]any)
@@ -33,7 +33,7 @@ func Unite(into, from map[string]any) {
 	}
 }
 
-// Elements returns the sorted keys of a node that stand for items of a list or a set.
+// Elements returns the sorted keys of a node that identify items of a list or a set.
 func Elements(node map[string]any) []string {
 	var elements []string
 	for name := range node {
@@ -45,8 +45,8 @@ func Elements(node map[string]any) []string {
 	return elements
 }
 
-// Matches reports whether item is the item of a list or a set that element stands for. element is a key such as k:{…}
-// or v:….
+// Matches reports whether element identifies item, which is an item of a list or a set. Element is a key in the form
+// k:{…} or v:….
 func Matches(item any, element string) bool {
 	if fields, ok := item.(map[string]any); ok {
 		return matchesKey(fields, element)
@@ -54,7 +54,7 @@ func Matches(item any, element string) bool {
 	return element == ValueElement(item)
 }
 
-// ValueElement returns the key that stands for an item of a set.
+// ValueElement returns the key that identifies an item of a set.
 func ValueElement(item any) string { return "v:" + encode(item) }
 
 // keyDefaults are the API server's defaults for fields that identify list items. Ports, for example, are identified by
@@ -62,7 +62,7 @@ func ValueElement(item any) string { return "v:" + encode(item) }
 var keyDefaults = map[string]any{"protocol": "TCP"}
 
 // matchesKey reports whether an item of a list has the key fields and values in an element k:{…}. If the item lacks a
-// key field, the default of the field is compared; if no default is known, any value matches.
+// key field, the default of the field is compared. If no default is known, the field matches.
 func matchesKey(item map[string]any, element string) bool {
 	text, ok := strings.CutPrefix(element, "k:")
 	if !ok {

@@ -25,9 +25,9 @@ func TestAnItemIsTheOneThatAnElementNames(t *testing.T) {
 		{"a port without protocol is not UDP", map[string]any{"port": int64(80)}, `k:{"port":80,"protocol":"UDP"}`, false},
 		{"a scalar by its value", "a", `v:"a"`, true},
 		{"not another scalar", "a", `v:"b"`, false},
-		{"a scalar is no item with keys", "a", `k:{"name":"a"}`, false},
-		{"an item with keys is no scalar", map[string]any{"name": "a"}, `v:"a"`, false},
-		{"nothing by what cannot be read", map[string]any{"name": "a"}, `k:{`, false},
+		{"a scalar is not an item with keys", "a", `k:{"name":"a"}`, false},
+		{"an item with keys is not a scalar", map[string]any{"name": "a"}, `v:"a"`, false},
+		{"no item by an invalid key", map[string]any{"name": "a"}, `k:{`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := fieldset.Matches(c.item, c.element); got != c.want {

@@ -57,7 +57,7 @@ var _ = Describe("The engines", func() {
 	const template = "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Release.Name }}-{{ .Values.name }}'}, " +
 		"data: {size: '{{ .Values.size | int }}'}}"
 
-	It("leave out the definitions of a chart where the spec says so, and refuse that for anything else", func() {
+	It("leave out the definitions of a chart with skipCRDs, and refuse skipCRDs for other sources", func() {
 		definition := "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: " +
 			"gadgets.example.com}}"
 		chart := inline(map[string]string{
@@ -71,40 +71,40 @@ var _ = Describe("The engines", func() {
 			Source: inline(map[string]string{"a.yaml": template}),
 			Helm:   &v1alpha1.HelmOptions{SkipCRDs: true},
 		}, nil)
-		Expect(err).To(MatchError("spec.helm: it is for charts, but the source is rendered by GoTemplate: remove it, or " +
+		Expect(err).To(MatchError("spec.helm is for charts, but the source is rendered by GoTemplate: remove spec.helm, or " +
 			"set spec.path to the folder of a chart"))
 	})
 
-	It("render a chart with values and the release that the component stands for", func() {
+	It("render a chart with the values and the release name of the component", func() {
 		Expect(render(v1alpha1.ComponentSpec{Source: inline(map[string]string{
 			"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}", "templates/a.yaml": template,
 		})}, nil)).To(Equal([]string{"ConfigMap shop-web map[size:10000000]"}))
 	})
 
-	It("render templates with whole numbers that stay whole", func() {
+	It("render whole numbers in templates as integers", func() {
 		Expect(render(v1alpha1.ComponentSpec{Source: inline(map[string]string{
 			"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Values.name }}'}, data: {size: '{{ " +
 				".Values.size }}'}}",
 		})}, nil)).To(Equal([]string{"ConfigMap web map[size:10000000]"}))
 	})
 
-	DescribeTable("build the kustomization that spec.path names, with what is next to it",
+	DescribeTable("build the kustomization in spec.path, with files next to it:",
 		func(path string, want ...string) {
 			Expect(render(v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: path}, archive())).To(Equal(want))
 		},
-		Entry("an overlay on a base elsewhere", "overlays/prod", "ConfigMap prod-a map[from:base]"),
-		Entry("templates, with helpers and files elsewhere", "overlays/dev", "ConfigMap web-dev-a map[from:base]",
+		Entry("an overlay with a base in another folder", "overlays/prod", "ConfigMap prod-a map[from:base]"),
+		Entry("templates, with helpers and files in other folders", "overlays/dev", "ConfigMap web-dev-a map[from:base]",
 			"ConfigMap web-dev-b map[from:1.2]"),
-		Entry("a base that needs nothing else", "./base/", "ConfigMap a map[from:base]"),
-		Entry("the top", "", "ConfigMap prod-a-top map[from:base]"),
+		Entry("a base without references", "./base/", "ConfigMap a map[from:base]"),
+		Entry("the root", "", "ConfigMap prod-a-top map[from:base]"),
 	)
 
-	DescribeTable("name the file of a mistake",
+	DescribeTable("name the file with the error:",
 		func(spec v1alpha1.ComponentSpec, references func() generator.References, want string) {
 			_, err := render(spec, references())
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("a base that is not there", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "overlays/lost"}, archive,
+		Entry("a missing base", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "overlays/lost"}, archive,
 			`overlays/lost/kustomization.yaml: resources: "../../basis" does not exist in the source`),
 		Entry("a base outside the source", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "overlays/out"}, archive,
 			`resources: "../../../base" leaves the source`),

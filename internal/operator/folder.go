@@ -22,10 +22,10 @@ type folder struct {
 	path string
 }
 
-// folderOf returns the folder of spec.path. If the path is empty, it returns the root of the source. There is one
-// exception: if the only entry of the root is a folder with a chart or a kustomization, it returns that folder, because
-// a packed chart always is in such a folder. The exception does not hold for plain templates, which may name files by
-// their path from the root.
+// folderOf returns the folder of spec.path. If the path is empty, it returns the root of the source, with an exception:
+// if the only entry of the root is a folder with a chart or a kustomization, it returns this folder, because a packed
+// chart is always in such a folder. For plain templates it returns the root, because they may refer to files by paths
+// from the root.
 func folderOf(tree fs.FS, path string) (folder, error) {
 	if path == "" {
 		marked, others, err := markedFolders(tree)
@@ -47,8 +47,8 @@ func folderOf(tree fs.FS, path string) (folder, error) {
 	return folder{files: files, digest: digest, tree: tree, path: path}, nil
 }
 
-// markedFolders returns the folders at the top of a source that have a chart or kustomization, and whether there are
-// other entries.
+// markedFolders returns the folders in the root of a source that have a chart or kustomization, and whether the root
+// has other entries.
 func markedFolders(tree fs.FS) (marked []string, others bool, err error) {
 	entries, err := fs.ReadDir(tree, ".")
 	if err != nil {

@@ -38,8 +38,7 @@ func (f functions) Generate(ctx context.Context, req generator.Request) ([]clien
 	if !ok || component.Spec.Function == nil {
 		return nil, fmt.Errorf("spec.function: it is required if spec.generator is %s", engineFunction)
 	}
-	// Objects from a cache have no apiVersion and kind. They are set here, because the component is sent to the
-	// function.
+	// Objects from a cache have no apiVersion and kind. The function needs both, so they are set here.
 	component = component.DeepCopy()
 	component.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Component"))
 	req.Component = component
@@ -90,7 +89,7 @@ func serviceOf(req generator.Request) (function.Service, error) {
 	return service, c.err
 }
 
-// credentials reads keys of references; err is the first error.
+// credentials reads keys of referenced objects. The field err has the first error.
 type credentials struct {
 	namespace  string
 	references generator.References
@@ -104,7 +103,7 @@ func (c *credentials) read(field string, kind metav1alpha1.ReferenceKind, name, 
 	}
 	content := c.references[reference][key]
 	if len(content) == 0 && c.err == nil {
-		c.err = fmt.Errorf("%s: %s: it has no content under the key %q; its keys are %s",
+		c.err = fmt.Errorf("%s: %s has no content under the key %q; its keys are %s",
 			field, describe(reference), key, keysOf(c.references[reference]))
 	}
 	return content

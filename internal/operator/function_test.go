@@ -53,7 +53,7 @@ var _ = Describe("A function", func() {
 		return names, err
 	}
 
-	It("renders with the values, and what it is to get", func() {
+	It("receives the values and the items", func() {
 		spec.Values = &runtime.RawExtension{Raw: []byte(`{"size":10000000}`)}
 		spec.ValuesFrom = []metav1alpha1.ValuesReference{{Kind: "Secret", Name: "values"}}
 		spec.Function.Items = []v1alpha1.FunctionItem{{Kind: "ConfigMap", Name: "zones"}}
@@ -70,10 +70,10 @@ var _ = Describe("A function", func() {
 			}),
 		))
 		Expect(received["items"]).To(HaveExactElements(HaveKeyWithValue("data", map[string]any{"a": "b"})),
-			"the Secret of the values was not asked for")
+			"the Secret with values is not among the items")
 	})
 
-	It("is called once to tell where something comes from, and of its values nothing is known", func(ctx SpecContext) {
+	It("is called once to find the origin of an object, so the values remain unknown", func(ctx SpecContext) {
 		spec.Values = &runtime.RawExtension{Raw: []byte(`{"size":1,"color":"red"}`)}
 		p, err := Trace(ctx, generator.Request{Namespace: "apps", Name: "store", Component: newComponent(spec), Revision: 1},
 			wantedMap("a"))
@@ -91,7 +91,7 @@ var _ = Describe("A function", func() {
 		Expect(generate(nil)).To(BeEmpty())
 	})
 
-	It("tells, and fails, without a word of a Secret", func() {
+	It("returns results and errors without contents of a Secret", func() {
 		spec.ValuesFrom = []metav1alpha1.ValuesReference{{Kind: "Secret", Name: "values"}}
 		spec.Function.Items = []v1alpha1.FunctionItem{{Kind: "Secret", Name: "db"}}
 		references := generator.References{
@@ -106,7 +106,7 @@ var _ = Describe("A function", func() {
 		Expect(err).To(MatchError("spec.function: " + server.URL + ": (redacted) is weak"))
 	})
 
-	It("keeps what goes away by itself apart", func() {
+	It("distinguishes transient errors", func() {
 		server.Close()
 		_, err := generate(nil)
 		var retry interface{ RetryAfter() time.Duration }
@@ -114,7 +114,7 @@ var _ = Describe("A function", func() {
 		Expect(errors.As(err, &retry)).To(BeTrue())
 	})
 
-	DescribeTable("names the field, the object and the key of what it is to be reached with",
+	DescribeTable("reports the field, the object and the key of missing credentials:",
 		func(function v1alpha1.FunctionGenerator, contents map[string][]byte, want string) {
 			function.URL = "https://127.0.0.1:1"
 			spec.Function = &function
@@ -122,28 +122,28 @@ var _ = Describe("A function", func() {
 			Expect(err).To(MatchError(want))
 		},
 		Entry("a token", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{Name: "x"}}, data("a", "b", "c", "d"),
-			`spec.function: tokenRef: Secret apps/x: it has no content under the key "token"; its keys are a, c`),
+			`spec.function: tokenRef: Secret apps/x has no content under the key "token"; its keys are a, c`),
 		Entry("a token under another key", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{
 			Name: "x",
 			Key:  "b",
 		}}, data("token", ""),
-			`spec.function: tokenRef: Secret apps/x: it has no content under the key "b"; its keys are token`),
+			`spec.function: tokenRef: Secret apps/x has no content under the key "b"; its keys are token`),
 		Entry("a CA", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}}, data("ca.crt", ""),
-			`spec.function: caRef: Secret apps/x: it has no content under the key "ca.crt"; its keys are ca.crt`),
+			`spec.function: caRef: Secret apps/x has no content under the key "ca.crt"; its keys are ca.crt`),
 		Entry("a CA in a ConfigMap", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{
 			Kind: "ConfigMap", Name: "x",
 			Key: "ca",
 		}}, nil,
-			`spec.function: caRef: ConfigMap apps/x: it has no content under the key "ca"; its keys are none`),
-		Entry("a CA that is none", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}},
+			`spec.function: caRef: ConfigMap apps/x has no content under the key "ca"; its keys are none`),
+		Entry("an invalid CA", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}},
 			data("ca.crt", "hunter2"),
 			`spec.function: ca: no certificate in PEM form found`),
 		Entry("a key", v1alpha1.FunctionGenerator{ClientCertificateRef: &v1alpha1.SecretReference{Name: "x"}},
 			data("tls.crt", "a"),
-			`spec.function: clientCertificateRef: Secret apps/x: it has no content under the key "tls.key"; its keys are tls.crt`),
+			`spec.function: clientCertificateRef: Secret apps/x has no content under the key "tls.key"; its keys are tls.crt`),
 	)
 
-	It("holds up half of the workers at the most", func() {
+	It("occupies at most half of the workers", func() {
 		Expect([]int{functionCalls(0), functionCalls(1), functionCalls(2), functionCalls(9), functionCalls(100)}).
 			To(Equal([]int{4, 1, 1, 4, 50}))
 	})

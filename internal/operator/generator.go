@@ -10,12 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// componentGenerator renders Components: it reads source and values, and passes them to an engine.
+// componentGenerator renders Components. It reads source and values, and passes them to an engine.
 type componentGenerator struct {
 	engines  map[generator.Engine]generator.Generator
 	archives *archiveCache
 	// functions renders Components without a source.
 	functions generator.Generator
+	// skipPostRenderers leaves the output of the engines as it is.
+	skipPostRenderers bool
 }
 
 var (
@@ -25,7 +27,7 @@ var (
 )
 
 // newGenerator returns a generator for Components. The engines must render the source of each request.
-func newGenerator(engines map[generator.Engine]generator.Generator, functions generator.Generator) generator.Generator {
+func newGenerator(engines map[generator.Engine]generator.Generator, functions generator.Generator) *componentGenerator {
 	return &componentGenerator{engines: engines, archives: newArchiveCache(), functions: functions}
 }
 
@@ -37,8 +39,8 @@ const renderingVersion = "2"
 // again when it changes.
 func (g *componentGenerator) Version() string { return renderingVersion }
 
-// Generate renders req.Component, which must be a Component, from req.Source if that is set. Errors name the field of
-// the spec, the object and the key, and the file and the line; they never quote contents of a Secret.
+// Generate renders req.Component, which must be a Component. If req.Source is set, it is the source. Errors name the
+// field of the spec, the object and the key, and the file and the line. They never contain contents of a Secret.
 func (g *componentGenerator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	engine, req, err := g.prepare(req)
 	if err != nil {
@@ -72,9 +74,11 @@ func (g *componentGenerator) prepare(req generator.Request) (generator.Generator
 	if err != nil {
 		return nil, req, err
 	}
-	transformers, err := postRenderers(component)
-	if err != nil {
-		return nil, req, err
+	var transformers []generator.Transformer
+	if !g.skipPostRenderers {
+		if transformers, err = postRenderers(component); err != nil {
+			return nil, req, err
+		}
 	}
 	req.Source, req.SourceDigest, req.Parameters = folder.files, folder.digest, values
 	return generator.Chain(engine, transformers...), req, nil
@@ -127,8 +131,8 @@ func engineName(component *v1alpha1.Component, folder folder) (generator.Engine,
 	case component.Spec.Helm == nil:
 		return name, nil
 	case name != generator.EngineHelm:
-		return "", fmt.Errorf("spec.helm: it is for charts, but the source is rendered by %s: remove it, or set spec.path "+
-			"to the folder of a chart", name)
+		return "", fmt.Errorf("spec.helm is for charts, but the source is rendered by %s: remove spec.helm, or set "+
+			"spec.path to the folder of a chart", name)
 	case component.Spec.Helm.SkipCRDs:
 		return engineHelmWithoutCRDs, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"testing/fstest"
@@ -22,7 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// recorder is an engine that remembers what it was asked.
+// recorder is an engine that records its last request and the number of its calls.
 type recorder struct {
 	request generator.Request
 	calls   int
@@ -41,6 +43,12 @@ func inline(files map[string]string) v1alpha1.Source {
 
 func fromConfigMap() v1alpha1.Source {
 	return v1alpha1.Source{ConfigMap: &v1alpha1.ConfigMapSource{Name: "src"}}
+}
+
+// fromConfigMaps is a source whose parts are in the given ConfigMaps.
+func fromConfigMaps(archive string, names ...string) v1alpha1.Source {
+	sum := sha256.Sum256([]byte(archive))
+	return v1alpha1.Source{ConfigMaps: &v1alpha1.ConfigMapsSource{Names: names, SHA256: hex.EncodeToString(sum[:])}}
 }
 
 func newComponent(spec v1alpha1.ComponentSpec) *v1alpha1.Component {
@@ -70,14 +78,14 @@ func pack(files fstest.MapFS) string {
 	return string(archive)
 }
 
-// hostile is an archive with one entry that Pack would never write.
+// hostile returns an archive with a single forbidden entry, which Pack would never write.
 func hostile(header tar.Header) string {
 	GinkgoHelper()
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zipped)
 	Expect(archive.WriteHeader(&header)).To(Succeed())
-	_ = archive.Close() // it complains about content that is missing
+	_ = archive.Close() // Close fails if the content of the entry is missing.
 	Expect(zipped.Close()).To(Succeed())
 	return out.String()
 }
@@ -116,7 +124,7 @@ var _ = Describe("The generator of Components", func() {
 		"base/kustomization.yaml": {},
 	}
 
-	DescribeTable("picks the engine",
+	DescribeTable("selects the engine:",
 		func(spec v1alpha1.ComponentSpec, references generator.References, want generator.Engine) {
 			Expect(generate(spec, references)).To(Succeed())
 			Expect(calls()).To(Equal(map[generator.Engine]int{want: 1}))
@@ -125,19 +133,19 @@ var _ = Describe("The generator of Components", func() {
 			generator.EngineHelm),
 		Entry("Kustomize for a kustomization",
 			v1alpha1.ComponentSpec{Source: inline(map[string]string{"kustomization.yaml": ""})}, nil, generator.EngineKustomize),
-		Entry("GoTemplate for anything else", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": ""})}, nil,
+		Entry("GoTemplate for other files", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": ""})}, nil,
 			generator.EngineGoTemplate),
-		Entry("the one that the spec names", v1alpha1.ComponentSpec{
+		Entry("the engine in the spec", v1alpha1.ComponentSpec{
 			Source:    inline(map[string]string{"Chart.yaml": ""}),
 			Generator: "GoTemplate",
 		}, nil, generator.EngineGoTemplate),
-		Entry("by what is in spec.path", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "base"},
+		Entry("by the files in spec.path", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "base"},
 			generator.References{configMap("src"): data("a.tgz", pack(chart))}, generator.EngineKustomize),
 		Entry("by the keys of a flat ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()},
 			generator.References{configMap("src"): data("Chart.yaml", "")}, generator.EngineHelm),
 	)
 
-	It("hands the engine the folder, its digest, the values, and what it was asked itself", func() {
+	It("passes the folder, its digest, the values and its own request to the engine", func() {
 		references := generator.References{configMap("src"): data("a.tgz", pack(chart))}
 		spec := v1alpha1.ComponentSpec{
 			Source: fromConfigMap(), Path: "shop", Values: &runtime.RawExtension{Raw: []byte(`{"port":8080,"ratio":0.5}`)},
@@ -151,7 +159,7 @@ var _ = Describe("The generator of Components", func() {
 			To(Equal([]any{"apps", "shop", int64(7), references}))
 	})
 
-	It("unpacks an archive once, and never mistakes one for another", func() {
+	It("unpacks each archive once", func() {
 		spec := v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "shop"}
 		references := generator.References{configMap("src"): data("a.tgz", pack(chart))}
 		Expect(generate(spec, references)).To(Succeed())
@@ -166,10 +174,49 @@ var _ = Describe("The generator of Components", func() {
 
 		spec.Path = "."
 		Expect(generate(spec, references)).To(Succeed())
-		Expect(engines[generator.EngineGoTemplate].calls).To(Equal(1), "the same archive, another folder")
+		Expect(engines[generator.EngineGoTemplate].calls).To(Equal(1), "another folder of the same archive")
 	})
 
-	It("does not keep what is large", func() {
+	It("joins the parts of an archive in the order of their names", func() {
+		archive := pack(chart)
+		spec := v1alpha1.ComponentSpec{Source: fromConfigMaps(archive, "z", "a", "b"), Path: "shop"}
+		Expect(generate(spec, generator.References{
+			configMap("z"): data("source.tgz", archive[:5]), configMap("a"): data("source.tgz", archive[5:9]),
+			configMap("b"): data("source.tgz", archive[9:]),
+		})).To(Succeed())
+		Expect(engines[generator.EngineHelm].request.SourceDigest).
+			To(Equal(must(source.Digest(must(fs.Sub(chart, "shop"))))))
+	})
+
+	DescribeTable("renders nothing of an archive whose parts do not fit together",
+		func(contents func(archive string) generator.References, want string) {
+			archive := pack(chart)
+			err := generate(v1alpha1.ComponentSpec{Source: fromConfigMaps(archive, "one", "two")}, contents(archive))
+			Expect(err).To(MatchError(ContainSubstring(want)))
+			Expect(calls()).To(BeEmpty())
+		},
+		Entry("one is missing", func(archive string) generator.References {
+			return generator.References{configMap("one"): data("a.tgz", archive)}
+		}, "spec.source.configMaps: ConfigMap apps/two: not found"),
+		Entry("one has several keys", func(archive string) generator.References {
+			return generator.References{configMap("one"): data("a", archive, "b", ""), configMap("two"): data("a", "")}
+		}, "spec.source.configMaps: ConfigMap apps/one: it has 2 keys; want a single key, with a part of the archive"),
+		Entry("they are in another order", func(archive string) generator.References {
+			return generator.References{configMap("one"): data("a", archive[5:]), configMap("two"): data("a", archive[:5])}
+		}, "spec.source.configMaps: the joined parts have the SHA-256 "),
+		Entry("one has the content of another archive", func(archive string) generator.References {
+			other := pack(fstest.MapFS{"Chart.yaml": {Data: []byte("name: other")}})
+			return generator.References{configMap("one"): data("a", archive[:5]), configMap("two"): data("a", other[5:])}
+		}, "a part was replaced, is missing, or is at another place in the list: apply the source again"),
+	)
+
+	It("says which archive cannot be unpacked, although its parts are complete", func() {
+		err := generate(v1alpha1.ComponentSpec{Source: fromConfigMaps("kind: Pod", "one")},
+			generator.References{configMap("one"): data("a", "kind: Pod")})
+		Expect(err).To(MatchError("spec.source.configMaps: not a .tgz archive: unexpected EOF"))
+	})
+
+	It("does not cache large archives", func() {
 		spec := v1alpha1.ComponentSpec{Source: fromConfigMap()}
 		large := fstest.MapFS{"a": {Data: make([]byte, cachedFolderBytes+1)}}
 		references := generator.References{configMap("src"): data("a.tgz", pack(large))}
@@ -179,7 +226,7 @@ var _ = Describe("The generator of Components", func() {
 		Expect(components.archives.unpacked.Len()).To(BeZero())
 	})
 
-	DescribeTable("explains a bad source by object, key and file",
+	DescribeTable("reports an invalid source with object, key and file:",
 		func(spec v1alpha1.ComponentSpec, contents map[string][]byte, want string) {
 			references := generator.References{}
 			if contents != nil {
@@ -191,17 +238,17 @@ var _ = Describe("The generator of Components", func() {
 		Entry("no ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()}, nil,
 			`spec.source.configMap: ConfigMap apps/src: not found`),
 		Entry("an empty ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data(),
-			`spec.source.configMap: ConfigMap apps/src: it holds no files; want a file per key, or one key that ends in .tgz`),
+			`spec.source.configMap: ConfigMap apps/src: no files; want a file for each key, or a single key that ends in .tgz`),
 		Entry("an archive next to files", v1alpha1.ComponentSpec{Source: fromConfigMap()},
 			data("b.tgz", "", "a.yaml", "", "c.yaml", ""),
-			`spec.source.configMap: ConfigMap apps/src: key "b.tgz": an archive must be the only key, the others are in its way: have a.yaml, b.tgz, c.yaml`),
+			`spec.source.configMap: ConfigMap apps/src: key "b.tgz": an archive must be the only key; the keys are a.yaml, b.tgz, c.yaml`),
 		Entry("two archives", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("b.tgz", "", "a.tgz", ""),
-			`spec.source.configMap: ConfigMap apps/src: key "a.tgz": an archive must be the only key, the others are in its way: have a.tgz, b.tgz`),
+			`spec.source.configMap: ConfigMap apps/src: key "a.tgz": an archive must be the only key; the keys are a.tgz, b.tgz`),
 		Entry("an archive with another suffix", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tar.gz", ""),
 			`spec.source.configMap: ConfigMap apps/src: key "a.tar.gz": an archive must have a key that ends in .tgz`),
-		Entry("no archive at all", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tgz", "kind: Pod"),
+		Entry("a file that is not an archive", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tgz", "kind: Pod"),
 			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": not a .tgz archive: unexpected EOF`),
-		Entry("an archive that leaves", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+		Entry("an archive with a path outside of it", v1alpha1.ComponentSpec{Source: fromConfigMap()},
 			data("a.tgz", hostile(tar.Header{Name: "../../etc/passwd"})),
 			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": entry "../../etc/passwd": the path holds "..", which could leave the source`),
 		Entry("an archive with a link", v1alpha1.ComponentSpec{Source: fromConfigMap()},
@@ -210,16 +257,17 @@ var _ = Describe("The generator of Components", func() {
 		Entry("a bomb", v1alpha1.ComponentSpec{Source: fromConfigMap()},
 			data("a.tgz", hostile(tar.Header{Name: "a", Size: 1 << 30})),
 			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": entry "a": it holds 1073741824 bytes, more than the limit of 8388608 for a file`),
-		Entry("a folder that an archive lacks", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "charts"},
+		Entry("a missing folder of an archive", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "charts"},
 			data("a.tgz", pack(chart)),
 			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": spec.path: folder "charts": not found in the source; the source holds base/, shop/`),
 		Entry("a folder in a flat ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "x"}, data("a.yaml", ""),
 			`spec.path: folder "x": not found in the source; the source holds a.yaml`),
 		Entry("a bad name among inline files", v1alpha1.ComponentSpec{Source: inline(map[string]string{"../a": ""})}, nil,
 			`spec.source.inline: entry "../a": the path holds "..", which could leave the source`),
-		Entry("a path that leaves", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Path: "../x"}, nil,
+		Entry("a path outside of the source",
+			v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Path: "../x"}, nil,
 			`spec.path: folder "../x": want a relative path inside the source, without ".."`),
-		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline, configMap and http is set`),
+		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline, configMap, configMaps and http is set`),
 		Entry("an engine that does not exist", v1alpha1.ComponentSpec{
 			Source:    inline(map[string]string{"a": ""}),
 			Generator: "Jsonnet",
@@ -227,12 +275,12 @@ var _ = Describe("The generator of Components", func() {
 			`spec.generator: this operator has no engine "Jsonnet"`),
 	)
 
-	It("refuses what is no Component", func() {
+	It("refuses other types than Component", func() {
 		_, err := subject.Generate(context.Background(), generator.Request{Component: &corev1.Pod{}})
 		Expect(err).To(MatchError("*v1.Pod is not a Component"))
 	})
 
-	It("takes texts of Secrets out of the errors of engines, and keeps their type", func() {
+	It("redacts texts of Secrets in the errors of engines, and keeps the type of the errors", func() {
 		cause := errors.New(`templates/web.yaml:3: user admin, password "s3cr3t/pa55", key BEGIN\nc0ffee\n, port 80`)
 		engines[generator.EngineGoTemplate].err = cause
 		spec := v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), ValuesFrom: []metav1alpha1.ValuesReference{
@@ -248,7 +296,7 @@ var _ = Describe("The generator of Components", func() {
 		Expect(err).To(MatchError(cause))
 	})
 
-	It("leaves other errors of engines alone", func() {
+	It("returns other errors of engines unchanged", func() {
 		engines[generator.EngineGoTemplate].err = fs.ErrInvalid
 		err := generate(v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""})}, nil)
 		Expect(err).To(BeIdenticalTo(fs.ErrInvalid))

@@ -10,9 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// withSurroundings returns a folder in which a kustomization can refer to files outside of spec.path, as overlays do
-// with a base such as ../../base. If no kustomization of the folder refers to such files, the folder is returned
-// unchanged.
+// withSurroundings returns a folder in which a kustomization can refer to files outside of spec.path, such as the base
+// ../../base of an overlay. If no kustomization of the folder refers to such files, it returns the folder unchanged.
 func (f folder) withSurroundings() (folder, error) {
 	outside, err := reachesOut(f.files)
 	if err != nil || !outside || path.Clean(f.path) == "." {
@@ -28,8 +27,8 @@ func (f folder) withSurroundings() (folder, error) {
 	}, nil
 }
 
-// reachesOut reports whether a kustomization in the folder may refer to files outside of it. The result is true for
-// templates of kustomizations, because their references are not known before they are rendered.
+// reachesOut reports whether a kustomization in the folder may refer to files outside of the folder. The result is true
+// for templates of kustomizations, because their references are unknown before the rendering.
 func reachesOut(files fs.FS) (bool, error) {
 	found, top := false, false
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -50,7 +49,7 @@ func reachesOut(files fs.FS) (bool, error) {
 	return found && top, err
 }
 
-// isKustomization reports whether a file is a kustomization, or a template of one.
+// isKustomization reports whether a file is a kustomization or a template of a kustomization.
 func isKustomization(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")
 	return stem == "kustomization" || stem == "Kustomization"

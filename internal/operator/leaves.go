@@ -11,14 +11,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// leaf is a scalar, or an empty map or list, in a tree of values. Its place is the path to the value: keys of maps, and
-// indexes of list items.
+// leaf is a scalar, or an empty map or list, in a tree of values. Its place is the path to the value, which consists of
+// keys of maps and indexes of list items.
 type leaf struct {
 	place []any
 	value any
 }
 
-// String returns the place in the form in which people write it.
+// String returns the place as a path, such as sizes[0].
 func (l leaf) String() string {
 	var text strings.Builder
 	for i, step := range l.place {
@@ -64,7 +64,7 @@ func leavesOf(values map[string]any) []leaf {
 	return leaves
 }
 
-// sortByLikelihood moves leaves to the front if their value appears in want, because these most likely affect it.
+// sortByLikelihood moves leaves to the front whose value occurs in want, because these leaves most likely affect want.
 func sortByLikelihood(leaves []leaf, want any) {
 	text := fmt.Sprint(want)
 	rank := func(l leaf) int {
@@ -76,7 +76,7 @@ func sortByLikelihood(leaves []leaf, want any) {
 	slices.SortStableFunc(leaves, func(a, b leaf) int { return rank(a) - rank(b) })
 }
 
-// changedIn returns a copy of values in which the leaf has another value.
+// changedIn returns a copy of values in which the value of the leaf is changed.
 func (l leaf) changedIn(values map[string]any) map[string]any {
 	changed, _ := replaced(values, l.place, other(l.value)).(map[string]any)
 	return changed
@@ -123,8 +123,8 @@ func other(value any) any {
 	return text
 }
 
-// visibleValues returns the values that templates see: the default values of the chart, overlaid with the values of the
-// Component. Defaults of sub-charts are left out.
+// visibleValues returns the values that templates read: the default values of the chart, overridden by the values of
+// the Component. Defaults of sub-charts are left out.
 func (t tracing) visibleValues() (map[string]any, error) {
 	given, err := valuesOf(t.component, t.request.References)
 	if err != nil {
@@ -137,7 +137,7 @@ func (t tracing) visibleValues() (map[string]any, error) {
 	return merge(defaults, given), nil
 }
 
-// chartDefaults returns the values of a chart, nil if the source is not a chart.
+// chartDefaults returns the default values of a chart, or nil if the source is not a chart.
 func (t tracing) chartDefaults() (map[string]any, error) {
 	found, err := newArchiveCache().folderFor(t.component, t.request.References, t.request.Source)
 	if err != nil {
@@ -157,8 +157,8 @@ func (t tracing) chartDefaults() (map[string]any, error) {
 	return parseValues(text)
 }
 
-// setIn returns the name of the place where a value is set. If several places set it, it returns the one that takes
-// precedence.
+// setIn returns the name of the place where a value is set. If several places set the value, it returns the place with
+// the highest precedence.
 func (t tracing) setIn(l leaf) string {
 	if own, err := t.component.GetParameters(); err == nil && has(own, l.place) {
 		return "spec.values"

@@ -2,8 +2,8 @@ package operator
 
 import "maps"
 
-// merge returns base overlaid with over, and changes neither: maps are merged, other values are replaced. A null stays
-// a value, because it makes Helm drop a default of the chart.
+// merge returns the values of base and over, of which over has precedence, and changes neither. Maps are merged, and
+// other values are replaced. Null values are kept, because with a null, Helm removes a default of the chart.
 func merge(base, over map[string]any) map[string]any {
 	merged := maps.Clone(base)
 	if merged == nil {

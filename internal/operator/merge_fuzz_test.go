@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Documents of values come from whoever may write the ConfigMap.
+// The values are untrusted input, because everybody who may write the ConfigMap can change them.
 func FuzzValues(f *testing.F) {
 	f.Add("a: 1\nb: {c: d}\n", "b: {c: null, e: [f]}\n")
 	f.Add("# nothing\n", "---\na: yes\n")
@@ -25,19 +25,19 @@ func FuzzValues(f *testing.F) {
 		baseBefore, overBefore := runtime.DeepCopyJSON(base), runtime.DeepCopyJSON(over)
 		merged := merge(base, over)
 		if difference := cmp.Diff(baseBefore, base) + cmp.Diff(overBefore, over); difference != "" {
-			t.Errorf("merging changes what it merges:\n%s", difference)
+			t.Errorf("merge changes its inputs:\n%s", difference)
 		}
 		if difference := cmp.Diff(merged, merge(merged, over)); difference != "" {
-			t.Errorf("the same values once more make a difference:\n%s", difference)
+			t.Errorf("a second merge of the same values changes the result:\n%s", difference)
 		}
 		for key := range base {
 			if _, found := merged[key]; !found {
-				t.Errorf("%q is lost", key)
+				t.Errorf("the result lacks the key %q", key)
 			}
 		}
 		for key, value := range over {
 			if _, isMap := value.(map[string]any); !isMap && !cmp.Equal(merged[key], value) {
-				t.Errorf("%q does not win", key)
+				t.Errorf("the key %q does not have the value of over", key)
 			}
 		}
 	})

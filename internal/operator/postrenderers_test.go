@@ -33,7 +33,7 @@ var _ = Describe("Post-renderers", func() {
 		return must(runtime.DefaultUnstructuredConverter.ToUnstructured(objects[0])), nil
 	}
 
-	It("change what was rendered by all their fields", func() {
+	It("change rendered objects with all of their fields", func() {
 		got := must(render(`
 - kustomize:
     patches:
@@ -49,7 +49,7 @@ var _ = Describe("Post-renderers", func() {
 		}))
 	})
 
-	It("change in the order of the list", func() {
+	It("are applied in the order of the list", func() {
 		got := must(render(`
 - kustomize: {commonMetadata: {labels: {team: blue}}}
 - kustomize: {patches: [{patch: '{spec: {replicas: 5}}', target: {labelSelector: team=blue}}]}
@@ -60,22 +60,22 @@ var _ = Describe("Post-renderers", func() {
 		Expect(got).To(HaveKeyWithValue("metadata", HaveKeyWithValue("labels", map[string]any{"team": "red"})))
 	})
 
-	DescribeTable("name the entry and the field of a mistake",
+	DescribeTable("name the entry and the field with the error:",
 		func(postRenderers, want string) {
 			_, err := render(postRenderers, nil)
 			Expect(err).To(MatchError(HavePrefix(want)))
 		},
-		Entry("no kind of change", "[{}]", "spec.postRenderers[0]: want kustomize"),
-		Entry("a patch that is none", "[{kustomize: {}}, {kustomize: {patches: [{patch: 'a: ['}]}}]",
+		Entry("an empty entry", "[{}]", "spec.postRenderers[0]: want kustomize"),
+		Entry("an invalid patch", "[{kustomize: {}}, {kustomize: {patches: [{patch: 'a: ['}]}}]",
 			"spec.postRenderers[1].kustomize: patches[0]: the patch is not valid YAML: "),
-		Entry("a patch that does not fit",
+		Entry("a patch without a matching object",
 			"[{kustomize: {patches: [{patch: '{apiVersion: v1, kind: Pod, metadata: {name: a}}'}]}}]",
 			"spec.postRenderers[0].kustomize: patches[0]: "),
 		Entry("an image without name", "[{kustomize: {images: [{name: '', newTag: '1'}]}}]",
 			"spec.postRenderers[0].kustomize: images[0]: no name"),
 	)
 
-	It("quote nothing of a Secret", func() {
+	It("report errors without contents of a Secret", func() {
 		_, err := render("[{kustomize: {patches: [{patch: '[{op: remove, path: /spec/hunter2}]', target: {}}]}}]",
 			generator.References{secret("db"): data("values.yaml", "password: hunter2")})
 		Expect(err).To(MatchError(And(ContainSubstring("/spec/(redacted)"), Not(ContainSubstring("hunter2")))))

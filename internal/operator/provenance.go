@@ -21,13 +21,13 @@ import (
 
 // Provenance is the origin of an object, or of one of its fields, in the rendering of a Component.
 type Provenance struct {
-	// Rendered is the rendered object, nil if it is not rendered.
+	// Rendered is the rendered object, or nil if the component does not render the object.
 	Rendered *unstructured.Unstructured
-	// File is the template or manifest file that the object comes from, empty if the engine does not report it.
+	// File is the template or manifest file of the object. It is empty if the engine does not report the file.
 	File string
 	// Values are the values that affect the object or the field.
 	Values []ValueOrigin
-	// Unknown is the reason why Values may be incomplete, empty if they are complete.
+	// Unknown is the reason why Values may be incomplete. It is empty if Values are complete.
 	Unknown string
 }
 
@@ -42,19 +42,20 @@ type ValueOrigin struct {
 // Wanted selects an object or a field.
 type Wanted struct {
 	Key manifests.Key
-	// At returns the field of the rendered object, and whether it exists. Nil selects the whole object.
+	// At is a function that returns a field of the rendered object, and whether the field exists. If At is nil, the whole
+	// object is selected.
 	At func(*unstructured.Unstructured) (any, bool)
 }
 
-// Limits for finding the values that affect an object. For each value, the value is changed and the component is
-// rendered again.
+// Limits of the search for values that affect an object. The search renders the component again for each value.
 const (
 	maxTracedValues = 300
 	maxTracing      = 15 * time.Second
 )
 
-// Trace renders the Component of a request, renders it again with each value changed, and compares the selected part. A
-// function is called only once, so its values are unknown.
+// Trace finds the file of a rendered object and the values that affect it. It renders the Component, changes one value
+// after the other, renders the Component again, and compares the selected part. It calls a function only once, so the
+// values that affect its output are unknown.
 func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenance, error) {
 	g, err := NewGenerator(RenderOptions{})
 	if err != nil {
@@ -70,8 +71,8 @@ func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenanc
 		return p, err
 	}
 	if generator.Engine(component.Spec.Generator) == engineFunction {
-		// Trying each value would call the service of the user many times, and a call may have side effects.
-		p.Unknown = "a function renders it, and functions are called only once"
+		// A function is not called for each value, because a call may be slow and may have side effects.
+		p.Unknown = "a function renders the object, and functions are called only once"
 		return p, nil
 	}
 	if t.values, err = t.visibleValues(); err != nil {
@@ -86,11 +87,11 @@ type tracing struct {
 	request   generator.Request
 	wanted    Wanted
 	component *v1alpha1.Component
-	// values are the values that the templates see; see visibleValues.
+	// values are the values that the templates read, from visibleValues.
 	values map[string]any
 }
 
-// locate renders the component once, as the operator does, and finds the object and its file.
+// locate renders the component once, like the operator, and finds the object and its file.
 func (t tracing) locate(ctx context.Context) (Provenance, error) {
 	var origins []generator.Origin
 	req := t.request
@@ -156,7 +157,7 @@ func (t tracing) find(objects []*unstructured.Unstructured) *unstructured.Unstru
 	return nil
 }
 
-// isWanted reports whether an object is the wanted one. An object that is rendered without a namespace matches any
+// isWanted reports whether an object is the wanted object. An object that is rendered without a namespace matches every
 // namespace.
 func (t tracing) isWanted(apiVersion, kind, namespace, name string) bool {
 	key := t.wanted.Key
@@ -164,7 +165,7 @@ func (t tracing) isWanted(apiVersion, kind, namespace, name string) bool {
 		(namespace == "" || namespace == key.Namespace)
 }
 
-// look returns the selected part of a rendered object.
+// look returns the selected part of a rendered object: a field or the whole object.
 func (t tracing) look(rendered *unstructured.Unstructured) any {
 	if rendered == nil {
 		return nil
@@ -177,12 +178,13 @@ func (t tracing) look(rendered *unstructured.Unstructured) any {
 }
 
 // influences finds the values that affect the wanted part. It changes one value after the other and renders the
-// component. unknown is the reason why values that it did not find may affect the part too, and empty otherwise.
+// component. The result unknown is the reason why other values may also affect the part. It is empty if all values were
+// found.
 func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin, unknown string) {
 	ctx, cancel := context.WithTimeout(ctx, maxTracing)
 	defer cancel()
 	if again, err := t.with(ctx, t.values); err != nil || !reflect.DeepEqual(again, want) {
-		return nil, "repeated renderings differ, or it depends on more than the values"
+		return nil, "repeated renderings differ, or the object depends on more than the values"
 	}
 	leaves := leavesOf(t.values)
 	sortByLikelihood(leaves, want)
@@ -200,7 +202,7 @@ func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin,
 		}
 	}
 	if refused > 0 {
-		unknown = fmt.Sprintf("for %d values, no other value renders", refused)
+		unknown = fmt.Sprintf("for %d values, the component cannot be rendered with another value", refused)
 	}
 	return found, unknown
 }

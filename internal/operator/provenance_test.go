@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// traced returns a request to render files, given by name and content, and the values.
+// traced returns a request that renders files with values. The files are given as names and contents.
 func traced(values string, files ...string) generator.Request {
 	inline := map[string]string{}
 	for i := 0; i < len(files); i += 2 {
@@ -53,7 +53,7 @@ var chartFiles = []string{
 }
 
 var _ = Describe("Trace", func() {
-	DescribeTable("finds the file and the values of what is rendered",
+	DescribeTable("finds the file and the values of an object or field that is rendered",
 		func(ctx SpecContext, req generator.Request, wanted Wanted, file string, values ...ValueOrigin) {
 			p, err := Trace(ctx, req, wanted)
 			Expect(err).NotTo(HaveOccurred())
@@ -69,9 +69,9 @@ var _ = Describe("Trace", func() {
 			"shop/templates/web.yaml",
 			ValueOrigin{"sizes[0]", "the chart's values.yaml"}, ValueOrigin{"sizes[1]", "the chart's values.yaml"}),
 		Entry("by no value", traced("", chartFiles...), wantedMap("web", "data", "name"), "shop/templates/web.yaml"),
-		Entry("that is there because of a value", traced("", chartFiles...), wantedMap("more"), "shop/templates/more.yaml",
+		Entry("only if a value is set", traced("", chartFiles...), wantedMap("more"), "shop/templates/more.yaml",
 			ValueOrigin{"extra.shown", "the chart's values.yaml"}),
-		Entry("by a folder crds", traced("", chartFiles...), wantedMap("definition"), "shop/crds/types.yaml"),
+		Entry("by a crds folder", traced("", chartFiles...), wantedMap("definition"), "shop/crds/types.yaml"),
 		Entry("by templates", traced(`{"color": "red"}`, "a/web.yaml", mapOf+"web}\ndata: {color: {{ .Values.color }}}\n"),
 			wantedMap("web"), "a/web.yaml",
 			ValueOrigin{"color", "spec.values"}),
@@ -83,14 +83,14 @@ var _ = Describe("Trace", func() {
 			"kustomization.yaml"),
 	)
 
-	It("says that it cannot tell what differs each time", func(ctx SpecContext) {
+	It("reports that renderings differ", func(ctx SpecContext) {
 		p, err := Trace(ctx, traced("", chartFiles...), wantedMap("dice"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(p.File).To(Equal("shop/templates/dice.yaml"))
 		Expect(p.Unknown).To(ContainSubstring("repeated renderings differ"))
 	})
 
-	It("says where a value is set that a Secret gives, and of values that cannot be changed that nothing is known",
+	It("names the Secret with a value, and reports values that cannot be changed",
 		func(ctx SpecContext) {
 			files := append(slices.Clone(chartFiles), "templates/strict.yaml",
 				"{{ if ne .Values.color \"red\" }}{{ fail \"red only\" }}{{ end }}")
@@ -102,16 +102,16 @@ var _ = Describe("Trace", func() {
 			p, err := Trace(ctx, req, wantedMap("web", "data", "color"))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(p.Values).To(ConsistOf(ValueOrigin{"shade", "spec.valuesFrom[0], Secret login"}))
-			Expect(p.Unknown).To(Equal("for 1 values, no other value renders"))
+			Expect(p.Unknown).To(Equal("for 1 values, the component cannot be rendered with another value"))
 		})
 
-	It("finds nothing of what is not rendered", func(ctx SpecContext) {
+	It("finds nothing for an object that is not rendered", func(ctx SpecContext) {
 		Expect(Trace(ctx, traced("", chartFiles...), wantedMap("none"))).To(Equal(Provenance{}))
 	})
 })
 
 var _ = Describe("A request for origins", func() {
-	DescribeTable("does not change what is rendered", func(ctx SpecContext, req generator.Request) {
+	DescribeTable("does not change the rendered objects", func(ctx SpecContext, req generator.Request) {
 		g, err := NewGenerator(RenderOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		plain, err := g.Generate(context.Context(ctx), req)

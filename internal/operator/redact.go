@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// shortestSecret is the minimum length of a text that is redacted. Redacting shorter texts would make messages
-// unreadable and protect nothing.
+// shortestSecret is the minimum length of a text that is redacted. The redaction of shorter texts would make messages
+// unreadable, and would protect no secrets.
 const shortestSecret = 4
 
 // secretTexts returns the lines of text that come from Secrets, in values and in the items of a function, the longest
@@ -24,7 +24,7 @@ func secretTexts(component *v1alpha1.Component, references generator.References)
 		}
 		values, err := valuesFrom(from, component.Namespace, references)
 		if err != nil {
-			continue // nothing of it was rendered
+			continue // Values with an error were not rendered.
 		}
 		texts = appendTexts(texts, values)
 	}
@@ -75,8 +75,8 @@ func appendTexts(texts []string, value any) []string {
 	return texts
 }
 
-// redact removes texts from the message of an error. Templates quote values in their errors, and messages go to
-// conditions and logs.
+// redact removes texts from the message of an error. This is necessary because errors of templates contain values, and
+// the messages are written to conditions and logs.
 func redact(err error, texts []string) error {
 	message := withoutTexts(err.Error(), texts)
 	if message == err.Error() {

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// sample is what a file in config/samples holds.
+// sample has the objects in a file of config/samples.
 type sample struct {
 	component  *v1alpha1.Component
 	references generator.References
@@ -46,7 +46,7 @@ func readSample(name string) sample {
 	return found
 }
 
-// convert is strict: a sample has no field that the type does not know.
+// convert converts an object to its Go type. It fails if the object has a field that the type does not have.
 func convert[T any](object *unstructured.Unstructured) *T {
 	GinkgoHelper()
 	var typed T

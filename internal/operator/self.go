@@ -16,21 +16,21 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// self is the Deployment in which this program runs. The checks of this type prevent that the program deletes this
-// Deployment, because it would end before the deletion is complete. An operator that runs outside of this Deployment
-// may delete it.
+// self is the Deployment in which this program runs. The checks of this type prevent the program from deleting this
+// Deployment, because the program would end before the deletion is complete. An operator that runs outside of the
+// Deployment may delete it.
 type self struct {
 	reader     component.TreeReader
 	deployment types.NamespacedName
 }
 
-// elsewhere is advice in error messages: how to delete the component of this Deployment.
+// elsewhere is the part of error messages that explains how to delete the component of this Deployment.
 const elsewhere = "scale the Deployment to 0, and run fairlead-operator elsewhere with an administrator's " +
 	"kubeconfig to delete this component"
 
 // refuseEnd is a hook that refuses the deletion of the component that has the Deployment as a dependent. It is called
-// as PostRead, before a lost inventory is rebuilt. A hook PreDelete would be called after that, so that every deletion
-// of another component would have to wait for it.
+// as PostRead, before a lost inventory is rebuilt. The hook PreDelete would be called only after the rebuild, so that
+// the deletion of every other component would have to wait for its rebuild.
 func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
 	if c.DeletionTimestamp.IsZero() {
 		return nil
@@ -40,14 +40,14 @@ func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.
 		return err
 	}
 	return component.RefuseDeletion(fmt.Errorf(
-		"it has the dependent Deployment %s, in which the operator itself runs, so nothing would finish the deletion; "+
+		"it has the dependent Deployment %s, in which the operator itself runs, so no operator would finish the deletion; "+
 			"delete all other components first, then %s", s.deployment, elsewhere))
 }
 
 // goesWith reports whether the Deployment is a dependent of a component and would be deleted together with the
 // component. It would not be deleted if its delete policy is orphan or equals releases. If the status does not list all
-// dependents, because the inventory was lost or is in Secrets, the owner annotation of the Deployment is read instead.
-// So the check does not have to read the records of other components.
+// dependents, because the inventory was lost or is in Secrets, goesWith reads the owner annotation of the Deployment
+// instead. It never reads the Secrets with inventories.
 func (s self) goesWith(
 	ctx context.Context, c *v1alpha1.Component, lost bool, releases metav1alpha1.DeletePolicy,
 ) (bool, error) {
@@ -83,8 +83,8 @@ func isLost(status *metav1alpha1.Status) bool {
 	return err != nil || digest != status.InventoryDigest
 }
 
-// heldBy reads the Deployment. It returns whether the Deployment is a dependent of a component, by its owner
-// annotation, and all annotations of the Deployment.
+// heldBy reads the Deployment. It returns whether the Deployment is a dependent of the component, according to its
+// owner annotation. It also returns all annotations of the Deployment.
 func (s self) heldBy(ctx context.Context, c *v1alpha1.Component) (bool, map[string]string, error) {
 	live := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{
 		APIVersion: appsv1.SchemeGroupVersion.String(),

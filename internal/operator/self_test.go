@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// answers is a cluster that has one Deployment.
+// answers is a reader of a cluster that has only the operator's Deployment.
 type answers struct {
 	owner, policy, update string
 	err                   error
@@ -79,7 +79,7 @@ var _ = Describe("The operator's own Deployment", func() {
 		return c
 	}
 
-	DescribeTable("is not deleted with the component that holds it",
+	DescribeTable("is not deleted with its component:",
 		func(status metav1alpha1.Status, reader answers, want string) {
 			err := self{reader: reader, deployment: own}.refuseEnd(context.Background(), withStatus(status), nil)
 			if want == "" {
@@ -88,30 +88,34 @@ var _ = Describe("The operator's own Deployment", func() {
 			}
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("which is refused", holds("operator", ""), answers{},
+		Entry("the deletion is refused", holds("operator", ""), answers{},
 			"it has the dependent Deployment system/operator, in which the operator itself runs"),
-		Entry("unless it is released with it", holds("operator", metav1alpha1.DeleteOrphanOnDelete), answers{}, ""),
-		Entry("also where it would be released in an upgrade", holds("operator", metav1alpha1.DeleteOrphanOnApply), answers{},
+		Entry("the deletion is allowed if the Deployment is orphaned",
+			holds("operator", metav1alpha1.DeleteOrphanOnDelete), answers{}, ""),
+		Entry("the deletion is refused if the Deployment is only orphaned when it is pruned",
+			holds("operator", metav1alpha1.DeleteOrphanOnApply), answers{},
 			"it has the dependent Deployment"),
-		Entry("and any other component is", holds("web", ""), answers{}, ""),
-		Entry("also one with such a Deployment in another cluster", elsewhere(holds("operator", "")), answers{}, ""),
-		Entry("where the status is lost, and the Deployment says so", metav1alpha1.Status{}, of("shop"),
+		Entry("the deletion of another component is allowed", holds("web", ""), answers{}, ""),
+		Entry("the deletion is allowed if the Deployment is in another cluster",
+			elsewhere(holds("operator", "")), answers{}, ""),
+		Entry("without status, it is refused by the owner annotation", metav1alpha1.Status{}, of("shop"),
 			"it has the dependent Deployment"),
-		Entry("unless it is released with it, which the Deployment says", metav1alpha1.Status{}, of("shop").keeping("orphan"),
+		Entry("without status, it is allowed by the annotation orphan", metav1alpha1.Status{}, of("shop").keeping("orphan"),
 			""),
-		Entry("and another is where its status is lost", metav1alpha1.Status{}, of("web"), ""),
-		Entry("where the inventory was edited, and the Deployment says so", edited(holds("operator", "")), of("shop"),
+		Entry("without status, it is allowed for another component", metav1alpha1.Status{}, of("web"), ""),
+		Entry("with an edited inventory, it is refused by the owner annotation", edited(holds("operator", "")), of("shop"),
 			"it has the dependent Deployment"),
-		Entry("where the inventory was removed, and the Deployment says so",
+		Entry("with a removed inventory, it is refused by the owner annotation",
 			metav1alpha1.Status{Reconciler: ReconcilerName, InventoryDigest: "a"}, of("shop"),
 			"it has the dependent Deployment"),
-		Entry("and no component is asked for that never had any", metav1alpha1.Status{Reconciler: ReconcilerName},
+		Entry("the Deployment is not read for a component that never had dependents",
+			metav1alpha1.Status{Reconciler: ReconcilerName},
 			answers{err: errors.New("asked")}, ""),
-		Entry("where the inventory is in Secrets, and the Deployment says so", inSecrets, of("shop"),
+		Entry("with an inventory in Secrets, it is refused by the owner annotation", inSecrets, of("shop"),
 			"it has the dependent Deployment"),
-		Entry("and any other is where its inventory is in Secrets", inSecrets, of("web"), ""),
-		Entry("also where there is no such Deployment", inSecrets, answers{err: notFound}, ""),
-		Entry("and nothing is where the Deployment cannot be read then", inSecrets, answers{err: errors.New("broken")},
+		Entry("with an inventory in Secrets, it is allowed for another component", inSecrets, of("web"), ""),
+		Entry("it is allowed if the Deployment does not exist", inSecrets, answers{err: notFound}, ""),
+		Entry("it is refused if the Deployment cannot be read", inSecrets, answers{err: errors.New("broken")},
 			"it is unknown whether Deployment system/operator, in which the operator itself runs, is a dependent"),
 	)
 
@@ -128,11 +132,11 @@ var _ = Describe("The operator's own Deployment", func() {
 			})
 		return err
 	}
-	It("is not pruned by the component that holds it", func() {
+	It("is not pruned by its component", func() {
 		Expect(render(withStatus(holds("operator", "")), "other", nil)).
 			To(MatchError(ContainSubstring("the rendering lacks Deployment system/operator")))
 	})
-	It("is not pruned for one that is only there while the component is deleted", func() {
+	It("is not replaced by a Deployment that exists only during the deletion of the component", func() {
 		for phases, matches := range map[string]OmegaMatcher{
 			"pre-delete":             MatchError(ContainSubstring("the rendering lacks Deployment")),
 			"pre-delete,post-delete": MatchError(ContainSubstring("the rendering lacks Deployment")),
@@ -142,14 +146,14 @@ var _ = Describe("The operator's own Deployment", func() {
 				To(matches, phases)
 		}
 	})
-	It("is updated by it, and released where that is its policy", func() {
+	It("is updated by its component, and orphaned by its delete policy", func() {
 		Expect(render(withStatus(holds("operator", "")), "operator", nil)).To(Succeed())
 		Expect(render(withStatus(holds("operator", metav1alpha1.DeleteOrphanOnApply)), "other", nil)).To(Succeed())
 	})
-	It("does not matter to others", func() {
+	It("does not affect other components", func() {
 		Expect(render(withStatus(holds("web", "")), "other", nil)).To(Succeed())
 	})
-	It("changes nothing about the version of what is rendered", func() {
+	It("does not change the version of the generator", func() {
 		g := must(NewGenerator(RenderOptions{}))
 		Expect(staying{Generator: g}.Version()).To(Equal(renderingVersion))
 	})
@@ -166,7 +170,7 @@ var _ = Describe("The operator's own Deployment", func() {
 	const inAnnotation, inSpec = "set another policy in its annotation fairlead.io/update-policy",
 		"set another policy in spec.updatePolicy, at least until the Deployment has the annotation"
 
-	DescribeTable("is not deleted by its own settings",
+	DescribeTable("is not deleted because of its settings:",
 		func(c *v1alpha1.Component, deployment string, annotations map[string]string, want string) {
 			err := render(c, deployment, annotations)
 			if want == "" {
@@ -175,22 +179,23 @@ var _ = Describe("The operator's own Deployment", func() {
 			}
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("neither by its update policy", withPolicy(""), "operator",
+		Entry("its update policy recreate is refused", withPolicy(""), "operator",
 			map[string]string{"fairlead.io/update-policy": "recreate"}, inAnnotation),
-		Entry("nor by that of the component", withPolicy("recreate"), "operator", nil, inSpec),
-		Entry("also where it leaves that to the component", withPolicy("recreate"), "operator",
+		Entry("the component's update policy recreate is refused", withPolicy("recreate"), "operator", nil, inSpec),
+		Entry("its update policy default is refused if the component has recreate", withPolicy("recreate"), "operator",
 			map[string]string{"fairlead.io/update-policy": "default"}, inSpec),
-		Entry("but it may have another than the component", withPolicy("recreate"), "operator",
+		Entry("another update policy than the component's is allowed", withPolicy("recreate"), "operator",
 			map[string]string{"fairlead.io/update-policy": "replace"}, ""),
-		Entry("nor by a purge order", withPolicy(""), "operator", map[string]string{"fairlead.io/purge-order": "1"},
+		Entry("a purge order is refused", withPolicy(""), "operator", map[string]string{"fairlead.io/purge-order": "1"},
 			"the rendering has the annotation fairlead.io/purge-order on Deployment system/operator"),
-		Entry("and others may have them", withPolicy("recreate"), "web", map[string]string{"fairlead.io/purge-order": "1"},
+		Entry("other Deployments may have these settings",
+			withPolicy("recreate"), "web", map[string]string{"fairlead.io/purge-order": "1"},
 			""),
-		Entry("also one in another cluster", remote(withPolicy("recreate")), "operator",
+		Entry("a Deployment in another cluster may have these settings", remote(withPolicy("recreate")), "operator",
 			map[string]string{"fairlead.io/purge-order": "1"}, ""),
 	)
 
-	DescribeTable("is not deleted by a policy that comes after the rendering",
+	DescribeTable("is not deleted because of a policy that was set after the rendering:",
 		func(c *v1alpha1.Component, reader answers, want string) {
 			err := self{reader: reader, deployment: own}.refuseRecreation(context.Background(), c, nil)
 			if want == "" {
@@ -199,16 +204,17 @@ var _ = Describe("The operator's own Deployment", func() {
 			}
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("which is refused", withPolicy("recreate"), of("shop"), inSpec),
-		Entry("unless it has its own", withPolicy("recreate"), of("shop").updatedBy("ssa-override"), ""),
-		Entry("and another component may have it", withPolicy("recreate"), of("web"), ""),
-		Entry("also for another cluster", remote(withPolicy("recreate")), of("shop"), ""),
-		Entry("and nobody is asked under another policy", withPolicy("replace"), answers{err: errors.New("asked")}, ""),
-		Entry("also where there is no such Deployment", withPolicy("recreate"), answers{err: notFound}, ""),
-		Entry("and waits where the Deployment cannot be read", withPolicy("recreate"), answers{err: errors.New("broken")},
+		Entry("recreate is refused", withPolicy("recreate"), of("shop"), inSpec),
+		Entry("recreate is allowed if the Deployment has its own policy",
+			withPolicy("recreate"), of("shop").updatedBy("ssa-override"), ""),
+		Entry("recreate is allowed for another component", withPolicy("recreate"), of("web"), ""),
+		Entry("recreate is allowed for another cluster", remote(withPolicy("recreate")), of("shop"), ""),
+		Entry("the Deployment is not read for another policy", withPolicy("replace"), answers{err: errors.New("asked")}, ""),
+		Entry("recreate is allowed without the Deployment", withPolicy("recreate"), answers{err: notFound}, ""),
+		Entry("an unreadable Deployment is an error", withPolicy("recreate"), answers{err: errors.New("broken")},
 			"is a dependent: broken"),
 	)
-	It("is Stalled for such a policy until somebody changes it", func() {
+	It("stalls its component for such a policy until the policy is changed", func() {
 		err := self{reader: of("shop"), deployment: own}.refuseRecreation(context.Background(), withPolicy("recreate"), nil)
 		Expect(errors.Is(err, reconcile.TerminalError(nil))).To(BeTrue())
 	})

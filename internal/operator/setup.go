@@ -21,7 +21,7 @@ import (
 // annotations.
 const ReconcilerName = "fairlead.io"
 
-// Policies are the default policies of dependents if neither their manifests nor their Component set a policy.
+// Policies are the policies of dependents if neither their manifests nor their Component set a policy.
 var Policies = component.Policies{
 	Update: metav1alpha1.UpdateSSAOverride, Delete: metav1alpha1.DeleteDelete, Adoption: metav1alpha1.AdoptIfUnowned,
 }
@@ -38,20 +38,19 @@ type Options struct {
 	StatusInventory int
 	// DefaultServiceAccount is the service account for components that name no service account.
 	DefaultServiceAccount string
-	// WatchScope is the watch scope. WatchNamespaces are the namespaces in which components are watched if the watch
-	// scope is limited to namespaces.
+	// WatchScope is the watch scope. If it is WatchScopeNamespaces, components are watched in WatchNamespaces.
 	WatchScope      component.WatchScope
 	WatchNamespaces []string
-	// Fetch configures how archives are fetched from outside the cluster.
+	// Fetch has the options for fetching archives from outside the cluster.
 	Fetch fetch.Options
 	// TracerProvider receives spans; nil turns tracing off.
 	TracerProvider trace.TracerProvider
 	// SkipComponentMetrics leaves out the metrics of single components.
 	SkipComponentMetrics bool
-	// OwnDeployment is the Deployment in which the program runs, empty if it is unknown. The operator refuses to delete
-	// this Deployment and the component that it belongs to.
+	// OwnDeployment is the Deployment in which the program runs. It is empty if the Deployment is unknown. The operator
+	// refuses to delete this Deployment and the component to which it belongs.
 	OwnDeployment types.NamespacedName
-	// SkipNameValidation allows several operators in a process, for tests.
+	// SkipNameValidation allows several operators in one process. Only tests set it.
 	SkipNameValidation bool
 }
 
@@ -87,8 +86,8 @@ func (o Options) forReconciler() component.Options {
 	}
 }
 
-// Preview returns a preview of what the reconciler of Components would do, with default options. contents replaces the
-// contents of referenced objects.
+// Preview returns a preview of the changes that the reconciler of Components would make, with default options. The
+// contents replace the contents of referenced objects.
 func Preview(config *rest.Config, contents generator.References) (component.Preview[*v1alpha1.Component], error) {
 	g, err := NewGenerator(RenderOptions{})
 	if err != nil {

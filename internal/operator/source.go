@@ -2,6 +2,7 @@ package operator
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,14 +32,14 @@ type folderKey struct {
 	path    string
 }
 
-// archiveCache caches unpacked archives. Several components may share an archive, and the same archive is needed again
-// when the values of a component change.
+// archiveCache caches unpacked archives. Several components may share an archive, and a component needs the same
+// archive again when its values change.
 type archiveCache struct{ unpacked *lru.Cache }
 
 func newArchiveCache() *archiveCache { return &archiveCache{unpacked: lru.New(cachedFolders)} }
 
-// folderFor returns the folder of spec.source and spec.path. fetched is the source outside the cluster, nil if the
-// component has none.
+// folderFor returns the folder of spec.source and spec.path. If the source is outside the cluster, fetched is its
+// content, and otherwise nil.
 func (c *archiveCache) folderFor(
 	component *v1alpha1.Component, references generator.References, fetched fs.FS,
 ) (folder, error) {
@@ -64,10 +65,12 @@ func (c *archiveCache) folderFor(
 			return folder{}, fmt.Errorf("spec.source.configMap: %s: not found", describe(reference))
 		}
 		return c.fromConfigMap(reference, data, component.Spec.Path)
+	case spec.ConfigMaps != nil:
+		return c.fromConfigMaps(component, references)
 	case spec.HTTP != nil:
-		return folder{}, errors.New("spec.source.http: it was not fetched")
+		return folder{}, errors.New("spec.source.http: the archive was not fetched")
 	}
-	return folder{}, fmt.Errorf("spec.source: none of inline, configMap and http is set")
+	return folder{}, fmt.Errorf("spec.source: none of inline, configMap, configMaps and http is set")
 }
 
 func (c *archiveCache) fromConfigMap(
@@ -92,10 +95,45 @@ func (c *archiveCache) fromConfigMap(
 	return folderOf(files, path)
 }
 
-// archiveKey returns the key of data that holds an archive. It is empty if each key holds a file instead.
+// fromConfigMaps joins the parts of an archive in the order of their names. The digest in the spec shows whether all
+// parts belong together.
+func (c *archiveCache) fromConfigMaps(
+	component *v1alpha1.Component, references generator.References,
+) (folder, error) {
+	const where = "spec.source.configMaps"
+	var archive []byte
+	for _, name := range component.Spec.Source.ConfigMaps.Names {
+		reference := generator.Reference{
+			Kind: metav1alpha1.ConfigMapReference, Namespace: component.Namespace, Name: name,
+		}
+		data, found := references[reference]
+		switch {
+		case !found:
+			return folder{}, fmt.Errorf("%s: %s: not found", where, describe(reference))
+		case len(data) != 1:
+			return folder{}, fmt.Errorf("%s: %s: it has %d keys; want a single key, with a part of the archive", where,
+				describe(reference), len(data))
+		}
+		for _, part := range data {
+			archive = append(archive, part...)
+		}
+	}
+	sum := sha256.Sum256(archive)
+	if got, want := hex.EncodeToString(sum[:]), component.Spec.Source.ConfigMaps.SHA256; got != want {
+		return folder{}, fmt.Errorf("%s: the joined parts have the SHA-256 %s, want %s; a part was replaced, is missing, "+
+			"or is at another place in the list: apply the source again", where, got, want)
+	}
+	unpacked, err := c.unpack(archive, component.Spec.Path)
+	if err != nil {
+		return folder{}, fmt.Errorf("%s: %w", where, err)
+	}
+	return unpacked, nil
+}
+
+// archiveKey returns the key of an archive in data. It returns an empty key if each key of data contains a file.
 func archiveKey(data map[string][]byte) (string, error) {
 	if len(data) == 0 {
-		return "", fmt.Errorf("it holds no files; want a file per key, or one key that ends in %s", archiveSuffix)
+		return "", fmt.Errorf("no files; want a file for each key, or a single key that ends in %s", archiveSuffix)
 	}
 	keys := slices.Sorted(maps.Keys(data))
 	for _, key := range keys {
@@ -103,7 +141,7 @@ func archiveKey(data map[string][]byte) (string, error) {
 		case strings.HasSuffix(key, ".tar.gz"):
 			return "", fmt.Errorf("key %q: an archive must have a key that ends in %s", key, archiveSuffix)
 		case strings.HasSuffix(key, archiveSuffix) && len(keys) > 1:
-			return "", fmt.Errorf("key %q: an archive must be the only key, the others are in its way: have %s", key,
+			return "", fmt.Errorf("key %q: an archive must be the only key; the keys are %s", key,
 				strings.Join(keys, ", "))
 		case strings.HasSuffix(key, archiveSuffix):
 			return key, nil

@@ -23,9 +23,9 @@ const (
 	phases       = ReconcilerName + "/" + manifests.AnnotationPhase
 )
 
-// staying is a generator that protects the Deployment of the operator: it returns an error if the Deployment is missing
-// in the rendering of its component, so that it would be pruned, or if it is rendered with settings that would delete
-// it.
+// staying is a generator that protects the Deployment of the operator. It returns an error if the rendering of the
+// Deployment's component lacks the Deployment, so that it would be pruned, or if it has settings that would delete the
+// Deployment.
 type staying struct {
 	generator.Generator
 	self self
@@ -60,8 +60,9 @@ func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.
 	return objects, nil
 }
 
-// is reports whether a rendered object is the Deployment of the operator. in is the namespace for objects that are
-// rendered without a namespace. Objects that are applied only in a phase of the deletion do not count.
+// is reports whether a rendered object is the Deployment of the operator. The parameter in is the namespace for objects
+// that are rendered without a namespace. For objects that are applied only in a phase of the deletion, is returns
+// false.
 func (s self) is(o client.Object, in string) bool {
 	kind := o.GetObjectKind().GroupVersionKind().GroupKind()
 	if s.key() != (manifests.Key{
@@ -78,7 +79,7 @@ func (s self) is(o client.Object, in string) bool {
 // refusePruning returns an error if the Deployment of the operator is a dependent of a component. It is called when the
 // rendering of the component lacks the Deployment, which would then be pruned.
 func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
-	// The inventory cannot be lost here, because a lost inventory is rebuilt before anything is rendered.
+	// The inventory cannot be lost here, because a lost inventory is rebuilt before the component is rendered.
 	goes, err := s.goesWith(ctx, c, false, metav1alpha1.DeleteOrphanOnApply)
 	if err != nil {
 		return component.RetryAfter(err, 0)
@@ -91,25 +92,25 @@ func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
 	return nil
 }
 
-// refuseSettings returns an error if annotations of the rendered Deployment of the operator would delete it, even if it
-// is to be created again: the operator would stop before it creates the Deployment. The check does not depend on
-// whether the component already owns the Deployment, because its first pass may adopt it.
+// refuseSettings returns an error if annotations of the rendered Deployment of the operator would delete the
+// Deployment. This includes settings that would create it again, because the operator would stop before the creation.
+// The check is also made if the component does not own the Deployment, because its first pass may adopt it.
 func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]string) error {
 	if c.KubeConfig() != nil {
 		return nil
 	}
 	if _, purged := annotations[purgeOrder]; purged {
-		return fmt.Errorf("the rendering has the annotation %s on Deployment %s, in which the operator itself runs: it "+
-			"would be deleted and not created again; remove the annotation",
+		return fmt.Errorf("the rendering has the annotation %s on Deployment %s, in which the operator itself runs: the "+
+			"Deployment would be deleted and not created again; remove the annotation",
 			purgeOrder, s.deployment)
 	}
 	return s.refusePolicy(c, annotations)
 }
 
 // refuseRecreation is a hook that returns an error if the Deployment of the operator is a dependent of the component,
-// and the component sets the update policy recreate. An update would then delete the Deployment, and the operator would
-// stop before it creates the Deployment again. The hook is needed in addition to the check of rendered objects: a
-// change of spec.updatePolicy does not start a new rendering, so that the check is not repeated.
+// and the component sets the update policy recreate. With this policy, an update would delete the Deployment, and the
+// operator would stop before it creates the Deployment again. The check of rendered objects is not sufficient, because
+// a change of spec.updatePolicy does not start a new rendering.
 func (s self) refuseRecreation(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
 	if c.KubeConfig() != nil || c.Policies().Update != metav1alpha1.UpdateRecreate {
 		return nil
@@ -137,6 +138,6 @@ func (s self) refusePolicy(c *v1alpha1.Component, annotations map[string]string)
 		remedy = "set another policy in its annotation " + updatePolicy
 	}
 	return fmt.Errorf("the update policy of Deployment %s, in which the operator itself runs, is %s: a change would "+
-		"delete it, and nothing would "+
+		"delete it, and no operator would "+
 		"create it again; %s", s.deployment, own.Or(c.Policies()).Update, remedy)
 }

@@ -22,7 +22,8 @@ import (
 
 const defaultValuesKey = "values.yaml"
 
-// valuesOf returns the values of a Component: spec.valuesFrom in order, then spec.values; later ones win.
+// valuesOf returns the values of a Component. It merges spec.valuesFrom in order, and then spec.values. Later values
+// override earlier values.
 func valuesOf(component *v1alpha1.Component, references generator.References) (map[string]any, error) {
 	values := map[string]any{}
 	for i, from := range component.Spec.ValuesFrom {
@@ -59,7 +60,7 @@ func valuesFrom(
 		return nil, nil
 	}
 	if !found {
-		return nil, fmt.Errorf("%s: it has no key %q; its keys are %s", describe(reference), key, keysOf(data))
+		return nil, fmt.Errorf("%s has no key %q; its keys are %s", describe(reference), key, keysOf(data))
 	}
 	values, err := parseValues(text)
 	if err != nil {
@@ -75,7 +76,7 @@ func keysOf(data map[string][]byte) string {
 	return strings.Join(slices.Sorted(maps.Keys(data)), ", ")
 }
 
-// parseValues parses one YAML document that is a map, as Helm does. An empty document has no values.
+// parseValues parses a single YAML document, which must be a map. Like in Helm, an empty document has no values.
 func parseValues(text []byte) (map[string]any, error) {
 	if err := manifests.CheckAliases(text, generator.DefaultMaxAliasBytes); err != nil {
 		return nil, err
@@ -98,8 +99,8 @@ func parseValues(text []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// onlyDocument returns the root of the only document, nil if it is empty. It uses another parser than Helm, because
-// Helm's parser neither reports lines nor detects further documents.
+// onlyDocument returns the root of the only document in a text, or nil if the document is empty. It uses another parser
+// than Helm, because Helm's parser neither reports lines nor detects further documents.
 func onlyDocument(text []byte) (*yamlnode.Node, error) {
 	documents := yamlnode.NewDecoder(bytes.NewReader(text))
 	var first, second yamlnode.Node
@@ -109,7 +110,7 @@ func onlyDocument(text []byte) (*yamlnode.Node, error) {
 		return nil, invalidYAML(err)
 	}
 	if err := documents.Decode(&second); err == nil {
-		return nil, &valuesError{text: fmt.Sprintf("line %d: a second document; want one", second.Line)}
+		return nil, &valuesError{text: fmt.Sprintf("line %d: a second document begins; want a single document", second.Line)}
 	} else if !errors.Is(err, io.EOF) {
 		return nil, invalidYAML(err)
 	}
@@ -120,13 +121,13 @@ func onlyDocument(text []byte) (*yamlnode.Node, error) {
 	return root, nil
 }
 
-// valuesError is an error in a document of values. Its text never quotes contents of the document, which may be a
+// valuesError is an error in a document of values. Its text never contains values, because the document may be in a
 // Secret.
 type valuesError struct{ text string }
 
 func (e *valuesError) Error() string { return e.text }
 
-// parserPrefixes matches prefixes in the messages of the YAML libraries, which are removed.
+// parserPrefixes matches the prefixes of messages of the YAML libraries. These prefixes are removed.
 var parserPrefixes = regexp.MustCompile(`^error converting YAML to JSON: |^yaml: (unmarshal errors:\s+)?`)
 
 func invalidYAML(err error) error {
@@ -136,8 +137,8 @@ func invalidYAML(err error) error {
 
 var lineOfMessage = regexp.MustCompile(`line \d+`)
 
-// withheld returns an error that names only the line if the document is in a Secret, because the messages of parsers
-// quote their input.
+// withheld replaces the error of a document in a Secret by an error that names only the line, because messages of
+// parsers contain parts of their input.
 func withheld(kind metav1alpha1.ReferenceKind, err error) error {
 	var quotesNothing *valuesError
 	if kind != metav1alpha1.SecretReference || errors.As(err, &quotesNothing) {

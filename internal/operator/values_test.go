@@ -17,7 +17,7 @@ var _ = Describe("Values", func() {
 		return metav1alpha1.ValuesReference{Kind: kind, Name: name, ValuesKey: key}
 	}
 
-	It("lets later references win, and spec.values over all", func() {
+	It("override the values of earlier references, and spec.values override all", func() {
 		got, err := valuesOf(newComponent(v1alpha1.ComponentSpec{
 			ValuesFrom: []metav1alpha1.ValuesReference{
 				from("ConfigMap", "a", ""), from("Secret", "b", "prod.yaml"),
@@ -35,7 +35,7 @@ var _ = Describe("Values", func() {
 		}))
 	})
 
-	DescribeTable("explains what is wrong, without a word of a Secret",
+	DescribeTable("lead to errors without contents of a Secret:",
 		func(reference metav1alpha1.ValuesReference, contents map[string][]byte, want string) {
 			references := generator.References{}
 			if contents != nil {
@@ -47,12 +47,12 @@ var _ = Describe("Values", func() {
 		},
 		Entry("a missing object", from("Secret", "db", ""), nil, `spec.valuesFrom[0]: Secret apps/db: not found`),
 		Entry("a missing key", from("Secret", "db", ""), data("b", "x", "a", "y"),
-			`spec.valuesFrom[0]: Secret apps/db: it has no key "values.yaml"; its keys are a, b`),
-		Entry("a missing key, and no other", from("ConfigMap", "db", "prod.yaml"), data(),
-			`spec.valuesFrom[0]: ConfigMap apps/db: it has no key "prod.yaml"; its keys are none`),
-		Entry("no YAML", from("ConfigMap", "db", ""), data("values.yaml", "a: 1\nb: [unclosed\n"),
+			`spec.valuesFrom[0]: Secret apps/db has no key "values.yaml"; its keys are a, b`),
+		Entry("a missing key of an empty object", from("ConfigMap", "db", "prod.yaml"), data(),
+			`spec.valuesFrom[0]: ConfigMap apps/db has no key "prod.yaml"; its keys are none`),
+		Entry("invalid YAML", from("ConfigMap", "db", ""), data("values.yaml", "a: 1\nb: [unclosed\n"),
 			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": invalid YAML: line 2: did not find expected ',' or ']'`),
-		Entry("no YAML in a Secret", from("Secret", "db", ""), data("values.yaml", "a: 1\nb: [unclosed\n"),
+		Entry("invalid YAML in a Secret", from("Secret", "db", ""), data("values.yaml", "a: 1\nb: [unclosed\n"),
 			`spec.valuesFrom[0]: Secret apps/db, key "values.yaml": invalid YAML: line 2 (the parser's message could quote the Secret, so it is withheld)`),
 		Entry("an alias without anchor in a Secret", from("Secret", "db", ""), data("values.yaml", "password: *hunter2"),
 			`spec.valuesFrom[0]: Secret apps/db, key "values.yaml": invalid YAML: unknown line (the parser's message could quote the Secret, so it is withheld)`),
@@ -61,15 +61,15 @@ var _ = Describe("Values", func() {
 		Entry("a text", from("Secret", "db", ""), data("values.yaml", "hunter2"),
 			`spec.valuesFrom[0]: Secret apps/db, key "values.yaml": line 1: want a map of values, such as replicas: 2`),
 		Entry("a second document", from("ConfigMap", "db", ""), data("values.yaml", "a: 1\n---\nb: 2\n"),
-			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 2: a second document; want one`),
+			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 2: a second document begins; want a single document`),
 		Entry("a key that occurs twice", from("ConfigMap", "db", ""), data("values.yaml", "a: 1\nb: 2\na: 3\n"),
 			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": invalid YAML: line 3: key "a" already set in map`),
-		Entry("aliases that stand for too much", from("ConfigMap", "db", ""),
+		Entry("aliases that expand to a large text", from("ConfigMap", "db", ""),
 			data("values.yaml", "a: &a "+strings.Repeat("x", 1<<20)+"\nb: ["+strings.Repeat("*a,", 9)+"]\n"),
 			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 2: the aliases up to here expand to more than 8388608 bytes: use fewer`),
 	)
 
-	DescribeTable("are read as Helm reads them",
+	DescribeTable("are parsed like in Helm:",
 		func(text string, want map[string]any) {
 			Expect(parseValues([]byte(text))).To(Equal(want))
 		},
@@ -78,17 +78,17 @@ var _ = Describe("Values", func() {
 		Entry("an empty document", "---\n", nil),
 		Entry("a null", "null\n", nil),
 		Entry("an empty map", "{}", map[string]any{}),
-		Entry("a null value stays", "a: null\nb:\n", map[string]any{"a": nil, "b": nil}),
+		Entry("a null value is kept", "a: null\nb:\n", map[string]any{"a": nil, "b": nil}),
 		Entry("YAML 1.1 booleans", "a: yes\nb: off\n", map[string]any{"a": true, "b": false}),
 		Entry("whole and other numbers", "a: 10000000000\nb: 1.5\n", map[string]any{"a": int64(10000000000), "b": 1.5}),
-		Entry("keys that are no strings", "80: a\n", map[string]any{"80": "a"}),
+		Entry("keys that are not strings", "80: a\n", map[string]any{"80": "a"}),
 		Entry("anchors", "a: &x {b: 1}\nc: *x\n", map[string]any{
 			"a": map[string]any{"b": int64(1)},
 			"c": map[string]any{"b": int64(1)},
 		}),
 	)
 
-	DescribeTable("are merged deeply",
+	DescribeTable("are merged recursively:",
 		func(base, over, want map[string]any) {
 			Expect(merge(base, over)).To(Equal(want))
 		},
@@ -101,13 +101,13 @@ var _ = Describe("Values", func() {
 			map[string]any{"a": map[string]any{"b": 1}}),
 		Entry("a list over a list", map[string]any{"a": []any{1, 2}}, map[string]any{"a": []any{3}},
 			map[string]any{"a": []any{3}}),
-		Entry("a null over a map, which stays for Helm to see", map[string]any{"a": map[string]any{"b": 1}},
+		Entry("a null over a map, which is kept for Helm", map[string]any{"a": map[string]any{"b": 1}},
 			map[string]any{"a": nil}, map[string]any{"a": nil}),
 		Entry("a map over a null", map[string]any{"a": nil}, map[string]any{"a": map[string]any{"b": nil}},
 			map[string]any{"a": map[string]any{"b": nil}}),
 	)
 
-	It("stay what they were when merged over", func() {
+	It("are not changed by a merge", func() {
 		base := map[string]any{"a": map[string]any{"b": 1}}
 		merge(base, map[string]any{"a": map[string]any{"b": 2, "c": 3}, "d": 4})
 		Expect(base).To(Equal(map[string]any{"a": map[string]any{"b": 1}}))

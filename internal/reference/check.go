@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update-reference", false, "write the pages of docs/reference")
 
-// notice is at the top of every page.
+// notice is the first line of every page.
 const notice = "<!-- Made from the code by make generate. -->\n\n"
 
 // Check fails a test if a page differs from its file in docs/reference. With the flag -update-reference it writes the
@@ -35,12 +35,12 @@ func Check(t testing.TB, name, content string) {
 		t.Fatalf("%v; run 'make generate'", err)
 	}
 	if difference := cmp.Diff(string(current), content); difference != "" {
-		t.Errorf("docs/reference/%s is not what the code says; run 'make generate' (-page +code):\n%s", name, difference)
+		t.Errorf("docs/reference/%s differs from the code; run 'make generate' (-page +code):\n%s", name, difference)
 	}
 }
 
-// CheckFolder calls Check for all pages of a folder in docs/reference. It also fails for files in the folder that are
-// not among the pages; with the flag -update-reference it removes them.
+// CheckFolder calls Check for all pages of a folder in docs/reference. It also fails if the folder contains files that
+// are not among the pages. With the flag -update-reference it removes these files.
 func CheckFolder(t testing.TB, name string, pages map[string]string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder(t), name, "*.md"))
@@ -52,7 +52,7 @@ func CheckFolder(t testing.TB, name string, pages map[string]string) {
 			continue
 		}
 		if !*update {
-			t.Errorf("docs/reference/%s/%s is about nothing in the code; run 'make generate'", name, filepath.Base(file))
+			t.Errorf("docs/reference/%s/%s is not among the pages; run 'make generate'", name, filepath.Base(file))
 		} else if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func Root(t testing.TB) string {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {
-			t.Fatalf("no folder above %s holds the module", working)
+			t.Fatalf("no folder above %s contains the module", working)
 		}
 	}
 }

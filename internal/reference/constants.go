@@ -13,12 +13,12 @@ import (
 // Constant is a string constant.
 type Constant struct {
 	Name, Type, Value string
-	// Meaning is its comment without its name.
+	// Meaning is the comment of the constant without the name of the constant.
 	Meaning string
 }
 
-// Constants reads the string constants of a Go file, in their order. Each must have a comment that begins with its
-// name.
+// Constants reads the string constants of a Go file, in the order of the file. Each constant must have a comment that
+// begins with its name.
 func Constants(path string) ([]Constant, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -74,7 +74,7 @@ func constantOf(group *ast.GenDecl, spec ast.Spec) (*Constant, error) {
 	return c, nil
 }
 
-// Rows returns the constants whose name has a prefix: the value as code, and the meaning.
+// Rows returns a row for each constant whose name has a prefix. The row has the value as code and the meaning.
 func Rows(constants []Constant, prefix string) [][]string {
 	var rows [][]string
 	for _, c := range constants {

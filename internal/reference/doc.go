@@ -1,4 +1,4 @@
-// Package reference makes the pages of docs/reference from comments and schemas in the code, so that a constant, a
-// field or a flag is described in one place. Tests that are run with the flag -update-reference write the pages ("make
-// generate"). Without the flag, they fail if the pages are not up to date ("make verify").
+// Package reference generates the pages of docs/reference from comments and schemas in the code, so that the
+// description of a constant, a field or a flag is in a single place. With the flag -update-reference, tests write the
+// pages ("make generate"). Without the flag, the tests fail if the pages are not up to date ("make verify").
 package reference

@@ -2,7 +2,7 @@ package reference
 
 import "strings"
 
-// Table returns a table in Markdown. Cells are Markdown. Line breaks in a cell are replaced by spaces.
+// Table returns a table in Markdown. The cells contain Markdown. Line breaks in cells are replaced by spaces.
 func Table(header []string, rows [][]string) string {
 	var out strings.Builder
 	line := func(cells []string) {
@@ -19,7 +19,7 @@ func Table(header []string, rows [][]string) string {
 	return out.String()
 }
 
-// Code returns text as code, unless it is empty.
+// Code returns text as code in Markdown. It returns an empty text unchanged.
 func Code(text string) string {
 	if text == "" {
 		return ""
@@ -27,7 +27,7 @@ func Code(text string) string {
 	return "`" + oneLine(text) + "`"
 }
 
-// Prose escapes text that is not Markdown.
+// Prose escapes plain text, so that Markdown shows it unchanged.
 func Prose(text string) string { return strings.NewReplacer("<", "&lt;", "*", `\*`).Replace(text) }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -47,7 +47,7 @@ func TestReferenceOfConditions(t *testing.T) {
 	}, reference.Rows(found, "State")))
 }
 
-// values are the constants that a setting may be, by the beginning of their names.
+// values has the settings whose values are constants, with the prefix of the constants' names.
 var values = []struct{ setting, prefix string }{
 	{manifests.AnnotationReconcilePolicy, "Reconcile"},
 	{manifests.AnnotationUpdatePolicy, "Update"},
@@ -78,5 +78,5 @@ func TestReferenceOfSettings(t *testing.T) {
 	reference.Check(t, "settings.md", out.String())
 }
 
-// written are the constants of keys that reconcilers write.
+// written are the names of constants for keys that reconcilers write.
 var written = []string{"LabelOwnerID", "LabelGuardOf", "AnnotationOwnerID", "AnnotationDigest"}

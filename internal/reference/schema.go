@@ -27,7 +27,8 @@ func Schema(path string) (*apiextensionsv1.JSONSchemaProps, error) {
 	return definition.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
 }
 
-// Fields returns a row for each field of a schema: path, type, and meaning. Required fields are marked.
+// Fields returns a row for each field of a schema, with path, type and meaning. The meaning states whether the field is
+// required.
 func Fields(schema *apiextensionsv1.JSONSchemaProps, path string) [][]string {
 	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
@@ -43,7 +44,7 @@ func Fields(schema *apiextensionsv1.JSONSchemaProps, path string) [][]string {
 	return rows
 }
 
-// below returns the schema of the fields of an object, or of the elements of a list or map.
+// below returns the rows for the fields of an object, or for the fields of the elements of a list or map.
 func below(field *apiextensionsv1.JSONSchemaProps, at string) [][]string {
 	switch {
 	case field.Items != nil && field.Items.Schema != nil:

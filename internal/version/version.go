@@ -1,7 +1,7 @@
 // Package version has the version of the build and the path of the module.
 package version
 
-// Version is the version of the program. The build sets it by -ldflags "-X
+// Version is the version of the program. A build sets it with the flag -ldflags "-X
 // github.com/fairlead-io/fairlead/internal/version.Version=v1.2.3".
 var Version = "dev"
 

@@ -96,16 +96,20 @@ func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 		d.ManagedTypes = h.AdditionalManagedTypes()
 	}
 	if h, ok := obj.(ReferenceHolder); ok {
-		// The list is not nil even if it is empty, so that the watches of former references are ended.
+		// A component without references gets an empty list, not nil. An empty list ends the watches of the component's
+		// former references.
 		d.References = append([]metav1alpha1.Reference{}, h.References()...)
 	}
 	d.Source, d.SourceName = sourceOf(obj)
+	if s, ok := obj.(SourceDigester); ok {
+		d.SourceContent = s.SourceDigest()
+	}
 	d.Rendered, err = renderedPart(component)
 	return d, err
 }
 
-// sourceOf returns the source outside the cluster, nil if the component has none, and the name of the source for the
-// history.
+// sourceOf returns the component's source outside the cluster, or nil if the component has no such source. sourceOf
+// also returns the name of the source for the history in the status.
 func sourceOf(obj any) (source *metav1alpha1.SourceReference, name string) {
 	if h, ok := obj.(SourceHolder); ok && h.Source() != nil {
 		source = new(*h.Source())

@@ -13,9 +13,9 @@ import (
 )
 
 // Cache returns options for the manager's cache. Under WatchScopeNamespaces the cache watches only the namespaces in
-// WatchNamespaces. If a namespace, or the right to watch it, does not exist when the operator starts, the namespace
-// counts as empty until it can be watched, so that it does not delay the others. The caller may set other fields of
-// the result.
+// WatchNamespaces. If the operator may not list a namespace when it starts, for example because the namespace does not
+// exist yet, the cache treats the namespace as empty until the list is permitted. So a namespace that cannot be listed
+// does not delay the start of the cache. The caller may set other fields of the result.
 func (o Options) Cache() cache.Options {
 	if o.WatchScope != WatchScopeNamespaces {
 		return cache.Options{}
@@ -27,16 +27,17 @@ func (o Options) Cache() cache.Options {
 	return cache.Options{DefaultNamespaces: namespaces, NewInformer: newToleratingInformer}
 }
 
-// newToleratingInformer returns an informer that starts empty if its list is forbidden.
+// newToleratingInformer returns an informer that starts with an empty list if its list request is forbidden.
 func newToleratingInformer(
 	source toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
 	return toolscache.NewSharedIndexInformer(toleratingSource(source), example, resync, indexers)
 }
 
-// toleratingSource returns an empty list if a list is forbidden, until a list or a watch has succeeded. After that a
-// forbidden list is an error, so that known objects do not count as deleted when a right is revoked. The watch that the
-// informer starts after the empty list fails too, so the informer lists again until it is allowed.
+// toleratingSource wraps a source: a forbidden list request returns an empty list instead of an error, until a list or
+// a watch has succeeded. After the first success, a forbidden list request is an error. An empty list would make the
+// informer report all known objects as deleted when the right to list them is revoked. The watch that the informer
+// starts after the empty list is forbidden too, so the informer repeats the list request until it is permitted.
 func toleratingSource(source toolscache.ListerWatcher) *toolscache.ListWatch {
 	from, listed := toolscache.ToListerWatcherWithContext(source), false
 	return &toolscache.ListWatch{

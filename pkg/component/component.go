@@ -11,8 +11,8 @@ import (
 // Component is the custom resource that a Reconciler reconciles. T in Reconciler[T] is a pointer to a struct.
 type Component interface {
 	client.Object
-	// GetParameters returns the parameters of the generator, usually the spec as plain data. An error counts as a mistake
-	// of the user: the component becomes Stalled with reason InvalidSpec.
+	// GetParameters returns the parameters of the generator, usually the spec as plain data. An error is treated as a
+	// mistake in the spec: the component becomes Stalled with reason InvalidSpec.
 	GetParameters() (map[string]any, error)
 	// GetStatus returns a pointer to the status inside the object; it is never nil.
 	GetStatus() *metav1alpha1.Status
@@ -33,18 +33,19 @@ type Validator interface {
 }
 
 // Suspender reports whether a component is suspended. While a component is suspended, the reconciler neither writes nor
-// polls its dependents. Deleting the component still works.
+// polls its dependents. A suspended component can still be deleted.
 type Suspender interface {
 	Suspended() bool
 }
 
-// PolicyHolder sets the default policies of a component. They apply to dependents whose manifests set no policy.
+// PolicyHolder sets the default policies of a component. The default policies apply to dependents whose manifests set
+// no policy.
 type PolicyHolder interface {
 	Policies() Policies
 }
 
-// EmptyAllower reports whether the generator may return no objects although dependents exist. If so, an empty result
-// prunes all dependents. If not, an empty result is an error, because it is usually a mistake.
+// EmptyAllower reports whether the generator may return no objects although dependents exist. If AllowEmpty returns
+// true, an empty result prunes all dependents. Otherwise an empty result is an error, because it is usually a mistake.
 type EmptyAllower interface {
 	AllowEmpty() bool
 }
@@ -63,17 +64,24 @@ type ReferenceHolder interface {
 }
 
 // SourceHolder names a source outside the cluster, such as an archive. Options.Fetcher fetches the source, and the
-// generator receives its files as Request.Source. If Source returns nil, the component has no such source. The digest
-// of the source is an input of the rendering; its URL is not.
+// generator receives its files as Request.Source. If Source returns nil, the component has no source outside the
+// cluster. The digest of the source is an input of the rendering; its URL is not.
 type SourceHolder interface {
 	Source() *metav1alpha1.SourceReference
 }
 
 // SourceNamer names the source of a component for the history in the status, in a few words and without credentials. If
 // the source is one of the component's references, the name has the form "ConfigMap name" or "Secret name"; the history
-// then also records a digest of its content. Without this interface, the name is the URL of a SourceHolder's source.
+// then also records a digest of the content of that object. Without this interface, the name is the URL of a
+// SourceHolder's source.
 type SourceNamer interface {
 	SourceName() string
+}
+
+// SourceDigester identifies the content of a source that consists of several of the component's references. The history
+// in the status records the digest.
+type SourceDigester interface {
+	SourceDigest() string
 }
 
 // Targeter names a kubeconfig. The dependents are applied to the cluster of the kubeconfig, as its user. If KubeConfig
@@ -104,8 +112,8 @@ type Resyncer interface {
 }
 
 // Retrier sets the delay before the retry of a persistent error, that is, of an error that needs a change by a person
-// or another controller. The first retries come sooner if the error is a missing permission or the like, which others
-// can grant at any time.
+// or another controller. If a permission is missing, the first retries come sooner, because an administrator may grant
+// it at any time.
 type Retrier interface {
 	RetryInterval() time.Duration
 }
@@ -117,8 +125,8 @@ type Timeouter interface {
 }
 
 // InputSelector returns the part of a component that is an input of the rendering, as plain data. Without this
-// interface, the whole spec is an input. With it, a change of another field, such as a resync interval, makes no new
-// revision.
+// interface, the whole spec is an input. With this interface, a change of any other field, such as a resync interval,
+// does not start a new revision.
 type InputSelector interface {
 	RenderInputs() any
 }

@@ -59,7 +59,7 @@ func userAgentOf(t *testing.T, config *rest.Config) string {
 		Wake:      func() {},
 		Now:       time.Now(),
 	}
-	// Whether the pass ends with an error does not matter: the server answers no request.
+	// The error of the pass is ignored, because the server responds to every request with an error.
 	go func() { _, _ = engine.Apply(ctx, pass) }()
 	select {
 	case agent := <-agents:

@@ -19,9 +19,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Engine applies and deletes sets of dependents in one target. It works like the Reconciler, but without a controller.
-// It keeps in memory the state of its watches, of its guards against the deletion of definitions, and of its repairs.
-// The caller has to persist the inventory. It is safe for concurrent use by different owners.
+// Engine applies and deletes sets of dependents in one target. Engine works like the Reconciler, but without a
+// controller. Engine keeps three things in memory: its watches, the repairs that it made, and the state of its guards.
+// A guard is an admission policy that refuses new instances of a custom resource type while the definition of that type
+// is being deleted. The caller has to persist the inventory. An Engine is safe for concurrent use by different owners.
 type Engine struct {
 	client  *target.Client
 	applier *applier.Applier
@@ -35,17 +36,17 @@ type EngineOptions struct {
 	PreviousManagers []string
 	// Incidental are objects that do not block the deletion of a namespace; see Options.Incidental.
 	Incidental []Incidental
-	// Writers is the maximum number of concurrent requests that write dependents; 16 by default. All owners share it
-	// fairly.
+	// Writers is the maximum number of concurrent requests that write dependents; 16 by default. All owners share this
+	// limit fairly.
 	Writers int
 	// CacheFull are the kinds whose dependents are cached in memory as complete objects; see Options.CacheFull.
 	CacheFull []schema.GroupKind
-	// WatchScope and WatchNamespaces select the namespaces that are watched; see the fields of Options with these
-	// names. Only these namespaces are searched to rebuild a lost inventory.
+	// WatchScope and WatchNamespaces select the namespaces that are watched; see the fields of Options with the same
+	// names. Only the namespaces in WatchNamespaces are searched to rebuild a lost inventory.
 	WatchScope      WatchScope
 	WatchNamespaces []string
-	// RemoteTarget is set if the components are in another cluster than the dependents. Then an object in the cluster
-	// of the dependents that has the name of the component or of its namespace is not the component or its namespace.
+	// RemoteTarget is set if the components are in another cluster than the dependents. With RemoteTarget, an object in
+	// the cluster of the dependents is never the component or its namespace, even if it has the same kind and name.
 	RemoteTarget bool
 	// TracerProvider receives OpenTelemetry spans; see Options.TracerProvider.
 	TracerProvider trace.TracerProvider
@@ -101,11 +102,11 @@ func (o EngineOptions) monitor(name string) telemetry.Monitor {
 	return telemetry.Monitor{Meter: metrics.Shared.Meter(name), Tracer: tracing.New(o.TracerProvider, name)}
 }
 
-// As returns an engine that writes, looks up and adopts as another identity. The identity of e must have the right to
-// impersonate that identity. Both engines share the watches, the network connections, and the limit of concurrent
-// requests. The checks that protect foreign objects read as the identity of e, so that they do not depend on the rights
-// of a component. Only under WatchScopeIdentity these checks read as the other identity; if it may not list the
-// objects, the result is an error.
+// As returns an engine that sends its requests to write, look up and adopt objects as another identity. The identity of
+// e must have the right to impersonate that identity. Both engines share the watches, the network connections, and the
+// limit of concurrent requests. The checks that protect foreign objects read as the identity of e, so that they do not
+// depend on the rights of a component. WatchScopeIdentity is the exception: the protection checks then read as the
+// other identity, and fail if that identity may not list the foreign objects.
 func (e *Engine) As(id Identity) (*Engine, error) {
 	other, err := e.client.As(target.Identity(id))
 	if err != nil {
@@ -115,7 +116,7 @@ func (e *Engine) As(id Identity) (*Engine, error) {
 	return &Engine{client: other, applier: e.applier}, nil
 }
 
-// Apply brings the dependents closer to the apply set, as far as possible without waiting.
+// Apply creates, updates and prunes dependents until they match p.Desired, as far as possible without waiting.
 func (e *Engine) Apply(ctx context.Context, p Pass) (Outcome, error) {
 	o, err := e.applier.Apply(ctx, e.client, p.request())
 	return publicOutcome(o), err
@@ -127,8 +128,8 @@ func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
 	return publicOutcome(o), err
 }
 
-// Plan returns in Outcome.Changes the first writes that Apply would make, and writes nothing. It does not call
-// Pass.Record. If Outcome.Observing is set, the writes are not known yet.
+// Plan returns the first writes that Apply would make, as Outcome.Changes, and writes nothing. Plan does not call
+// Pass.Record. If Outcome.Observing is set, the first list of a watch is not complete yet, and Changes is empty.
 func (e *Engine) Plan(ctx context.Context, p Pass) (Outcome, error) {
 	return publicOutcome(e.applier.Plan(ctx, e.client, p.request())), nil
 }
@@ -138,19 +139,19 @@ func (e *Engine) Tree(ctx context.Context, reader TreeReader, inventory []metav1
 	return Tree(ctx, reader, inventory)
 }
 
-// Forget ends the watches that serve only the given owner, and drops the state of its guards and its repairs from
+// Forget ends the watches that only the given owner uses, and drops the state of this owner's guards and repairs from
 // memory.
 func (e *Engine) Forget(owner manifests.Owner) {
 	e.client.Release(owner)
 	e.applier.Forget(owner)
 }
 
-// Identity is a user and its groups. The zero Identity stands for the identity of the engine's configuration. A service
-// account is the user system:serviceaccount:<namespace>:<name>; the API server knows its groups.
+// Identity is a user and its groups. The zero Identity is the identity of the engine's configuration. A service account
+// is the user system:serviceaccount:<namespace>:<name>; the API server knows its groups.
 type Identity struct {
 	User   string
 	Groups []string
 }
 
-// String identifies the identity; the order of the groups does not matter.
+// String returns a text that identifies the user and the groups. The order of the groups does not change the text.
 func (id Identity) String() string { return target.Identity(id).String() }

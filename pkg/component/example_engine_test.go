@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// An engine for a controller of one's own: it keeps the inventory, and calls Apply whenever it is woken.
+// This example uses an Engine in a custom controller. The controller persists the inventory, and calls Apply again
+// whenever the engine calls Wake.
 func ExampleNewEngine() {
 	apply := func(ctx context.Context, config *rest.Config, owner manifests.Owner, desired []manifests.Object,
 		load func() []metav1alpha1.InventoryEntry, save func(context.Context, []metav1alpha1.InventoryEntry) error, wake func(),
@@ -41,7 +42,7 @@ func ExampleNewEngine() {
 	_ = apply
 }
 
-// What a component consists of, as it is in the cluster.
+// This example prints the live state of all dependents of a component.
 func ExampleTree() {
 	show := func(ctx context.Context, reader client.Reader, status *metav1alpha1.Status) error {
 		inventory, err := component.Inventory(ctx, reader, status)
@@ -60,7 +61,7 @@ func ExampleTree() {
 	_ = show
 }
 
-// The status of a component holds its inventory, unless that is large.
+// This example reads an inventory that is stored in the status of a component.
 func ExampleInventory() {
 	status := &metav1alpha1.Status{Inventory: []string{"apps/v1/Deployment/shop/web u=8f0c d=5b0e o=1"}}
 	inventory, err := component.Inventory(context.Background(), nil, status)
@@ -72,7 +73,8 @@ func ExampleInventory() {
 	// Output: Deployment web in wave 1
 }
 
-// A dependent of a type that nobody serves is in no inventory; the status names it.
+// The inventory does not record a dependent whose type the API server does not serve. AddUnrecorded adds a node for
+// such a dependent, from the list of waiting dependents in the status.
 func ExampleAddUnrecorded() {
 	nodes := component.AddUnrecorded(nil, []metav1alpha1.DependentReport{
 		{Dependent: "Boat.example.com one", Wave: 2, Reason: "KindNotServed", Message: "no matches for kind"},
@@ -81,7 +83,18 @@ func ExampleAddUnrecorded() {
 	// Output: 2 Boat.example.com one KindNotServed
 }
 
-// A hook that keeps a component from being deleted while somebody needs it.
+// A dependent whose update was refused is not Ready, although the live object is.
+func ExampleAddFailures() {
+	web := manifests.Key{Kind: "Service", Namespace: "shop", Name: "web"}
+	nodes := component.AddFailures(
+		[]component.Node{{Key: web, State: component.NodeReady}},
+		[]metav1alpha1.DependentReport{{Dependent: web.String(), Reason: "Invalid", Message: "spec.ports: Required value"}},
+	)
+	fmt.Println(nodes[0].Key, nodes[0].State, nodes[0].Reason)
+	// Output: Service shop/web NotUpdated Invalid
+}
+
+// This hook refuses the deletion of a component while the component is still in use.
 func ExampleRefuseDeletion() {
 	hooks := component.Hooks[*gadget.Gadget]{
 		PreDelete: func(context.Context, *gadget.Gadget, component.DependentReader) error {

@@ -22,7 +22,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// An operator: a kind of its own, a function that renders its dependents, and a manager.
+// This example sets up an operator: it registers a Reconciler for the type Gadget with a manager. A function renders
+// the dependents.
 func ExampleNewReconciler() {
 	greet := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		return []client.Object{&corev1.ConfigMap{
@@ -42,7 +43,8 @@ func ExampleNewReconciler() {
 	// Output: hello-greeting <nil>
 }
 
-// A component is woken by more than its dependents: here by a Node that it names in a label.
+// This example adds a watch on Nodes: an event on a Node starts a pass over the component that a label of the Node
+// names.
 func ExampleOptions_watches() {
 	options := component.Options{Watches: []component.Watch{{
 		Object: &corev1.Node{},
@@ -59,7 +61,8 @@ func ExampleOptions_watches() {
 	// Output: [gadgets/radio]
 }
 
-// A component says when an error is worth another try, and its hooks prepare and clean up what no dependent is.
+// The hook PreDelete of this example delays the deletion of a component until a backup Job has succeeded. RetryAfter
+// sets the delay before the next call of the hook.
 func ExampleReconciler_WithHooks() {
 	hooks := component.Hooks[*gadget.Gadget]{
 		PreDelete: func(ctx context.Context, g *gadget.Gadget, dependents component.DependentReader) error {
@@ -80,7 +83,7 @@ func ExampleReconciler_WithHooks() {
 	// Output: greeter.example.com/finalizer
 }
 
-// An error that goes away by itself says when to try again.
+// RetryAfter marks an error as temporary, and sets the delay before the next attempt.
 func ExampleRetryAfter() {
 	err := component.RetryAfter(errors.New("the registry is busy"), time.Minute)
 	var retry interface{ RetryAfter() time.Duration }

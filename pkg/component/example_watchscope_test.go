@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// An operator that takes both from flags tells its users what is wrong with them.
+// An operator that reads the watch scope and the namespaces from flags can print the error of Check to its users.
 func ExampleWatchScope_Check() {
 	fmt.Println(component.WatchScopeNamespaces.Check([]string{"shop", "shop"}))
 	fmt.Println(component.WatchScopeCluster.Check(nil))
@@ -17,10 +17,11 @@ func ExampleWatchScope_Check() {
 	// <nil>
 }
 
-// An operator that serves two namespaces needs the right to list and watch in these alone.
+// The cache of this operator watches only the two namespaces of its components, so the operator needs the rights to
+// list and watch in these namespaces only.
 func ExampleOptions_Cache() {
 	options := component.Options{WatchScope: component.WatchScopeNamespaces, WatchNamespaces: []string{"shop-a", "shop-b"}}
-	// These are for the Cache of the manager's options; the reconciler gets the options themselves.
+	// The result is the field Cache of the manager's options. The same options are passed to NewReconciler.
 	watched := options.Cache()
 	fmt.Println(slices.Sorted(maps.Keys(watched.DefaultNamespaces)))
 	// Output: [shop-a shop-b]

@@ -6,26 +6,28 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Forecast lists the writes that a reconciler would make until nothing is left to do, if every dependent that it waits
-// for becomes ready or disappears.
+// Forecast lists all writes that a reconciler would make until nothing is left to do. Forecast assumes that every
+// dependent that the reconciler waits for becomes ready, or disappears if it is being deleted.
 type Forecast struct {
 	// Steps are the writes, in the order in which they would be made.
 	Steps []Step
 	// Desired is the number of dependents in the apply set. Unchanged is the number of these dependents that need no
 	// write.
 	Desired, Unchanged int
-	// Waiting are the dependents that would delay the component. If Failed is set on one of them, a person has to act,
-	// and the steps that come after it have Held set.
+	// Waiting are the dependents that would delay the component. If Failed is set for a dependent, a person has to act,
+	// and all later steps have Held set.
 	Waiting []Waiting
-	// Unread are the dependents that the caller may not read, so that the writes to them are unknown. They are also in
-	// Waiting.
+	// Unread are the dependents that the caller may not read. The forecast does not know the writes to them. Waiting
+	// contains them too.
 	Unread []manifests.Key
-	// Blocked are the managed types whose foreign instances block a deletion. Nothing is deleted then.
+	// Blocked are the managed types whose foreign instances block a deletion. If Blocked is not empty, nothing is
+	// deleted.
 	Blocked []Blocked
 	// Finalizers are the foreign finalizers on a component that is to be deleted. The dependents of the component are
 	// not changed before these finalizers are removed.
 	Finalizers []string
-	// Revision is the revision that would be applied. NewRevision is set if it differs from the last applied revision.
+	// Revision is the revision that would be applied. NewRevision is set if Revision differs from the last applied
+	// revision.
 	Revision    int64
 	NewRevision bool
 	// Suspended is set if the component is suspended: no step is made before it is resumed.
@@ -53,23 +55,25 @@ const (
 	EffectRelease Effect = "Release"
 )
 
-// Step is one write, or the deletion and the creation of a recreated object.
+// Step is one write. The deletion and the creation of a recreated object are one step.
 type Step struct {
 	Change
 	Effect Effect
 	// Turn is the number of the turn, from 1, in which the step is made. The steps of a turn are made at the same time.
-	// The next turn begins when all objects of the turn before are ready or gone.
+	// The next turn begins when all objects of this turn are ready or gone.
 	Turn int
-	// Phase is the deletion phase in which the object is applied; empty for ordinary dependents.
+	// Phase is the deletion phase (pre-delete or post-delete) in which the object is applied; empty for ordinary
+	// dependents.
 	Phase manifests.Phase
-	// Held is set if an earlier failure has to be resolved first; see Forecast.Waiting.
+	// Held is set if the step is not made before a person has resolved an earlier failure; see Forecast.Waiting.
 	Held bool
 	// Unchecked is the reason why the write was not checked by a dry run; empty if a dry run succeeded.
 	Unchecked string
 	// Manifest is the applied manifest; nil if the object is deleted or released.
 	Manifest *manifests.Object
-	// Before is the live object, and After the object after the write. After is nil for a deletion. For a new object
-	// that was not checked by a dry run, After is the manifest. Both may hold data of Secrets.
+	// Before is the live object, and After is the object that the write results in. After is nil for a deletion. For a
+	// new object that was not checked by a dry run, After is the manifest. Before and After may contain data of
+	// Secrets.
 	Before, After *unstructured.Unstructured
 }
 

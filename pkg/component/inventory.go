@@ -13,8 +13,8 @@ import (
 )
 
 // Inventory returns the record of the dependents of a component, from its status or from the Secrets that the status
-// names. reader reads in the cluster of the component. The error joins the errors of unreadable entries; the readable
-// entries are returned with it.
+// names. reader reads in the cluster of the component. If some entries cannot be parsed, the result has all other
+// entries, and the error joins the parse errors.
 func Inventory(
 	ctx context.Context, reader TreeReader, status *metav1alpha1.Status,
 ) ([]metav1alpha1.InventoryEntry, error) {

@@ -27,16 +27,16 @@ const MaxStatusInventory = 256 << 10
 type Options struct {
 	// Policies are the defaults for dependents if neither their manifests nor their component set a policy.
 	Policies Policies
-	// PreviousManagers are field managers of tools that managed the dependents before, besides kubectl and Helm. Under the
-	// update policy ssa-override a dependent takes over the fields of these managers, so that a field that is missing in
-	// the manifest is removed from the object.
+	// PreviousManagers are field managers of tools that managed the dependents before. kubectl and Helm are always
+	// included. Under the update policy ssa-override the reconciler takes over the fields of these managers. A field
+	// that only they own is then removed if the manifest does not set it.
 	PreviousManagers []string
 	// MaxConcurrentReconciles is the maximum number of components over which passes are made at the same time; 8 by
 	// default.
 	MaxConcurrentReconciles int
-	// Writers is the maximum number of concurrent requests that write dependents in a target cluster; 16 by default. All
-	// components share it fairly: if k components write at the same time, each gets about a k-th of it, regardless of the
-	// number of its dependents. A single component gets all of it.
+	// Writers is the maximum number of concurrent requests that write dependents in a target cluster; 16 by default.
+	// All components share this limit fairly: if k components write at the same time, each may send about 1/k of the
+	// requests, regardless of the number of its dependents. A single component may send all of them.
 	Writers int
 	// ResyncInterval is the interval of the periodic resync for components that do not implement Resyncer; 10h by default.
 	// A negative value turns the resync off.
@@ -47,39 +47,40 @@ type Options struct {
 	// Timeout is the time in which a component must become Ready, for components that do not implement Timeouter; 10m by
 	// default.
 	Timeout time.Duration
-	// DefaultServiceAccount is the service account, in the namespace of each component, for components that set neither a
-	// service account nor an impersonated user. With this option no component acts as the operator. A component with a
-	// kubeconfig uses this account for look-ups in its own cluster.
+	// DefaultServiceAccount is the name of the service account for components that set neither a service account nor an
+	// impersonated user. The account is in the namespace of the component. If this option is set, the reconciler never
+	// acts as the operator for a component. A component with a kubeconfig uses this account for look-ups in its own
+	// cluster.
 	DefaultServiceAccount string
 	// RenderedBytes is the memory, in bytes, for the compressed results of renderings, over all components; 256 MiB by
-	// default. When the memory is full, the least recently used result is dropped. It is rendered again when a pass needs
-	// it.
+	// default. When the memory is full, the least recently used result is dropped. The dropped result is rendered again
+	// when a pass needs it.
 	RenderedBytes int
 	// CacheFull lists the kinds whose dependents are cached in memory as complete objects. Hooks read these dependents
-	// without a request; see DependentReader. Of the dependents of all other kinds, only a few facts are kept in memory.
+	// without a request; see DependentReader. For a dependent of another kind, only a few facts are kept in memory.
 	CacheFull []schema.GroupKind
 	// WatchScope sets whether dependents are watched in the whole cluster or in some namespaces, and the identity of the
 	// watches; WatchScopeCluster by default.
 	WatchScope WatchScope
 	// WatchNamespaces are the namespaces in which components are watched under WatchScopeNamespaces.
 	WatchNamespaces []string
-	// Incidental lists objects that controllers of the cluster create in namespaces by themselves. The objects of
-	// Kubernetes, Istio and OpenShift are known and need no entry. Such objects do not block the deletion of a namespace
-	// that is a dependent; they are deleted with the namespace.
+	// Incidental lists objects that controllers of the cluster create in namespaces by themselves. The objects that
+	// Kubernetes, Istio and OpenShift create are known and need no entry. If a namespace is a dependent, these objects
+	// do not block its deletion; they are deleted with the namespace.
 	Incidental []Incidental
-	// MinInterval is the minimum time between the end of a pass over a component and the start of the next pass over the
-	// same component. All events in between are handled by that next pass. The interval takes precedence over retries and
-	// over delays that errors ask for. Zero, the default, sets no limit.
+	// MinInterval is the minimum time between the end of a pass over a component and the start of the next pass over
+	// the same component. The next pass handles all events in between. The interval takes precedence over shorter
+	// delays of retries. Zero, the default, sets no limit.
 	MinInterval time.Duration
 	// WatchMetadata starts a pass also when the labels, annotations, finalizers or owner references of a component
 	// change. By default only these changes start a pass: the spec, the deletion timestamp, the finalizers of other
 	// controllers, and the annotation AnnotationReconcileRequested.
 	WatchMetadata bool
-	// RecordNamespace is the namespace of the Secrets that hold the records of cluster-scoped components; kube-system by
-	// default. The records of namespaced components are in the namespace of the component. Do not change this option while
-	// cluster-scoped components exist, because their records are searched in this namespace only. Without its record, an
-	// inventory is rebuilt from the labels of the dependents. The objects that were to be applied during a deletion cannot
-	// be rebuilt; an event PhasesLost reports that.
+	// RecordNamespace is the namespace of the Secrets that hold the records of cluster-scoped components; kube-system
+	// by default. The records of namespaced components are in the namespace of the component. Do not change this option
+	// while cluster-scoped components exist, because their records are searched in this namespace only. An inventory
+	// whose record is not found is rebuilt from the labels of the dependents. The record of the objects that a deletion
+	// applies (its phases) cannot be rebuilt; the event PhasesLost reports this loss.
 	RecordNamespace string
 	// StatusInventory is the maximum size, in bytes, of an inventory in the status of a component; a dependent takes about
 	// 150 bytes. The default, which is also the maximum, is 256 KiB. A larger inventory is kept in Secrets in the
@@ -88,30 +89,32 @@ type Options struct {
 	// Fetcher fetches the sources of components that implement SourceHolder.
 	Fetcher Fetcher
 	// SkipDeterminismCheck renders new inputs only once. By default new inputs are rendered twice, to find values that
-	// differ at each rendering, and to find out whether the rendering depends on the status of looked-up objects. Set it
-	// only for generators that are deterministic, and too slow to be called twice. Then values that differ at each
-	// rendering, such as random passwords, are not detected and change at a restart of the operator. Every change of the
-	// status of a looked-up object starts a new rendering.
+	// differ at each rendering, and to find out whether the rendering depends on the status of looked-up objects. Set
+	// this option only for generators that are deterministic, and too slow to be called twice. Without the check,
+	// values that differ at each rendering, such as random passwords, are not detected and change at a restart of the
+	// operator. Every change of the status of a looked-up object then starts a new rendering.
 	SkipDeterminismCheck bool
 	// Watches are additional watches that start passes over components. Dependents and references are always watched.
 	Watches []Watch
 	// TracerProvider receives an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns tracing off.
 	TracerProvider trace.TracerProvider
-	// SkipComponentMetrics omits the metrics per component. They have four series for each component.
+	// SkipComponentMetrics omits the metrics per component, which have four time series for each component.
 	SkipComponentMetrics bool
-	// SkipNameValidation allows several controllers with the same name in one process. It is meant for tests.
+	// SkipNameValidation allows several controllers with the same name in one process. SkipNameValidation is meant for
+	// tests.
 	SkipNameValidation bool
 }
 
 // Fetcher fetches the sources of components that implement SourceHolder. Package pkg/source/fetch has an
 // implementation. A Fetcher must be safe for concurrent use.
 type Fetcher interface {
-	// Fetch fetches a source. It may take a while: the reconciler calls it outside its workers, with few concurrent calls.
-	// The context ends when no component needs the source any more. After an error the component becomes Stalled with
-	// reason FetchFailed, unless the error is marked as temporary with RetryAfter. The error text must not contain
-	// credentials.
+	// Fetch fetches a source. Fetch may take a while, because the reconciler does not call it in its workers. The
+	// reconciler makes only a few calls of Fetch at the same time. The context ends when no component needs the source
+	// any more. After an error the component becomes Stalled with reason FetchFailed, unless the error is marked as
+	// temporary with RetryAfter. The error text must not contain credentials.
 	Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error)
-	// Fetched returns a source that was fetched before. Workers of the reconciler call it, so it must not block.
+	// Fetched returns a source that was fetched before. The workers of the reconciler call Fetched, so it must not
+	// block.
 	Fetched(ref metav1alpha1.SourceReference) (files fs.FS, found bool)
 }
 
@@ -119,8 +122,8 @@ type Fetcher interface {
 type Watch struct {
 	// Object is watched through the manager's cache.
 	Object client.Object
-	// Map returns the components that an event on Object affects. It is called for the old and for the new object, so that
-	// a pass also starts for a component that only the old object referred to.
+	// Map returns the components that an event on Object affects. Map is called for the old and for the new object, so
+	// that a pass also starts for a component that only the old object referred to.
 	Map handler.MapFunc
 	// Predicates filter the events of Object.
 	Predicates []predicate.Predicate

@@ -6,7 +6,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// part is a component of a few fields.
+// part is a component for tests. part embeds a ConfigMap and has only a status in addition.
 type part struct {
 	corev1.ConfigMap
 	status metav1alpha1.Status

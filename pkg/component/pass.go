@@ -15,21 +15,22 @@ import (
 type Pass struct {
 	// Owner identifies the component that the dependents belong to.
 	Owner manifests.Owner
-	// Desired are the objects to apply, as manifests.Normalise returned them. A deletion ignores them.
+	// Desired are the objects to apply, as manifests.Normalise returned them. A deletion ignores Desired.
 	Desired []manifests.Object
-	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects that a
-	// deletion applies after all other dependents are gone. Both are in the form that manifests.Normalise returns, and
-	// both are deleted at the end.
+	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects
+	// that a deletion applies after all other dependents are gone. The objects of both lists are in the form that
+	// manifests.Normalise returns, and are deleted at the end.
 	PreDelete, PostDelete []manifests.Object
-	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts how often the inputs of
-	// this revision were rendered again because a looked-up object changed. While both numbers stay the same, a rendering
-	// with other content (such as random values) never replaces the applied objects. Jobs, Pods and completed dependents
-	// are applied again only if the revision changes.
+	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts how often the inputs
+	// of this revision were rendered again because a looked-up object changed. While Revision and Rendition stay the
+	// same, a rendering with other content (such as random values) never replaces the applied objects. Jobs, Pods and
+	// completed dependents are applied again only if the revision changes.
 	Revision, Rendition int64
-	// Trigger identifies the state of the component. When it changes, dependents with the reconcile policy
+	// Trigger identifies the state of the component. When Trigger changes, dependents with the reconcile policy
 	// on-object-or-component-change are applied again.
 	Trigger string
-	// RepairNonce is an opaque token. When it changes, backed-off repairs run at once and their counters are reset.
+	// RepairNonce is an opaque token. When the token changes, backed-off repairs run at once and their counters are
+	// reset.
 	RepairNonce string
 	// Policies are the defaults for dependents whose manifests set no policy. Empty fields are taken from the options of
 	// the engine.
@@ -37,21 +38,21 @@ type Pass struct {
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first. Foreign
 	// instances of these types (objects that are not dependents) block the deletion of the component.
 	Managed []manifests.ManagedType
-	// AcceptUnknown are the API groups whose definitions a deletion may delete although their instances cannot be
-	// listed, so that foreign instances may be lost.
+	// AcceptUnknown are the API groups whose definitions a deletion may delete even if the instances of the defined
+	// types cannot be listed. Foreign instances may be lost then.
 	AcceptUnknown []string
 	// Inventory is the inventory that was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
-	// Record persists an inventory. It must return an error if another process persisted an inventory in the meantime. It
-	// is called before the first write to a dependent that is missing in the persisted inventory.
+	// Record persists an inventory. Record must return an error if another process persisted an inventory in the
+	// meantime. Record is called before the first write to a dependent that is missing in the persisted inventory.
 	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
 	// Before is called once, before the first write of the pass. An error ends the pass. Before may be nil.
 	Before func(ctx context.Context) error
-	// Confirm returns an error if this pass is outdated, because the component has changed or is being deleted. It is
-	// called once, before the first create of a pass that did not call Record. It may be nil if no other caller uses the
-	// same owner.
+	// Confirm returns an error if this pass is outdated, because the component has changed or is being deleted. Confirm
+	// is called once, before the first create of a pass that did not call Record. Confirm may be nil if no other caller
+	// uses the same owner.
 	Confirm func(ctx context.Context) error
-	// Wake is called when an event needs another pass. It must not block.
+	// Wake is called when an event needs another pass. Wake must not block.
 	Wake func()
 	// Superseded is closed by the caller when the desired state of the component changes. The pass then returns an error
 	// before its next write; requests that have been sent are completed. Superseded may be nil.
@@ -73,21 +74,23 @@ func (p Pass) request() applier.Request {
 
 // Outcome is the result of a pass.
 type Outcome struct {
-	// Inventory is the record to persist. It is nil if the pass ended with an error; the last recorded inventory stays.
+	// Inventory is the record to persist. Inventory is nil if the pass ended with an error; the last recorded inventory
+	// stays.
 	Inventory []metav1alpha1.InventoryEntry
 	// Applied is set if all desired objects have been applied.
 	Applied bool
 	// Ready is the number of ready dependents, and Desired the number of desired dependents.
 	Ready, Desired int
-	// Observing is set if the initial list of a watch has not been completed. The pass did nothing, and Wake will be
-	// called.
+	// Observing is set if the initial list of a watch has not been completed. The pass then wrote nothing, and Wake is
+	// called later.
 	Observing bool
-	// Waiting are the dependents that are not ready yet, that are not deleted yet, or that failed. It is empty when all
-	// work is done.
+	// Waiting are the dependents that are not ready yet, that are not deleted yet, or that failed. Waiting is empty
+	// when all work is done.
 	Waiting []Waiting
 	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs of the reconciler.
-	// Either the next repair is delayed, or the last repair is too recent to know that the conflict is over. These
-	// dependents do not count as ready. Dependents with a repair conflict that do not exist are also in Waiting.
+	// Either the next repair is delayed, or the last repair is too recent to know that the conflict is over. A
+	// dependent with a repair conflict is not counted as ready. A dependent with a repair conflict is also in Waiting
+	// if it does not exist at the moment.
 	RepairConflicts []metav1alpha1.DependentReport
 	// Blocked are the managed types whose foreign instances block a deletion. If there are such types, nothing was
 	// deleted.
@@ -95,13 +98,14 @@ type Outcome struct {
 	// Unwatched are the types of dependents that cannot be watched. Drift and readiness of such dependents are detected
 	// only when the next pass reads them.
 	Unwatched []Unwatched
-	// Phase is the current phase of a deletion. Skipped are objects of deletion phases that could not be applied because
-	// their namespace is being deleted.
+	// Phase is the current phase of a deletion. Skipped are the objects of deletion phases that could not be applied
+	// because the namespace of the object is being deleted.
 	Phase   manifests.Phase
 	Skipped []manifests.Key
 	// Changes are the writes that the pass made, in order.
 	Changes []Change
-	// NextDue is the time of the next pass if no event starts one earlier. It is zero if only an event starts a pass.
+	// NextDue is the time of the next pass if no event starts a pass earlier. NextDue is zero if the next pass starts
+	// only at an event.
 	NextDue time.Time
 }
 
@@ -114,6 +118,9 @@ type Waiting struct {
 	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is set
 	// if a retry cannot help.
 	Failed, Terminal bool
+	// Undefined is set if the type of the dependent is not served, and neither a dependent nor the component defines it.
+	// The component continues when the type is served.
+	Undefined bool
 }
 
 // Blocked is a managed type with foreign instances.
@@ -154,7 +161,9 @@ func publicOutcome(o outcome.Outcome) Outcome {
 }
 
 func publicWaiting(waiting []outcome.Waiting) []Waiting {
-	return convert(waiting, func(w outcome.Waiting) Waiting { return Waiting(w) })
+	return convert(waiting, func(w outcome.Waiting) Waiting {
+		return Waiting{DependentReport: w.DependentReport, Failed: w.Failed, Terminal: w.Terminal}
+	})
 }
 
 func publicBlocked(blocked []outcome.Blocked) []Blocked {

@@ -24,9 +24,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Preview computes the writes that a reconciler would make for a component. It runs the reconciler's own passes, and
-// all write requests are dry runs. It sends no dry run to an aggregated API that does not declare support for dry runs.
-// Preview reads, and makes dry runs, with the rights of Config, and not as the identity of the component.
+// Preview computes the writes that a reconciler would make for a component. Preview runs the reconciler's own passes,
+// and all write requests are dry runs. Preview sends no dry run to an aggregated API that does not declare support for
+// dry runs. Preview reads, and makes dry runs, with the rights of Config, and not as the identity of the component.
 type Preview[T Component] struct {
 	// Config is the configuration of a client for the cluster of the component.
 	Config *rest.Config
@@ -41,13 +41,14 @@ type Preview[T Component] struct {
 	Contents generator.References
 }
 
-// RefusedError is the error that would end a pass of the reconciler before it changes any dependent.
+// RefusedError is an error that would end a pass of the reconciler before the pass changes any dependent.
 type RefusedError struct {
-	// Reason and Message are the ones that the conditions of the component would have.
+	// Reason and Message are those of the conditions that the component would have.
 	Reason, Message string
 	// Terminal is set if a retry cannot succeed until a person or another controller changes something.
 	Terminal bool
-	// Cause is the error of the author's code, such as the generator, that Message quotes. It is nil for other errors.
+	// Cause is the error of the author's code, such as the generator, that Message quotes. Cause is nil for other
+	// errors.
 	Cause error
 }
 
@@ -60,24 +61,34 @@ func (e *RefusedError) Unwrap() error { return e.Cause }
 // Apply returns the forecast for an apply of the given component, which need not exist in the cluster. The status of
 // the component is used as the record of the last apply. If the error is a RefusedError, nothing would be applied.
 func (p Preview[T]) Apply(ctx context.Context, component T) (Forecast, error) {
-	return p.run(ctx, component, (*reconcile.Pass).Apply, false)
+	return p.run(ctx, component, (*reconcile.Pass).Apply, func(*preview.Simulator) {})
+}
+
+// Render renders the given component as Apply does, and looks at none of its dependents. It returns the dependents whose
+// types the API server does not serve, and that nothing in the component defines. If the error is a RefusedError,
+// nothing would be applied.
+func (p Preview[T]) Render(ctx context.Context, component T) ([]Waiting, error) {
+	renderOnly := func(s *preview.Simulator) { s.RenderOnly = true }
+	forecast, err := p.run(ctx, component, (*reconcile.Pass).Apply, renderOnly)
+	return forecast.Waiting, err
 }
 
 // Delete returns the forecast for the deletion of a component.
 func (p Preview[T]) Delete(ctx context.Context, component T) (Forecast, error) {
-	return p.run(ctx, component, (*reconcile.Pass).Delete, false)
+	return p.run(ctx, component, (*reconcile.Pass).Delete, func(*preview.Simulator) {})
 }
 
-// Blockers returns what would block the deletion of a component, as Delete does, without the rest of the forecast. It
-// makes no dry runs.
+// Blockers returns only the field Blocked of the forecast for the deletion of a component. Blockers makes no dry runs.
 func (p Preview[T]) Blockers(ctx context.Context, component T) ([]Blocked, error) {
-	forecast, err := p.run(ctx, component, (*reconcile.Pass).Delete, true)
+	blockersOnly := func(s *preview.Simulator) { s.BlockersOnly = true }
+	forecast, err := p.run(ctx, component, (*reconcile.Pass).Delete, blockersOnly)
 	return forecast.Blocked, err
 }
 
 func (p Preview[T]) run(
 	ctx context.Context, component T,
-	simulate func(*reconcile.Pass, context.Context, *reconcile.Component) (outcome.Outcome, error), blockersOnly bool,
+	simulate func(*reconcile.Pass, context.Context, *reconcile.Component) (outcome.Outcome, error),
+	limit func(*preview.Simulator),
 ) (Forecast, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -89,7 +100,7 @@ func (p Preview[T]) run(
 	if err != nil {
 		return Forecast{}, err
 	}
-	simulator.BlockersOnly = blockersOnly
+	limit(simulator)
 	c := &reconcile.Component{Object: copied, Memory: &reconcile.Memory{}, Declared: pass.Author.Declare(copied)}
 	last := copied.GetStatus().Revision
 	if _, err := simulate(pass, ctx, c); err != nil {
@@ -103,7 +114,8 @@ func (p Preview[T]) run(
 	return forecast, nil
 }
 
-// refused converts a condition error to a RefusedError, which callers outside this module can recognise.
+// refused converts an error of the internal package condition to a RefusedError, which callers outside this module can
+// detect by its type.
 func refused(err error) error {
 	failure := condition.Of(err)
 	if failure == nil || condition.Interrupted(err) {

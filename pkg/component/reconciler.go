@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Reconciler applies the objects that a generator renders for components of type T, and keeps them up to date. It is
-// the typed facade of package internal/reconcile, which makes the passes.
+// Reconciler applies the objects that a generator renders for components of type T, and keeps them up to date.
+// Reconciler is the typed facade of package internal/reconcile, which makes the passes.
 type Reconciler[T Component] struct {
 	name      string
 	generator generator.Generator
@@ -30,7 +30,7 @@ type Reconciler[T Component] struct {
 	recorder   events.EventRecorder
 	memories   *reconcile.Memories
 	triggers   triggers
-	// runner makes the passes. It is nil until the controller starts.
+	// runner makes the passes. The runner is nil until the controller starts.
 	runner *reconcile.Runner
 }
 
@@ -41,17 +41,17 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 	return &Reconciler[T]{name: name, generator: g, options: o.withDefaults(), memories: &reconcile.Memories{}}
 }
 
-// Finalizer returns the finalizer that the reconciler adds to components. It is removed when the dependents of a
-// deleted component are gone.
+// Finalizer returns the finalizer that the reconciler adds to components. The finalizer is removed when the dependents
+// of a deleted component are gone.
 func (r *Reconciler[T]) Finalizer() string { return components.Finalizer(r.name) }
 
-// WithHooks sets the hooks; it is called before SetupWithManager. It returns the reconciler.
+// WithHooks sets the hooks and returns the reconciler. Call WithHooks before SetupWithManager.
 func (r *Reconciler[T]) WithHooks(h Hooks[T]) *Reconciler[T] {
 	r.hooks = h
 	return r
 }
 
-// Reconcile is one pass over one component. It never waits: a watch event or a deadline starts the next one.
+// Reconcile makes one pass over one component. The pass never waits: a watch event or a deadline starts the next pass.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request) (ctrlreconcile.Result, error) {
 	after, err := r.runner.Reconcile(ctx, req.NamespacedName)
 	return ctrlreconcile.Result{RequeueAfter: after}, err
@@ -59,14 +59,15 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request
 
 // UpdateStatus changes the author's part of a component's status, such as a value that is allocated once. The author's
 // part consists of all fields outside the embedded Status, and of the conditions whose types the reconciler does not
-// write. It may be called from hooks and from any other code.
+// write. UpdateStatus may be called from hooks and from any other code.
 //
 // change gets the newest known version of the component, and changes its status. The update is bound to the resource
 // version: after a conflict change is called again with the version that the API server has. So change must read all
 // values that it depends on from its argument, and not from an earlier version of the component. An error of change
 // ends the update, and is returned unchanged. If change changes nothing, no request is sent.
 //
-// Afterwards component has the new status. The next pass also sees it, even if the cache is older.
+// After a successful update, the argument component has the new status. The next pass also sees it, even if the cache
+// is older.
 func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change func(T) error) error {
 	return r.components.UpdateStatus(ctx, component, func(stored components.Object) error {
 		current, err := typed[T](stored)
@@ -77,11 +78,11 @@ func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change fu
 	})
 }
 
-// Trigger starts a pass over a component as soon as the rate limit permits. It may be called from any goroutine, also
-// before the reconciler is started. Then the pass is made after the start.
+// Trigger starts a pass over a component as soon as the rate limit permits. Trigger may be called from any goroutine,
+// also before the reconciler is started. A pass that is requested before the start is made after the start.
 func (r *Reconciler[T]) Trigger(name types.NamespacedName) { r.triggers.wake(name) }
 
-// tell records an event about a component, unless it is empty.
+// tell creates a Kubernetes event about a component, unless e is empty.
 func (r *Reconciler[T]) tell(obj components.Object, e status.Event) {
 	if e.Type != "" {
 		r.recorder.Eventf(obj, nil, e.Type, e.Reason, "Reconcile", "%s", e.Note)
@@ -102,17 +103,17 @@ func newComponent[T Component]() (T, error) {
 	var none T
 	kind := reflect.TypeFor[T]()
 	if kind.Kind() != reflect.Pointer {
-		return none, fmt.Errorf("%s is no pointer to a struct", kind)
+		return none, fmt.Errorf("%s is not a pointer to a struct", kind)
 	}
 	component, ok := reflect.TypeAssert[T](reflect.New(kind.Elem()))
 	if !ok {
-		return none, fmt.Errorf("%s is no pointer to a struct", kind)
+		return none, fmt.Errorf("%s is not a pointer to a struct", kind)
 	}
 	return component, nil
 }
 
 // triggers starts passes over components. Calls before the start of the controller are stored, and take effect when it
-// starts. The zero value is ready to use, concurrently.
+// starts. The zero value is ready to use, and safe for concurrent use.
 type triggers struct {
 	mu    sync.Mutex
 	queue func(types.NamespacedName)
@@ -131,7 +132,7 @@ func (t *triggers) wake(name types.NamespacedName) {
 	}
 }
 
-// start sends the names of stored calls to a queue, and from then on the names of all later calls.
+// start passes the names of the stored calls to queue, and later calls of wake pass their names to queue directly.
 func (t *triggers) start(queue func(types.NamespacedName)) {
 	t.mu.Lock()
 	early := t.early

@@ -28,8 +28,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Annotations of a component. The name of the reconciler is their prefix, as in <reconciler>/suspend-reason. They are
-// not inputs of the rendering.
+// Annotations of a component. The name of the reconciler is their prefix, as in <reconciler>/suspend-reason. These
+// annotations are not inputs of the rendering.
 const (
 	// AnnotationReconcileRequested starts a pass when its value changes.
 	AnnotationReconcileRequested = "reconcile-requested-at"
@@ -37,16 +37,16 @@ const (
 	// of these groups although their instances cannot be listed, because their API does not answer or no version is
 	// served. Foreign instances that can be listed still block the deletion.
 	AnnotationAcceptUnknown = "accept-unknown"
-	// AnnotationReconcileAcknowledge asks for an answer to a requested pass. Its value must be that of
-	// AnnotationReconcileRequested. The pass then writes the value to lastHandledReconcileAt in the status. Without this
-	// annotation, a requested pass does not write the status unless something else changed.
+	// AnnotationReconcileAcknowledge requests that the end of a requested pass is shown in the status. If its value is
+	// equal to the value of AnnotationReconcileRequested, the pass writes this value to lastHandledReconcileAt in the
+	// status. Without this annotation, a requested pass does not write the status unless something else changed.
 	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
 	// AnnotationSuspendReason is the reason why a component is suspended. The conditions of the component repeat it.
 	AnnotationSuspendReason = "suspend-reason"
 )
 
-// SetupWithManager registers the reconciler with a manager. The components are in the cluster of the manager, and so
-// are the dependents of components without a kubeconfig.
+// SetupWithManager registers the reconciler with a manager. The components are in the cluster of the manager. The
+// dependents are in the same cluster, unless their component names a kubeconfig.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if errs := validation.IsDNS1123Subdomain(r.name); len(errs) > 0 {
 		return fmt.Errorf("reconciler name %q: %s", r.name, strings.Join(errs, "; "))
@@ -114,7 +114,7 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 		case w.Object != nil && w.Source == nil && w.Map != nil:
 			b = b.Watches(w.Object, handler.EnqueueRequestsFromMapFunc(w.Map), builder.WithPredicates(w.Predicates...))
 		default:
-			return errors.New("Options.Watches: each needs either Source, or Object and Map")
+			return errors.New("Options.Watches: each entry needs either Source, or Object and Map")
 		}
 	}
 	return b.Complete(r)
@@ -132,9 +132,10 @@ func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *c
 	}
 }
 
-// relevant returns a predicate for updates of a component that need a pass: the changes that components.NeedsPass
-// reports, a status that names inventory Secrets which this process did not write, a requested pass, and, with
-// Options.WatchMetadata, other changes of the metadata.
+// relevant returns a predicate that selects the updates of a component that need a pass: the changes that
+// components.NeedsPass reports, a changed annotation AnnotationReconcileRequested or AnnotationAcceptUnknown, and a
+// status that names inventory Secrets which this process did not write. With Options.WatchMetadata it also selects all
+// other changes of the metadata.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	requested, accepted := r.name+"/"+AnnotationReconcileRequested, r.name+"/"+AnnotationAcceptUnknown
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

@@ -29,16 +29,17 @@ const treeReaders = 16
 // Node describes one dependent of a component: its place in the apply order and its live state.
 type Node struct {
 	Key manifests.Key
-	// Version is the API version in which the dependent is applied. It is empty if the dependent is not in the inventory.
+	// Version is the API version in which the dependent is applied. Version is empty if the dependent is not in the
+	// inventory.
 	Version string
 	// Wave is the apply order of the dependent, and Stage the step within the wave.
 	Wave  int
 	Stage manifests.Stage
-	// UID is the UID of the live object. It is empty if the object does not exist or could not be read.
+	// UID is the UID of the live object. UID is empty if the object does not exist or could not be read.
 	UID   types.UID
 	State NodeState
-	// Reason is a CamelCase word that refines the states Missing and Unknown. Message explains a state other than Ready.
-	// Neither contains data of Secrets.
+	// Reason is a CamelCase word that refines the states Missing and Unknown. Message explains a state other than
+	// Ready. Reason and Message contain no data of Secrets.
 	Reason, Message string
 }
 
@@ -51,7 +52,11 @@ const (
 	NodeInProgress  NodeState = "InProgress"
 	NodeFailed      NodeState = "Failed"
 	NodeTerminating NodeState = "Terminating"
-	// NodeCompleted: the object, such as a Job, completed its work and was deleted afterwards. It is not created again.
+	// NodeNotUpdated: the object is ready, but the last write to it failed, so it is not in the desired state; see
+	// AddFailures.
+	NodeNotUpdated NodeState = "NotUpdated"
+	// NodeCompleted: the object, such as a Job, completed its work and was deleted afterwards. The object is not
+	// created again.
 	NodeCompleted NodeState = "Completed"
 	// NodeMissing: the object in the inventory does not exist in the cluster.
 	NodeMissing NodeState = "Missing"
@@ -78,13 +83,13 @@ const (
 	NodeNotRead = "NotRead"
 )
 
-// TreeReader reads live objects. Every client.Reader is a TreeReader. It must support Unstructured and
+// TreeReader reads live objects. Every client.Reader is a TreeReader. A TreeReader must support Unstructured and
 // PartialObjectMetadata.
 type TreeReader interface {
 	Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error
 }
 
-// Tree returns a node for each entry of an inventory, ordered by wave, stage, kind, namespace and name. It reads each
+// Tree returns a node for each entry of an inventory, ordered by wave, stage, kind, namespace and name. Tree reads each
 // object once, with a limited number of concurrent requests. If an object cannot be read, its node has the state
 // Missing or Unknown and the reason. Tree returns an error only if the context ends.
 func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.InventoryEntry) ([]Node, error) {
@@ -133,6 +138,34 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 	return all
 }
 
+// AddFailures returns the nodes with the failures of the last writes, so that no dependent with a failure is Ready.
+// waiting is the list of waiting dependents in the component's status. A node that is Ready becomes NotUpdated, with the
+// reason and the message of the failure. A node in another state keeps its state, and gets the failure as well.
+func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
+	failures := map[string]metav1alpha1.DependentReport{}
+	for _, w := range waiting {
+		if plan.WaitReason(w.Reason).IsRefusal() {
+			failures[w.Dependent] = w
+		}
+	}
+	all := slices.Clone(nodes)
+	for i := range all {
+		n := &all[i]
+		failure, failed := failures[n.Key.String()]
+		if !failed {
+			continue
+		}
+		switch n.State {
+		case NodeReady:
+			n.State, n.Reason, n.Message = NodeNotUpdated, failure.Reason, failure.Message
+		case NodeInProgress, NodeFailed:
+			n.Reason, n.Message = failure.Reason, "not updated: "+failure.Message+"; "+n.Message
+		case NodeNotUpdated, NodeTerminating, NodeCompleted, NodeMissing, NodeUnknown:
+		}
+	}
+	return all
+}
+
 func compareNodes(a, b Node) int {
 	return cmp.Or(
 		cmp.Compare(a.Wave, b.Wave),
@@ -143,7 +176,8 @@ func compareNodes(a, b Node) int {
 }
 
 // managedTypesOf returns the types that the dependents define, such as the kinds of their CustomResourceDefinitions.
-// Types that cannot be parsed, because a newer version wrote them, are skipped: they only affect the order of nodes.
+// Types that cannot be parsed, for example because a newer version wrote them, are skipped. The types only affect the
+// order of the nodes.
 func managedTypesOf(inventory []metav1alpha1.InventoryEntry) []manifests.ManagedType {
 	var managed []manifests.ManagedType
 	for _, entry := range inventory {
@@ -170,10 +204,10 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 	switch {
 	case entry.UID == "":
 		node.State, node.Reason = NodeUnknown, NodeNotRecorded
-		node.Message = "an object of this name exists, but no write to it is recorded yet"
+		node.Message = "an object with this name exists, but no write to this object is recorded yet"
 	case entry.UID != obj.GetUID():
 		node.State, node.Reason = NodeMissing, NodeReplaced
-		node.Message = fmt.Sprintf("the recorded object (UID %s) is gone; its name belongs to another one (UID %s)",
+		node.Message = fmt.Sprintf("the recorded object (UID %s) is gone; another object (UID %s) has its name now",
 			entry.UID, obj.GetUID())
 	default:
 		node.State, node.Message = readiness(obj)
@@ -181,8 +215,8 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 	return node
 }
 
-// blank returns an empty object to read the live object of an entry into. For a Secret only the metadata is read: a
-// Secret has no status, and its data is not needed.
+// blank returns an empty object for the response of a read of an inventory entry. For a Secret only the metadata is
+// read, because a Secret has no status and its data is not needed.
 func blank(entry metav1alpha1.InventoryEntry) client.Object {
 	gvk := schema.GroupVersionKind{Group: entry.Group, Version: entry.Version, Kind: entry.Kind}
 	if gvk.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
@@ -219,7 +253,8 @@ func readiness(obj client.Object) (NodeState, string) {
 	return NodeUnknown, r.Message
 }
 
-// hintsOf returns the status hints in the annotations of an object. The reconciler is found by its owner-id label.
+// hintsOf returns the status hints in the annotations of an object. The name of the reconciler is the prefix of the
+// owner-id label.
 func hintsOf(obj client.Object) ready.Hints {
 	for label := range obj.GetLabels() {
 		if reconciler, ok := strings.CutSuffix(label, "/"+manifests.LabelOwnerID); ok {
@@ -230,7 +265,7 @@ func hintsOf(obj client.Object) ready.Hints {
 }
 
 // unread returns the node state for a failed read. A response 404 with the cause UnexpectedServerResponse means that
-// the API server does not serve the path of the kind. It does not mean that the object is gone.
+// the API server does not serve the path of the kind. This response does not mean that the object is gone.
 func unread(entry metav1alpha1.InventoryEntry, err error) (state NodeState, reason, message string) {
 	noSuchPath := apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 	switch {

@@ -14,6 +14,6 @@ func TestTriggersBeforeTheStartFollowIt(t *testing.T) {
 	r.triggers.start(func(name types.NamespacedName) { woken = append(woken, name) })
 	r.Trigger(second)
 	if len(woken) != 2 || woken[0] != first || woken[1] != second {
-		t.Errorf("woke %v", woken)
+		t.Errorf("Trigger enqueued the components %v", woken)
 	}
 }

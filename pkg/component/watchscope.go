@@ -13,21 +13,23 @@ import (
 type WatchScope string
 
 const (
-	// WatchScopeCluster is the default. Each type of dependents in a cluster has one watch on all namespaces, as the
-	// operator or as the user of the kubeconfig.
+	// WatchScopeCluster is the default. Each type of dependents has one watch on all namespaces of a cluster. The watch
+	// uses the identity of the operator, or of the user of the kubeconfig.
 	WatchScopeCluster WatchScope = "cluster"
-	// WatchScopeNamespaces watches as the operator. Each type of dependents is watched only in namespaces that have
-	// dependents of this type. Components are watched in the namespaces of Options.WatchNamespaces; see Options.Cache.
+	// WatchScopeNamespaces uses the identity of the operator for all watches. Each type of dependents is watched only
+	// in namespaces that have dependents of this type. Components are watched in the namespaces of
+	// Options.WatchNamespaces; see Options.Cache.
 	WatchScopeNamespaces WatchScope = "namespaces"
-	// WatchScopeIdentity watches dependents, and other objects that concern only one component, as the component's
-	// identity, each type only in namespaces that have dependents of this type. The checks that protect foreign objects
-	// also read as that identity, so the operator needs no rights on these objects.
+	// WatchScopeIdentity uses the component's identity to watch the dependents of a component, and other objects that
+	// only this component needs. Each type is watched only in namespaces that have dependents of this type. The checks
+	// that protect foreign objects also use that identity, so the operator needs no rights on foreign objects.
 	WatchScopeIdentity WatchScope = "identity"
 )
 
-// Check returns an error if a scope is unknown or does not fit its namespaces. WatchScopeNamespaces needs at least one
-// namespace, and no namespace twice. The other scopes accept no namespaces. The empty WatchScope is WatchScopeCluster.
-// The error refers to the fields WatchScope and WatchNamespaces of Options.
+// Check returns an error if the scope is unknown, or cannot be used with the given namespaces. WatchScopeNamespaces
+// needs at least one namespace, and each namespace only once. The other scopes accept no namespaces. An empty
+// WatchScope is the same as WatchScopeCluster. The error refers to the fields WatchScope and WatchNamespaces of
+// Options.
 func (s WatchScope) Check(namespaces []string) error {
 	switch s {
 	case "", WatchScopeCluster, WatchScopeIdentity:

@@ -21,16 +21,16 @@ func TestWatchScopeIsChecked(t *testing.T) {
 		namespaces []string
 		want       string
 	}{
-		{"nothing is said", "", nil, ""},
+		{"no scope", "", nil, ""},
 		{"the cluster", WatchScopeCluster, nil, ""},
 		{"identities", WatchScopeIdentity, nil, ""},
 		{"some namespaces", WatchScopeNamespaces, []string{"a", "b"}, ""},
-		{"what does not exist", "all", nil, `"all" is none of "cluster", "namespaces" and "identity"`},
+		{"an unknown scope", "all", nil, `"all" is none of "cluster", "namespaces" and "identity"`},
 		{"no namespaces", WatchScopeNamespaces, nil, `name the namespaces in WatchNamespaces, or let WatchScope be "cluster"`},
 		{"namespaces for the cluster", "", []string{"a"}, `namespaces need WatchScope to be "namespaces"`},
 		{"namespaces for identities", WatchScopeIdentity, []string{"a"}, `namespaces need WatchScope to be "namespaces"`},
-		{"the empty name, which stands for all", WatchScopeNamespaces, []string{""}, `"" is no name of a namespace`},
-		{"the same twice", WatchScopeNamespaces, []string{"a", "b", "a"}, `namespace "a" is named twice`},
+		{"the empty name, which means all namespaces", WatchScopeNamespaces, []string{""}, `"" is no name of a namespace`},
+		{"a namespace twice", WatchScopeNamespaces, []string{"a", "b", "a"}, `namespace "a" is named twice`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.scope.Check(c.namespaces)
@@ -44,11 +44,11 @@ func TestWatchScopeIsChecked(t *testing.T) {
 func TestIdentitiesAreToldApart(t *testing.T) {
 	one, same := Identity{User: "u", Groups: []string{"a", "b"}}, Identity{User: "u", Groups: []string{"b", "a"}}
 	if one.String() != same.String() {
-		t.Error("the order of groups matters")
+		t.Error("the order of the groups changes the text")
 	}
 	for _, other := range []Identity{{User: "u"}, {User: "u", Groups: []string{"a"}}, {User: "u", Groups: []string{"a b"}}, {User: "v", Groups: one.Groups}} {
 		if other.String() == one.String() {
-			t.Errorf("%+v is taken for %+v", other, one)
+			t.Errorf("%+v and %+v have the same text", other, one)
 		}
 	}
 }
@@ -65,10 +65,10 @@ func TestAForbiddenListIsEmptyUntilOneWasAnswered(t *testing.T) {
 		want   error
 		items  int
 	}{
-		{"a failure is a failure", broken, broken, 0},
-		{"a refusal is none", forbidden, nil, 0},
-		{"what is allowed is seen", nil, nil, 1},
-		{"then a refusal is a failure: nothing is taken for gone", forbidden, forbidden, 0},
+		{"an error of the list is returned", broken, broken, 0},
+		{"a forbidden list is treated as empty", forbidden, nil, 0},
+		{"a permitted list is returned", nil, nil, 1},
+		{"a forbidden list after a permitted list is an error", forbidden, forbidden, 0},
 	} {
 		answer = step.answer
 		list, err := source.ListWithContext(t.Context(), metav1.ListOptions{})

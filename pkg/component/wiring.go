@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
@@ -37,7 +38,8 @@ type parts struct {
 }
 
 // newStore returns the store that reads and writes components. c reads from a cache, and reader reads from the API
-// server. ownerChanged is called to end the watches for a former owner id of a component.
+// server. The store calls ownerChanged when the owner id of a component changes, so that the watches for the former
+// owner id end.
 func (r *Reconciler[T]) newStore(
 	c client.Client, reader client.Reader, ownerChanged func(manifests.Owner),
 ) (*components.Store, *components.Owners, *components.Passes) {
@@ -50,7 +52,7 @@ func (r *Reconciler[T]) newStore(
 	return components.NewStore(options, owners, passes), owners, passes
 }
 
-// connect connects to the cluster of the components. Its watches end with ctx.
+// connect connects to the cluster of the components. The watches of the connection end with ctx.
 func (r *Reconciler[T]) connect(ctx context.Context, config *rest.Config) (*target.Connection, error) {
 	return r.options.engine().connect(ctx, r.name, config)
 }
@@ -117,6 +119,7 @@ func (r *Reconciler[T]) newRunner(
 	return &reconcile.Runner{
 		Pass: reconcile.Pass{
 			Ports: reconcile.Ports{
+				Causes: causes.Events{},
 				Owners: owners, Targets: targets, Inputs: p.inputs, Inventory: p.recorded, Rendering: p.rendering,
 				Applier: p.applier,
 			},
@@ -142,15 +145,15 @@ func stopServing(p parts, targets *target.Resolver, owner manifests.Owner) {
 	targets.Release(owner)
 }
 
-// checkWatchScope returns an error if cluster-scoped components are to be watched in some namespaces only.
+// checkWatchScope returns an error if the components are cluster-scoped and the watch scope is WatchScopeNamespaces.
 func (r *Reconciler[T]) checkWatchScope(local *target.Connection) error {
 	if r.options.WatchScope != WatchScopeNamespaces {
 		return nil
 	}
 	scope, err := local.Discovery.Scope(r.gvk)
 	if err == nil && scope == manifests.ScopeCluster {
-		err = fmt.Errorf("Options.WatchScope: %s is in no namespace, so it cannot be watched in some of them; "+
-			"let WatchScope be %q or %q", r.gvk.Kind, WatchScopeCluster, WatchScopeIdentity)
+		err = fmt.Errorf("Options.WatchScope: %s is cluster-scoped, so it cannot be watched in some namespaces only; "+
+			"set WatchScope to %q or %q", r.gvk.Kind, WatchScopeCluster, WatchScopeIdentity)
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func (p *parameterised) changed(ctx context.Context, req Request) (Request, erro
 		if err := ctx.Err(); err != nil {
 			return Request{}, err
 		}
-		// Copied for each transformer, because it may keep the map that it returned.
+		// The map is copied for each transformer, because a transformer may keep the map that it returned.
 		changed := req
 		changed.Parameters, _ = copyParameters(req.Parameters).(map[string]any)
 		parameters, err := transformer.TransformParameters(ctx, changed)

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// renders returns a generator of ConfigMaps with the names, or namespaces and names.
+// renders returns a generator of ConfigMaps. Each argument is a name, or a namespace and a name.
 func renders(names ...string) generator.Generator {
 	return generator.GeneratorFunc(func(_ context.Context, _ generator.Request) ([]client.Object, error) {
 		var objects []client.Object
@@ -33,7 +33,7 @@ func renders(names ...string) generator.Generator {
 	})
 }
 
-// versioned gives a generator a version.
+// versioned adds a version to a generator.
 type versioned struct {
 	generator.Generator
 	version string
@@ -41,7 +41,7 @@ type versioned struct {
 
 func (v versioned) Version() string { return v.version }
 
-// versionedStep is a transformer of objects and of parameters with a version.
+// versionedStep is a transformer of objects and of parameters that has a version.
 type versionedStep struct {
 	generator.TransformerFunc
 	generator.ParameterTransformerFunc
@@ -50,7 +50,7 @@ type versionedStep struct {
 
 func (v versionedStep) Version() string { return v.version }
 
-// suffix returns a transformer that appends to all names.
+// suffix returns a transformer that appends text to all names.
 func suffix(text string) generator.Transformer {
 	return generator.TransformerFunc(
 		func(_ context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
@@ -95,7 +95,7 @@ func TestAChainAppliesTransformersInTheirOrder(t *testing.T) {
 
 func TestAChainChangesNothingThatItsGeneratorKept(t *testing.T) {
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
-	// Whole numbers that are no int64 are common in objects that are written in Go.
+	// Whole numbers that are not an int64 are common in objects that are written in Go.
 	data := &unstructured.Unstructured{
 		Object: map[string]any{
 			"apiVersion": "v1",
@@ -159,9 +159,9 @@ func TestAMergeRejectsWhatIsRenderedTwice(t *testing.T) {
 		generator.Part{Generator: renders("c", "d", "d")},
 	)
 	_, err := g.Generate(t.Context(), generator.Request{Namespace: "apps"})
-	expectError(t, `ConfigMap apps/a is rendered twice, by base and by extras; leave it out of one of them
-ConfigMap c is rendered twice, by base and by part 3; leave it out of one of them
-ConfigMap d is rendered twice, by part 3 and by part 3; leave it out of one of them`, err)
+	expectError(t, `ConfigMap apps/a is rendered twice, by base and by extras; render it only once
+ConfigMap c is rendered twice, by base and by part 3; render it only once
+ConfigMap d is rendered twice, by part 3 and by part 3; render it only once`, err)
 }
 
 func TestAMergeReportsTheErrorsOfAllParts(t *testing.T) {
@@ -219,7 +219,7 @@ func TestACompositionStopsWhenItsContextIsDone(t *testing.T) {
 	)
 	never := generator.TransformerFunc(
 		func(context.Context, generator.Request, []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-			t.Error("went on")
+			t.Error("a transformer was called after the context was cancelled")
 			return nil, nil
 		},
 	)
@@ -227,7 +227,7 @@ func TestACompositionStopsWhenItsContextIsDone(t *testing.T) {
 		generator.Chain(cancels, never),
 		generator.Merge(generator.Part{Generator: cancels}, generator.Part{Generator: generator.Chain(renders(), never)}),
 		generator.WithParameters(renders(), generator.ParameterTransformerFunc(func(context.Context, generator.Request) (map[string]any, error) {
-			t.Error("went on")
+			t.Error("a transformer was called after the context was cancelled")
 			return nil, nil
 		})),
 	} {
@@ -255,7 +255,7 @@ func TestTheVersionOfACompositionIsThatOfAllParts(t *testing.T) {
 	versionOf := func(g generator.Generator) string {
 		versioner, ok := g.(generator.Versioner)
 		if !ok {
-			t.Fatalf("%T is no Versioner", g)
+			t.Fatalf("%T does not implement Versioner", g)
 		}
 		return versioner.Version()
 	}
@@ -263,18 +263,18 @@ func TestTheVersionOfACompositionIsThatOfAllParts(t *testing.T) {
 	for name, compose := range compositions {
 		version := versionOf(compose(v("1"), v("2"), step("3")))
 		if first, twice := seen[version]; version == "" || twice {
-			t.Errorf("%s: the version %q is that of %s, too", name, version, first)
+			t.Errorf("%s: the version %q is also the version of %s", name, version, first)
 		}
 		seen[version] = name
 		expect(t, version, versionOf(compose(v("1"), v("2"), step("3"))))
 		if version == versionOf(compose(v("9"), v("2"), step("3"))) {
-			t.Errorf("%s: a new version of its generator does not count", name)
+			t.Errorf("%s: a new version of its generator does not change its version", name)
 		}
 		expect(t, "", versionOf(compose(v(""), v("2"), step("3"))))
 		expect(t, "", versionOf(compose(renders(), v("2"), step("3"))))
 	}
 	expect(t, "", versionOf(generator.Chain(v("1"), suffix("-1"))))
 	if versionOf(generator.Chain(v("1"), step("3"))) == versionOf(generator.Chain(v("1"), step("4"))) {
-		t.Error("a new version of a transformer does not count")
+		t.Error("a new version of a transformer does not change the version of the chain")
 	}
 }

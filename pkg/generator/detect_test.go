@@ -27,10 +27,10 @@ func TestDetect(t *testing.T) {
 			files: []string{"Chart.yaml", "kustomization.yaml"},
 			want:  generator.EngineHelm,
 		},
-		"templates":                       {files: []string{"a.yaml"}, want: generator.EngineGoTemplate},
-		"nothing":                         {want: generator.EngineGoTemplate},
-		"a chart further down is no mark": {files: []string{"sub/Chart.yaml"}, want: generator.EngineGoTemplate},
-		"a folder with a mark's name":     {files: []string{"Chart.yaml/a.txt"}, want: generator.EngineGoTemplate},
+		"templates": {files: []string{"a.yaml"}, want: generator.EngineGoTemplate},
+		"nothing":   {want: generator.EngineGoTemplate},
+		"a Chart.yaml in a sub-folder is ignored": {files: []string{"sub/Chart.yaml"}, want: generator.EngineGoTemplate},
+		"a folder named Chart.yaml is ignored":    {files: []string{"Chart.yaml/a.txt"}, want: generator.EngineGoTemplate},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

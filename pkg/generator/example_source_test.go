@@ -20,7 +20,7 @@ func ExampleDetect() {
 	// GoTemplate <nil>
 }
 
-// noting is a generator that has something to say to the person who applied it.
+// noting is a generator that has notes for the user.
 type noting struct{}
 
 func (noting) Generate(context.Context, generator.Request) ([]client.Object, error) { return nil, nil }

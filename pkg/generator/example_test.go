@@ -23,7 +23,7 @@ func show(g generator.Generator, parameters map[string]any) {
 	}
 }
 
-// named returns a generator of one ConfigMap; yours may be a chart, a kustomization or Go.
+// named returns a generator of one ConfigMap. A real generator may be a chart, a kustomization or Go code.
 func named(name string) generator.Generator {
 	return generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: req.Name + "-" + name}}}, nil
@@ -42,7 +42,7 @@ func ExampleGeneratorFunc() {
 	// Output: demo map[level:info]
 }
 
-// A transformer of your own sees everything that was rendered.
+// A transformer receives all rendered objects.
 func ExampleChain() {
 	count := generator.TransformerFunc(func(_ context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 		for i, object := range objects {
@@ -57,7 +57,7 @@ func ExampleChain() {
 	// demo-b map[number:2 of 2]
 }
 
-// Parameters can be translated, or completed, before a chart gets them.
+// A parameter transformer can translate or add parameters before a chart receives them.
 func ExampleWithParameters() {
 	size := generator.ParameterTransformerFunc(func(_ context.Context, req generator.Request) (map[string]any, error) {
 		if req.Parameters["size"] == "large" {
@@ -72,17 +72,17 @@ func ExampleWithParameters() {
 	// Output: replicas-5 map[]
 }
 
-// Two parts may not render the same object.
+// Merge returns an error if two parts render the same object.
 func ExampleMerge() {
 	show(generator.Merge(
 		generator.Part{Name: "the chart", Generator: named("settings")},
 		generator.Part{Name: "our additions", Generator: named("settings")},
 	), nil)
 	// Output:
-	// error: ConfigMap demo-settings is rendered twice, by the chart and by our additions; leave it out of one of them
+	// error: ConfigMap demo-settings is rendered twice, by the chart and by our additions; render it only once
 }
 
-// A parameter says which database is deployed; without it there is none.
+// A parameter selects the database. Without the parameter no database is deployed.
 func ExampleSwitch() {
 	g := generator.Switch(map[string]generator.Generator{
 		"postgres": named("postgres"),

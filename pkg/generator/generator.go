@@ -65,6 +65,9 @@ type Request struct {
 	Report func(Result)
 	// Locate receives the source file of each object; see Located. It may be nil, and must not change the rendering.
 	Locate func(Origin)
+	// SourceVersion receives the name and the version of the source, for the history of the component; see Versioned. It
+	// may be nil, and must not change the rendering.
+	SourceVersion func(string)
 }
 
 // Lookup reads objects for a generator. For a missing object, Get returns an error that satisfies apierrors.IsNotFound.

@@ -67,7 +67,7 @@ func claim(origins map[manifests.Key]string, object client.Object, namespace, or
 		placed.Namespace = namespace
 	}
 	if first, twice := origins[placed]; twice {
-		return fmt.Errorf("%s is rendered twice, by %s and by %s; leave it out of one of them", key, first, origin)
+		return fmt.Errorf("%s is rendered twice, by %s and by %s; render it only once", key, first, origin)
 	}
 	origins[placed] = origin
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// noted says what parameter a is.
+// noted is a generator whose notes contain the value of the parameter a.
 type noted string
 
 func (n noted) Generate(context.Context, generator.Request) ([]client.Object, error) { return nil, nil }
@@ -30,15 +30,15 @@ func TestCompositionsPassNotesOn(t *testing.T) {
 		generator generator.Generator
 		want      string
 	}{
-		"a generator without":    {silent, ""},
-		"a chain":                {generator.Chain(noted("x")), "x: a is 1\n\n"},
-		"a chain of one without": {generator.Chain(silent), ""},
-		"changed parameters":     {generator.WithParameters(noted("x"), doubled), "x: a is changed\n\n"},
-		"parts, of which one has none": {
+		"a generator without notes":            {silent, ""},
+		"a chain":                              {generator.Chain(noted("x")), "x: a is 1\n\n"},
+		"a chain of a generator without notes": {generator.Chain(silent), ""},
+		"changed parameters":                   {generator.WithParameters(noted("x"), doubled), "x: a is changed\n\n"},
+		"parts of which one has no notes": {
 			generator.Merge(generator.Part{Generator: noted("x")}, generator.Part{Generator: silent}, generator.Part{Generator: noted("y")}),
 			"x: a is 1\n\ny: a is 1\n",
 		},
-		"a choice": {generator.Switch(map[string]generator.Generator{"1": noted("x")}, "a"), "x: a is 1\n\n"},
+		"a switch": {generator.Switch(map[string]generator.Generator{"1": noted("x")}, "a"), "x: a is 1\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := generator.NotesOf(

@@ -2,6 +2,14 @@ package generator
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+// Versioned reports the name and the version of the rendered source, such as "web-1.2.0", to req.SourceVersion. It
+// does nothing if SourceVersion is nil.
+func (r Request) Versioned(version string) {
+	if r.SourceVersion != nil {
+		r.SourceVersion(version)
+	}
+}
+
 // Origin is the source file of an object.
 type Origin struct {
 	// APIVersion, Kind, Namespace and Name identify the object as rendered by the engine, before transformers change it.

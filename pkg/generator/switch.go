@@ -12,8 +12,8 @@ import (
 
 // Switch returns a generator that selects one of several generators by the value of a parameter. path is the path of
 // the parameter, with a key for each level. The value of the parameter is a string, a number or a boolean. If the
-// parameter is missing, null or empty, the case "" is selected. For a value without a case, the generator returns an
-// error that lists the cases.
+// parameter is missing, null or empty, the generator of case "" is selected. For a value without a case, Generate
+// returns an error that lists the cases.
 //
 //	generator.Switch(map[string]generator.Generator{"postgres": postgres, "mysql": mysql}, "database", "kind")
 //

@@ -29,7 +29,9 @@ type Transformer interface {
 }
 
 // TransformerFunc adapts a function to a Transformer.
-type TransformerFunc func(ctx context.Context, req Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
+type TransformerFunc func(
+	ctx context.Context, req Request, objects []*unstructured.Unstructured,
+) ([]*unstructured.Unstructured, error)
 
 // Transform calls f.
 func (f TransformerFunc) Transform(

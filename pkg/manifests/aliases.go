@@ -48,7 +48,7 @@ func mayHaveAliases(text []byte) bool {
 // aliases measures the nodes of a document.
 type aliases struct {
 	limit, depth int
-	// sizes holds the nodes with an anchor; -1 while one is being measured.
+	// sizes holds the sizes of the nodes that have an anchor. The size is -1 while the node is being measured.
 	sizes map[*yaml.Node]int
 	// expanded is the size of all expanded aliases in bytes.
 	expanded int

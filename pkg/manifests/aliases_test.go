@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// laughs returns YAML of ten levels, each of which holds the one before ten times.
+// laughs returns YAML with ten levels of aliases. Each level contains the previous level ten times.
 func laughs() string {
 	text := "l0: &l0 lol\n"
 	for i := 1; i < 10; i++ {
@@ -28,14 +28,14 @@ func TestCheckAliases(t *testing.T) {
 	const limit = 1000
 	long := strings.Repeat("x", 400)
 	cases := map[string]struct{ text, want string }{
-		"a few aliases":                          {text: "a: &a {b: c}\nd: *a\ne: {<<: *a}\n"},
-		"what is no YAML":                        {text: "a & b * c: [", want: ""},
-		"an anchor again, which hides the first": {text: "a: &a [x]\nb: &a [y]\nc: *a\n"},
+		"a few aliases":                    {text: "a: &a {b: c}\nd: *a\ne: {<<: *a}\n"},
+		"text that is not YAML":            {text: "a & b * c: [", want: ""},
+		"a second anchor of the same name": {text: "a: &a [x]\nb: &a [y]\nc: *a\n"},
 		"aliases of aliases": {
 			text: laughs(),
 			want: "line 4: the aliases up to here expand to more than 1000 bytes",
 		},
-		"one long text, often": {
+		"a long text with many aliases": {
 			text: "a: &a " + long + "\nb: [*a,\n*a, *a]\n",
 			want: "line 3: the aliases",
 		},
@@ -43,16 +43,16 @@ func TestCheckAliases(t *testing.T) {
 			text: "a: &a {b: " + long + "}\nc: {<<: [*a, *a, *a]}\n",
 			want: "line 2: the aliases",
 		},
-		"something that contains itself": {
+		"an anchor that contains itself": {
 			text: "a: &a [*a]\n",
 			want: `line 1: the anchor "a" contains an alias of itself`,
 		},
-		"in the second document": {text: "a: 1\n---\n" + laughs(), want: "expand to more than"},
-		"in a string that a tool takes for YAML": {
+		"aliases in the second document": {text: "a: 1\n---\n" + laughs(), want: "expand to more than"},
+		"aliases in a string that a tool parses as YAML": {
 			text: "patch: |\n  " + strings.ReplaceAll(laughs(), "\n", "\n  ") + "\n",
 			want: "expand to more than",
 		},
-		"in a string in a string": {
+		"aliases in a string inside a string": {
 			text: fmt.Sprintf("a: %q\n", fmt.Sprintf("b: %q", laughs())),
 			want: "expand to more than",
 		},
@@ -73,7 +73,7 @@ func TestCheckAliases(t *testing.T) {
 }
 
 func TestDecoderHasBounds(t *testing.T) {
-	t.Run("of objects, over all files", func(t *testing.T) {
+	t.Run("the limit of objects covers all files", func(t *testing.T) {
 		decoder := &manifests.Decoder{MaxObjects: 2}
 		const two = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: A, metadata: {name: a}}, {apiVersion: v1, " +
 			"kind: A, metadata: {name: b}}]}"
@@ -85,7 +85,7 @@ func TestDecoderHasBounds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("of what aliases stand for", func(t *testing.T) {
+	t.Run("the limit of expanded aliases covers all files", func(t *testing.T) {
 		_, err := manifests.Decode("a.yaml", []byte("---\n# a\n---\n"+laughs()))
 		if err == nil ||
 			!strings.Contains(err.Error(), "a.yaml:11: the aliases up to here expand to more than 8388608 bytes") {
@@ -107,7 +107,7 @@ func FuzzCheckAliases(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// JSON escapes a byte with up to six; what no alias repeats is in the text once.
+		// JSON escapes a byte with up to six bytes. Text that no alias repeats occurs in the output once.
 		if bound := 12 * (limit + 2*len(text) + 10); len(asJSON) > bound {
 			t.Errorf("%d bytes became %d", len(text), len(asJSON))
 		}

@@ -145,9 +145,9 @@ func (n normaliser) clean(body *unstructured.Unstructured, scope Scope) error {
 	return clean(body, statusIsSubresource)
 }
 
-// statusIsSubresource reports whether the status of a type is a subresource. A definition in the set takes precedence
-// over the one in the cluster, as in scope. If a type is not served yet, the result does not matter, because its
-// objects are normalised again before they are written.
+// statusIsSubresource reports whether the status of a type is a subresource. If the set contains the definition of the
+// type, that definition takes precedence over the definition in the cluster, as in the method scope. If a type is not
+// served yet, the result does not matter, because its objects are normalised again before they are written.
 func (n normaliser) statusIsSubresource(gvk schema.GroupVersionKind, scope Scope) (bool, error) {
 	if answer, ok := n.statuses[gvk]; ok {
 		return answer, nil

@@ -26,22 +26,22 @@ spec: {group: example.com, names: {kind: Thing}, scope: Namespaced, versions: [{
 		kept                       bool
 		asked                      int
 	}{
-		{"of what Kubernetes itself " +
-			"has", "", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
-		{"of what the set defines with " +
-			"one", definition("subresources: {status: {}}"), "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
-		{"not of what the set defines without " +
-			"one", definition("served: true"), "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", true, nil, true, 0},
-		{"of what the cluster serves with " +
-			"one", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", true, nil, false, 1},
-		{"not of what it serves without " +
-			"one", "", "{apiVersion: gateway.networking.k8s.io/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, nil, true, 1},
-		{"nobody is asked where there is " +
-			"none", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: null}", false, nil, false, 0},
-		{"of what nobody serves " +
-			"yet", "", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
-		{"an answer that fails is an " +
-			"error", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, errors.New("down"), false, 1},
+		{"the status of a built-in type is " +
+			"removed", "", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
+		{"the status of a type that the set defines with the subresource is " +
+			"removed", definition("subresources: {status: {}}"), "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
+		{"the status of a type that the set defines without the subresource is " +
+			"kept", definition("served: true"), "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", true, nil, true, 0},
+		{"the status of a type that the cluster serves with the subresource is " +
+			"removed", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", true, nil, false, 1},
+		{"the status of a type that the cluster serves without the subresource is " +
+			"kept", "", "{apiVersion: gateway.networking.k8s.io/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, nil, true, 1},
+		{"the cluster is not queried for a manifest with a null " +
+			"status", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: null}", false, nil, false, 0},
+		{"the status of a type that is not served is " +
+			"removed", "", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
+		{"an error of the query is " +
+			"returned", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, errors.New("down"), false, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked := 0
@@ -52,7 +52,7 @@ spec: {group: example.com, names: {kind: Thing}, scope: Namespaced, versions: [{
 			}
 			got, err := manifests.Normalise(decode(t, c.definition+"\n"+c.manifest), o)
 			if asked != c.asked {
-				t.Errorf("asked %d times", asked)
+				t.Errorf("the cluster was queried %d times", asked)
 			}
 			if c.err != nil {
 				if err == nil || !strings.Contains(err.Error(), c.err.Error()) {

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// named returns a manifest of a ConfigMap as Decode gives it.
+// named returns the manifest of a ConfigMap in the form that Decode returns.
 func named(name string) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}
 }
@@ -28,9 +28,9 @@ func TestDecode(t *testing.T) {
 		stream string
 		want   []map[string]any
 	}{
-		"nothing":                               {stream: ""},
-		"comments, directives and markers only": {stream: "# a\n---\n---\n%YAML 1.1\n---\n# b\n...\n"},
-		"a null document":                       {stream: "---\nnull\n---\n~\n"},
+		"nothing": {stream: ""},
+		"a stream of comments, directives and markers": {stream: "# a\n---\n---\n%YAML 1.1\n---\n# b\n...\n"},
+		"a null document": {stream: "---\nnull\n---\n~\n"},
 		"two documents": {
 			stream: a + "\n---\n" + b,
 			want:   []map[string]any{named("a"), named("b")},
@@ -81,7 +81,7 @@ func TestDecode(t *testing.T) {
 			stream: "{apiVersion: v1, kind: ConfigMapList, items: [{metadata: {name: a}}]}",
 			want:   []map[string]any{named("a")},
 		},
-		"a kind that ends in List and lists not": {
+		"a kind that ends in List and has no items": {
 			stream: "{apiVersion: v1, kind: AllowList, metadata: {name: a}}",
 			want:   []map[string]any{with(named("a"), "kind", "AllowList")},
 		},
@@ -100,7 +100,7 @@ func TestDecode(t *testing.T) {
 				),
 			},
 		},
-		"scalars of YAML 1.1, as kubectl has them": {
+		"scalars of YAML 1.1, as kubectl decodes them": {
 			stream: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, v: [yes, 0644, ~]}",
 			want:   []map[string]any{with(named("a"), "v", []any{true, int64(420), nil})},
 		},
@@ -149,11 +149,11 @@ func TestDecodeErrors(t *testing.T) {
 		stream string
 		want   string
 	}{
-		"a document that is no YAML": {
+		"a document that is not YAML": {
 			stream: "\n\na: [\n",
 			want:   "f.yaml:3: invalid YAML: did not find expected node content",
 		},
-		"a second document that is no YAML": {
+		"a second document that is not YAML": {
 			stream: "# x\n---\n# y\n---\na: 1\nb: c: d\n",
 			want:   "f.yaml:6: invalid YAML: mapping values are not allowed in this context",
 		},
@@ -207,7 +207,7 @@ func TestDecodeErrors(t *testing.T) {
 			stream: head + "metadata: {name: a, labels: []}",
 			want:   "f.yaml:1: metadata.labels is a list: write a map",
 		},
-		"annotations that are no strings": {
+		"annotations that are not strings": {
 			stream: head + "metadata: {name: a, annotations: {b: 1, a: true}}",
 			want: "f.yaml:1: metadata.annotations[a] is a boolean: quote it\nf.yaml:1: metadata.annotations[b] is a number: " +
 				"quote it",
@@ -245,7 +245,8 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// What is decoded is a manifest of plain data that reads back the same.
+// FuzzDecode checks that decoded manifests are plain data, and that they are equal after they are encoded and decoded
+// again.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		"", "---\n", "a: [", "{}", "- 1", "{apiVersion: v1, kind: List, items: [{}]}", "---apiVersion: v1\n...\n%YAML\n",
@@ -258,13 +259,13 @@ func FuzzDecode(f *testing.F) {
 		objects, err := manifests.Decode("f.yaml", stream)
 		if err != nil {
 			if objects != nil {
-				t.Error("objects with an error")
+				t.Error("Decode returned objects together with an error")
 			}
 			return
 		}
 		for _, object := range objects {
 			if object.GetAPIVersion() == "" || object.GetKind() == "" || object.GetName() == "" {
-				t.Errorf("no identity: %v", object)
+				t.Errorf("the object has no apiVersion, kind or name: %v", object)
 			}
 			copied := runtime.DeepCopyJSON(object.Object)
 			text, err := json.Marshal(copied)

@@ -46,8 +46,8 @@ func digestManifest(body map[string]any, reconciler string) (string, error) {
 	return digest + settingsMark + ofSettings[:settingsDigestLength], nil
 }
 
-// SameContent reports whether two digests have equal content; their settings may differ. It returns false if a digest
-// is empty, because the object was never applied.
+// SameContent reports whether two digests stand for equal content. It ignores the settings. It returns false if a
+// digest is empty, because an empty digest belongs to an object that was never applied.
 func SameContent(a, b string) bool {
 	contentA, _, _ := strings.Cut(a, settingsMark)
 	contentB, _, _ := strings.Cut(b, settingsMark)

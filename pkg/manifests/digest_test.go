@@ -23,12 +23,12 @@ func TestADigestTellsContentFromSettings(t *testing.T) {
 		name, a, b           string
 		sameDigest, sameBody bool
 	}{
-		{"a setting is no content", "", "annotations: {" + once + "}", false, true},
-		{"nor is another value of it", "annotations: {" + always + "}", "annotations: {" + once + "}", false, true},
-		{"nor a setting beside other annotations", "annotations: {a: b}", "annotations: {a: b, " + once + "}", false, true},
-		{"annotations that are empty count for nothing", "", "annotations: {}", true, true},
-		{"other annotations are content", "annotations: {" + once + "}", "annotations: {a: b, " + once + "}", false, false},
-		{"so are the settings of another reconciler", "", "annotations: {other.example.com/order: '1'}", false, false},
+		{"a new setting does not change the content", "", "annotations: {" + once + "}", false, true},
+		{"another value of a setting does not change the content", "annotations: {" + always + "}", "annotations: {" + once + "}", false, true},
+		{"a new setting beside other annotations does not change the content", "annotations: {a: b}", "annotations: {a: b, " + once + "}", false, true},
+		{"an empty map of annotations does not change the digest", "", "annotations: {}", true, true},
+		{"annotations that are no settings change the content", "annotations: {" + once + "}", "annotations: {a: b, " + once + "}", false, false},
+		{"settings of another reconciler change the content", "", "annotations: {other.example.com/order: '1'}", false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := digest(c.a), digest(c.b)
@@ -37,10 +37,10 @@ func TestADigestTellsContentFromSettings(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what was never applied is the same as nothing", func(t *testing.T) {
+	t.Run("an object that was never applied has no equal content", func(t *testing.T) {
 		if manifests.SameContent("", "") || manifests.SameContent("", digest("")) ||
 			manifests.SameContent("."+digest(""), ".x") {
-			t.Error("it is the same")
+			t.Error("an empty digest has equal content")
 		}
 	})
 }
@@ -48,12 +48,12 @@ func TestADigestTellsContentFromSettings(t *testing.T) {
 func TestHintsNeedAStatus(t *testing.T) {
 	for _, c := range []struct{ name, manifest, want string }{
 		{
-			"a hint for what has no status is " +
+			"a status hint for a type without status is " +
 				"refused", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/status-hint: has-ready-condition}}}",
 			"ConfigMap a: annotation shop.example.com/status-hint: a ConfigMap has no status to read; remove the hint",
 		},
-		{"a hint for others is " +
-			"fine", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, annotations: {shop.example.com/status-hint: has-ready-condition}}}", ""},
+		{"a status hint for a custom type is " +
+			"accepted", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, annotations: {shop.example.com/status-hint: has-ready-condition}}}", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := manifests.Normalise(decode(t, c.manifest), options)

@@ -131,8 +131,8 @@ func (d document) syntaxError(err error) *FileError {
 	return &FileError{Line: line, Err: fmt.Errorf("invalid YAML: %s", message)}
 }
 
-// place splits a message of the parser that begins with a line number. It returns that number as a line of the stream,
-// and the rest of the message.
+// place splits a message of the parser that begins with a line number. It returns the line number in the stream, and
+// the rest of the message.
 func (d document) place(message string) (int, string) {
 	if found := lineInMessage.FindStringSubmatchIndex(message); found != nil && found[0] == 0 {
 		if n, err := strconv.Atoi(message[found[2]:found[3]]); err == nil {

@@ -26,7 +26,7 @@ metadata:
 spec: {replicas: 2}
 `
 
-// mustDecode is for manifests that the example itself holds.
+// mustDecode decodes manifests that are part of an example.
 func mustDecode(text string) []*unstructured.Unstructured {
 	objects, err := manifests.Decode("objects.yaml", []byte(text))
 	if err != nil {
@@ -35,7 +35,7 @@ func mustDecode(text string) []*unstructured.Unstructured {
 	return objects
 }
 
-// Lists are replaced by their items, and every mistake is told with its line.
+// Lists are replaced by their items. The error names the line of every mistake.
 func ExampleDecode() {
 	objects, err := manifests.Decode("objects.yaml", []byte(twoObjects))
 	if err != nil {
@@ -55,7 +55,8 @@ func ExampleDecode() {
 	// bad.yaml 1
 }
 
-// From what a generator returned to what is applied: with namespace, owner, settings, stage and digest, in order.
+// Normalise converts the output of a generator to objects in apply order, with namespace, owner, settings, stage and
+// digest.
 func ExampleNormalise() {
 	owner := manifests.Owner{
 		Cluster: "4fdf…", Reconciler: "shop.example.com", Group: "example.com", Kind: "Shop", Namespace: "apps", Name: "shop",
@@ -87,7 +88,7 @@ func ExampleParseSettings() {
 	settings, err := manifests.ParseSettings("shop.example.com", map[string]string{
 		"shop.example.com/order":         "-1",
 		"shop.example.com/delete-policy": "orphan",
-		"example.com/of-somebody-else":   "is not looked at",
+		"example.com/of-somebody-else":   "is ignored",
 	})
 	fmt.Println(settings.Order, settings.DeletePolicy, err)
 	_, err = manifests.ParseSettings("shop.example.com", map[string]string{"shop.example.com/order": "first"})
@@ -148,7 +149,7 @@ func ExampleIsMark() {
 	// Output: true false
 }
 
-// Typed or not, with whatever fields: the result is data.
+// ToUnstructured converts typed and unstructured objects to plain data.
 func ExampleToUnstructured() {
 	gvkOf := func(runtime.Object) (schema.GroupVersionKind, error) {
 		return corev1.SchemeGroupVersion.WithKind("ConfigMap"), nil

@@ -49,7 +49,7 @@ func ExampleNewTypeSet() {
 	// Output: true false
 }
 
-// An instance of a type that the set defines goes last in its wave.
+// An instance of a type that the set defines is applied last in its wave.
 func ExampleStageOf() {
 	managed := manifests.ManagedTypes(mustDecode(definition)[0])
 	for _, gk := range []schema.GroupKind{{Kind: "Namespace"}, {Kind: "ConfigMap"}, {Group: "apps", Kind: "Deployment"}, {Group: "example.com", Kind: "Boat"}} {

@@ -19,7 +19,7 @@ func TestParseKey(t *testing.T) {
 	}
 	for _, text := range []string{"", "Namespace", " shop", "ConfigMap ", "ConfigMap shop/", "ConfigMap shop/a/b", "ConfigMap shop/a b"} {
 		if parsed, ok := manifests.ParseKey(text); ok {
-			t.Errorf("%q is taken for %v", text, parsed)
+			t.Errorf("%q is parsed as %v", text, parsed)
 		}
 	}
 }

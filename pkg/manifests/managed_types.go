@@ -10,9 +10,9 @@ import (
 )
 
 // ManagedType is a type that a dependent defines, or a pattern of types that a component declares. Kind "*" matches all
-// kinds of the group. An APIService has this kind, because it names no kinds. Group "*" matches all groups, and
-// "*.suffix" all groups with this suffix. Both patterns do not match built-in groups of Kubernetes, whose types a
-// component cannot define.
+// kinds of the group; an APIService yields this kind, because it names a group and no kinds. Group "*" matches all
+// groups, and "*.suffix" matches all groups with this suffix. Neither of these two group patterns matches a built-in
+// group of Kubernetes, because a component cannot define types in these groups.
 type ManagedType struct {
 	schema.GroupKind
 }

@@ -172,8 +172,8 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	}, nil
 }
 
-// scope returns the scope of a type. A definition in the set takes precedence over the one in the cluster, because it
-// will be applied before the objects of its type.
+// scope returns the scope of a type. If the set contains the definition of the type, that definition takes precedence
+// over the definition in the cluster, because it is applied before the objects of its type.
 func (n normaliser) scope(gvk schema.GroupVersionKind) (Scope, error) {
 	if s, ok := n.defined[gvk.GroupKind()]; ok && s != ScopeUnknown {
 		return s, nil

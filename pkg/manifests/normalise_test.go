@@ -49,7 +49,7 @@ func decode(t *testing.T, text string) []*unstructured.Unstructured {
 	return objects
 }
 
-// bare returns the body without what the reconciler adds.
+// bare returns the body without the labels and annotations that the reconciler adds.
 func bare(t *testing.T, o manifests.Object) map[string]any {
 	t.Helper()
 	body := o.Body.DeepCopy()
@@ -76,48 +76,48 @@ func TestNormalise(t *testing.T) {
 		name, manifest, want string
 	}{
 		{
-			"puts a namespaced object without a namespace into that of the component",
+			"sets the component's namespace on a namespaced object that has none",
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`,
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}`,
 		},
 		{
-			"leaves a namespace alone",
+			"keeps the namespace of a manifest",
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}`,
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}`,
 		},
 		{
-			"takes the namespace from an object that has none by its scope",
+			"removes the namespace of a cluster-scoped object",
 			`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, namespace: other}}`,
 			`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}}`,
 		},
 		{
-			"leaves an object of unknown scope as it is",
+			"keeps the namespace of an object of unknown scope",
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}`,
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}`,
 		},
 		{
-			"merges stringData over data, as the server does",
+			"merges stringData into data, as the API server does",
 			`{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}, data: {x: eA==, "y": eQ==}, stringData: {"y": new, z: ""}}`,
 			`{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}, data: {x: eA==, "y": bmV3, z: ""}}`,
 		},
 		{
-			"takes a null stringData for none",
+			"treats a null stringData as empty",
 			`{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}, data: null, stringData: null}`,
 			`{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}, data: null}`,
 		},
 		{
-			"leaves the stringData of other kinds alone",
+			"keeps the field stringData of other kinds",
 			`{apiVersion: example.com/v1, kind: Secret, metadata: {name: a, namespace: b}, stringData: {"y": new}}`,
 			`{apiVersion: example.com/v1, kind: Secret, metadata: {name: a, namespace: b}, stringData: {"y": new}}`,
 		},
 		{
-			"drops what only the server sets",
+			"removes fields that only the API server sets",
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b, uid: u, resourceVersion: "1", generation: 1, selfLink: x,
 				managedFields: [], creationTimestamp: "2020-01-01T00:00:00Z", deletionTimestamp: "2020-01-01T00:00:00Z", deletionGracePeriodSeconds: 0}, status: {x: y}}`,
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}`,
 		},
 		{
-			"drops null timestamps of templates, and no other field of theirs",
+			"removes only null timestamps from pod templates",
 			`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, namespace: b, creationTimestamp: null}, spec: {
 				template: {metadata: {creationTimestamp: null, labels: {a: b}}},
 				volumeClaimTemplates: [{metadata: {name: x, creationTimestamp: null}, status: {}}]}}`,
@@ -125,12 +125,12 @@ func TestNormalise(t *testing.T) {
 				template: {metadata: {labels: {a: b}}}, volumeClaimTemplates: [{metadata: {name: x}, status: {}}]}}`,
 		},
 		{
-			"keeps a timestamp that is no null, and one outside of metadata",
+			"keeps timestamps that are not null or not in metadata",
 			`{apiVersion: example.com/v1, kind: X, metadata: {name: a, namespace: b}, spec: {creationTimestamp: null, metadata: {creationTimestamp: x}}}`,
 			`{apiVersion: example.com/v1, kind: X, metadata: {name: a, namespace: b}, spec: {creationTimestamp: null, metadata: {creationTimestamp: x}}}`,
 		},
 		{
-			"keeps fields that nobody knows",
+			"keeps unknown fields",
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b, novel: 1}, novel: {x: 2.5}}`,
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b, novel: 1}, novel: {x: 2.5}}`,
 		},
@@ -157,7 +157,7 @@ func TestNormaliseErrors(t *testing.T) {
 		name, manifests, want string
 	}{
 		{
-			"a mistake in each of two objects is " +
+			"the mistakes of several objects are " +
 				"reported", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/order: x}}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {shop.example.com/colour: red}}}`,
@@ -165,7 +165,7 @@ func TestNormaliseErrors(t *testing.T) {
 ConfigMap b: annotation shop.example.com/colour: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, purge-order, delete-order, reapply-interval, status-hint, purge-failed, timeout, order, apply-order, phase, phase-order`,
 		},
 		{
-			"names are unique", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+			"two manifests of the same object are refused", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}
 ---
@@ -173,47 +173,47 @@ ConfigMap b: annotation shop.example.com/colour: is not a setting; settings are 
 			`ConfigMap shop/a: rendered more than once; names are unique in a component`,
 		},
 		{
-			"names are unique over versions", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}
+			"two versions of the same object are refused", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}
 ---
 {apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: a}}`,
 			`Deployment.apps shop/a: rendered more than once; names are unique in a component`,
 		},
 		{
-			"an instance does not come before its " +
+			"an instance must not be applied before its " +
 				"definition", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {shop.example.com/order: "-1"}}}
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, names: {kind: Widget}, scope: Namespaced}}`,
 			`Widget.example.com shop/w: its order -1 is before order 0 of CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type; give it order 0 or a later one`,
 		},
 		{
-			"an instance does not come before its API service", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}
+			"an instance must not be applied before its APIService", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.example.com, annotations: {shop.example.com/order: "1"}}, spec: {group: example.com, service: {name: s}}}`,
 			`Widget.example.com w: its order 0 is before order 1 of APIService.apiregistration.k8s.io v1.example.com, which defines its type; give it order 1 or a later one`,
 		},
 		{
-			"a scope that cannot be found out is reported", `{apiVersion: example.com/v1, kind: Broken, metadata: {name: a}}`,
+			"an error of the discovery of a scope is reported", `{apiVersion: example.com/v1, kind: Broken, metadata: {name: a}}`,
 			`Broken.example.com a: the API server does not answer`,
 		},
 		{
-			"a Secret is not quoted", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: 12345, a: {x: hush}}}`,
+			"errors about stringData do not quote its values", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: 12345, a: {x: hush}}}`,
 			"Secret shop/a: stringData[a] is a map: quote it\nstringData[b] is a number: quote it",
 		},
 		{
-			"a Secret whose data is not encoded is not " +
-				"quoted", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: 12345, a: "%hush%", c: null}}`,
+			"errors about data that is not encoded do not quote its " +
+				"values", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: 12345, a: "%hush%", c: null}}`,
 			"Secret shop/a: data[a] is not base64; write plain text under stringData\n" +
 				"data[b] is a number: write it as base64, or as text under stringData",
 		},
 		{
-			"a Secret with a text for its data is not quoted", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: hush}`,
+			"errors about data that is not a map do not quote it", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: hush}`,
 			"Secret shop/a: data is a string: write a map",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := manifests.Normalise(decode(t, c.manifests), options)
 			if err == nil {
-				t.Fatal("there is no error")
+				t.Fatal("Normalise returned no error")
 			}
 			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
 				t.Error(diff)
@@ -231,14 +231,14 @@ ConfigMap b: annotation shop.example.com/colour: is not a setting; settings are 
 	})
 }
 
-// TestNormaliseOfGoValues is about what an author builds in Go instead of decoding it.
+// TestNormaliseOfGoValues checks objects that an author builds in Go instead of decoding them from YAML.
 func TestNormaliseOfGoValues(t *testing.T) {
 	build := func(metadata, spec map[string]any) []*unstructured.Unstructured {
 		return []*unstructured.Unstructured{
 			{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}},
 		}
 	}
-	t.Run("Go's own types are fine", func(t *testing.T) {
+	t.Run("values of Go types are converted", func(t *testing.T) {
 		got, err := manifests.Normalise(
 			build(
 				map[string]any{"name": "a", "labels": map[string]string{"x": "y"}},
@@ -265,12 +265,12 @@ no kind: write one, such as ConfigMap
 no metadata.name: give the object a name`},
 		{"a generated name", build(map[string]any{"generateName": "a-"}, nil), `manifest 1 (kind "Deployment", name ""): metadata.generateName is not supported, because the object must be found again: write metadata.name`},
 		{
-			"an annotation that is no string, which would hide all " +
+			"an annotation that is not a string, which would hide all " +
 				"others", build(map[string]any{"name": "a", "annotations": map[string]any{"x": true}}, nil),
 			"Deployment.apps a: metadata.annotations[x] is a boolean: quote it",
 		},
-		{"a value that JSON does not " +
-			"know", build(map[string]any{"name": "a"}, map[string]any{"x": math.NaN()}), "Deployment.apps a: the manifest cannot be written as JSON: json: unsupported value: NaN"},
+		{"a value that JSON cannot " +
+			"represent", build(map[string]any{"name": "a"}, map[string]any{"x": math.NaN()}), "Deployment.apps a: the manifest cannot be written as JSON: json: unsupported value: NaN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := manifests.Normalise(c.generated, options)
@@ -354,20 +354,20 @@ func TestDigestOfManifests(t *testing.T) {
 		name, manifest string
 		same           bool
 	}{
-		{"the order of keys does not " +
-			"matter", `{kind: Secret, data: {"y": eQ==, x: eA==}, apiVersion: v1, metadata: {name: a}}`, true},
-		{"the namespace that is the default does not " +
-			"matter", `{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop}, data: {x: eA==, "y": eQ==}}`, true},
-		{"what only the server sets does not " +
-			"matter", `{apiVersion: v1, kind: Secret, metadata: {name: a, creationTimestamp: null}, data: {x: eA==, "y": eQ==}, status: {}}`, true},
-		{"stringData is data", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: x, "y": "y"}}`, true},
-		{"content matters", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {x: eA==}}`, false},
-		{"settings matter", `{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {shop.example.com/order: "0"}}, data: {x: eA==, "y": eQ==}}`, false},
-		{"the version matters", `{apiVersion: v2, kind: Secret, metadata: {name: a}, data: {x: eA==, "y": eQ==}}`, false},
+		{"the digest does not depend on the order of " +
+			"keys", `{kind: Secret, data: {"y": eQ==, x: eA==}, apiVersion: v1, metadata: {name: a}}`, true},
+		{"the digest does not depend on whether the default namespace is " +
+			"set", `{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop}, data: {x: eA==, "y": eQ==}}`, true},
+		{"the digest does not depend on fields that only the API server " +
+			"sets", `{apiVersion: v1, kind: Secret, metadata: {name: a, creationTimestamp: null}, data: {x: eA==, "y": eQ==}, status: {}}`, true},
+		{"the digest is equal for stringData and data", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: x, "y": "y"}}`, true},
+		{"the digest depends on the content", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {x: eA==}}`, false},
+		{"the digest depends on the settings", `{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {shop.example.com/order: "0"}}, data: {x: eA==, "y": eQ==}}`, false},
+		{"the digest depends on the API version", `{apiVersion: v2, kind: Secret, metadata: {name: a}, data: {x: eA==, "y": eQ==}}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := digest(c.manifest) == digest(base); got != c.same {
-				t.Errorf("the same: %v", got)
+				t.Errorf("equal digests: %v", got)
 			}
 		})
 	}
@@ -385,22 +385,22 @@ func TestToUnstructured(t *testing.T) {
 		}
 	}
 	configMap := answers(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, nil)
-	t.Run("a typed object gets its type", func(t *testing.T) {
+	t.Run("a typed object gets apiVersion and kind", func(t *testing.T) {
 		got, err := manifests.ToUnstructured(&corev1.ConfigMap{Data: map[string]string{"a": "b"}}, configMap)
 		if err != nil || got.GetKind() != "ConfigMap" || got.GetAPIVersion() != "v1" {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("what is unstructured passes through", func(t *testing.T) {
+	t.Run("an unstructured object is returned unchanged", func(t *testing.T) {
 		asked = 0
 		u := &unstructured.Unstructured{Object: map[string]any{"novel": true}}
 		if got, err := manifests.ToUnstructured(u, configMap); err != nil || got != u || asked > 0 {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("a type that nobody knows is an error", func(t *testing.T) {
+	t.Run("an unknown type is an error", func(t *testing.T) {
 		if _, err := manifests.ToUnstructured(&corev1.ConfigMap{}, answers(schema.GroupVersionKind{}, errors.New("no kind is registered"))); err == nil {
-			t.Error("there is no error")
+			t.Error("ToUnstructured returned no error")
 		}
 	})
 }

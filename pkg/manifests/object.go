@@ -19,9 +19,9 @@ type Object struct {
 	// Ephemeral is set if the object may be removed after its work is done. If such an object is missing, it is not
 	// created again.
 	Ephemeral bool
-	// Occurrence is the number of the object among those of its set with the same key, in apply order from 0. A set has
-	// several of them if the object stands at several points of the order: it is applied at each. They are one object in
-	// the cluster.
+	// Occurrence is the number of this object among the objects of its set that have the same key. It counts from 0 in
+	// apply order. A set contains several objects with the same key if an object is applied at several points of the
+	// order. They are the same object in the cluster.
 	Occurrence int
 	// Digest is the digest of the content of the manifest and of its settings; see SameContent.
 	Digest string

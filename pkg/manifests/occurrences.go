@@ -10,8 +10,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// inOccurrences returns a copy of a manifest for each order that its annotation lists. Each copy has one order, and the
-// purge order of the same place in the list of purge orders. Manifests of the phases of a deletion have one order.
+// inOccurrences returns a copy of a manifest for each order that its annotation lists. The n-th copy has the n-th order
+// and the n-th purge order. A manifest of a phase of the deletion can have only one order.
 func inOccurrences(
 	reconciler string,
 	bodies []*unstructured.Unstructured,
@@ -104,9 +104,10 @@ func (n normaliser) numberOccurrences(objects []Object) []error {
 	return errs
 }
 
-// checkOccurrences returns an error if the manifests of an object contradict each other. They are in apply order. An
-// object stands at several points of the order if each manifest is replaced on purpose: it is purged before the next one
-// is applied, or the next one recreates the object, or both have the same content.
+// checkOccurrences returns an error if the manifests of an object contradict each other. The manifests are in apply
+// order. An object may have several manifests only if each next manifest replaces the previous one on purpose: the
+// object is purged before the next manifest is applied, or the next manifest recreates the object, or both manifests
+// have the same content.
 func checkOccurrences(occurrences []*Object) error {
 	for i := range occurrences[1:] {
 		before, next := *occurrences[i], *occurrences[i+1]
@@ -127,8 +128,9 @@ func checkOccurrences(occurrences []*Object) error {
 	return nil
 }
 
-// numberObject numbers the occurrences of an object. The content of each is all contents and the number: so each
-// occurrence counts as another content of the object, and the contents of all change if one does.
+// numberObject numbers the occurrences of an object. The content digest of each occurrence covers the contents of all
+// occurrences and the number. So the occurrences have different digests, and a change of one content changes the
+// digests of all occurrences.
 func (n normaliser) numberObject(occurrences []*Object) error {
 	contents := make([]string, 0, len(occurrences))
 	for _, o := range occurrences {

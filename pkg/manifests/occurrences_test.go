@@ -65,41 +65,41 @@ func TestEachOccurrenceHasItsOwnContent(t *testing.T) {
 	}
 	one := digests(settled("a", "x", "~order: '1,2'"))
 	if manifests.SameContent(one[0], one[1]) {
-		t.Error("two occurrences have the same content")
+		t.Error("two occurrences have digests of equal content")
 	}
 	if shifted := digests(settled("a", "x", "~order: '3,4'")); !manifests.SameContent(one[0], shifted[0]) ||
 		!manifests.SameContent(one[1], shifted[1]) || one[0] == shifted[0] {
-		t.Error("other orders are no other settings")
+		t.Error("a change of the orders did not change the digest of the settings")
 	}
 	if other := digests(settled("a", "y", "~order: '1,2'")); manifests.SameContent(one[0], other[0]) {
-		t.Error("another content is none")
+		t.Error("a change of the content did not change the digest")
 	}
 	two := digests(settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "y", ""))
 	changed := digests(settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "z", ""))
 	if manifests.SameContent(two[0], changed[0]) {
-		t.Error("the content of another occurrence does not count")
+		t.Error("a change of one occurrence did not change the digest of the other")
 	}
 	if single := digests(settled("a", "x", "~order: '1'")); manifests.SameContent(single[0], one[0]) {
-		t.Error("an object with one order has the digest of one with several")
+		t.Error("an object with one order and an object with several have the same digest")
 	}
 }
 
 func TestManifestsOfOneName(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"purged before the next one":     {settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "y", ""), ""},
-		"recreated by the next one":      {settled("a", "x", "~order: '-1'") + settled("a", "y", "~update-policy: recreate"), ""},
-		"equal ones":                     {settled("a", "x", "~order: '-1'") + settled("a", "x", ""), ""},
-		"at one order":                   {settled("a", "x", "") + settled("a", "y", "~update-policy: recreate"), "rendered more than once"},
-		"at one order of a list":         {settled("a", "x", "~order: '1, 1'"), "rendered more than once"},
-		"that contradict each other":     {settled("a", "x", "~order: '-1'") + settled("a", "y", ""), "at order -1 and at order 0"},
-		"purged too late":                {settled("a", "x", "~order: '1,3', ~purge-order: '3,5'"), "purge-order 3 is not before the next order 3"},
-		"in one phase of a deletion":     {settled("a", "x", "~phase: pre-delete, ~order: '1'") + settled("a", "x", "~phase: pre-delete"), "rendered more than once"},
-		"with too few purge orders":      {settled("a", "x", "~order: '1,3', ~purge-order: '2'"), "each order needs a purge order"},
-		"with more purge orders":         {settled("a", "x", "~order: '1', ~purge-order: '2,3'"), "only order, apply-order and purge-order may have several values"},
-		"with an order that is none":     {settled("a", "x", "~order: '1,x'"), `"x" is not a whole number`},
-		"of a phase without its order":   {settled("a", "x", "~order: '1,2', ~phase: 'apply,post-delete'"), "only in the phase apply"},
-		"purged before they are applied": {settled("a", "x", "~order: '1,5', ~purge-order: '0,6'"), "purged before it is applied"},
-		"of a definition": {
+		"a manifest purged before the next manifest": {settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "y", ""), ""},
+		"a manifest recreated by the next manifest":  {settled("a", "x", "~order: '-1'") + settled("a", "y", "~update-policy: recreate"), ""},
+		"two equal manifests":                        {settled("a", "x", "~order: '-1'") + settled("a", "x", ""), ""},
+		"two manifests at one order":                 {settled("a", "x", "") + settled("a", "y", "~update-policy: recreate"), "rendered more than once"},
+		"an order that a list contains twice":        {settled("a", "x", "~order: '1, 1'"), "rendered more than once"},
+		"two manifests that contradict each other":   {settled("a", "x", "~order: '-1'") + settled("a", "y", ""), "at order -1 and at order 0"},
+		"a purge at the next order":                  {settled("a", "x", "~order: '1,3', ~purge-order: '3,5'"), "purge-order 3 is not before the next order 3"},
+		"two manifests in one phase of a deletion":   {settled("a", "x", "~phase: pre-delete, ~order: '1'") + settled("a", "x", "~phase: pre-delete"), "rendered more than once"},
+		"fewer purge orders than orders":             {settled("a", "x", "~order: '1,3', ~purge-order: '2'"), "each order needs a purge order"},
+		"more purge orders than orders":              {settled("a", "x", "~order: '1', ~purge-order: '2,3'"), "only order, apply-order and purge-order may have several values"},
+		"an order that is not a number":              {settled("a", "x", "~order: '1,x'"), `"x" is not a whole number`},
+		"several orders in a phase of the deletion":  {settled("a", "x", "~order: '1,2', ~phase: 'apply,post-delete'"), "only in the phase apply"},
+		"a purge order before the order":             {settled("a", "x", "~order: '1,5', ~purge-order: '0,6'"), "purged before it is applied"},
+		"several orders of a namespace": {
 			"{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {shop.example.com/order: '1,2', shop.example.com/purge-order: '1,2'}}}",
 			"would delete all objects that it contains",
 		},

@@ -47,7 +47,7 @@ func contentBeforeNamespace(s orders, o Object) error {
 	if !ok || o.Settings.Order >= n.Settings.Order {
 		return nil
 	}
-	return fmt.Errorf("its order %d is before order %d of %s, which holds it; give it order %d or a later one",
+	return fmt.Errorf("its order %d is before order %d of %s, which contains it; give it order %d or a later one",
 		o.Settings.Order, n.Settings.Order, n.Key, n.Settings.Order)
 }
 
@@ -67,8 +67,8 @@ func backendBeforeService(s orders, o Object) error {
 	return nil
 }
 
-// instanceDeletedAfterDefinition returns an error if an instance is to be deleted after the definition of its type.
-// Kubernetes deletes all instances together with their definition, so the order could not be kept.
+// instanceDeletedAfterDefinition returns an error if the delete order of an instance is after that of the definition of
+// its type. Kubernetes deletes all instances together with their definition, so this delete order could not be kept.
 func instanceDeletedAfterDefinition(s orders, o Object) error {
 	if o.Settings.DeleteOrder == nil {
 		return nil
@@ -88,8 +88,8 @@ func instanceDeletedAfterDefinition(s orders, o Object) error {
 	return nil
 }
 
-// instanceDeletedAfterController returns an error if an instance is to be deleted after an object that may be its
-// controller. Without the controller, the finalizers of the instance would never be removed.
+// instanceDeletedAfterController returns an error if the delete order of an instance is after that of an object that
+// may be its controller. Without the controller, the finalizers of the instance would never be removed.
 func instanceDeletedAfterController(s orders, o Object) error {
 	if o.Settings.DeleteOrder == nil || o.Stage != StageInstances || s.controller == nil {
 		return nil
@@ -99,9 +99,8 @@ func instanceDeletedAfterController(s orders, o Object) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"its delete-order %d is after %s of %s, which may serve its type; instances go first: give it delete-order %d or "+
-			"an earlier one, "+
-			"or remove the setting",
+		"its delete-order %d is after %s of %s, which may serve its type; instances must be deleted first: "+
+			"give it delete-order %d or an earlier one, or remove the setting",
 		*o.Settings.DeleteOrder,
 		s.controller.Settings.deleteOrderText(),
 		s.controller.Key,
@@ -116,15 +115,16 @@ func contentDeletedAfterNamespace(s orders, o Object) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"its %s is after %s of %s, which holds it; give it an earlier delete-order, or the namespace a later one",
+		"its %s is after %s of %s, which contains it; give it an earlier delete-order, or the namespace a later one",
 		o.Settings.deleteOrderText(),
 		n.Settings.deleteOrderText(),
 		n.Key,
 	)
 }
 
-// serviceDeletedBeforeBackend returns an error if a Service is to be deleted before the webhook configuration or
-// APIService that names it. Without the Service the calls of the API server fail, and it refuses further deletions.
+// serviceDeletedBeforeBackend returns an error if the delete order of a Service is before that of the webhook
+// configuration or APIService that names it. Without the Service the calls of the API server fail, and the API server
+// refuses further deletions.
 func serviceDeletedBeforeBackend(s orders, o Object) error {
 	for _, service := range s.servicesOf(o) {
 		explicit := o.Settings.DeleteOrder != nil || service.Settings.DeleteOrder != nil
@@ -185,7 +185,7 @@ func phasedAfterNamespace(s orders, o Object) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"its phase is %s, when %s, which holds it, is gone; give it phase %s, or another namespace",
+		"its phase is %s, when %s, which contains it, is gone; give it phase %s, or another namespace",
 		o.Settings.Phase,
 		n.Key,
 		PhasePreDelete,

@@ -11,9 +11,9 @@ import (
 // and nil otherwise. The error names both objects, both settings and the required change.
 type orderConflict func(s orders, o Object) error
 
-// orderConflicts are the rules for objects that are applied with the component. For the deletion, only delete-order
-// settings can cause a conflict: without them objects are deleted in the reverse of the apply order, and instances
-// before all other objects.
+// orderConflicts are the rules for objects that are applied with the component. At the deletion, only delete-order
+// settings can cause a conflict: by default objects are deleted in the reverse of the apply order, and instances are
+// deleted before all other objects.
 var orderConflicts = []orderConflict{
 	purgedHolder,
 	instanceBeforeDefinition,
@@ -29,7 +29,7 @@ var orderConflicts = []orderConflict{
 // phaseConflicts are the rules for objects that are applied in a phase of the deletion.
 var phaseConflicts = []orderConflict{phasedHolder, phasedAfterDefinition, phasedAfterNamespace}
 
-// findOrderConflicts returns all order conflicts in a set, in time linear to its size.
+// findOrderConflicts returns all order conflicts in a set. Its time is linear in the size of the set.
 func findOrderConflicts(objects []Object) []error {
 	s := newOrders(objects)
 	var errs []error
@@ -49,18 +49,18 @@ func findOrderConflicts(objects []Object) []error {
 
 // orders indexes the objects that are applied with the component and that other objects depend on.
 type orders struct {
-	// definitions holds for each managed type two of the objects that define it: the one that is applied last, and the
-	// one that is deleted first.
+	// definitions holds two of the objects that define each managed type: the object that is applied last, and the
+	// object that is deleted first.
 	definitions map[ManagedType]*span
 	namespaces  map[string]Object
 	services    map[Key]Object
-	// controller is the first object to be deleted among all objects that may serve instances: long-running workloads,
-	// webhook configurations and APIServices. The set does not show which of them serves a type, so instances must be
-	// deleted before all of them.
+	// controller is the object that is deleted first among all objects that may serve instances: long-running
+	// workloads, webhook configurations and APIServices. The set does not show which of these objects serves a type, so
+	// instances must be deleted before all of them.
 	controller *Object
 }
 
-// span holds two of several objects: the one that is applied last, and the one that is deleted first.
+// span holds two objects of a group of objects: the object that is applied last, and the object that is deleted first.
 type span struct{ last, first Object }
 
 func newOrders(objects []Object) orders {
@@ -118,7 +118,7 @@ func (s orders) definitionsOf(gk schema.GroupKind) []*span {
 }
 
 // servicesOf returns the Services in the set that a webhook configuration or an APIService names. The API server calls
-// the webhook or the aggregated API through them.
+// the webhook or the aggregated API through these Services.
 func (s orders) servicesOf(o Object) []Object {
 	if o.Stage != StageBackends {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// built is an object of a set, whose settings are written as "name=value name=value".
+// built returns an object of a set. Its settings are written as "name=value name=value".
 func built(apiVersion, kind, namespace, name, settings string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	o.SetNamespace(namespace)
@@ -80,7 +80,7 @@ func builtJob(settings string) *unstructured.Unstructured {
 type contradictionRow struct {
 	name string
 	set  []*unstructured.Unstructured
-	// want is the error; empty where there is no contradiction.
+	// want is the expected error, or empty if the orders do not conflict.
 	want string
 }
 
@@ -125,7 +125,7 @@ var conflictRows = []contradictionRow{
 
 	{
 		"an object is applied before its namespace", set(builtNamespace("order=1"), builtConfigMap("")),
-		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which holds it; give it order 1 or a later one",
+		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which contains it; give it order 1 or a later one",
 	},
 	{
 		"an object is applied before another namespace",
@@ -164,7 +164,7 @@ var conflictRows = []contradictionRow{
 		"APIService.apiregistration.k8s.io v1.metrics.example.com: its purge-order 1 would delete all objects that it " +
 			"contains or defines; remove the setting",
 	},
-	{"anything else is purged", set(builtConfigMap("purge-order=1")), ""},
+	{"an object that contains nothing is purged", set(builtConfigMap("purge-order=1")), ""},
 	{
 		"a service is purged while a webhook needs it", set(builtWebhook("order=1"), builtService("purge-order=1")),
 		"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook: the purge-order 1 of Service shop/server, " +
@@ -183,14 +183,14 @@ var conflictRows = []contradictionRow{
 			"give it delete-order 0 or an earlier one, or remove the setting",
 	},
 	{
-		"an instance is deleted after its definition, which says so " +
-			"itself", set(builtDefinition("delete-order=-5"), builtWidget("delete-order=-4")),
+		"an instance is deleted after its definition with a delete " +
+			"order", set(builtDefinition("delete-order=-5"), builtWidget("delete-order=-4")),
 		"Widget.example.com shop/w: its delete-order -4 is after delete-order -5 of " +
 			"CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type; " +
 			"give it delete-order -5 or an earlier one, or remove the setting",
 	},
 	{
-		"an instance that says nothing goes before its definition all the same",
+		"an instance without a delete order is deleted before its definition",
 		set(builtDefinition("delete-order=-5"), builtWidget("")),
 		"",
 	},
@@ -200,14 +200,14 @@ var conflictRows = []contradictionRow{
 			"controller", set(builtDefinition(""), builtDeployment("order=1"), builtWidget("order=1 delete-order=0")),
 		"Widget.example.com shop/w: its delete-order 0 is after delete-order -1 (the reverse of its order) of " +
 			"Deployment.apps shop/controller, which may serve its type; " +
-			"instances go first: give it delete-order -1 or an earlier one, or remove the setting",
+			"instances must be deleted first: give it delete-order -1 or an earlier one, or remove the setting",
 	},
 	{
-		"an instance is deleted after a webhook, which may check " +
-			"it", set(builtDefinition(""), builtWebhook("delete-order=-9"), builtWidget("delete-order=-8")),
+		"an instance is deleted after a webhook that may check " +
+			"instances", set(builtDefinition(""), builtWebhook("delete-order=-9"), builtWidget("delete-order=-8")),
 		"Widget.example.com shop/w: its delete-order -8 is after delete-order -9 of " +
 			"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook, which may serve its type; " +
-			"instances go first: give it delete-order -9 or an earlier one, or remove the setting",
+			"instances must be deleted first: give it delete-order -9 or an earlier one, or remove the setting",
 	},
 	{
 		"an instance is deleted with its controller",
@@ -215,17 +215,17 @@ var conflictRows = []contradictionRow{
 		"",
 	},
 	{
-		"a workload that is deleted early goes after instances that say nothing",
+		"a workload with a low delete order is deleted after instances without a delete order",
 		set(builtDefinition(""), builtDeployment("delete-order=-3"), builtWidget("")),
 		"",
 	},
 	{
-		"what is no instance is deleted after a workload",
+		"an object that is no instance is deleted after a workload",
 		set(builtDeployment("delete-order=-3"), builtConfigMap("delete-order=8")),
 		"",
 	},
 	{
-		"an instance is deleted after what serves nothing",
+		"an instance is deleted after an object that serves nothing",
 		set(builtDefinition(""), builtConfigMap("delete-order=-3"), builtWidget("delete-order=-2")),
 		"",
 	},
@@ -233,15 +233,15 @@ var conflictRows = []contradictionRow{
 	{
 		"an object is deleted after its namespace", set(builtNamespace(""), builtConfigMap("delete-order=1")),
 		"ConfigMap shop/c: its delete-order 1 is after delete-order 0 (the reverse of its order) of Namespace shop, which " +
-			"holds it; give it an earlier delete-order, or the namespace a later one",
+			"contains it; give it an earlier delete-order, or the namespace a later one",
 	},
 	{
-		"a namespace is deleted before what is in it", set(builtNamespace("delete-order=-1"), builtConfigMap("")),
+		"a namespace is deleted before the objects in it", set(builtNamespace("delete-order=-1"), builtConfigMap("")),
 		"ConfigMap shop/c: its delete-order 0 (the reverse of its order) is after delete-order -1 of Namespace shop, which " +
-			"holds it; give it an earlier delete-order, or the namespace a later one",
+			"contains it; give it an earlier delete-order, or the namespace a later one",
 	},
 	{
-		"a namespace that is deleted early goes after instances that say nothing",
+		"a namespace with a low delete order is deleted after instances without a delete order",
 		set(builtNamespace("delete-order=-1"), builtDefinition("delete-order=-1"), builtWidget("")),
 		"",
 	},
@@ -260,7 +260,7 @@ var conflictRows = []contradictionRow{
 	},
 
 	{
-		"a namespace lives in a phase", set(builtNamespace("phase=pre-delete")),
+		"a namespace is applied in a phase of the deletion", set(builtNamespace("phase=pre-delete")),
 		"Namespace shop: its phase is pre-delete, but an object that contains or defines others must exist from the start; " +
 			"remove the setting",
 	},
@@ -271,18 +271,18 @@ var conflictRows = []contradictionRow{
 	},
 	{
 		"an object is applied when its namespace is gone", set(builtNamespace(""), builtJob("phase=post-delete")),
-		"Job.batch shop/j: its phase is post-delete, when Namespace shop, which holds it, is gone; give it phase " +
+		"Job.batch shop/j: its phase is post-delete, when Namespace shop, which contains it, is gone; give it phase " +
 			"pre-delete, or another namespace",
 	},
 	{
-		"an object is applied while definition and namespace are there",
+		"an object is applied while its definition and its namespace exist",
 		set(builtDefinition("order=2"), builtNamespace("order=2"), builtWidget("phase=pre-delete delete-order=8")),
 		"",
 	},
 
 	{
 		"all conflicts are reported together", set(builtNamespace("order=1 purge-order=1"), builtConfigMap("")),
-		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which holds it; give it order 1 or a later " +
+		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which contains it; give it order 1 or a later " +
 			"one\n" +
 			"Namespace shop: its purge-order 1 would delete all objects that it contains or defines; remove the setting",
 	},
@@ -301,7 +301,7 @@ func (r contradictionRow) err() error {
 	return err
 }
 
-// wrong says what is wrong with the answer to a row; "" if nothing is.
+// wrong returns a description of the difference to the expected error, or "" if there is none.
 func (r contradictionRow) wrong() string {
 	got := ""
 	if err := r.err(); err != nil {
@@ -335,7 +335,7 @@ func TestEveryOrderConflictIsNeeded(t *testing.T) {
 				noticed = noticed || r.wrong() != ""
 			}
 			if !noticed {
-				t.Errorf("%s %d can be dropped, and no row fails", what, i)
+				t.Errorf("without %s %d every test row still passes", what, i)
 			}
 		}
 		*rules = all
@@ -358,8 +358,8 @@ func TestPhasesTakeNoOrdinarySettings(t *testing.T) {
 	}
 }
 
-// BenchmarkNormalise has the worst set of its size: half of it are definitions, half instances, each of a type of its
-// own.
+// BenchmarkNormalise uses the worst set of its size: half of the objects are definitions, and half are instances, each
+// of a different type.
 func BenchmarkNormalise(b *testing.B) {
 	var objects []*unstructured.Unstructured
 	for i := range 5000 {

@@ -75,15 +75,15 @@ func (o Owner) mark(body *unstructured.Unstructured, reconciler, digest string) 
 	body.SetAnnotations(annotations)
 }
 
-// OwnerOf returns the owner of a live object: the id in the owner-id label, and the readable form in the owner-id
-// annotation. The label of the given reconciler takes precedence, then labels of other reconcilers count. If there is
-// no such label, it returns controller twice, which is the controller among the owner references. It returns empty
-// strings if there is no owner.
+// OwnerOf returns the owner of a live object: the id from the owner-id label, and the readable form from the owner-id
+// annotation. The label of the given reconciler takes precedence over the labels of other reconcilers. If the object
+// has no such label, OwnerOf returns the argument controller (the controller among the owner references) as both
+// results. It returns empty strings if the object has no owner.
 func OwnerOf(labels, annotations map[string]string, reconciler, controller string) (id, name string) {
 	if id, ok := labels[reconciler+"/"+LabelOwnerID]; ok {
 		if name := annotations[reconciler+"/"+AnnotationOwnerID]; name != "" && hashOwner(name) != id {
-			// The label does not match the annotation, so one of them was edited. It is unknown which one, so the
-			// object counts as one without owner.
+			// The label does not match the annotation, so one of them was edited. It is unknown which of them is right,
+			// so the object is treated as an object without owner.
 			return "", ""
 		}
 		return id, annotations[reconciler+"/"+AnnotationOwnerID]

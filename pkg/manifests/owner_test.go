@@ -10,7 +10,7 @@ import (
 
 func TestOwnerID(t *testing.T) {
 	if errs := validation.IsValidLabelValue(testOwner.ID()); len(errs) > 0 {
-		t.Errorf("%s fits no label: %v", testOwner.ID(), errs)
+		t.Errorf("%s is not a valid label value: %v", testOwner.ID(), errs)
 	}
 	if testOwner.String() != "c/shop.example.com/example.com/Shop/apps/shop" {
 		t.Errorf("got %s", testOwner)
@@ -27,7 +27,7 @@ func TestOwnerID(t *testing.T) {
 		o := testOwner
 		edit(&o)
 		if other, ok := seen[o.ID()]; ok {
-			t.Errorf("an owner with another %s has the id of %s", name, other)
+			t.Errorf("an owner with another %s has the same id as %s", name, other)
 		}
 		seen[o.ID()] = name
 	}
@@ -49,7 +49,7 @@ func TestParseOwner(t *testing.T) {
 	}
 	for _, text := range []string{"", "ns/a", "ReplicaSet web", "c/r/g/k/ns/a/b", "c//g/Shop/ns/a", "c/r/g//ns/a", "c/r/g/Shop/ns/"} {
 		if parsed, ok := manifests.ParseOwner(text); ok {
-			t.Errorf("%q is taken for %v", text, parsed)
+			t.Errorf("%q is parsed as %v", text, parsed)
 		}
 	}
 }
@@ -63,21 +63,21 @@ func TestOwnerOf(t *testing.T) {
 		controller          string
 		id, owner           string
 	}{
-		{"nobody", nil, nil, "", "", ""},
+		{"no owner", nil, nil, "", "", ""},
 		{"our own", map[string]string{ours: us.ID()}, map[string]string{ours: us.String()}, "", us.ID(), us.String()},
-		{"nobody, if somebody edited our " +
-			"label", map[string]string{ours: "edited"}, map[string]string{ours: us.String()}, "", "", ""},
-		{"our own, although its annotation was lost", map[string]string{ours: "a"}, nil, "", "a", ""},
-		{"our own goes before that of another " +
+		{"no owner, because the label was edited and does not match the " +
+			"annotation", map[string]string{ours: "edited"}, map[string]string{ours: us.String()}, "", "", ""},
+		{"our component, although the annotation was lost", map[string]string{ours: "a"}, nil, "", "a", ""},
+		{"our owner label takes precedence over the label of another " +
 			"reconciler", map[string]string{ours: us.ID(), theirs: "b"}, map[string]string{ours: us.String(), theirs: "c/b"}, "", us.ID(), us.String()},
-		{"that of another reconciler", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "", "b", "c/b"},
-		{"a label alone proves nothing: it may be somebody's for something " +
-			"else", map[string]string{theirs: "b"}, nil, "", "", ""},
+		{"the owner of another reconciler", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "", "b", "c/b"},
+		{"no owner, because a label without its annotation may have another " +
+			"purpose", map[string]string{theirs: "b"}, nil, "", "", ""},
 		{"a controller", nil, nil, "ReplicaSet web", "ReplicaSet web", "ReplicaSet web"},
-		{"a reconciler goes before a " +
+		{"the label of a reconciler takes precedence over a " +
 			"controller", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "ReplicaSet web", "b", "c/b"},
 		{
-			"the first of two reconcilers, always the same",
+			"the first of two other reconcilers by name",
 			map[string]string{theirs: "b", "a.example.com/owner-id": "a"},
 			map[string]string{theirs: "c/b", "a.example.com/owner-id": "c/a"},
 			"", "a", "c/a",

@@ -34,8 +34,8 @@ func (p *settingsParser) checkPhase(s Settings) {
 }
 
 // inPhases returns a copy of a manifest for each phase that its annotation names. The copies have the same settings,
-// except in the phases of the deletion: there phase-order replaces the order, and settings that have no effect in such
-// a phase are removed.
+// with two exceptions in the phases of the deletion: phase-order replaces the order, and settings that have no effect
+// in such a phase are removed.
 func inPhases(reconciler string, bodies []*unstructured.Unstructured) []*unstructured.Unstructured {
 	expanded := make([]*unstructured.Unstructured, 0, len(bodies))
 	for _, body := range bodies {
@@ -79,9 +79,9 @@ func inPhase(reconciler string, body *unstructured.Unstructured, phase string, s
 	return body
 }
 
-// doesWork reports whether the purpose of an object is to run once. These are Jobs and Pods in a phase of the deletion,
-// and Jobs and Pods that are recreated when their manifest changes. If such an object is removed after it finished, it
-// is not created again.
+// doesWork reports whether the purpose of an object is to run once. This holds for Jobs and Pods in a phase of the
+// deletion, and for Jobs and Pods that are recreated when their manifest changes. If such an object is removed after it
+// finished, it is not created again.
 func doesWork(body *unstructured.Unstructured, s Settings) bool {
 	if s.Phase == PhaseApply && s.UpdatePolicy != metav1alpha1.UpdateRecreate {
 		return false

@@ -66,11 +66,11 @@ metadata:
 func TestNamesAreUniqueInAPhase(t *testing.T) {
 	const manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/phase: '%s'}}}"
 	if _, err := normalised(t, fmt.Sprintf(manifest+"\n---\n"+manifest, "apply", "pre-delete")); err != nil {
-		t.Errorf("in two phases: %v", err)
+		t.Errorf("a manifest in each of two phases: %v", err)
 	}
 	for _, phases := range []string{"pre-delete, pre-delete", "apply,,apply"} {
 		if _, err := normalised(t, fmt.Sprintf(manifest, phases)); err == nil {
-			t.Errorf("%q: no error", phases)
+			t.Errorf("phases %q: no error", phases)
 		}
 	}
 }

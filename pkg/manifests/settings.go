@@ -14,17 +14,17 @@ import (
 // The annotations that are settings, without the reconciler's prefix. The comments, and those of the policies in
 // api/meta, become docs/reference/settings.md.
 const (
-	// AnnotationOrder is the number of the wave that applies the object, from -32768 to 32767; 0 by default. Several
-	// numbers, separated by commas, apply it in each of these waves.
+	// AnnotationOrder is the number of the wave that applies the object, from -32768 to 32767; 0 by default. With
+	// several numbers, separated by commas, the object is applied in each of these waves.
 	AnnotationOrder = "order"
 	// AnnotationApplyOrder is an alias of the order.
 	AnnotationApplyOrder = "apply-order"
-	// AnnotationPurgeOrder is the number of the wave at whose end the object is deleted, from -32768 to 32767, and not
-	// before its order; without it the object stays. An object with several orders has a purge order for each of them,
-	// before the next order.
+	// AnnotationPurgeOrder is the number of the wave at whose end the object is deleted, from -32768 to 32767. It must
+	// not be lower than the order. Without this annotation the object is not purged. An object with several orders has
+	// a purge order for each of them, which is lower than the next order.
 	AnnotationPurgeOrder = "purge-order"
-	// AnnotationPurgeFailed deletes the object when it has failed: true, or false by default. It counts as failed until its
-	// reconcile policy applies it again.
+	// AnnotationPurgeFailed deletes the object when it has failed: true, or false by default. The object is still
+	// counted as failed until its reconcile policy applies it again.
 	AnnotationPurgeFailed = "purge-failed"
 	// AnnotationDeleteOrder is the number of the wave of the deletion that deletes the object, from -32768 to 32767.
 	// Deletion waves run in ascending order. By default it is the negative order.
@@ -33,12 +33,12 @@ const (
 	AnnotationReconcilePolicy = "reconcile-policy"
 	// AnnotationUpdatePolicy selects how an existing object is updated.
 	AnnotationUpdatePolicy = "update-policy"
-	// AnnotationAdoptionPolicy selects how an object is handled that exists before it is applied.
+	// AnnotationAdoptionPolicy selects how an object is handled that existed before the component applied it.
 	AnnotationAdoptionPolicy = "adoption-policy"
 	// AnnotationDeletePolicy selects whether the object is deleted or orphaned when it is no longer rendered.
 	AnnotationDeletePolicy = "delete-policy"
 	// AnnotationReapplyInterval is the time after which the object is applied again although it is in sync, such as
-	// 30m; 0 for never. By default it is the reconciler's, which is never.
+	// 30m; 0 means never. By default the interval of the reconciler applies, which is never unless it is configured.
 	AnnotationReapplyInterval = "reapply-interval"
 	// AnnotationTimeout is the time after which an object that is applied and not ready counts as failed, such as 5m. The
 	// default is 0: never. An object that becomes ready later counts as ready.
@@ -50,8 +50,8 @@ const (
 	// when the component is deleted, before any other dependent is deleted; post-delete after all other dependents are
 	// deleted. Several phases are separated by commas.
 	AnnotationPhase = "phase"
-	// AnnotationPhaseOrder is the number of the wave in the phases of the deletion, from -32768 to 32767; the order by
-	// default.
+	// AnnotationPhaseOrder is the number of the wave in the phases of the deletion, from -32768 to 32767. The default
+	// is the value of the annotation order.
 	AnnotationPhaseOrder = "phase-order"
 )
 
@@ -77,7 +77,7 @@ var marks = []string{
 	AnnotationReapplyInterval, AnnotationTimeout, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
 }
 
-// IsMark reports whether the key of a label or an annotation is one of the reconciler's names.
+// IsMark reports whether the key of a label or an annotation is one of the names that the reconciler writes.
 func IsMark(reconciler, key string) bool {
 	name, ours := strings.CutPrefix(key, reconciler+"/")
 	return ours && slices.Contains(marks, name)
@@ -95,7 +95,7 @@ type Settings struct {
 	Order int
 	// PurgeOrder is the number of the wave at whose end the dependent is deleted; nil means never.
 	PurgeOrder *int
-	// PurgeFailed says that the dependent is deleted when it has failed.
+	// PurgeFailed is set if the dependent is deleted when it has failed.
 	PurgeFailed bool
 	// DeleteOrder is the number of the wave that deletes the dependent; nil means the negative Order.
 	DeleteOrder *int
@@ -104,8 +104,8 @@ type Settings struct {
 	UpdatePolicy    metav1alpha1.UpdatePolicy
 	AdoptionPolicy  metav1alpha1.AdoptionPolicy
 	DeletePolicy    metav1alpha1.DeletePolicy
-	// ReapplyInterval is the time after which an unchanged dependent is applied again; zero means never, nil the
-	// default.
+	// ReapplyInterval is the time after which an unchanged dependent is applied again. Zero means never; nil selects
+	// the default.
 	ReapplyInterval *time.Duration
 	// Timeout is the time after which the dependent counts as failed if it is not ready; zero means never.
 	Timeout time.Duration
@@ -115,16 +115,16 @@ type Settings struct {
 	Hints StatusHints
 }
 
-// Phase is the time at which a dependent is applied.
+// Phase is the part of a component's life in which a dependent is applied.
 type Phase string
 
 // The phases.
 const (
-	// PhaseApply applies it with the component. It is the default.
+	// PhaseApply applies the dependent together with the component. It is the default.
 	PhaseApply Phase = ""
-	// PhasePreDelete applies it when the component is deleted, before any other dependent is deleted.
+	// PhasePreDelete applies the dependent when the component is deleted, before any other dependent is deleted.
 	PhasePreDelete Phase = "pre-delete"
-	// PhasePostDelete applies it when the component is deleted, after all other dependents are deleted.
+	// PhasePostDelete applies the dependent when the component is deleted, after all other dependents are deleted.
 	PhasePostDelete Phase = "post-delete"
 )
 

@@ -18,19 +18,19 @@ func TestSettings(t *testing.T) {
 		annotations map[string]string
 		want        manifests.Settings
 	}{
-		{"nothing is said", nil, manifests.Settings{}},
-		{"annotations of others are none of our " +
-			"business", map[string]string{"/order": "x", "other.example.com/order": "x", "shop.example.com": "x", "shop.example.community/order": "x"}, manifests.Settings{}},
+		{"no settings", nil, manifests.Settings{}},
+		{"annotations with other prefixes are " +
+			"ignored", map[string]string{"/order": "x", "other.example.com/order": "x", "shop.example.com": "x", "shop.example.community/order": "x"}, manifests.Settings{}},
 		{"an order", map[string]string{"order": "7"}, manifests.Settings{Order: 7}},
 		{"an order below zero", map[string]string{"order": "-7"}, manifests.Settings{Order: -7}},
 		{"the lowest order", map[string]string{"order": "-32768"}, manifests.Settings{Order: -32768}},
 		{"the highest order", map[string]string{"order": "32767"}, manifests.Settings{Order: 32767}},
 		{"the alias of the order", map[string]string{"apply-order": "7"}, manifests.Settings{Order: 7}},
-		{"both, and equal", map[string]string{"order": "7", "apply-order": "7"}, manifests.Settings{Order: 7}},
-		{"both, and written in two " +
-			"ways", map[string]string{"order": "7", "apply-order": "+07"}, manifests.Settings{Order: 7}},
+		{"the order and an equal alias", map[string]string{"order": "7", "apply-order": "7"}, manifests.Settings{Order: 7}},
+		{"the order and an equal alias in another " +
+			"notation", map[string]string{"order": "7", "apply-order": "+07"}, manifests.Settings{Order: 7}},
 		{"a delete order", map[string]string{"delete-order": "-3"}, manifests.Settings{DeleteOrder: new(-3)}},
-		{"a delete order of zero is not " +
+		{"a delete order of zero differs from " +
 			"none", map[string]string{"delete-order": "0"}, manifests.Settings{DeleteOrder: new(0)}},
 		{"the default update policy", map[string]string{"update-policy": "default"}, manifests.Settings{}},
 		{"replace", map[string]string{"update-policy": "replace"}, manifests.Settings{UpdatePolicy: metav1alpha1.UpdateReplace}},
@@ -50,14 +50,14 @@ func TestSettings(t *testing.T) {
 		{"orphan", map[string]string{"delete-policy": "orphan"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphan}},
 		{"orphan-on-apply", map[string]string{"delete-policy": "orphan-on-apply"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphanOnApply}},
 		{"orphan-on-delete", map[string]string{"delete-policy": "orphan-on-delete"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphanOnDelete}},
-		{"a purge order, at the end of its own " +
-			"wave", map[string]string{"order": "2", "purge-order": "2"}, manifests.Settings{Order: 2, PurgeOrder: new(2)}},
+		{"a purge order equal to the " +
+			"order", map[string]string{"order": "2", "purge-order": "2"}, manifests.Settings{Order: 2, PurgeOrder: new(2)}},
 		{"a purge of failures", map[string]string{"purge-failed": "true"}, manifests.Settings{PurgeFailed: true}},
 		{"no purge of failures", map[string]string{"purge-failed": "false"}, manifests.Settings{}},
 		{"a timeout", map[string]string{"timeout": "5m"}, manifests.Settings{Timeout: 5 * time.Minute}},
 		{"a reapply interval", map[string]string{"reapply-interval": "90m"}, manifests.Settings{ReapplyInterval: new(90 * time.Minute)}},
-		{"a reapply interval that turns the default " +
-			"off", map[string]string{"reapply-interval": "0"}, manifests.Settings{ReapplyInterval: new(time.Duration(0))}},
+		{"a reapply interval of zero, which disables " +
+			"reapplying", map[string]string{"reapply-interval": "0"}, manifests.Settings{ReapplyInterval: new(time.Duration(0))}},
 		{
 			"all status hints",
 			map[string]string{"status-hint": "has-observed-generation, has-ready-condition,conditions=Synced;Healthy"},
@@ -76,8 +76,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// prefixed adds the reconciler's name to the names of settings; names with a prefix of their own, or an empty one,
-// keep it.
+// prefixed adds the reconciler's prefix to the names of settings. Names with another prefix or an empty prefix are not
+// changed.
 func prefixed(annotations map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range annotations {
@@ -108,14 +108,14 @@ func TestSettingsErrors(t *testing.T) {
 		{"two orders that differ", map[string]string{"order": "1", "apply-order": "2"}, "order: is 1, but its alias apply-order is 2; remove one of them"},
 		{"an unknown update policy", map[string]string{"update-policy": "patch"}, `update-policy: "patch" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
 		{"an empty update policy", map[string]string{"update-policy": ""}, `update-policy: "" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
-		{"another case", map[string]string{"update-policy": "Replace"}, `update-policy: "Replace" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
+		{"an update policy in upper case", map[string]string{"update-policy": "Replace"}, `update-policy: "Replace" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
 		{"an unknown adoption policy", map[string]string{"adoption-policy": "ever"}, `adoption-policy: "ever" ` + notOne + "if-unowned, never, always"},
 		{"an unknown reconcile policy", map[string]string{"reconcile-policy": "x"}, `reconcile-policy: "x" ` + notOne + "on-object-change, on-object-or-component-change, once"},
 		{"an unknown delete policy", map[string]string{"delete-policy": "keep"}, `delete-policy: "keep" ` + notOne + "delete, orphan, orphan-on-apply, orphan-on-delete"},
 		{"an unknown phase", map[string]string{"phase": "test"}, `phase: "test" ` + notOne + "apply, pre-delete, post-delete"},
-		{"an order in a phase of what has " +
-			"none", map[string]string{"phase-order": "1"}, "phase-order: has no effect, because phase names no phase of the deletion; use order"},
-		{"a purge order before the own " +
+		{"a phase order without a " +
+			"phase", map[string]string{"phase-order": "1"}, "phase-order: has no effect, because phase names no phase of the deletion; use order"},
+		{"a purge order before the " +
 			"order", map[string]string{"order": "2", "purge-order": "1"}, "purge-order: 1 is before order 2: it would be purged before it is applied"},
 		{"a reapply interval without " +
 			"unit", map[string]string{"reapply-interval": "10"}, `reapply-interval: "10" is neither a duration such as 30m nor 0, which disables it`},
@@ -126,12 +126,12 @@ func TestSettingsErrors(t *testing.T) {
 		{"a status hint with an empty " +
 			"condition", map[string]string{"status-hint": "conditions=A;"}, `status-hint: "conditions=A;" names an empty condition; write conditions=A;B`},
 		{
-			"an unknown name",
+			"a setting with an unknown name",
 			map[string]string{"oder": "1"},
 			"oder: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, " +
 				"purge-order, delete-order, reapply-interval, status-hint, purge-failed, timeout, order, apply-order, phase, phase-order",
 		},
-		{"what the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
+		{"the owner id that the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
 		{"the digest that the reconciler " +
 			"writes", map[string]string{"digest": "x"}, "digest: is written by the reconciler; remove it from the manifest"},
 	} {
@@ -142,7 +142,7 @@ func TestSettingsErrors(t *testing.T) {
 			}
 		})
 	}
-	t.Run("all mistakes are told at once, in the same order", func(t *testing.T) {
+	t.Run("all mistakes are reported together, in a stable order", func(t *testing.T) {
 		for range 10 {
 			_, err := manifests.ParseSettings(
 				"x",
@@ -174,7 +174,7 @@ func FuzzSettings(f *testing.F) {
 		if got.Order < manifests.MinOrder || got.Order > manifests.MaxOrder {
 			t.Errorf("the order is %d", got.Order)
 		}
-		// What was understood is understood the same when it is written again.
+		// The parsed settings are written to annotations again. These annotations must parse to equal settings.
 		again := map[string]string{reconciler + "/order": strconv.Itoa(got.Order)}
 		if got.DeleteOrder != nil {
 			again[reconciler+"/delete-order"] = strconv.Itoa(*got.DeleteOrder)

@@ -18,8 +18,7 @@ const (
 	StageConfiguration
 	// StageWorkloads holds workloads and all types without another stage.
 	StageWorkloads
-	// StageBackends holds the configuration of API server call-backs to workloads: webhook configurations and
-	// APIServices.
+	// StageBackends holds the objects that make the API server call workloads: webhook configurations and APIServices.
 	StageBackends
 	// StageInstances holds instances of managed types.
 	StageInstances
@@ -53,7 +52,7 @@ var stages = map[schema.GroupKind]Stage{
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}:                           StageBackends,
 }
 
-// stageOf returns the stage of a type that is no managed type.
+// stageOf returns the stage of a type that is not a managed type.
 func stageOf(gk schema.GroupKind) Stage {
 	if s, ok := stages[gk]; ok {
 		return s

@@ -20,18 +20,18 @@ func TestStageOf(t *testing.T) {
 		{"a definition", "apiextensions.k8s.io", "CustomResourceDefinition", manifests.StageDefinitions},
 		{"a class", "storage.k8s.io", "StorageClass", manifests.StageDefinitions},
 		{"a role", "rbac.authorization.k8s.io", "Role", manifests.StageDefinitions},
-		{"a binding goes after its role", "rbac.authorization.k8s.io", "RoleBinding", manifests.StageConfiguration},
+		{"a role binding, which is applied after its role", "rbac.authorization.k8s.io", "RoleBinding", manifests.StageConfiguration},
 		{"a ConfigMap", "", "ConfigMap", manifests.StageConfiguration},
 		{"a service account", "", "ServiceAccount", manifests.StageConfiguration},
 		{"a claim", "", "PersistentVolumeClaim", manifests.StageConfiguration},
 		{"a Deployment", "apps", "Deployment", manifests.StageWorkloads},
 		{"a Service", "", "Service", manifests.StageWorkloads},
-		{"a type that nobody knows", "other.example.com", "Widget", manifests.StageWorkloads},
+		{"an unknown type", "other.example.com", "Widget", manifests.StageWorkloads},
 		{"a Secret of another group", "example.com", "Secret", manifests.StageWorkloads},
 		{"a webhook configuration", "admissionregistration.k8s.io", "MutatingWebhookConfiguration", manifests.StageBackends},
 		{"an API service", "apiregistration.k8s.io", "APIService", manifests.StageBackends},
 		{"an instance of a type in the set", "example.com", "Widget", manifests.StageInstances},
-		{"no instance: another kind of the group", "example.com", "Gizmo", manifests.StageWorkloads},
+		{"another kind of the group of a managed type", "example.com", "Gizmo", manifests.StageWorkloads},
 		{"an instance of any kind of an aggregated group", "metrics.example.com", "Anything", manifests.StageInstances},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -51,22 +51,22 @@ func TestManagedTypes(t *testing.T) {
 		name, manifest string
 		want           []string
 	}{
-		{"of a definition", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, []string{"Widget.example.com"}},
-		{"of a definition that says " +
+		{"a definition defines its kind", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, []string{"Widget.example.com"}},
+		{"an empty definition defines " +
 			"nothing", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}`, nil},
-		{"of an aggregated API", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com, service: {name: s, port: 443}}}`, []string{"*.example.com"}},
-		{"not of an API that is served " +
-			"locally", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com}}`, nil},
-		{"not of a look-alike in another " +
-			"group", `{apiVersion: example.com/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, nil},
-		{"not of anything else", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, nil},
+		{"an APIService defines all kinds of its group", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com, service: {name: s, port: 443}}}`, []string{"*.example.com"}},
+		{"an APIService without a service defines " +
+			"nothing", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com}}`, nil},
+		{"a CustomResourceDefinition of another group defines " +
+			"nothing", `{apiVersion: example.com/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, nil},
+		{"a ConfigMap defines nothing", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			for _, m := range manifests.ManagedTypes(decode(t, c.manifest)[0]) {
 				got = append(got, m.String())
 				if parsed, err := manifests.ParseManagedType(m.String()); err != nil || parsed != m {
-					t.Errorf("%s is read as %v, %v", m, parsed, err)
+					t.Errorf("%s is parsed as %v, %v", m, parsed, err)
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -77,7 +77,7 @@ func TestManagedTypes(t *testing.T) {
 	for _, text := range []string{"", "Widget", ".example.com", "Widget."} {
 		t.Run("the text "+text+" names no type", func(t *testing.T) {
 			if _, err := manifests.ParseManagedType(text); err == nil {
-				t.Error("there is no error")
+				t.Error("ParseManagedType returned no error")
 			}
 		})
 	}

@@ -9,9 +9,8 @@ import (
 	"io/fs"
 )
 
-// Digest returns the digest of a source. It covers the paths of files and folders, and the content of files. It does
-// not depend on the archive that the source was packed in, nor on times and modes of files. The result has 64
-// hexadecimal digits.
+// Digest returns the digest of a source. It covers the paths of files and folders, and the content of files. It depends
+// neither on the archive format nor on the times and modes of files. The result has 64 hexadecimal digits.
 func Digest(fsys fs.FS) (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -55,7 +55,7 @@ func ExampleUnpack() {
 	// true
 }
 
-// The same content has the same digest, however it came here.
+// Equal content has equal digests, whether it was read from a folder or from an archive.
 func ExampleDigest() {
 	archive, err := source.Pack(shop())
 	if err != nil {

@@ -6,6 +6,9 @@ import "fmt"
 // MiB; the archive is encoded in base64, and the metadata needs space too.
 const MaxConfigMapArchive = 750 << 10
 
+// MaxConfigMapsArchive is the maximum size in bytes of an archive whose parts are in several ConfigMaps.
+const MaxConfigMapsArchive = 16 << 20
+
 // Defaults of Limits. They are far above the size of a chart, and far below a size that harms an operator.
 const (
 	DefaultMaxEntries    = 10_000

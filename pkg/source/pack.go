@@ -63,7 +63,7 @@ func packFolder(name string, archive *tar.Writer, budget *budget) error {
 func packFile(fsys fs.FS, entry fs.DirEntry, name string, archive *tar.Writer, budget *budget) error {
 	switch {
 	case entry.Type()&fs.ModeSymlink != 0:
-		return fmt.Errorf("entry %s: it is a symbolic link; replace it by what it points to", quoted(name))
+		return fmt.Errorf("entry %s: it is a symbolic link; replace it by the file or folder that it points to", quoted(name))
 	case !entry.Type().IsRegular():
 		return fmt.Errorf("entry %s: it is neither a file nor a folder (%s)", quoted(name), entry.Type())
 	}

@@ -22,7 +22,7 @@ func digest(fsys fs.FS) string {
 	return sum
 }
 
-var _ = Describe("Pack", func() {
+var _ = Describe("Pack:", func() {
 	chart := func() fstest.MapFS {
 		return fstest.MapFS{
 			"Chart.yaml":          {Data: []byte("name: shop")},
@@ -35,7 +35,7 @@ var _ = Describe("Pack", func() {
 		}
 	}
 
-	It("makes the same bytes of the same content, whatever the times and modes", func() {
+	It("Pack returns equal bytes for equal content, with any times and modes", func() {
 		first, err := source.Pack(chart())
 		Expect(err).NotTo(HaveOccurred())
 		touched := chart()
@@ -48,7 +48,7 @@ var _ = Describe("Pack", func() {
 		Expect(bytes.Equal(first, second)).To(BeTrue())
 	})
 
-	It("leaves .git out, and gives back everything else", func() {
+	It("Pack omits the folder .git, and packs all other files", func() {
 		archive, err := source.Pack(chart())
 		Expect(err).NotTo(HaveOccurred())
 		got, err := source.Unpack(archive, source.Limits{})
@@ -59,7 +59,7 @@ var _ = Describe("Pack", func() {
 		Expect(digest(got)).To(Equal(digest(want)))
 	})
 
-	DescribeTable("refuses what an archive cannot or should not carry, and names it",
+	DescribeTable("Pack refuses entries that an archive must not contain, and names the entry:",
 		func(prepare func(dir string) error, want string) {
 			dir := GinkgoT().TempDir()
 			Expect(os.Mkdir(filepath.Join(dir, "charts"), 0o700)).To(Succeed())
@@ -88,14 +88,14 @@ var _ = Describe("Pack", func() {
 		}, `entry "big": it holds 1099511627776 bytes, more than the limit`),
 	)
 
-	It("names a folder that does not exist", func() {
+	It("Pack returns fs.ErrNotExist for a folder that does not exist", func() {
 		_, err := source.Pack(os.DirFS(filepath.Join(GinkgoT().TempDir(), "nowhere")))
 		Expect(err).To(MatchError(fs.ErrNotExist))
 	})
 })
 
-var _ = Describe("Digest", func() {
-	It("tells apart contents that only differ in where a name ends", func() {
+var _ = Describe("Digest:", func() {
+	It("Digest differs for contents whose names and data concatenate to the same text", func() {
 		sums := map[string]string{}
 		for name, fsys := range map[string]fstest.MapFS{
 			"empty":            {},
@@ -113,7 +113,7 @@ var _ = Describe("Digest", func() {
 		}
 	})
 
-	It("stays what it is, because it is persisted", func() {
+	It("Digest is the same in every version of the program, because it is persisted", func() {
 		Expect(digest(fstest.MapFS{"a/b": {Data: []byte("c")}})).
 			To(Equal("d6ee2ab28bbd1491af8743ec93e57f97c29247c2254426ced4109abddbc2ff78"))
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-var _ = Describe("Read", func() {
-	// rooted returns a folder that is read through an os.Root.
+var _ = Describe("Read:", func() {
+	// rooted returns a temporary folder that is read through an os.Root.
 	rooted := func(prepare func(dir string)) fs.FS {
 		GinkgoHelper()
 		dir := GinkgoT().TempDir()
@@ -29,7 +29,7 @@ var _ = Describe("Read", func() {
 		Expect(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)).To(Succeed())
 	}
 
-	It("keeps what was there, although the folder changes", func() {
+	It("Read copies the content, so that later changes of the folder have no effect", func() {
 		var place string
 		folder := rooted(func(dir string) {
 			place = dir
@@ -42,7 +42,7 @@ var _ = Describe("Read", func() {
 		Expect(fs.ReadFile(got, "templates/web.yaml")).To(BeEquivalentTo("kind: Pod"))
 	})
 
-	It("leaves out git's folders", func() {
+	It("Read omits folders named .git", func() {
 		got, err := source.Read(
 			fstest.MapFS{".git/config": {}, "sub/.git": {Data: []byte("gitdir: ..")}, "a.yaml": {}},
 			source.Limits{},
@@ -51,7 +51,7 @@ var _ = Describe("Read", func() {
 		Expect(digest(got)).To(Equal(digest(fstest.MapFS{"a.yaml": {}, "sub": {Mode: fs.ModeDir}})))
 	})
 
-	It("takes a link for what it points to", func() {
+	It("Read replaces a link by its target", func() {
 		got, err := source.Read(rooted(func(dir string) {
 			write(dir, "real/a.yaml", "a")
 			Expect(os.Symlink("real", filepath.Join(dir, "folder"))).To(Succeed())
@@ -64,7 +64,7 @@ var _ = Describe("Read", func() {
 	})
 
 	DescribeTable(
-		"refuses",
+		"Read refuses",
 		func(want string, prepare func(dir string)) {
 			_, err := source.Read(rooted(prepare), source.Limits{FileBytes: 10})
 			Expect(err).To(MatchError(HavePrefix(want)))
@@ -80,7 +80,7 @@ var _ = Describe("Read", func() {
 		}),
 		Entry("a large file", `entry "big": it holds 11 bytes`, func(dir string) { write(dir, "big", "12345678901") }),
 		Entry(
-			"a name that is not the same everywhere",
+			"a name that is not valid on every operating system",
 			`entry "a\\b": the name holds a backslash`,
 			func(dir string) { write(dir, `a\b`, "") },
 		),

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-var _ = Describe("FromFiles", func() {
-	It("makes folders of paths", func() {
+var _ = Describe("FromFiles:", func() {
+	It("FromFiles creates the folders that the paths imply", func() {
 		got, err := source.FromFiles(map[string][]byte{"Chart.yaml": []byte("name: shop"), "templates/a/web.yaml": nil})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(fstest.TestFS(got, "Chart.yaml", "templates/a/web.yaml")).To(Succeed())
@@ -21,7 +21,7 @@ var _ = Describe("FromFiles", func() {
 	})
 
 	DescribeTable(
-		"refuses bad paths",
+		"FromFiles refuses",
 		func(want string, names ...string) {
 			files := map[string][]byte{}
 			for _, name := range names {
@@ -30,45 +30,45 @@ var _ = Describe("FromFiles", func() {
 			_, err := source.FromFiles(files)
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("one that leaves", `entry "../a": the path holds ".."`, "../a"),
-		Entry("an absolute one", `entry "/a": the path is absolute; use a relative one`, "/a"),
+		Entry("a path that leaves the source", `entry "../a": the path holds ".."`, "../a"),
+		Entry("an absolute path", `entry "/a": the path is absolute; use a relative one`, "/a"),
 		Entry(
-			"one that is not clean",
+			"a path that is not clean",
 			`entry "./a": the path is not clean; want one such as templates/web.yaml`,
 			"./a",
 		),
-		Entry("an empty one", `entry "": the name is empty`, ""),
-		Entry("a file that is a folder too", `entry "a/b": "a" is a file and a folder`, "a/b", "a"),
+		Entry("an empty path", `entry "": the name is empty`, ""),
+		Entry("a path that is both a file and a folder", `entry "a/b": "a" is a file and a folder`, "a/b", "a"),
 	)
 
-	It("refuses more than the default limits", func() {
+	It("FromFiles refuses files above the default limits", func() {
 		_, err := source.FromFiles(map[string][]byte{"big": make([]byte, source.DefaultMaxFileBytes+1)})
 		Expect(err).To(MatchError(ContainSubstring(`entry "big": it holds 8388609 bytes`)))
 	})
 })
 
-var _ = Describe("Sub", func() {
+var _ = Describe("Sub:", func() {
 	shop := fstest.MapFS{
 		"shop/Chart.yaml":         {},
 		"shop/templates/web.yaml": {},
 		"README.md":               {},
 	}
 
-	DescribeTable("finds a folder",
+	DescribeTable("Sub finds a folder by",
 		func(dir, file string) {
 			got, err := source.Sub(shop, dir)
 			Expect(err).NotTo(HaveOccurred())
 			_, err = fs.Stat(got, file)
 			Expect(err).NotTo(HaveOccurred())
 		},
-		Entry("nothing said", "", "README.md"),
+		Entry("an empty path", "", "README.md"),
 		Entry("the root", ".", "README.md"),
 		Entry("a folder", "shop", "Chart.yaml"),
-		Entry("as people write it", "./shop/templates/", "web.yaml"),
+		Entry("a path with ./ and a trailing slash", "./shop/templates/", "web.yaml"),
 	)
 
 	DescribeTable(
-		"explains what is wrong",
+		"the error of Sub names the path and the mistake:",
 		func(fsys fs.FS, dir, want string) {
 			_, err := source.Sub(fsys, dir)
 			Expect(err).To(MatchError(want))
@@ -80,13 +80,13 @@ var _ = Describe("Sub", func() {
 			`folder "chart": not found in the source; the source holds README.md, shop/`,
 		),
 		Entry(
-			"one in a folder",
+			"a missing folder inside a folder",
 			shop,
 			"shop/x/y",
 			`folder "shop/x/y": not found in the source; folder "shop" holds Chart.yaml, templates/`,
 		),
 		Entry(
-			"one below a file",
+			"a folder below a file",
 			shop,
 			"README.md/x",
 			`folder "README.md/x": not found in the source; the source holds README.md, shop/`,
@@ -107,7 +107,7 @@ var _ = Describe("Sub", func() {
 		),
 	)
 
-	It("lists ten names at the most", func() {
+	It("the error of Sub lists at most ten entries", func() {
 		many := fstest.MapFS{}
 		for _, name := range "abcdefghijkl" {
 			many[string(name)] = &fstest.MapFile{}

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// entry is one entry of an archive that a test makes by hand.
+// entry is an entry of an archive that a test writes.
 type entry struct {
 	tar.Header
 	content string
@@ -57,8 +57,8 @@ func zip(content []byte) []byte {
 	return out.Bytes()
 }
 
-var _ = Describe("Unpack", func() {
-	It("gives the files and folders of an archive, with a single top-level folder where it was", func() {
+var _ = Describe("Unpack:", func() {
+	It("Unpack returns the files and folders of an archive, and keeps a single top-level folder", func() {
 		global := entry{
 			Header: tar.Header{
 				Typeflag:   tar.TypeXGlobalHeader,
@@ -80,10 +80,10 @@ var _ = Describe("Unpack", func() {
 		Expect(fs.ReadFile(got, "shop/Chart.yaml")).To(BeEquivalentTo("name: shop"))
 		info, err := fs.Stat(got, "shop/Chart.yaml")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(info.Mode()).To(Equal(fs.FileMode(0o644)), "modes of the archive are not taken over")
+		Expect(info.Mode()).To(Equal(fs.FileMode(0o644)), "the modes in the archive must be ignored")
 	})
 
-	It("gives nobody a way to change the files", func() {
+	It("Unpack returns a file system that cannot be changed", func() {
 		got, err := source.Unpack(tarball(file("a", "one")), source.Limits{})
 		Expect(err).NotTo(HaveOccurred())
 		content, err := fs.ReadFile(got, "a")
@@ -96,21 +96,21 @@ var _ = Describe("Unpack", func() {
 	long := strings.Repeat("a", 300)
 
 	DescribeTable(
-		"refuses what is unsafe, and names the entry",
+		"Unpack refuses an unsafe entry, and names the entry:",
 		func(want string, entries ...entry) {
 			_, err := source.Unpack(tarball(entries...), small)
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("a path that leaves by ..", `entry "../etc/passwd": the path holds ".."`, file("../etc/passwd", "x")),
-		Entry("a path that leaves in the middle", `entry "a/../../b": the path holds ".."`, file("a/../../b", "x")),
-		Entry("a folder that leaves", `entry "..": the path holds ".."`, folder("../")),
-		Entry("a path that leaves behind ./", `entry "../b": the path holds ".."`, file("./../b", "x")),
+		Entry("a path that leaves the archive by ..", `entry "../etc/passwd": the path holds ".."`, file("../etc/passwd", "x")),
+		Entry("a path that leaves the archive by .. in the middle", `entry "a/../../b": the path holds ".."`, file("a/../../b", "x")),
+		Entry("a folder above the archive", `entry "..": the path holds ".."`, folder("../")),
+		Entry("a path that leaves the archive by ./..", `entry "../b": the path holds ".."`, file("./../b", "x")),
 		Entry("an absolute path", `entry "/etc/passwd": the path is absolute`, file("/etc/passwd", "x")),
-		Entry("an absolute path behind ./", `entry "/etc": the path is absolute`, file(".//etc", "x")),
+		Entry("an absolute path after ./", `entry "/etc": the path is absolute`, file(".//etc", "x")),
 		Entry("a backslash", `entry "a\\b": the name holds a backslash`, file(`a\b`, "x")),
 		Entry("a line break", `entry "a\nb": the name holds a backslash or a control character`, file("a\nb", "x")),
 		Entry("a path that is not clean", `entry "a//b": the path is not clean`, file("a//b", "x")),
-		Entry("a file named like the root", `entry ".": the path is not clean`, file("./.", "x")),
+		Entry("a file with the name of the root folder", `entry ".": the path is not clean`, file("./.", "x")),
 		Entry(
 			"a name beyond the limit, cut in the message",
 			`aaa"…: the name is longer than the limit of 512 bytes`,
@@ -122,7 +122,7 @@ var _ = Describe("Unpack", func() {
 			special(tar.TypeSymlink, "a", "/etc/passwd"),
 		),
 		Entry(
-			"a symbolic link inside",
+			"a symbolic link to a file of the archive",
 			`entry "a": it is a link to "b"`,
 			file("b", ""),
 			special(tar.TypeSymlink, "a", "b"),
@@ -140,13 +140,13 @@ var _ = Describe("Unpack", func() {
 		),
 		Entry("a name that occurs twice", `entry "a": the name occurs twice`, file("a", "x"), file("./a", "y")),
 		Entry(
-			"a file that is a folder too",
+			"a file below another file",
 			`entry "a/b": "a" is a file and a folder at the same time`,
 			file("a", "x"),
 			file("a/b", "y"),
 		),
 		Entry(
-			"a folder that is a file too",
+			"a folder with the name of a file",
 			`entry "a": it is a file and a folder at the same time`,
 			file("a", "x"),
 			folder("a/"),
@@ -158,7 +158,7 @@ var _ = Describe("Unpack", func() {
 			file("big", "0123456789A"),
 		),
 		Entry(
-			"too much in sum",
+			"files that are too large in sum",
 			`entry "b": with it, the files hold more than the limit of 15 bytes`,
 			file("a", "0123456789"),
 			file("b", "012345"),
@@ -178,20 +178,20 @@ var _ = Describe("Unpack", func() {
 		),
 	)
 
-	It("refuses a bomb without reading it to its end", func() {
+	It("Unpack refuses a large compressed file without decompressing all of it", func() {
 		bomb := tarball(file("zeros", strings.Repeat("\x00", source.DefaultMaxFileBytes+1)))
 		Expect(len(bomb)).To(BeNumerically("<", 20<<10))
 		_, err := source.Unpack(bomb, source.Limits{})
 		Expect(err).To(MatchError(`entry "zeros": it holds 8388609 bytes, more than the limit of 8388608 for a file`))
 	})
 
-	It("refuses a bomb that hides behind the last entry", func() {
-		plain := make([]byte, 8<<20) // an end mark, and then zeros
+	It("Unpack refuses an archive with a large amount of data after the last entry", func() {
+		plain := make([]byte, 8<<20) // the end mark of the archive, followed by zeros
 		_, err := source.Unpack(zip(plain), source.Limits{Entries: 1, TotalBytes: 1})
 		Expect(err).To(MatchError(ContainSubstring("larger than the limits allow")))
 	})
 
-	It("says where an archive is damaged", func() {
+	It("the error of Unpack names the entry at which an archive is damaged", func() {
 		whole := tarball(file("a.yaml", "one"), file("b.yaml", strings.Repeat("0123456789abcdef", 4096)))
 		for size := range len(whole) {
 			_, err := source.Unpack(whole[:size], source.Limits{})
@@ -206,12 +206,12 @@ var _ = Describe("Unpack", func() {
 	})
 
 	DescribeTable(
-		"says that something is no archive",
+		"Unpack refuses data that is not an archive:",
 		func(content []byte, want string) {
 			_, err := source.Unpack(content, source.Limits{})
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("no bytes at all", nil, "not a .tgz archive: EOF"),
+		Entry("empty data", nil, "not a .tgz archive: EOF"),
 		Entry("text", []byte("kind: Pod\nmetadata: {}\n"), "not a .tgz archive: gzip: invalid header"),
 		Entry(
 			"a compressed text",

@@ -1,3 +1,3 @@
-// Package aggregate is a tiny aggregated API for tests: an HTTPS server on the loopback address that holds objects in
-// memory. The API server reaches it through a Service of type ExternalName, which needs no network of its own.
+// Package aggregate is a small aggregated API for tests: an HTTPS server on the loopback address that stores objects in
+// memory. The API server reaches it through a Service of type ExternalName, so it needs no cluster network.
 package aggregate

@@ -15,8 +15,8 @@ import (
 // Version is the version of the group that a Server serves.
 const Version = "v1"
 
-// Server serves a group with two namespaced kinds: Thing can be listed, watched, created, written and deleted; Reading
-// can only be listed, and there is always one.
+// Server serves a group with two namespaced kinds. Objects of kind Thing can be listed, watched, created, written and
+// deleted. Objects of kind Reading can only be listed; there is always exactly one Reading, in the namespace default.
 type Server struct {
 	group  string
 	http   *httptest.Server
@@ -38,7 +38,7 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// Down makes the server answer nothing but errors, and end its watches; or serve again.
+// Down(true) makes the server answer all requests with errors, and ends its watches. Down(false) makes it serve again.
 func (s *Server) Down(down bool) {
 	s.down.Store(down)
 	s.things.interrupt()
@@ -47,15 +47,16 @@ func (s *Server) Down(down bool) {
 // APIService returns the name of the APIService.
 func (s *Server) APIService() string { return Version + "." + s.group }
 
-// GroupVersion returns what the server serves.
+// GroupVersion returns the served group and version.
 func (s *Server) GroupVersion() string { return s.group + "/" + Version }
 
-// Service returns the manifest of the Service that leads to the server.
+// Service returns the manifest of the Service that points to the server.
 func (s *Server) Service() string {
-	return "apiVersion: v1\nkind: Service\nmetadata: {name: aggregate}\nspec: {type: ExternalName, externalName: localhost}\n"
+	return "apiVersion: v1\nkind: Service\nmetadata: {name: aggregate}\n" +
+		"spec: {type: ExternalName, externalName: localhost}\n"
 }
 
-// Registration returns the manifest of the APIService, given the namespace of the Service.
+// Registration returns the manifest of the APIService. namespace is the namespace of the Service.
 func (s *Server) Registration(namespace string) string {
 	_, port, _ := strings.Cut(s.http.Listener.Addr().String(), ":")
 	return fmt.Sprintf(`apiVersion: apiregistration.k8s.io/v1
@@ -74,7 +75,13 @@ spec:
 
 // Thing returns the manifest of a Thing.
 func (s *Server) Thing(namespace, name string) string {
-	return fmt.Sprintf("apiVersion: %s/%s\nkind: Thing\nmetadata: {namespace: %s, name: %s}\n", s.group, Version, namespace, name)
+	return fmt.Sprintf(
+		"apiVersion: %s/%s\nkind: Thing\nmetadata: {namespace: %s, name: %s}\n",
+		s.group,
+		Version,
+		namespace,
+		name,
+	)
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -96,14 +103,26 @@ func (s *Server) discovery(w http.ResponseWriter) {
 	answer(w, http.StatusOK, metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: s.group + "/" + Version,
 		APIResources: []metav1.APIResource{
-			{Name: "things", SingularName: "thing", Kind: "Thing", Namespaced: true, Verbs: metav1.Verbs{"get", "list", "watch", "create", "patch", "update", "delete"}},
+			{
+				Name:         "things",
+				SingularName: "thing",
+				Kind:         "Thing",
+				Namespaced:   true,
+				Verbs:        metav1.Verbs{"get", "list", "watch", "create", "patch", "update", "delete"},
+			},
 			{Name: "things/status", Kind: "Thing", Namespaced: true, Verbs: metav1.Verbs{"get", "list", "create"}},
-			{Name: "readings", SingularName: "reading", Kind: "Reading", Namespaced: true, Verbs: metav1.Verbs{"get", "list"}},
+			{
+				Name:         "readings",
+				SingularName: "reading",
+				Kind:         "Reading",
+				Namespaced:   true,
+				Verbs:        metav1.Verbs{"get", "list"},
+			},
 		},
 	})
 }
 
-// address is what a path names.
+// address is the object or collection that a path names.
 type address struct{ namespace, resource, name string }
 
 func target(path string) address {
@@ -143,7 +162,7 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request, a address) {
 	}
 }
 
-// write creates, or replaces: a patch is taken for the whole object.
+// write creates or replaces an object. The body of a patch is treated as the whole object.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, a address) {
 	obj := s.blank("Thing", a)
 	if err := json.NewDecoder(r.Body).Decode(&obj.Object); err != nil {
@@ -187,7 +206,7 @@ func list(r *http.Request, kind, group, version string, objects []*unstructured.
 	return header
 }
 
-// metadataOnly says that a client asked for metadata alone.
+// metadataOnly reports whether a client requested only metadata.
 func metadataOnly(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
 }
@@ -196,18 +215,29 @@ func shape(r *http.Request, obj *unstructured.Unstructured) map[string]any {
 	if !metadataOnly(r) {
 		return obj.Object
 	}
-	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": obj.Object["metadata"]}
+	return map[string]any{
+		"apiVersion": "meta.k8s.io/v1",
+		"kind":       "PartialObjectMetadata",
+		"metadata":   obj.Object["metadata"],
+	}
 }
 
 func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason) {
 	answer(w, code, metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason,
-		Message: string(reason), Details: &metav1.StatusDetails{},
+		TypeMeta: metav1.TypeMeta{
+			Kind:       "Status",
+			APIVersion: "v1",
+		},
+		Status:  metav1.StatusFailure,
+		Code:    int32(code),
+		Reason:  reason,
+		Message: string(reason),
+		Details: &metav1.StatusDetails{},
 	})
 }
 
 func answer(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // The client is gone, or will notice.
+	_ = json.NewEncoder(w).Encode(value) // The client has disconnected, or gets an incomplete response.
 }

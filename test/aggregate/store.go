@@ -16,26 +16,31 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
-// event is a change, in the resource version of the object.
+// event is a change of an object. The object has the resource version of the change.
 type event struct {
 	kind    string
 	version int
 	object  *unstructured.Unstructured
 }
 
-// store holds objects, and all that ever happened to them.
+// store holds objects and all changes since its start.
 type store struct {
 	mu      sync.Mutex
 	version int
 	objects map[address]*unstructured.Unstructured
 	events  []event
-	// changed is closed at the next change, broken when watches are to end.
+	// changed is closed at the next change. broken is closed when all watches must end.
 	changed, broken chan struct{}
 	closed          bool
 }
 
 func newStore() *store {
-	return &store{version: 1, objects: map[address]*unstructured.Unstructured{}, changed: make(chan struct{}), broken: make(chan struct{})}
+	return &store{
+		version: 1,
+		objects: map[address]*unstructured.Unstructured{},
+		changed: make(chan struct{}),
+		broken:  make(chan struct{}),
+	}
 }
 
 func (s *store) get(a address) *unstructured.Unstructured {
@@ -44,7 +49,7 @@ func (s *store) get(a address) *unstructured.Unstructured {
 	return s.objects[a]
 }
 
-// put creates an object, or replaces it, keeping its identity.
+// put creates or replaces an object. A replaced object keeps its UID.
 func (s *store) put(a address, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +75,7 @@ func (s *store) delete(a address) *unstructured.Unstructured {
 	return s.record("DELETED", old.DeepCopy())
 }
 
-// record gives a change its version. The caller holds the lock.
+// record assigns a resource version to a change and stores it. The caller holds the lock.
 func (s *store) record(kind string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	s.version++
 	obj.SetResourceVersion(strconv.Itoa(s.version))
@@ -99,7 +104,8 @@ func selected(selector string, obj *unstructured.Unstructured) bool {
 	return err == nil && parsed.Matches(labels.Set(obj.GetLabels()))
 }
 
-// watch sends what happened since a version, and what happens, until the client leaves or watches are to end.
+// watch sends the changes since a version and all further changes, until the client disconnects or all watches must
+// end.
 func (s *store) watch(w http.ResponseWriter, r *http.Request) {
 	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	w.Header().Set("Content-Type", "application/json")
@@ -110,7 +116,11 @@ func (s *store) watch(w http.ResponseWriter, r *http.Request) {
 		for _, e := range events {
 			since = e.version
 			if selected(r.URL.Query().Get("labelSelector"), e.object) {
-				_ = json.NewEncoder(w).Encode(map[string]any{"type": e.kind, "object": shape(r, e.object)}) // The client is gone.
+				_ = json.NewEncoder(
+					w,
+				).Encode(
+					map[string]any{"type": e.kind, "object": shape(r, e.object)},
+				) // The client has disconnected.
 			}
 		}
 		flusher.Flush()
@@ -135,7 +145,7 @@ func (s *store) since(version int) (events []event, changed, broken <-chan struc
 	return events, s.changed, s.broken
 }
 
-// interrupt ends all watches.
+// interrupt ends all watches. Clients can start new watches.
 func (s *store) interrupt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +155,7 @@ func (s *store) interrupt() {
 	}
 }
 
-// close ends all watches for good.
+// close ends all watches permanently.
 func (s *store) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

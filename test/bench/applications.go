@@ -10,20 +10,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// applications is what the scenarios 4 to 6 share: many small components that are installed once.
+// applications are the many small components of the scenarios 4 to 6, which are installed once and shared.
 type applications struct {
 	installed bool
 	outcome   outcome
 	workload  workload
 }
 
-// installApplications measures their first apply.
+// installApplications measures the first apply of the applications.
 func installApplications(ctx context.Context, b *bench, _ int, _ size) (outcome, error) {
 	_, err := b.withApplications(ctx)
 	return b.applications.outcome, err
 }
 
-// withApplications returns the stage on which they are installed.
+// withApplications returns the stage on which the applications are installed.
 func (b *bench) withApplications(ctx context.Context) (*stage, error) {
 	stage, err := b.onStage(ctx, "applications")
 	if err != nil || b.applications.installed {
@@ -49,22 +49,27 @@ func (b *bench) withApplications(ctx context.Context) (*stage, error) {
 	return stage, err
 }
 
-// welcome makes a service account for each component, and lets all of them write in the namespace.
+// welcome creates a service account for each component, and grants all of them write access to the namespace.
 func (s *stage) welcome(ctx context.Context, w workload) error {
 	err := s.admin.Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "applications"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:serviceaccounts:" + w.namespace}},
+		Subjects: []rbacv1.Subject{
+			{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:serviceaccounts:" + w.namespace},
+		},
 	})
 	if err != nil {
 		return err
 	}
 	return parallel(ctx, creators, w.components, func(ctx context.Context, i int) error {
-		return s.admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identityName(i)}})
+		return s.admin.Create(
+			ctx,
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: identityName(i)}},
+		)
 	})
 }
 
-// idle looks at an operator that has nothing to do.
+// idle measures an operator that has no changes to apply.
 func idle(ctx context.Context, b *bench, _ int, s size) (outcome, error) {
 	stage, err := b.withApplications(ctx)
 	if err != nil {
@@ -76,11 +81,13 @@ func idle(ctx context.Context, b *bench, _ int, s size) (outcome, error) {
 	}
 	p := part{Components: b.sizeOf(4).components}
 	p.add(m.sample)
-	p.Extra = map[figure]float64{figRequests: float64(m.Requests.sum(classCounted, classList, classDiscovery, classSpill, classEvent))}
+	p.Extra = map[figure]float64{
+		figRequests: float64(m.Requests.sum(classCounted, classList, classDiscovery, classSpill, classEvent)),
+	}
 	return outcome{Parts: []part{p}}, nil
 }
 
-// restart looks at an operator that starts where everything is as it should be.
+// restart measures the start of an operator when nothing has changed.
 func restart(ctx context.Context, b *bench, _ int, _ size) (outcome, error) {
 	stage, err := b.withApplications(ctx)
 	if err != nil {
@@ -90,8 +97,8 @@ func restart(ctx context.Context, b *bench, _ int, _ size) (outcome, error) {
 	return outcome{Parts: []part{p}}, err
 }
 
-// restart ends the operator, and measures from the start of the next one until it has looked at all components. The
-// time until the first one is gone does not count.
+// restart stops the operator, starts the next one, and measures the time from this start until the next operator has
+// made a pass over every component. The time until the first operator has ended is not included.
 func (s *stage) restart(ctx context.Context, name string, components int) (part, error) {
 	p := part{Components: components}
 	var took time.Duration
@@ -115,7 +122,7 @@ func (s *stage) restart(ctx context.Context, name string, components int) (part,
 	return p, nil
 }
 
-// awaitPasses returns when the operator had made that many passes since it started, and makes no more.
+// awaitPasses waits until the operator has made the given number of passes since its start, and makes no more.
 func (s *stage) awaitPasses(ctx context.Context, passes int) (time.Time, error) {
 	var last work
 	changed := time.Now()
@@ -125,7 +132,7 @@ func (s *stage) awaitPasses(ctx context.Context, passes int) (time.Time, error) 
 		if busy {
 			last, changed = now, time.Now()
 		}
-		// Passes that wait for a watch to begin come back a moment later.
+		// A pass that waits for a watch to begin is repeated a moment later.
 		if time.Since(changed) >= quietTime {
 			return changed, nil
 		}
@@ -134,7 +141,13 @@ func (s *stage) awaitPasses(ctx context.Context, passes int) (time.Time, error) 
 		case err := <-s.operator.died:
 			return changed, err
 		case <-ctx.Done():
-			return changed, fmt.Errorf("%w: there were %d of %d passes since the start, %d components wait", context.Cause(ctx), now.passes, passes, now.waiting)
+			return changed, fmt.Errorf(
+				"%w: the operator made %d of %d passes since its start, and %d components are waiting",
+				context.Cause(ctx),
+				now.passes,
+				passes,
+				now.waiting,
+			)
 		}
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// patience is how long a scenario may take: much longer than any should.
+// patience is the maximum duration of a scenario. It is much longer than a scenario normally takes.
 const patience = 30 * time.Minute
 
-// settings say what to run.
+// settings are the options of the command line.
 type settings struct {
 	numbers  []int // empty means all
 	quick    bool
 	profiles string
 	out      io.Writer
-	// operators are the programs that are compared; empty where the one that make builds is measured alone.
+	// operators are the programs to compare. If the list is empty, only the program that make builds is measured.
 	operators []string
 }
 
@@ -33,18 +33,18 @@ type bench struct {
 	stageName    string
 	lifecycles   map[int]lifecycle
 	applications applications
-	// program is the operator that is measured.
+	// program is the path of the measured operator.
 	program string
-	// label begins each line of progress where several operators are compared.
+	// label begins each line of progress if several operators are compared.
 	label string
-	// turn, where it is set, returns when this bench is to go on, after the benches of other operators had their turns.
+	// turn, if it is set, blocks until the benches of the other operators have made their turns.
 	turn func()
 	// kubernetes is the version of the clusters.
 	kubernetes string
 }
 
-// run runs the chosen scenarios. A scenario that fails misses its budget, and the next one is run; only an interruption
-// ends the run.
+// run runs the selected scenarios. A scenario that fails misses its budget, and the next scenario is run. Only an
+// interruption ends the run.
 func (b *bench) run(ctx context.Context) (results []result, err error) {
 	defer func() { err = errors.Join(err, b.leaveStage()) }()
 	for _, s := range b.scenarios {
@@ -61,7 +61,8 @@ func (b *bench) run(ctx context.Context) (results []result, err error) {
 	return results, nil
 }
 
-// awaitTurn lets the benches of other operators make the same step. The steps are scenarios, and within them rounds.
+// awaitTurn blocks until the benches of the other operators have made the same step. A step is a scenario, or a round
+// in a scenario.
 func (b *bench) awaitTurn() {
 	if b.turn != nil {
 		b.turn()
@@ -70,19 +71,26 @@ func (b *bench) awaitTurn() {
 
 func (b *bench) runOne(ctx context.Context, s scenario) result {
 	b.say("%d. %s", s.number, s.title)
-	// The other operators' turns are part of the time.
+	// The limit includes the turns of the other operators.
 	limit := patience * time.Duration(max(len(b.operators), 1))
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
 	defer cancel()
 	of := b.sizeOf(s.number)
 	o, err := s.run(ctx, b, s.number, of)
-	r := result{Number: s.number, Scenario: s.title, Budget: s.budget, Parts: o.Parts, Notes: o.Notes, Checks: judge(s.limits(of), o.Parts)}
+	r := result{
+		Number:   s.number,
+		Scenario: s.title,
+		Budget:   s.budget,
+		Parts:    o.Parts,
+		Notes:    o.Notes,
+		Checks:   judge(s.limits(of), o.Parts),
+	}
 	if err != nil {
 		r.Failure = err.Error()
 		if b.stage != nil && !errors.Is(err, program.ErrInterrupted) {
 			r.Failure += " (" + b.stage.lastWords() + ")"
 		}
-		// What comes next begins on a stage of its own.
+		// The next scenario must begin with a new stage.
 		err = b.leaveStage()
 	}
 	if err != nil {
@@ -94,7 +102,7 @@ func (b *bench) runOne(ctx context.Context, s scenario) result {
 	return r
 }
 
-// sizeOf returns how large a scenario is in this run.
+// sizeOf returns the size of a scenario in this run.
 func (b *bench) sizeOf(number int) size {
 	s, _ := numbered(b.scenarios, number)
 	if b.quick {
@@ -103,7 +111,7 @@ func (b *bench) sizeOf(number int) size {
 	return s.full
 }
 
-// onStage returns the stage of that name: the current one, or a new one in its place.
+// onStage returns the stage with the given name: the current stage, or a new stage that replaces it.
 func (b *bench) onStage(ctx context.Context, name string) (*stage, error) {
 	if b.stage != nil && b.stageName == name {
 		return b.stage, nil
@@ -129,7 +137,7 @@ func (b *bench) leaveStage() error {
 	return s.stop()
 }
 
-// say tells what happens, for those who wait.
+// say prints the progress.
 func (b *bench) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !strings.Contains(text[:min(4, len(text))], ". ") {

@@ -8,7 +8,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// change measures what it costs that one manifest of many is another, under each update policy that has a budget.
+// change measures the cost of changing one of many manifests, under each update policy that has a budget.
 func change(ctx context.Context, b *bench, number int, s size) (outcome, error) {
 	stage, err := b.onStage(ctx, fmt.Sprint(number))
 	if err != nil {
@@ -34,7 +34,7 @@ func change(ctx context.Context, b *bench, number int, s size) (outcome, error) 
 	return o, nil
 }
 
-// changeOne installs a component, and changes one of its manifests in each round.
+// changeOne installs a component, and changes the same manifest in each round.
 func (s *stage) changeOne(ctx context.Context, b *bench, w workload, of size, name string) (part, error) {
 	p := part{Name: name, Components: 1, Dependents: of.dependents}
 	if err := s.create(ctx, w); err != nil {
@@ -46,7 +46,7 @@ func (s *stage) changeOne(ctx context.Context, b *bench, w workload, of size, na
 		if err != nil {
 			return p, err
 		}
-		// Always the same one: another would let this one go back to what it was.
+		// The same manifest is changed in each round. Otherwise the manifest of the previous round would change back.
 		w.values.Changed, w.values.Text = 0, fmt.Sprintf("change %d", round)
 		m, err := s.measure(ctx, "7-"+name, func(ctx context.Context) error { return s.change(ctx, w) })
 		if err != nil {

@@ -19,11 +19,11 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// comparedScenarios are those whose figures are compared between operators. The others measure how something grows, or
-// that nothing happens.
+// comparedScenarios are the scenarios whose figures are compared between operators. The other scenarios measure growth,
+// or that nothing happens.
 var comparedScenarios = []int{1, 2, 3, 4, 6, 8, 9}
 
-// paths is a flag that may be given several times.
+// paths is a flag that can be repeated.
 type paths []string
 
 // String implements flag.Value.
@@ -38,11 +38,12 @@ func (p *paths) Set(path string) error {
 	return nil
 }
 
-// comparedNumbers returns the scenarios to compare: the chosen ones, all by default. It is an error to choose another.
+// comparedNumbers returns the scenarios to compare. By default these are all of comparedScenarios. A number that is not
+// in comparedScenarios is an error.
 func comparedNumbers(chosen []int) ([]int, error) {
 	for _, number := range chosen {
 		if !slices.Contains(comparedScenarios, number) {
-			return nil, fmt.Errorf("scenario %d does not compare operators; those that do are %s",
+			return nil, fmt.Errorf("scenario %d does not compare operators; the scenarios that do are %s",
 				number, strings.Trim(strings.ReplaceAll(fmt.Sprint(comparedScenarios), " ", ", "), "[]"))
 		}
 	}
@@ -52,8 +53,8 @@ func comparedNumbers(chosen []int) ([]int, error) {
 	return chosen, nil
 }
 
-// labels returns a short name for each path: the file's name where that is unique, otherwise the path, with a number
-// where a path comes again.
+// labels returns a short name for each path: the name of the file if it is unique, otherwise the path. If a path is
+// given several times, a number is appended.
 func labels(operators []string) []string {
 	files, seen := map[string]int{}, map[string]int{}
 	for _, path := range operators {
@@ -73,8 +74,8 @@ func labels(operators []string) []string {
 	return names
 }
 
-// compare measures each operator on clusters of its own. One operator is measured at a time: they take turns with each
-// round, so that whatever else changes on the machine changes for all of them.
+// compare measures each operator on its own clusters. Only one operator is measured at a time. The operators take turns
+// in each round, so that other changes on the machine affect all of them.
 func (s settings) compare(ctx context.Context, r *report) (err error) {
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -114,8 +115,8 @@ func (s settings) compare(ctx context.Context, r *report) (err error) {
 	return errors.Join(failures...)
 }
 
-// copyProgram copies an executable. How a file was written decides how much of it is in the resident set: that of a
-// copy of a program was 10 MiB smaller than that of the program as the linker wrote it.
+// copyProgram copies an executable. The way a file was written affects how much of it is in the resident set: a copy of
+// a program needed 10 MiB less than the file that the linker wrote. So all compared programs are copied.
 func copyProgram(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -130,9 +131,9 @@ func copyProgram(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// takeTurns runs work n times at once, of which one goes on at any time; it returns when all have ended. Work calls
-// turn to let the others go on until they call it, too. The order is reversed each time, so that none always comes
-// after the same other. Each has a thread of its own, which lasts until its work ends.
+// takeTurns runs work n times concurrently, and returns when all calls have ended. Only one call runs at a time: a call
+// blocks in turn until the other calls have also called turn. The order is reversed each time, so that a call does not
+// always run after the same other call. Each call has its own thread until it ends.
 func takeTurns(n int, work func(i int, turn func())) {
 	begin, ended := make([]chan struct{}, n), make(chan bool)
 	var order []int
@@ -140,7 +141,7 @@ func takeTurns(n int, work func(i int, turn func())) {
 		begin[i] = make(chan struct{})
 		order = append(order, i)
 		go func() {
-			runtime.LockOSThread() // It ends with the goroutine.
+			runtime.LockOSThread() // The thread ends with the goroutine.
 			<-begin[i]
 			work(i, func() {
 				ended <- false
@@ -162,14 +163,15 @@ func takeTurns(n int, work func(i int, turn func())) {
 	}
 }
 
-// anyStatus is a patch of the definition of components, whose only version is the first one.
+// anyStatus is a JSON patch of the definition of components. It changes the first version in the definition, which is
+// the only version.
 const anyStatus = `[{
 	"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/status",
 	"value": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 }]`
 
-// allowAnyStatus removes the schema of the components' status. The API server would drop fields of another version's
-// status.
+// allowAnyStatus removes the schema of the components' status. With the schema the API server would drop the status
+// fields of other versions.
 func allowAnyStatus(ctx context.Context, admin client.Client) error {
 	definition := &unstructured.Unstructured{}
 	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))

@@ -34,12 +34,12 @@ func TestNumbersOfComparedScenariosAreChecked(t *testing.T) {
 		chosen, want []int
 		message      string
 	}{
-		"all by default":  {nil, comparedScenarios, ""},
-		"the chosen ones": {[]int{3, 9}, []int{3, 9}, ""},
-		"none that compares no operator": {
+		"all scenarios by default":  {nil, comparedScenarios, ""},
+		"the scenarios in the flag": {[]int{3, 9}, []int{3, 9}, ""},
+		"a scenario that does not compare operators": {
 			[]int{1, 5},
 			nil,
-			"scenario 5 does not compare operators; those that do are 1, 2, 3, 4, 6, 8, 9",
+			"scenario 5 does not compare operators; the scenarios that do are 1, 2, 3, 4, 6, 8, 9",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestNumbersOfComparedScenariosAreChecked(t *testing.T) {
 
 func TestLabelsOfOperatorsAreShortAndDifferent(t *testing.T) {
 	for name, test := range map[string]struct{ paths, want []string }{
-		"names of files":                     {[]string{"bin/old", "/tmp/new"}, []string{"old", "new"}},
-		"paths where the names are the same": {[]string{"a/op", "b/op", "new"}, []string{"a/op", "b/op", "new"}},
-		"numbers where the path is the same": {[]string{"a/op", "a/op"}, []string{"a/op", "a/op (2)"}},
+		"unique names of files":         {[]string{"bin/old", "/tmp/new"}, []string{"old", "new"}},
+		"paths with the same file name": {[]string{"a/op", "b/op", "new"}, []string{"a/op", "b/op", "new"}},
+		"the same path twice":           {[]string{"a/op", "a/op"}, []string{"a/op", "a/op (2)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, labels(test.paths)); diff != "" {
@@ -70,14 +70,14 @@ func TestTurnsReverseTheirOrderEachTime(t *testing.T) {
 		turns []int // of each participant
 		want  string
 	}{
-		"none":                                  {nil, ""},
-		"one":                                   {[]int{2}, "a1 a2"},
-		"two":                                   {[]int{3, 3}, "a1 b1 b2 a2 a3 b3"},
-		"three":                                 {[]int{2, 2, 2}, "a1 b1 c1 c2 b2 a2"},
-		"the others go on without an early end": {[]int{3, 1, 3}, "a1 b1 c1 c2 a2 a3 c3"},
+		"none":  {nil, ""},
+		"one":   {[]int{2}, "a1 a2"},
+		"two":   {[]int{3, 3}, "a1 b1 b2 a2 a3 b3"},
+		"three": {[]int{2, 2, 2}, "a1 b1 c1 c2 b2 a2"},
+		"three runs, of which one run ends early": {[]int{3, 1, 3}, "a1 b1 c1 c2 a2 a3 c3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var steps []string // Without a lock: one participant goes on at a time.
+			var steps []string // No lock is needed, because only one participant runs at a time.
 			takeTurns(len(test.turns), func(i int, turn func()) {
 				for n := range test.turns[i] {
 					if n > 0 {
@@ -127,7 +127,7 @@ func TestAProgramIsCopiedWithTheRightToRunIt(t *testing.T) {
 		t.Error(err)
 	}
 	if err := copyProgram(to, "/bin/true"); err == nil {
-		t.Error("another file was overwritten")
+		t.Error("copyProgram overwrote an existing file")
 	}
 }
 
@@ -162,9 +162,9 @@ func TestComparisonHasRatiosToTheFirstOperator(t *testing.T) {
 func TestExitCodeOfAComparisonCountsAllOperators(t *testing.T) {
 	r := sampleComparison()
 	if got := exitCode(r, nil, true); got == 0 {
-		t.Error("a budget was missed")
+		t.Error("the exit code is 0, although the second operator missed a budget")
 	}
 	if r.empty() || !(report{Compared: []compared{{}}}).empty() {
-		t.Error("a report is empty if no scenario was run")
+		t.Error("want empty to be false for a report with results, and true for a report without results")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/markdown"
 )
 
-// compared are the results of one of several operators.
+// compared are the results of one operator in a comparison.
 type compared struct {
 	Operator string   `json:"operator"`
 	Path     string   `json:"path"`
@@ -17,7 +17,7 @@ type compared struct {
 	Results  []result `json:"results"`
 }
 
-// comparedFigures are the columns of a comparison. Of each a lower value is better.
+// comparedFigures are the columns of a comparison. A lower value is better in each column.
 var comparedFigures = []struct {
 	title string
 	of    func(part) float64
@@ -33,8 +33,8 @@ func cpuSeconds(p part) float64 {
 	return median(p.each(func(s sample) float64 { return s.CPUSeconds }))
 }
 
-// writeComparison prints a table of all parts of the scenarios, with a row for each operator, and below it the figures
-// that budgets bound. Ratios are to the first operator.
+// writeComparison prints a table of all parts of the scenarios, with a row for each operator. Below the table it prints
+// the figures that have a budget. Ratios are relative to the first operator.
 func writeComparison(w io.Writer, operators []compared) {
 	for i, c := range operators {
 		_, _ = fmt.Fprintf(w, "%d. %s: %s, version %s\n", i+1, c.Operator, c.Path, c.Version)
@@ -58,13 +58,12 @@ func writeComparison(w io.Writer, operators []compared) {
 	}
 }
 
-// resultOf returns the result of an operator that belongs to a scenario of the first; an empty one where the run ended
-// before.
+// resultOf returns an operator's result for a scenario. The result is empty if the run ended before this scenario.
 func (c compared) resultOf(scenario int) result {
 	if scenario < len(c.Results) {
 		return c.Results[scenario]
 	}
-	return result{Failure: "it was not run"}
+	return result{Failure: "the scenario was not run"}
 }
 
 func (r result) part(i int) part {
@@ -74,7 +73,7 @@ func (r result) part(i int) part {
 	return part{}
 }
 
-// comparedRows are the rows of a scenario: its parts, and in each the operators.
+// comparedRows returns the rows of a scenario: for each of its parts a row for each operator.
 func comparedRows(operators []compared, scenario int) [][]string {
 	first := operators[0].resultOf(scenario)
 	parts := 1
@@ -107,7 +106,7 @@ func comparedRows(operators []compared, scenario int) [][]string {
 	return rows
 }
 
-// ratio prints how many times a value is another; nothing where that says nothing.
+// ratio prints value divided by of, or nothing if the ratio has no meaning.
 func ratio(value, of float64) string {
 	times := value / of
 	if math.IsNaN(times) || math.IsInf(times, 0) {
@@ -116,8 +115,8 @@ func ratio(value, of float64) string {
 	return fmt.Sprintf("%.2f", times)
 }
 
-// comparedLines are the figures of a scenario that its budget bounds, the requests, and why a scenario did not come to
-// its end.
+// comparedLines returns the figures of a scenario that have a budget, the requests, and the reason if the scenario
+// failed.
 func comparedLines(operators []compared, scenario int) []string {
 	first := operators[0].resultOf(scenario)
 	var lines []string
@@ -143,7 +142,7 @@ func comparedLines(operators []compared, scenario int) []string {
 	return lines
 }
 
-// checked prints the value of a check, and its ratio to that of the first operator.
+// checked prints the value of a check, and its ratio to the value of the first operator.
 func checked(r result, i int, first check) string {
 	if i >= len(r.Checks) || r.Checks[i].Got == nil {
 		return "not measured"
@@ -158,7 +157,7 @@ func checked(r result, i int, first check) string {
 	return text
 }
 
-// requestsOfAll tells the requests once where they are the same for all operators, otherwise for each of them.
+// requestsOfAll prints the requests once if they are equal for all operators, and otherwise for each operator.
 func requestsOfAll(operators []compared, scenario, i int) []string {
 	var lines []string
 	same := true
@@ -173,7 +172,7 @@ func requestsOfAll(operators []compared, scenario, i int) []string {
 	return lines
 }
 
-// counted tells the requests that count in the round with the most of them.
+// counted prints the counted requests of the round that has the most of them.
 func counted(p part) string {
 	if len(p.Rounds) == 0 {
 		return ""

@@ -17,23 +17,26 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// writerCounts are the numbers of bare writers of which the fastest is the floor.
+// writerCounts are the tested numbers of bare writers. The fastest of them gives the floor.
 var writerCounts = []int{1, 4, 8, 16, 32}
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// floorManager is the field manager of bare writes, and reconcilerName begins the label and the annotations of the
-// operator.
+// floorManager is the field manager of bare writes. reconcilerName is the prefix of the operator's label and
+// annotations.
 const (
 	floorManager   = "bench-floor"
 	reconcilerName = own.ReconcilerName
 )
 
-// floor measures what a bare client needs to create ConfigMaps, and to delete them, with the very requests of the
-// operator: a server-side apply that must not find the object, with the same label and annotations, and a delete bound
-// to what was created. Nothing is recorded, nothing is watched, there is no rate limit. For comparison the fastest
-// number of writers then creates the same objects, without label and annotations, by POST.
-func (s *stage) floor(ctx context.Context, objects []*unstructured.Unstructured) (creation, deletion floorTime, err error) {
+// floor measures the time that a bare client needs to create and delete ConfigMaps with the same requests as the
+// operator: a server-side apply that must not find the object, with the same label and annotations, and a delete with
+// the UID of the created object. The client records and watches nothing, and has no rate limit. For comparison, the
+// fastest number of writers also creates the same objects by POST, without label and annotations.
+func (s *stage) floor(
+	ctx context.Context,
+	objects []*unstructured.Unstructured,
+) (creation, deletion floorTime, err error) {
 	creation, deletion = floorTime{All: map[int]float64{}}, floorTime{All: map[int]float64{}}
 	marked := s.marked(objects)
 	for _, writers := range writerCounts {
@@ -43,7 +46,12 @@ func (s *stage) floor(ctx context.Context, objects []*unstructured.Unstructured)
 			return creation, deletion, err
 		}
 		err = creation.try(ctx, writers, len(objects), func(ctx context.Context, i int) (err error) {
-			created[i], err = target.Apply(ctx, marked[i].GetName(), marked[i], metav1.ApplyOptions{FieldManager: floorManager, Force: true})
+			created[i], err = target.Apply(
+				ctx,
+				marked[i].GetName(),
+				marked[i],
+				metav1.ApplyOptions{FieldManager: floorManager, Force: true},
+			)
 			return err
 		})
 		if err != nil {
@@ -52,7 +60,11 @@ func (s *stage) floor(ctx context.Context, objects []*unstructured.Unstructured)
 		err = deletion.try(ctx, writers, len(objects), func(ctx context.Context, i int) error {
 			uid, version := created[i].GetUID(), created[i].GetResourceVersion()
 			return target.Delete(ctx, created[i].GetName(), metav1.DeleteOptions{
-				Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}, PropagationPolicy: new(metav1.DeletePropagationBackground),
+				Preconditions: &metav1.Preconditions{
+					UID:             &uid,
+					ResourceVersion: &version,
+				},
+				PropagationPolicy: new(metav1.DeletePropagationBackground),
 			})
 		})
 		if err != nil {
@@ -63,7 +75,7 @@ func (s *stage) floor(ctx context.Context, objects []*unstructured.Unstructured)
 	return creation, deletion, err
 }
 
-// post creates objects by POST, and returns the seconds that took.
+// post creates objects by POST, and returns the duration in seconds.
 func (s *stage) post(ctx context.Context, writers int, objects []*unstructured.Unstructured) (float64, error) {
 	target, err := s.bareNamespace(ctx)
 	if err != nil {
@@ -77,13 +89,13 @@ func (s *stage) post(ctx context.Context, writers int, objects []*unstructured.U
 	return time.Since(begin).Seconds(), err
 }
 
-// bareNamespace makes a namespace for ConfigMaps of the bare client.
+// bareNamespace creates a namespace for the ConfigMaps of the bare client.
 func (s *stage) bareNamespace(ctx context.Context) (dynamic.ResourceInterface, error) {
 	namespace, err := s.newNamespace(ctx)
 	return s.bare.Resource(configMaps).Namespace(namespace), err
 }
 
-// marked returns copies of objects as the operator would send them to create them.
+// marked returns copies of objects with the label and annotations that the operator adds.
 func (s *stage) marked(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	owner := manifests.Owner{
 		Cluster: string(uuid.NewUUID()), Reconciler: reconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component",
@@ -95,14 +107,15 @@ func (s *stage) marked(objects []*unstructured.Unstructured) []*unstructured.Uns
 		o.SetResourceVersion("1")
 		o.SetLabels(map[string]string{reconcilerName + "/" + manifests.LabelOwnerID: owner.ID()})
 		o.SetAnnotations(map[string]string{
-			reconcilerName + "/" + manifests.AnnotationOwnerID: owner.String(), reconcilerName + "/" + manifests.AnnotationDigest: "0123456789abcdef",
+			reconcilerName + "/" + manifests.AnnotationOwnerID: owner.String(),
+			reconcilerName + "/" + manifests.AnnotationDigest:  "0123456789abcdef",
 		})
 		copies = append(copies, o)
 	}
 	return copies
 }
 
-// try measures one number of writers, and keeps the fastest.
+// try measures one number of writers, and stores the result if it is the fastest so far.
 func (f *floorTime) try(ctx context.Context, writers, n int, write func(context.Context, int) error) error {
 	begin := time.Now()
 	if err := parallel(ctx, writers, n, write); err != nil {
@@ -116,7 +129,7 @@ func (f *floorTime) try(ctx context.Context, writers, n int, write func(context.
 	return nil
 }
 
-// parallel calls do for 0 to n-1, by that many workers, until one fails.
+// parallel calls do with the numbers from 0 to n-1, by the given number of workers, until a call fails.
 func parallel(ctx context.Context, workers, n int, do func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64

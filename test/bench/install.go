@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// lifecycle is what was measured of components of one size: how they come, and how they go.
+// lifecycle holds the measured installations and deletions of components of one size.
 type lifecycle struct {
 	installation, removal part
 }
@@ -16,7 +16,7 @@ func install(ctx context.Context, b *bench, number int, s size) (outcome, error)
 	return outcome{Parts: []part{l.installation}}, err
 }
 
-// remove measures the deletion of what the scenarios 1 and 3 install.
+// remove measures the deletion of the components that the scenarios 1 and 3 install.
 func remove(ctx context.Context, b *bench, _ int, _ size) (outcome, error) {
 	var o outcome
 	for _, of := range []struct {
@@ -33,7 +33,8 @@ func remove(ctx context.Context, b *bench, _ int, _ size) (outcome, error) {
 	return o, nil
 }
 
-// lifecycleOf measures the floor and the operator in turns. What a scenario needed is not measured again for another.
+// lifecycleOf measures the floor and the operator in turns. It returns the stored result if another scenario has
+// measured the same size.
 func (b *bench) lifecycleOf(ctx context.Context, number int, s size) (lifecycle, error) {
 	if known, ok := b.lifecycles[number]; ok {
 		return known, nil
@@ -54,7 +55,7 @@ func (b *bench) lifecycleOf(ctx context.Context, number int, s size) (lifecycle,
 	return l, nil
 }
 
-// round measures the floor, and then the same by the operator.
+// round measures the floor, and then the same work by the operator.
 func (l *lifecycle) round(ctx context.Context, b *bench, stage *stage, number int, s size) error {
 	creation, deletion, err := stage.floor(ctx, floorOf(s))
 	if err != nil {
@@ -65,13 +66,21 @@ func (l *lifecycle) round(ctx context.Context, b *bench, stage *stage, number in
 		return err
 	}
 	w := configMapsOf(namespace, s)
-	installed, err := stage.measure(ctx, fmt.Sprintf("%d-install", number), func(ctx context.Context) error { return stage.create(ctx, w) })
+	installed, err := stage.measure(
+		ctx,
+		fmt.Sprintf("%d-install", number),
+		func(ctx context.Context) error { return stage.create(ctx, w) },
+	)
 	if err != nil {
 		return err
 	}
 	b.say("install %s, floor %s", installed, creation)
 	l.installation.add(installed.sample, creation)
-	removed, err := stage.measure(ctx, fmt.Sprintf("%d-delete", number), func(ctx context.Context) error { return stage.remove(ctx, w) })
+	removed, err := stage.measure(
+		ctx,
+		fmt.Sprintf("%d-delete", number),
+		func(ctx context.Context) error { return stage.remove(ctx, w) },
+	)
 	if err != nil {
 		return err
 	}
@@ -85,12 +94,12 @@ func (p *part) add(s sample, f ...floorTime) {
 	p.Floor = append(p.Floor, f...)
 }
 
-// String tells what matters of a sample in one line.
+// String returns the main values of a sample in one line.
 func (s sample) String() string {
 	return fmt.Sprintf("%.3f s (%s)", s.Seconds, s.Requests.byResource())
 }
 
-// String tells how fast bare writers were.
+// String returns the speed of the bare writers in one line.
 func (f floorTime) String() string {
 	text := fmt.Sprintf("%.3f s (%d writers)", f.Seconds, f.Writers)
 	if f.Post > 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// large takes one component through its life, once with a tenth of the dependents, and once with all of them.
+// large measures the whole life of one component, first with a tenth of the dependents, and then with all of them.
 func large(ctx context.Context, b *bench, number int, s size) (outcome, error) {
 	stage, err := b.onStage(ctx, fmt.Sprint(number))
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *stage) life(ctx context.Context, b *bench, of size) ([]part, error) {
 	return parts, nil
 }
 
-// step makes a step of what is measured once.
+// step returns a function that measures work once.
 func (s *stage) step(name string, work func(context.Context) error) func(context.Context) (part, error) {
 	return func(ctx context.Context) (part, error) {
 		m, err := s.measure(ctx, "10-"+name, work)
@@ -68,10 +68,10 @@ func (s *stage) step(name string, work func(context.Context) error) func(context
 	}
 }
 
-// besideDependents is the size of the component that comes while a large one is installed.
+// besideDependents is the size of the small component that is created while a large component is installed.
 const besideDependents = 20
 
-// beside measures how long a small component takes alone, and while a large one is installed.
+// beside measures the time that a small component takes alone, and while a large component is installed.
 func beside(ctx context.Context, b *bench, number int, s size) (outcome, error) {
 	stage, err := b.onStage(ctx, fmt.Sprint(number))
 	if err != nil {
@@ -97,20 +97,28 @@ func beside(ctx context.Context, b *bench, number int, s size) (outcome, error) 
 	if err != nil {
 		return outcome{}, err
 	}
-	p := part{Components: 1, Dependents: s.dependents, Extra: map[figure]float64{figTimesAlone: median(crowded) / median(alone)}}
+	p := part{
+		Components: 1,
+		Dependents: s.dependents,
+		Extra:      map[figure]float64{figTimesAlone: median(crowded) / median(alone)},
+	}
 	p.add(m.sample)
 	note := fmt.Sprintf("a component of %d: %.3f s alone (median of %d), %.3f s beside (median of %d, largest %.3f s)",
 		besideDependents, median(alone), len(alone), median(crowded), len(crowded), largest(crowded))
 	return outcome{Parts: []part{p}, Notes: []string{note}}, nil
 }
 
-// timeSmallDuring installs a component, and small ones as long as that lasts.
+// timeSmallDuring installs a large component, and repeatedly a small component until the large component is installed.
 func (s *stage) timeSmallDuring(ctx context.Context, w workload) ([]float64, error) {
 	if err := s.createOnly(ctx, w); err != nil {
 		return nil, err
 	}
-	// Its first status is written right before its first dependent.
-	err := s.await(ctx, w.namespace, func(found map[string]standing) bool { return found[componentName(0)].message != "" })
+	// The first status of the large component is written right before its first dependent.
+	err := s.await(
+		ctx,
+		w.namespace,
+		func(found map[string]standing) bool { return found[componentName(0)].message != "" },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +136,7 @@ func (s *stage) timeSmallDuring(ctx context.Context, w workload) ([]float64, err
 	return times, nil
 }
 
-// timeSmall installs a small component in a namespace of its own, and tells how many seconds that took.
+// timeSmall installs a small component in a new namespace, and returns the duration in seconds.
 func (s *stage) timeSmall(ctx context.Context) (float64, error) {
 	namespace, err := s.newNamespace(ctx)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// figure is something measured that a budget can bound. Its text is its unit, too.
+// figure is a measured value that can have a budget. Its text is also its unit.
 type figure string
 
 const (
@@ -30,26 +30,27 @@ const (
 	figTimesAlone      figure = "× its time alone"
 )
 
-// limit bounds a figure of a part of a scenario; without a part, of the only one.
+// limit is the largest permitted value of a figure in a part of a scenario. If a scenario consists of a single part,
+// the name of this part is empty.
 type limit struct {
 	part   string
 	figure figure
 	most   float64
-	// below demands less than most, not at most that.
+	// below demands a value below most. Without it the value may also be equal to most.
 	below bool
 }
 
-// check is a limit and what was measured.
+// check is a limit and the measured value.
 type check struct {
 	Part   string  `json:"part,omitempty"`
 	Figure figure  `json:"figure"`
 	Limit  float64 `json:"limit"`
-	// Got is nil where nothing was measured, because the scenario failed.
+	// Got is nil if nothing was measured, because the scenario failed.
 	Got *float64 `json:"got"`
 	Met bool     `json:"met"`
 }
 
-// judge compares what was measured with the limits. What was not measured misses its limit.
+// judge compares measured values with limits. A value that was not measured misses its limit.
 func judge(limits []limit, parts []part) []check {
 	checks := make([]check, 0, len(limits))
 	for _, l := range limits {
@@ -72,7 +73,7 @@ func valueOf(parts []part, l limit) (float64, bool) {
 	return 0, false
 }
 
-// String tells verdict, figure and limit: "MISSED 1,100 requests (at most 1,004)".
+// String returns verdict, figure and limit, such as "MISSED 1,100 requests (at most 1,004)".
 func (c check) String() string {
 	text := "not measured: " + string(c.Figure)
 	if c.Got != nil {
@@ -88,7 +89,7 @@ func (c check) String() string {
 	return fmt.Sprintf("%s %s (budget %s)", verdict, text, number(c.Limit))
 }
 
-// number prints as many digits as matter.
+// number prints a value with its significant digits.
 func number(value float64) string {
 	switch {
 	case value == math.Trunc(value):

@@ -13,17 +13,26 @@ func TestLimits(t *testing.T) {
 		parts []part
 		want  string
 	}{
-		{"are met by less", limit{figure: figRequests, most: 4}, of(3), "met 3 requests (budget 4)"},
-		{"are met by exactly as much", limit{figure: figRequests, most: 4}, of(4), "met 4 requests (budget 4)"},
-		{"are missed by more", limit{figure: figRequests, most: 4}, of(5), "MISSED 5 requests (budget 4)"},
-		{"that demand less are missed by exactly as much", limit{figure: figRequests, most: 4, below: true}, of(4), "MISSED 4 requests (budget 4)"},
-		{"are missed by what is no number", limit{figure: figRequests, most: 4}, of(math.NaN()), "MISSED not measured: requests (budget 4)"},
-		{"are missed where another figure was measured", limit{figure: figSeconds, most: 4}, of(1), "MISSED not measured: s (budget 4)"},
-		{"are missed where nothing was measured", limit{figure: figRequests, most: 4}, nil, "MISSED not measured: requests (budget 4)"},
-		{"of a part are missed without it", limit{part: partOne, figure: figRequests, most: 4}, of(1), "MISSED of 1: not measured: requests (budget 4)"},
+		{"a value below the limit", limit{figure: figRequests, most: 4}, of(3), "met 3 requests (budget 4)"},
+		{"a value equal to the limit", limit{figure: figRequests, most: 4}, of(4), "met 4 requests (budget 4)"},
+		{"a value above the limit", limit{figure: figRequests, most: 4}, of(5), "MISSED 5 requests (budget 4)"},
+		{
+			"a value equal to a limit that requires a lower value",
+			limit{figure: figRequests, most: 4, below: true}, of(4), "MISSED 4 requests (budget 4)",
+		},
+		{
+			"a value that is not a number",
+			limit{figure: figRequests, most: 4}, of(math.NaN()), "MISSED not measured: requests (budget 4)",
+		},
+		{"only another figure was measured", limit{figure: figSeconds, most: 4}, of(1), "MISSED not measured: s (budget 4)"},
+		{"nothing was measured", limit{figure: figRequests, most: 4}, nil, "MISSED not measured: requests (budget 4)"},
+		{
+			"a limit of a part that was not measured",
+			limit{part: partOne, figure: figRequests, most: 4}, of(1), "MISSED of 1: not measured: requests (budget 4)",
+		},
 	} {
 		if got := judge([]limit{c.limit}, c.parts)[0].String(); got != c.want {
-			t.Errorf("limits %s: want %q, got %q", c.name, c.want, got)
+			t.Errorf("%s: want %q, got %q", c.name, c.want, got)
 		}
 	}
 }
@@ -43,9 +52,9 @@ func TestFiguresOfAPart(t *testing.T) {
 		Extra: map[figure]float64{figP50: 7},
 	}
 	for f, want := range map[figure]float64{
-		figSeconds:        3, // the median
+		figSeconds:        3, // the median of the rounds
 		figFloors:         1.5,
-		figRequests:       12, // the worst
+		figRequests:       12, // the worst of the rounds
 		figPerComponent:   6,
 		figOverN:          3,
 		figPeak:           30,
@@ -60,6 +69,6 @@ func TestFiguresOfAPart(t *testing.T) {
 	}
 	p.Floor = nil
 	if _, ok := p.value(figFloors); ok {
-		t.Error("nothing is a multiple of a floor that was not measured")
+		t.Error("a ratio to the floor was computed, although the floor was not measured")
 	}
 }

@@ -1,5 +1,6 @@
-// Command bench measures the operator against budgets, next to the least that the API server allows: the floor, the
-// same writes by a bare client. It boots clusters of its own, runs the operator's real program, and prints a table.
+// Command bench measures the operator against budgets, and against the floor: the same writes by a bare client, which
+// is the least that the API server allows. It boots its own clusters, runs the operator's real program, and prints a
+// table.
 //
 //	go run ./test/bench                    everything, about 20 minutes
 //	go run ./test/bench -quick             everything in a small size
@@ -7,8 +8,8 @@
 //	go run ./test/bench -operator PATH -operator PATH
 //	                                       the scenarios 1 to 4, 6, 8 and 9 with several operators, which take turns
 //
-// It is run from the project's root, after "make cluster build"; "make bench" does that. Its exit code is 0 also where
-// a budget is missed, unless -strict is given.
+// Run it from the project's root, after "make cluster build"; "make bench" does both. The exit code is 0 even if a
+// budget is missed, unless the flag -strict is given.
 package main
 
 import (
@@ -31,7 +32,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// The operator is told to end with the thread that started it. The main thread lasts as long as the program.
+// The operator ends with the thread that started it. The main thread lasts as long as the program.
 func init() { runtime.LockOSThread() }
 
 func main() {
@@ -41,10 +42,10 @@ func main() {
 func run() int {
 	scenario := flag.String("scenario", "", "numbers of the scenarios to run, such as 1,2; all by default")
 	quick := flag.Bool("quick", false, "run small sizes, once each")
-	strict := flag.Bool("strict", false, "exit with 1 where a budget is missed")
+	strict := flag.Bool("strict", false, "exit with 1 if a budget is missed")
 	list := flag.Bool("list", false, "print the scenarios and their budgets, and run none")
 	profiles := flag.String("profiles", "", "folder for CPU and heap profiles of the operator; taking them costs time")
-	jsonFile := flag.String("json", "", "file for everything that was measured")
+	jsonFile := flag.String("json", "", "file for all measurements")
 	var operators paths
 	flag.Var(&operators, "operator", "executable of an operator to compare; can be given several times")
 	flag.Parse()
@@ -53,14 +54,18 @@ func run() int {
 		numbers, err = comparedNumbers(numbers)
 	}
 	if err != nil || flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "bench: %v; want no arguments but flags, -help lists them\n", errors.Join(err, unexpected(flag.Args())))
+		fmt.Fprintf(
+			os.Stderr,
+			"bench: %v; want flags and no other arguments; -help lists the flags\n",
+			errors.Join(err, unexpected(flag.Args())),
+		)
 		return program.ExitBadUsage
 	}
 	if *list {
 		printScenarios()
 		return 0
 	}
-	ctrl.SetLogger(logr.Discard()) // What its client libraries log is nothing for people.
+	ctrl.SetLogger(logr.Discard()) // The messages of client libraries are not useful here.
 	ctx, cancel := program.Interruptible(context.Background())
 	defer cancel(nil)
 	s := settings{numbers: numbers, quick: *quick, profiles: *profiles, out: os.Stderr, operators: operators}
@@ -86,9 +91,9 @@ func exitCode(r report, err error, strict bool) int {
 	return 0
 }
 
-// report runs, and returns what there is, also where it was interrupted.
+// report runs the scenarios, and returns their results. After an interruption it returns the results so far.
 func (s settings) report(ctx context.Context) (report, error) {
-	// Scenarios need the controllers of the dev cluster, and figures are those of its version.
+	// The scenarios need the controllers of the dev cluster, and the figures hold for its version of Kubernetes.
 	if err := os.Unsetenv("KUBEBUILDER_ASSETS"); err != nil {
 		return report{}, err
 	}
@@ -98,7 +103,7 @@ func (s settings) report(ctx context.Context) (report, error) {
 		return r, s.compare(ctx, &r)
 	}
 	if _, err := os.Stat(program.OperatorBinary); err != nil {
-		return report{}, fmt.Errorf("%w; run 'make build', and this from the project's root", err)
+		return report{}, fmt.Errorf("%w; run 'make build', and then this program from the project's root", err)
 	}
 	var err error
 	if r.Machine.Operator, err = versionOf(ctx, program.OperatorBinary); err != nil {
@@ -114,16 +119,16 @@ func (s settings) newBench(executable string) *bench {
 	return &bench{settings: s, program: executable, scenarios: scenarios, lifecycles: map[int]lifecycle{}}
 }
 
-// versionOf asks an operator's executable.
+// versionOf runs an operator's executable to get its version.
 func versionOf(ctx context.Context, executable string) (string, error) {
 	version, err := exec.CommandContext(ctx, executable, "--version").Output()
 	if err != nil {
-		return "", fmt.Errorf("ask %s for its version: %w", executable, err)
+		return "", fmt.Errorf("get the version of %s: %w", executable, err)
 	}
 	return strings.TrimSpace(string(version)), nil
 }
 
-// serverVersion asks the cluster.
+// serverVersion reads the version of the cluster.
 func serverVersion(s *stage) (string, error) {
 	c, err := discovery.NewDiscoveryClientForConfig(s.as(stageAgent))
 	if err != nil {
@@ -144,7 +149,7 @@ func parseNumbers(text string) ([]int, error) {
 		}
 		number, err := strconv.Atoi(word)
 		if _, known := numbered(scenarios, number); err != nil || !known {
-			return nil, fmt.Errorf("there is no scenario %q", word)
+			return nil, fmt.Errorf("scenario %q does not exist", word)
 		}
 		numbers = append(numbers, number)
 	}

@@ -11,22 +11,25 @@ import (
 )
 
 const (
-	// operatorAgent begins the user agent of the operator's requests, those as a component's identity among them.
+	// operatorAgent is the prefix of the user agent of the operator's requests, including requests as the identity of a
+	// component.
 	operatorAgent = "fairlead-operator"
-	// quietTime without a request means that the operator is done; quietPatience is how long that may take.
+	// quietTime is the time without a request after which the operator is done. quietPatience is the maximum time to wait
+	// for that.
 	quietTime     = time.Second
 	quietPatience = 30 * time.Second
 	glance        = 250 * time.Millisecond
 )
 
-// measurement is a sample, and the requests of everybody that it was made from.
+// measurement is a sample, and the requests of all clients during the sample.
 type measurement struct {
 	sample
 	events testcluster.Events
 }
 
-// measure runs work, which returns when what is measured is reached, and tells what it cost the operator until it was
-// quiet again. It is quiet before. Work may restart the operator; then what the new one used counts.
+// measure runs work, which must return when the measured state is reached. It returns the cost for the operator until
+// the operator is quiet again. The operator is quiet before work starts. If work restarts the operator, only the usage
+// of the new process is counted.
 func (s *stage) measure(ctx context.Context, name string, work func(context.Context) error) (measurement, error) {
 	from, err := s.quiet(ctx)
 	if err != nil {
@@ -73,9 +76,14 @@ func isOperators(e testcluster.Event) bool {
 	return strings.HasPrefix(e.UserAgent, operatorAgent)
 }
 
-// quiet returns all requests so far when the last one of the operator is a while ago, leases and watches aside.
+// quiet waits until the operator has sent no request for a while, except for leases and watches. It returns all
+// requests so far.
 func (s *stage) quiet(ctx context.Context) (testcluster.Events, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, quietPatience, fmt.Errorf("the operator is not quiet within %s", quietPatience))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		quietPatience,
+		fmt.Errorf("the operator is not quiet within %s", quietPatience),
+	)
 	defer cancel()
 	for {
 		events, err := s.cluster.AuditEvents(ctx)
@@ -93,7 +101,7 @@ func (s *stage) quiet(ctx context.Context) (testcluster.Events, error) {
 	}
 }
 
-// lastOfOperator returns when the operator's last request was answered; the zero time where there is none.
+// lastOfOperator returns the time at which the operator's last request was answered, or the zero time if it sent none.
 func lastOfOperator(events testcluster.Events) time.Time {
 	var last time.Time
 	for _, e := range events {

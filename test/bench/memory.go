@@ -5,10 +5,11 @@ import (
 	"fmt"
 )
 
-// ballastPieces of 64 bytes each make objects of 2 KiB, as JSON, with what else they hold.
+// ballastPieces is the number of pieces of 64 bytes in an object. With its other fields, an object has about 2 KiB as
+// JSON.
 const ballastPieces = 28
 
-// remember measures what the operator keeps in memory of many objects, all that it needs itself included.
+// remember measures the operator's memory with many objects, including all other memory that it needs.
 func remember(ctx context.Context, b *bench, number int, s size) (outcome, error) {
 	p := part{Components: s.components, Dependents: s.dependents}
 	stage, err := b.onStage(ctx, fmt.Sprint(number))

@@ -17,13 +17,12 @@ import (
 
 const mebibyte = 1 << 20
 
-// operator is the program under test, run as in production: elected, and with the defaults of all flags that bound its
-// work.
+// operator is the program under test. It runs as in production, with leader election and with the default limits.
 type operator struct {
 	process          *program.Operator
 	metrics, profile string // addresses
 	stopping         atomic.Bool
-	// died gets why the operator ended by itself.
+	// died receives the reason if the operator ends without being stopped.
 	died chan error
 }
 
@@ -38,8 +37,13 @@ func launch(executable, kubeconfig, log string) (*operator, error) {
 	}
 	o := &operator{metrics: metrics, profile: profile, died: make(chan error, 1)}
 	o.process, err = program.StartProgram(executable, log, []string{
-		"--kubeconfig=" + kubeconfig, "--leader-elect", "--leader-election-namespace=" + program.OperatorNamespace,
-		"--metrics-bind-address=" + metrics, "--metrics-secure=false", "--pprof-bind-address=" + profile, "--health-probe-bind-address=0",
+		"--kubeconfig=" + kubeconfig,
+		"--leader-elect",
+		"--leader-election-namespace=" + program.OperatorNamespace,
+		"--metrics-bind-address=" + metrics,
+		"--metrics-secure=false",
+		"--pprof-bind-address=" + profile,
+		"--health-probe-bind-address=0",
 	}, func(cause error) {
 		if !o.stopping.Load() {
 			o.died <- cause
@@ -53,7 +57,7 @@ func (o *operator) stop() error {
 	return o.process.Stop()
 }
 
-// usage is what the process has used since it started.
+// usage contains the resources that the process has used since it started.
 type usage struct {
 	pid        int
 	cpuSeconds float64
@@ -75,15 +79,20 @@ func (o *operator) usage(ctx context.Context) (usage, error) {
 		return usage{}, err
 	}
 	work, err := o.work(ctx)
-	return usage{pid: process.PID, cpuSeconds: stat.CPUTime(), peakRSS: float64(status.VmHWM) / mebibyte, passes: work.passes}, err
+	return usage{
+		pid:        process.PID,
+		cpuSeconds: stat.CPUTime(),
+		peakRSS:    float64(status.VmHWM) / mebibyte,
+		passes:     work.passes,
+	}, err
 }
 
-// forgetPeak begins the measurement of the peak anew.
+// forgetPeak resets the measured peak.
 func (o *operator) forgetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", o.process.PID()), []byte("5"), 0)
 }
 
-// work is how far the operator is.
+// work is the progress of the operator.
 type work struct {
 	passes          int
 	waiting, active int
@@ -107,7 +116,7 @@ func (o *operator) work(ctx context.Context) (work, error) {
 	}, nil
 }
 
-// total sums a counter or a gauge over its labels.
+// total returns the sum of a counter or a gauge over all labels.
 func total(family *dto.MetricFamily) int {
 	var sum float64
 	for _, metric := range family.GetMetric() {
@@ -116,7 +125,7 @@ func total(family *dto.MetricFamily) int {
 	return int(sum)
 }
 
-// liveHeap returns the bytes that are in use after a garbage collection.
+// liveHeap returns the number of bytes in use after a garbage collection.
 func (o *operator) liveHeap(ctx context.Context) (float64, error) {
 	return program.LiveHeap(ctx, o.profile)
 }

@@ -2,9 +2,9 @@ package main
 
 // sample is one measurement.
 type sample struct {
-	// Seconds until what is measured was reached.
+	// Seconds is the time until the measured state was reached.
 	Seconds float64 `json:"seconds"`
-	// Elapsed also has the time until the operator was quiet again; what follows is of that time.
+	// Elapsed also includes the time until the operator was quiet again. The fields below cover this time.
 	Elapsed     float64                   `json:"elapsedSeconds"`
 	CPUSeconds  float64                   `json:"cpuSeconds"`
 	PeakRSS     float64                   `json:"peakRSSMiB"`
@@ -13,29 +13,29 @@ type sample struct {
 	OtherAgents map[string]map[string]int `json:"otherAgents"`
 }
 
-// floorTime is how long the fastest number of bare writers took.
+// floorTime is the time of the fastest number of bare writers.
 type floorTime struct {
 	Seconds float64 `json:"seconds"`
 	Writers int     `json:"writers"`
-	// All is the time by number of writers.
+	// All maps each number of writers to its time.
 	All map[int]float64 `json:"all"`
-	// Post is the seconds that the same number of writers took to create the same objects by POST; 0 where nothing was
-	// created.
+	// Post is the time in seconds that the same number of writers took to create the same objects by POST. It is 0 if
+	// nothing was created.
 	Post float64 `json:"postSeconds,omitempty"`
 }
 
-// part is what was measured of a scenario, or of one of its steps.
+// part holds the measurements of a scenario, or of one of its steps.
 type part struct {
 	Name       string `json:"name,omitempty"`
 	Components int    `json:"components"`
-	// Dependents of each component.
+	// Dependents is the number of dependents of each component.
 	Dependents int                `json:"dependents"`
 	Rounds     []sample           `json:"rounds"`
 	Floor      []floorTime        `json:"floor,omitempty"`
 	Extra      map[figure]float64 `json:"extra,omitempty"`
 }
 
-// each collects a value of every round.
+// each returns a value of every round.
 func (p part) each(of func(sample) float64) []float64 {
 	values := make([]float64, 0, len(p.Rounds))
 	for _, s := range p.Rounds {
@@ -46,7 +46,7 @@ func (p part) each(of func(sample) float64) []float64 {
 
 func (p part) seconds() []float64 { return p.each(func(s sample) float64 { return s.Seconds }) }
 
-// requests are those that count.
+// requests returns the number of counted requests in each round.
 func (p part) requests() []float64 {
 	return p.each(func(s sample) float64 { return float64(s.Requests.sum(classCounted)) })
 }
@@ -59,7 +59,7 @@ func (p part) floorSeconds() []float64 {
 	return values
 }
 
-// postSeconds are those of the rounds whose floor created objects.
+// postSeconds returns the time by POST of each round whose floor created objects.
 func (p part) postSeconds() []float64 {
 	var values []float64
 	for _, f := range p.Floor {
@@ -70,7 +70,7 @@ func (p part) postSeconds() []float64 {
 	return values
 }
 
-// derived are the figures that follow from the rounds: of times the median, of everything else the worst round.
+// derived are the figures that are computed from the rounds: the median for times, and the worst round for all others.
 var derived = map[figure]func(part) float64{
 	figSeconds:      func(p part) float64 { return median(p.seconds()) },
 	figFloors:       func(p part) float64 { return median(p.seconds()) / median(p.floorSeconds()) },
@@ -89,7 +89,7 @@ var derived = map[figure]func(part) float64{
 	},
 }
 
-// value returns a figure. What is in Extra goes first.
+// value returns a figure. A value in Extra takes precedence.
 func (p part) value(f figure) (float64, bool) {
 	if value, ok := p.Extra[f]; ok {
 		return value, true

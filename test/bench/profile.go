@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// startProfile collects a CPU profile of the operator until the returned function is called, which writes it and one of
-// the heap. It does nothing where no profiles are wanted. While it runs, everything takes a little longer.
+// startProfile collects a CPU profile of the operator until the returned function is called, which writes this profile
+// and a heap profile. It does nothing if no profiles are requested. Profiling makes the operator slightly slower.
 func (s *stage) startProfile(ctx context.Context, name string) (finish func() error) {
 	if s.profiles == "" {
 		return func() error { return nil }
@@ -25,7 +25,7 @@ func (s *stage) startProfile(ctx context.Context, name string) (finish func() er
 	var second []*profile.Profile
 	stop, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		// Profiles of a second each: one that is interrupted is lost, and nobody knows before how long work takes.
+		// Each profile covers one second, because an interrupted profile is lost and the duration of the work is not known.
 		for {
 			p, err := fetchProfile(ctx, "http://"+o.profile+"/debug/pprof/profile?seconds=1")
 			if err == nil {
@@ -76,7 +76,7 @@ func (s *stage) writeProfile(name string, p *profile.Profile) error {
 	return writeFile(filepath.Join(s.profiles, name+".pb.gz"), p.Write)
 }
 
-// writeFile replaces a file by what write writes.
+// writeFile replaces a file by the output of write.
 func writeFile(path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {

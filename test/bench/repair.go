@@ -13,10 +13,11 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// repairSeed chooses what is edited; the same in every run.
+// repairSeed selects the edited objects. It is the same in every run.
 const repairSeed = 1
 
-// repair lets somebody edit and delete dependents as fast as one client can, each at most once in a round.
+// repair measures repairs while another client edits and deletes dependents as fast as possible, each dependent at most
+// once in a round.
 func repair(ctx context.Context, b *bench, number int, s size) (outcome, error) {
 	p := part{Components: s.components, Dependents: s.dependents}
 	stage, err := b.onStage(ctx, fmt.Sprint(number))
@@ -53,14 +54,14 @@ func repair(ctx context.Context, b *bench, number int, s size) (outcome, error) 
 	return outcome{Parts: []part{p}}, err
 }
 
-// edit is a foreign write.
+// edit is a write of another client.
 type edit struct {
 	resource        schema.GroupVersionResource
 	namespace, name string
 	deletes         bool
 }
 
-// chooseEdits picks different dependents.
+// chooseEdits selects different dependents to edit or delete.
 func chooseEdits(random *rand.Rand, namespace string, s size) []edit {
 	edits := make([]edit, 0, s.edits)
 	for _, i := range random.Perm(s.dependents)[:s.edits] {
@@ -74,7 +75,7 @@ func chooseEdits(random *rand.Rand, namespace string, s size) []edit {
 	return edits
 }
 
-// vandalise makes the edits, and returns when the operator has answered each with a write.
+// vandalise makes the edits, and returns when the operator has repaired each of them or the context ends.
 func (s *stage) vandalise(ctx context.Context, edits []edit) error {
 	before, err := s.cluster.AuditEvents(ctx)
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *stage) vandalise(ctx context.Context, edits []edit) error {
 		select {
 		case <-time.After(glance):
 		case <-ctx.Done():
-			return nil // What is not repaired is counted.
+			return nil // The caller counts the edits that were not repaired.
 		}
 	}
 }
@@ -105,15 +106,28 @@ func (s *stage) vandaliseOne(ctx context.Context, e edit) error {
 	if e.deletes {
 		return objects.Delete(ctx, e.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
 	}
-	_, err := objects.Patch(ctx, e.name, types.MergePatchType, []byte(`{"metadata":{"labels":{"bench":"edited"}}}`), metav1.PatchOptions{})
+	_, err := objects.Patch(
+		ctx,
+		e.name,
+		types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"bench":"edited"}}}`),
+		metav1.PatchOptions{},
+	)
 	return err
 }
 
-// countAsRendered counts the dependents that are there with the label that their manifests give them.
+// countAsRendered counts the existing dependents whose label has the value in the manifest.
 func (s *stage) countAsRendered(ctx context.Context, w workload) (int, error) {
 	n := 0
 	for _, resource := range tenKinds {
-		list, err := s.foreign.Resource(resource).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: "bench=steady"})
+		list, err := s.foreign.Resource(
+			resource,
+		).Namespace(
+			w.namespace,
+		).List(
+			ctx,
+			metav1.ListOptions{LabelSelector: "bench=steady"},
+		)
 		if err != nil {
 			return 0, err
 		}
@@ -122,16 +136,17 @@ func (s *stage) countAsRendered(ctx context.Context, w workload) (int, error) {
 	return n, nil
 }
 
-// repaired is a foreign write that was answered by one of the operator.
+// repaired is a write of another client that the operator has repaired.
 type repaired struct {
-	// after is from the answer to the foreign write to the answer to the first successful write of the operator.
+	// after is the time from the response to the other client's write to the response to the operator's first successful
+	// write.
 	after time.Duration
-	// writes are all of the operator's for that object since.
+	// writes is the number of the operator's writes to the object since the other client's write.
 	writes int
 }
 
-// repairs finds the foreign writes, and what the operator did about them. An object has one foreign write among the
-// events.
+// repairs finds the writes of other clients, and the operator's repairs. The events contain one write of another client
+// for each object.
 func repairs(events testcluster.Events) []repaired {
 	type object struct{ group, resource, namespace, name string }
 	of := func(e testcluster.Event) object { return object{e.APIGroup, e.Resource, e.Namespace, e.Name} }

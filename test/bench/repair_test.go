@@ -22,13 +22,13 @@ func TestRepairsAreFoundBehindForeignWrites(t *testing.T) {
 		events testcluster.Events
 		want   []repaired
 	}{
-		"one write":                              {testcluster.Events{foreign, own}, []repaired{{30 * time.Millisecond, 1}}},
-		"a write too many":                       {testcluster.Events{foreign, own, own}, []repaired{{30 * time.Millisecond, 2}}},
-		"a write before":                         {testcluster.Events{own, foreign}, []repaired{}},
-		"a write to another object":              {testcluster.Events{foreign, other}, []repaired{}},
-		"a read, and a write to the status":      {testcluster.Events{foreign, read, status}, []repaired{}},
-		"a refused write is no repair":           {testcluster.Events{foreign, conflict}, []repaired{}},
-		"a refused write counts with the repair": {testcluster.Events{foreign, conflict, own}, []repaired{{30 * time.Millisecond, 2}}},
+		"one write":                 {testcluster.Events{foreign, own}, []repaired{{30 * time.Millisecond, 1}}},
+		"two writes after one edit": {testcluster.Events{foreign, own, own}, []repaired{{30 * time.Millisecond, 2}}},
+		"a write before the edit":   {testcluster.Events{own, foreign}, []repaired{}},
+		"a write to another object than the edited object": {testcluster.Events{foreign, other}, []repaired{}},
+		"a read, and a write to the status":                {testcluster.Events{foreign, read, status}, []repaired{}},
+		"a refused write does not count as a repair":       {testcluster.Events{foreign, conflict}, []repaired{}},
+		"a refused write counts with the repair":           {testcluster.Events{foreign, conflict, own}, []repaired{{30 * time.Millisecond, 2}}},
 	} {
 		if got := repairs(c.events); !slices.Equal(got, c.want) {
 			t.Errorf("%s: want %v, got %v", name, c.want, got)
@@ -45,6 +45,6 @@ func TestEditsHitEachObjectOnceAndAllKinds(t *testing.T) {
 		seen[e] = true
 	}
 	if len(edits) != 200 || len(seen) != 200 || len(kinds) != len(tenKinds) {
-		t.Errorf("%d edits of %d objects of %d kinds", len(edits), len(seen), len(kinds))
+		t.Errorf("got %d edits of %d objects of %d kinds", len(edits), len(seen), len(kinds))
 	}
 }

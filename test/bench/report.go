@@ -15,14 +15,14 @@ import (
 	"github.com/fairlead-io/fairlead/test/markdown"
 )
 
-// report is a whole run.
+// report contains the results of a whole run.
 type report struct {
 	Time    time.Time `json:"time"`
 	Machine machine   `json:"machine"`
-	// Quick says that the sizes were those of the quick run.
+	// Quick is set if the run used the small sizes.
 	Quick   bool     `json:"quick"`
 	Results []result `json:"results,omitempty"`
-	// Compared is there instead of Results where several operators took turns.
+	// Compared replaces Results if several operators were compared.
 	Compared []compared `json:"compared,omitempty"`
 }
 
@@ -37,13 +37,13 @@ func (r report) all() []result {
 
 func (r report) empty() bool { return len(r.all()) == 0 }
 
-// machine is what figures depend on.
+// machine describes the environment that the figures depend on.
 type machine struct {
 	CPU        string `json:"cpu"`
 	Cores      int    `json:"cores"`
 	Go         string `json:"go"`
 	Kubernetes string `json:"kubernetes"`
-	Operator   string `json:"operator,omitempty"` // Where one is measured.
+	Operator   string `json:"operator,omitempty"` // Set only if a single operator is measured.
 }
 
 func (m machine) String() string {
@@ -54,7 +54,7 @@ func (m machine) String() string {
 	return text
 }
 
-// result is a scenario with what became of its budget.
+// result is a scenario with its measurements and the checks of its budget.
 type result struct {
 	Number   int      `json:"number"`
 	Scenario string   `json:"scenario"`
@@ -62,7 +62,7 @@ type result struct {
 	Parts    []part   `json:"parts,omitempty"`
 	Checks   []check  `json:"checks"`
 	Notes    []string `json:"notes,omitempty"`
-	// Failure is why the scenario did not come to its end.
+	// Failure is the reason why the scenario failed.
 	Failure string `json:"failure,omitempty"`
 }
 
@@ -77,7 +77,7 @@ func (r result) verdict() string {
 	return "MISSED"
 }
 
-// verdicts tell in words what became of the budget.
+// verdicts returns the results of the checks as text.
 func (r result) verdicts() []string {
 	var lines []string
 	for _, c := range r.Checks {
@@ -89,12 +89,15 @@ func (r result) verdicts() []string {
 	return append(lines, r.Notes...)
 }
 
-// write prints the table, and below it what became of each budget.
+// write prints the table, and below it the result for each budget.
 func (r report) write(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	_, _ = fmt.Fprintf(w, "%s\n", r.Machine)
 	if r.Quick {
-		_, _ = fmt.Fprintln(w, "A quick run: sizes are smaller than the scenarios say, and budgets of requests with them.")
+		_, _ = fmt.Fprintln(
+			w,
+			"This was a quick run: the sizes, and the budgets of requests, are smaller than in the titles of the scenarios.",
+		)
 	}
 	_, _ = fmt.Fprintln(w)
 	if len(r.Compared) > 0 {
@@ -118,7 +121,18 @@ func (r report) write(out io.Writer) error {
 	return w.Flush()
 }
 
-var columns = []string{"#", "scenario", "budget", "s, median (spread)", "floor, s (writers)", "× floor", "requests", "CPU s", "peak MiB", "verdict"}
+var columns = []string{
+	"#",
+	"scenario",
+	"budget",
+	"s, median (spread)",
+	"floor, s (writers)",
+	"× floor",
+	"requests",
+	"CPU s",
+	"peak MiB",
+	"verdict",
+}
 
 func (r report) rows() [][]string {
 	rows := [][]string{columns}
@@ -143,7 +157,7 @@ func (r report) rows() [][]string {
 	return rows
 }
 
-// cells are the columns of what was measured.
+// cells returns the columns of the measurements.
 func (p part) cells() []string {
 	if len(p.Rounds) == 0 {
 		return []string{"", "", "", "", "", ""}
@@ -160,12 +174,15 @@ func (p part) cells() []string {
 	}
 }
 
-// worst is the round with the most requests.
+// worst returns the round with the most requests.
 func (p part) worst() sample {
-	return slices.MaxFunc(p.Rounds, func(a, b sample) int { return a.Requests.sum(classCounted) - b.Requests.sum(classCounted) })
+	return slices.MaxFunc(
+		p.Rounds,
+		func(a, b sample) int { return a.Requests.sum(classCounted) - b.Requests.sum(classCounted) },
+	)
 }
 
-// fastestWriters lists the numbers of writers that were the fastest in a round.
+// fastestWriters lists the numbers of writers that were the fastest in at least one round.
 func (p part) fastestWriters() string {
 	var numbers []int
 	for _, f := range p.Floor {
@@ -175,7 +192,7 @@ func (p part) fastestWriters() string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(slices.Compact(numbers)), " ", ", "), "[]")
 }
 
-// requestsInWords tells all requests of the round with the most of them.
+// requestsInWords lists all requests of the round that has the most of them.
 func (p part) requestsInWords() string {
 	if len(p.Rounds) == 0 {
 		return "no request was measured"
@@ -200,7 +217,7 @@ func (p part) requestsInWords() string {
 	return text
 }
 
-// spread prints the median, and the extremes where there are several values.
+// spread prints the median of the values, followed by the extremes if there are several values.
 func spread(values []float64) string {
 	middle := fmt.Sprintf("%.3f", median(values))
 	if len(values) < 2 {
@@ -209,14 +226,14 @@ func spread(values []float64) string {
 	return fmt.Sprintf("%s (%.3f to %.3f)", middle, slices.Min(values), slices.Max(values))
 }
 
-// writeJSON writes everything that was measured.
+// writeJSON writes all measurements as JSON.
 func (r report) writeJSON(out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(r)
 }
 
-// cpuName reads what the machine says of its processor.
+// cpuName reads the name of the processor from the operating system.
 func cpuName() string {
 	content, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -230,7 +247,7 @@ func cpuName() string {
 	return runtime.GOARCH
 }
 
-// dropUnmeasured leaves out figures that nothing was measured of: JSON has no word for them.
+// dropUnmeasured removes figures that were not measured, because JSON cannot represent NaN.
 func dropUnmeasured(figures map[figure]float64) map[figure]float64 {
 	for f, value := range figures {
 		if math.IsNaN(value) || math.IsInf(value, 0) {

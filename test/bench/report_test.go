@@ -65,13 +65,13 @@ func TestReportAsJSONCanBeRead(t *testing.T) {
 func TestExitCodeTellsOfMissedBudgetsOnDemandAlone(t *testing.T) {
 	r := sampleReport()
 	if got := exitCode(r, nil, false); got != 0 {
-		t.Errorf("not strict: %d", got)
+		t.Errorf("exit code without the flag -strict: %d", got)
 	}
 	if got := exitCode(r, nil, true); got != program.ExitFailed {
-		t.Errorf("strict: %d", got)
+		t.Errorf("exit code with the flag -strict, if a budget was missed: %d", got)
 	}
 	r.Results = nil
 	if got := exitCode(r, nil, true); got != 0 {
-		t.Errorf("strict, nothing missed: %d", got)
+		t.Errorf("exit code with the flag -strict, if no budget was missed: %d", got)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// ownPrefix begins the names of all objects that the benchmark makes, components and their dependents.
+// ownPrefix is the prefix of the names of all components and dependents of the benchmark.
 const ownPrefix = "bench-"
 
-// class says why a request of the operator counts against budgets, or why it does not.
+// class is the reason why a request of the operator counts against budgets or not.
 type class string
 
 const (
@@ -26,10 +26,10 @@ const (
 	classEvent     class = "event of a pass"
 )
 
-// tally counts requests by class, and in it by verb and resource, such as "patch configmaps".
+// tally counts requests by class, and in each class by verb and resource, such as "patch configmaps".
 type tally map[class]map[string]int
 
-// count sorts the requests of the operator. Of Events one for each pass is free; what exceeds that is counted.
+// count assigns the operator's requests to classes. One event for each pass is not counted; further events are.
 func count(events testcluster.Events, passes int) tally {
 	t := tally{}
 	free := passes
@@ -62,13 +62,13 @@ func classify(event testcluster.Event) class {
 	case event.Resource == "events":
 		return classEvent
 	case event.Resource == "secrets" && isOfRecords(event), event.Resource == "selfsubjectaccessreviews":
-		// A review asks whether such Secrets can be held.
+		// The operator uses this review to find out whether it may add finalizers to the Secrets of records.
 		return classSpill
 	}
 	return classCounted
 }
 
-// isOfRecords tells a request for Secrets that the operator writes for itself.
+// isOfRecords reports whether a request is for Secrets in which the operator stores records.
 func isOfRecords(event testcluster.Event) bool {
 	if event.Name != "" {
 		return !strings.HasPrefix(event.Name, ownPrefix)
@@ -76,13 +76,13 @@ func isOfRecords(event testcluster.Event) bool {
 	return event.Verb == "list" && isListOfRecords(event)
 }
 
-// isListOfWatch tells a list that a watch begins with: it accepts a resource version, which a list that must be current
-// never names.
+// isListOfWatch reports whether a list is the beginning of a watch. Such a list sets a resource version; a list of the
+// current state does not.
 func isListOfWatch(event testcluster.Event) bool {
 	return strings.Contains(event.RequestURI, "resourceVersion=")
 }
 
-// isListOfRecords tells a list of the Secrets that records of a component are in.
+// isListOfRecords reports whether a request lists the Secrets with records of a component.
 func isListOfRecords(event testcluster.Event) bool {
 	return strings.Contains(event.RequestURI, "record-of")
 }
@@ -95,7 +95,7 @@ func describe(event testcluster.Event) string {
 	return strings.TrimSuffix(event.Verb+" "+resource, " ")
 }
 
-// sum counts the requests of some classes.
+// sum returns the number of requests in the given classes.
 func (t tally) sum(classes ...class) int {
 	total := 0
 	for _, c := range classes {
@@ -106,7 +106,7 @@ func (t tally) sum(classes ...class) int {
 	return total
 }
 
-// mostOfAKind returns how often the resource with the most requests of a class was asked for.
+// mostOfAKind returns the number of requests of a class for the resource that has the most of them.
 func (t tally) mostOfAKind(c class) int {
 	most := 0
 	for _, n := range t[c] {
@@ -115,7 +115,7 @@ func (t tally) mostOfAKind(c class) int {
 	return most
 }
 
-// byVerb tells how often each verb was counted, the most frequent first: "1000 patch, 2 get".
+// byVerb lists the counted requests of each verb, the most frequent first, such as "1000 patch, 2 get".
 func (t tally) byVerb() string {
 	verbs := map[string]int{}
 	for request, n := range t[classCounted] {
@@ -125,7 +125,7 @@ func (t tally) byVerb() string {
 	return byFrequency(verbs)
 }
 
-// byResource is byVerb with resources: "1000 patch configmaps, 2 patch components/status".
+// byResource is byVerb with resources, such as "1000 patch configmaps, 2 patch components/status".
 func (t tally) byResource() string { return byFrequency(t[classCounted]) }
 
 func byFrequency(counts map[string]int) string {
@@ -139,7 +139,7 @@ func byFrequency(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// byAgent counts all requests by user agent, without its version and platform, and by verb.
+// byAgent counts all requests by verb and by user agent, without the version and platform of the agent.
 func byAgent(events testcluster.Events) map[string]map[string]int {
 	agents := map[string]map[string]int{}
 	for _, event := range events {

@@ -16,16 +16,16 @@ func TestRequestsAreSortedIntoThoseThatCount(t *testing.T) {
 	}{
 		{"a write", testcluster.Event{Verb: "patch", Resource: "configmaps", Name: "bench-0000-1"}, classCounted},
 		{"a read", testcluster.Event{Verb: "get", Resource: "namespaces", Name: "kube-system"}, classCounted},
-		{"a list that must be current", testcluster.Event{Verb: "list", Resource: "configmaps", RequestURI: "/api/v1/configmaps?labelSelector=a%3Db"}, classCounted},
+		{"a list of the current state", testcluster.Event{Verb: "list", Resource: "configmaps", RequestURI: "/api/v1/configmaps?labelSelector=a%3Db"}, classCounted},
 		{"the list that a watch begins with", testcluster.Event{Verb: "list", Resource: "configmaps", RequestURI: "/api/v1/configmaps?limit=500&resourceVersion=0"}, classList},
 		{"a watch", testcluster.Event{Verb: "watch", Resource: "configmaps"}, classWatch},
 		{"a renewal of the Lease", testcluster.Event{Verb: "update", Resource: "leases", APIGroup: "coordination.k8s.io"}, classLease},
 		{"discovery", testcluster.Event{Verb: "get", RequestURI: "/apis"}, classDiscovery},
 		{"an event", testcluster.Event{Verb: "create", Resource: "events", APIGroup: "events.k8s.io"}, classEvent},
 		{"a Secret that is a dependent", testcluster.Event{Verb: "patch", Resource: "secrets", Name: "bench-0000-1"}, classCounted},
-		{"a Secret that is none", testcluster.Event{Verb: "create", Resource: "secrets", Name: "inventory-1"}, classSpill},
+		{"a Secret that is no dependent", testcluster.Event{Verb: "create", Resource: "secrets", Name: "inventory-1"}, classSpill},
 		{"a list of records", testcluster.Event{Verb: "list", Resource: "secrets", RequestURI: "/api/v1/namespaces/shop/secrets?labelSelector=fairlead.io%2Frecord-of%3Dabc"}, classSpill},
-		{"a question about Secrets of records", testcluster.Event{Verb: "create", Resource: "selfsubjectaccessreviews", APIGroup: "authorization.k8s.io"}, classSpill},
+		{"an access review for Secrets of records", testcluster.Event{Verb: "create", Resource: "selfsubjectaccessreviews", APIGroup: "authorization.k8s.io"}, classSpill},
 		{"a list of Secrets", testcluster.Event{Verb: "list", Resource: "secrets"}, classCounted},
 	} {
 		if got := classify(c.event); got != c.want {
@@ -38,7 +38,7 @@ func TestOneEventOfEachPassIsFree(t *testing.T) {
 	event := testcluster.Event{Verb: "create", Resource: "events", APIGroup: "events.k8s.io"}
 	tally := count(testcluster.Events{event, event, event}, 2)
 	if got := tally.sum(classCounted); got != 1 {
-		t.Errorf("of three events in two passes one counts, got %d", got)
+		t.Errorf("if two passes write three Events, want 1 counted request, got %d", got)
 	}
 }
 
@@ -90,6 +90,6 @@ func TestTheOperatorIsQuietSinceItsLastRequest(t *testing.T) {
 		t.Errorf("want %s, got %s", at(2), got)
 	}
 	if got := lastOfOperator(nil); !got.IsZero() {
-		t.Errorf("without a request: %s", got)
+		t.Errorf("the time of the last request, without any request: %s", got)
 	}
 }

@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// size is how much of a scenario there is. What a scenario has no use for is zero.
+// size is the size of a scenario. Fields that a scenario does not use are zero.
 type size struct {
 	components int
-	// dependents of each component.
+	// dependents is the number of dependents of each component.
 	dependents int
 	waves      int
-	// edits are foreign writes.
+	// edits is the number of writes of another client.
 	edits  int
 	rounds int
-	// length is for how long nothing should happen.
+	// length is the time in which nothing should happen.
 	length time.Duration
 }
 
 func (s size) objects() int { return s.components * s.dependents }
 
-// outcome is what was measured, which may be a part where there was an error, too.
+// outcome holds the measurements of a scenario. They may be incomplete after an error.
 type outcome struct {
 	Parts []part
-	// Notes say what no figure says.
+	// Notes contain results that are not figures.
 	Notes []string
 }
 
-// scenario is one line of the table of budgets.
+// scenario is a row of the table of budgets.
 type scenario struct {
 	number int
-	// title and budget are those of the full size.
+	// title and budget describe the full size.
 	title, budget string
 	full, quick   size
-	// limits are the budget in figures.
+	// limits returns the budget as limits of figures.
 	limits func(size) []limit
 	run    func(ctx context.Context, b *bench, number int, s size) (outcome, error)
 }
 
-// The parts of scenarios that have several.
+// These are the names of the parts of scenarios that have several parts.
 const (
 	partSSA     = "ssa-override"
 	partReplace = "replace"
@@ -50,27 +50,51 @@ const (
 	partDelete  = "delete"
 )
 
-// scenarios are the table of budgets. It is never adjusted to what was measured.
+// scenarios is the table of budgets. The budgets are never adjusted to measured values.
 var scenarios = []scenario{
 	{
-		number: 1, title: "1 component, 1,000 ConfigMaps, 1 wave", budget: "1,004 requests; 1.3 × floor",
-		full: size{components: 1, dependents: 1000, waves: 1, rounds: 5}, quick: size{components: 1, dependents: 200, waves: 1, rounds: 1},
+		number: 1,
+		title:  "1 component, 1,000 ConfigMaps, 1 wave",
+		budget: "1,004 requests; 1.3 × floor",
+		full: size{
+			components: 1,
+			dependents: 1000,
+			waves:      1,
+			rounds:     5,
+		},
+		quick: size{components: 1, dependents: 200, waves: 1, rounds: 1},
 		limits: func(s size) []limit {
 			return []limit{{figure: figRequests, most: float64(s.dependents + 4)}, {figure: figFloors, most: 1.3}}
 		},
 		run: install,
 	},
 	{
-		number: 2, title: "1 component, 100 ConfigMaps, 10 waves", budget: "104 requests; 2 × floor",
-		full: size{components: 1, dependents: 100, waves: 10, rounds: 5}, quick: size{components: 1, dependents: 100, waves: 10, rounds: 1},
+		number: 2,
+		title:  "1 component, 100 ConfigMaps, 10 waves",
+		budget: "104 requests; 2 × floor",
+		full: size{
+			components: 1,
+			dependents: 100,
+			waves:      10,
+			rounds:     5,
+		},
+		quick: size{components: 1, dependents: 100, waves: 10, rounds: 1},
 		limits: func(s size) []limit {
 			return []limit{{figure: figRequests, most: float64(s.dependents + 4)}, {figure: figFloors, most: 2}}
 		},
 		run: install,
 	},
 	{
-		number: 3, title: "200 components of 20 ConfigMaps", budget: "24 requests a component; 1.4 × floor",
-		full: size{components: 200, dependents: 20, waves: 1, rounds: 5}, quick: size{components: 20, dependents: 20, waves: 1, rounds: 1},
+		number: 3,
+		title:  "200 components of 20 ConfigMaps",
+		budget: "24 requests a component; 1.4 × floor",
+		full: size{
+			components: 200,
+			dependents: 20,
+			waves:      1,
+			rounds:     5,
+		},
+		quick: size{components: 20, dependents: 20, waves: 1, rounds: 1},
 		limits: func(s size) []limit {
 			return []limit{{figure: figPerComponent, most: float64(s.dependents + 4)}, {figure: figFloors, most: 1.4}}
 		},
@@ -78,9 +102,11 @@ var scenarios = []scenario{
 	},
 	{
 		number: 4,
-		title:  "1,000 components of Deployment (0 replicas), ServiceAccount, Service, Ingress, each with a service account of its own as identity",
+		title: "1,000 components of Deployment (0 replicas), ServiceAccount, Service, Ingress, " +
+			"each with a service account of its own as identity",
 		budget: "all Ready; 8 requests a component; report time and RSS; under 200 MiB",
-		full:   size{components: 1000, dependents: 4}, quick: size{components: 50, dependents: 4},
+		full:   size{components: 1000, dependents: 4},
+		quick:  size{components: 50, dependents: 4},
 		limits: func(s size) []limit {
 			return []limit{
 				{figure: figNotReady, most: 0},
@@ -91,8 +117,11 @@ var scenarios = []scenario{
 		run: installApplications,
 	},
 	{
-		number: 5, title: "idle for 5 minutes after 4", budget: "0 requests but leases and watch renewals; under 1 % of a core",
-		full: size{length: 5 * time.Minute}, quick: size{length: 5 * time.Second},
+		number: 5,
+		title:  "idle for 5 minutes after 4",
+		budget: "0 requests but leases and watch renewals; under 1 % of a core",
+		full:   size{length: 5 * time.Minute},
+		quick:  size{length: 5 * time.Second},
 		limits: func(size) []limit {
 			return []limit{{figure: figRequests, most: 0}, {figure: figCores, most: 1, below: true}}
 		},
@@ -111,8 +140,16 @@ var scenarios = []scenario{
 		run: restart,
 	},
 	{
-		number: 7, title: "1 of 1,000 manifests changes", budget: "1 write to dependents + 3 (`replace`: 1 read more)",
-		full: size{components: 1, dependents: 1000, waves: 1, rounds: 5}, quick: size{components: 1, dependents: 200, waves: 1, rounds: 1},
+		number: 7,
+		title:  "1 of 1,000 manifests changes",
+		budget: "1 write to dependents + 3 (`replace`: 1 read more)",
+		full: size{
+			components: 1,
+			dependents: 1000,
+			waves:      1,
+			rounds:     5,
+		},
+		quick: size{components: 1, dependents: 200, waves: 1, rounds: 1},
 		limits: func(size) []limit {
 			return []limit{
 				{part: partSSA, figure: figDependentWrites, most: 1},
@@ -124,9 +161,16 @@ var scenarios = []scenario{
 		run: change,
 	},
 	{
-		number: 8, title: "200 random foreign edits and deletes over 1,000 dependents of ten kinds",
+		number: 8,
+		title:  "200 random foreign edits and deletes over 1,000 dependents of ten kinds",
 		budget: "all repaired; p50 under 100 ms, p99 under 1 s; 1 write each",
-		full:   size{components: 1, dependents: 1000, edits: 200, rounds: 5}, quick: size{components: 1, dependents: 200, edits: 50, rounds: 1},
+		full: size{
+			components: 1,
+			dependents: 1000,
+			edits:      200,
+			rounds:     5,
+		},
+		quick: size{components: 1, dependents: 200, edits: 50, rounds: 1},
 		limits: func(size) []limit {
 			return []limit{
 				{figure: figNotRepaired, most: 0},
@@ -150,8 +194,11 @@ var scenarios = []scenario{
 		run: remove,
 	},
 	{
-		number: 10, title: "10,000 dependents in one component: install, change one, restart, delete", budget: "works; time grows linearly from 1,000",
-		full: size{components: 1, dependents: 10_000, waves: 1}, quick: size{components: 1, dependents: 1000, waves: 1},
+		number: 10,
+		title:  "10,000 dependents in one component: install, change one, restart, delete",
+		budget: "works; time grows linearly from 1,000",
+		full:   size{components: 1, dependents: 10_000, waves: 1},
+		quick:  size{components: 1, dependents: 1000, waves: 1},
 		limits: func(size) []limit {
 			return []limit{
 				{part: partInstall, figure: figTimesSmall, most: 10},
@@ -169,20 +216,35 @@ var scenarios = []scenario{
 		run:    remember,
 	},
 	{
-		number: 12, title: "a component that waits 60 s for a Deployment that never gets ready", budget: "at most 3 status writes",
-		full: size{components: 1, dependents: 1, length: time.Minute}, quick: size{components: 1, dependents: 1, length: 5 * time.Second},
+		number: 12,
+		title:  "a component that waits 60 s for a Deployment that never gets ready",
+		budget: "at most 3 status writes",
+		full: size{
+			components: 1,
+			dependents: 1,
+			length:     time.Minute,
+		},
+		quick:  size{components: 1, dependents: 1, length: 5 * time.Second},
 		limits: func(size) []limit { return []limit{{figure: figStatusWrites, most: 3}} },
 		run:    stayUnready,
 	},
 	{
-		number: 13, title: "while 10 installs, a component of 20 is created", budget: "Ready within 2 × its time alone",
-		full: size{components: 1, dependents: 10_000, waves: 1, rounds: 5}, quick: size{components: 1, dependents: 1000, waves: 1, rounds: 3},
+		number: 13,
+		title:  "while 10 installs, a component of 20 is created",
+		budget: "Ready within 2 × its time alone",
+		full: size{
+			components: 1,
+			dependents: 10_000,
+			waves:      1,
+			rounds:     5,
+		},
+		quick:  size{components: 1, dependents: 1000, waves: 1, rounds: 3},
 		limits: func(size) []limit { return []limit{{figure: figTimesAlone, most: 2}} },
 		run:    beside,
 	},
 }
 
-// numbered returns the scenario of that number.
+// numbered returns the scenario with the given number.
 func numbered(among []scenario, number int) (scenario, bool) {
 	for _, s := range among {
 		if s.number == number {

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "renew the golden files")
 
-// The budgets are what everybody is measured by; a change of them must be seen.
+// The budgets are in a golden file, so that a change of a budget is visible in a review.
 func TestBudgetsAreThoseThatWereSet(t *testing.T) {
 	var out strings.Builder
 	for _, s := range scenarios {
@@ -32,13 +32,13 @@ func TestBudgetsAreThoseThatWereSet(t *testing.T) {
 func TestScenariosAreNumberedInTheirOrder(t *testing.T) {
 	for i, s := range scenarios {
 		if s.number != i+1 {
-			t.Errorf("scenario %d is at place %d", s.number, i+1)
+			t.Errorf("scenario %d has position %d in the table", s.number, i+1)
 		}
 	}
 }
 
 func TestNumbersOfScenariosAreChecked(t *testing.T) {
-	for text, want := range map[string]string{"": "", "1,12": "", "14": `there is no scenario "14"`, "one": `there is no scenario "one"`, "0": `there is no scenario "0"`} {
+	for text, want := range map[string]string{"": "", "1,12": "", "14": `scenario "14" does not exist`, "one": `scenario "one" does not exist`, "0": `scenario "0" does not exist`} {
 		_, err := parseNumbers(text)
 		if got := message(err); got != want {
 			t.Errorf("%q: want %q, got %q", text, want, got)

@@ -17,15 +17,15 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// The user agents of the benchmark's own requests.
+// These are the user agents of the benchmark's own requests.
 const (
 	stageAgent   = "bench"
 	floorAgent   = "bench-floor"
 	foreignAgent = "bench-foreign"
 )
 
-// stage is a cluster of its own with an operator. It is used by one goroutine, whose thread lasts longer than the
-// stage: that of the main thread, or one of a comparison.
+// stage is a cluster with an operator. A single goroutine uses it. The thread of this goroutine lasts longer than the
+// stage: it is the main thread, or a thread of a comparison.
 type stage struct {
 	cluster    *testcluster.Cluster
 	admin      client.Client
@@ -39,17 +39,18 @@ type stage struct {
 	stageOptions
 }
 
-// stageOptions say how a stage differs from that of another run.
+// stageOptions are the options of a stage.
 type stageOptions struct {
-	// program is the operator's executable.
+	// program is the path of the operator's executable.
 	program string
-	// profiles is the folder for profiles, empty where none are wanted.
+	// profiles is the folder for profiles. If it is empty, no profiles are taken.
 	profiles string
-	// anyStatus lets operators of other versions write a status that the definition of this version does not describe.
+	// anyStatus allows operators of other versions to write status fields that the definition of this version does not
+	// have.
 	anyStatus bool
 }
 
-// newStage boots a cluster and starts the operator. The context ends with the stage. Its caller stops it.
+// newStage boots a cluster and starts the operator. The operator ends with the context. The caller must stop the stage.
 func newStage(ctx context.Context, o stageOptions) (*stage, error) {
 	cluster, err := testcluster.Start(ctx, testcluster.Options{Audit: true})
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *stage) furnish(ctx context.Context) error {
 	if s.foreign, err = dynamic.NewForConfig(s.as(foreignAgent)); err != nil {
 		return err
 	}
-	// The bare client is authorized as the operator is: that takes the API server time, too.
+	// The bare client has the same identity as the operator, because authorisation also takes time in the API server.
 	bare := rest.CopyConfig(identity.Config)
 	bare.UserAgent = floorAgent
 	if s.bare, err = dynamic.NewForConfig(bare); err != nil {
@@ -88,14 +89,14 @@ func (s *stage) furnish(ctx context.Context) error {
 	return s.startOperator(ctx)
 }
 
-// as returns the administrator's configuration, without a rate limit, under a user agent.
+// as returns the administrator's configuration with the given user agent and without a rate limit.
 func (s *stage) as(agent string) *rest.Config {
 	c := s.cluster.Config()
 	c.UserAgent = agent
 	return c
 }
 
-// startOperator returns when the operator holds the Lease.
+// startOperator starts the operator and waits until it holds the Lease.
 func (s *stage) startOperator(ctx context.Context) error {
 	o, err := launch(s.program, s.kubeconfig, s.log)
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *stage) startOperator(ctx context.Context) error {
 	return program.WaitForLease(ctx, s.admin)
 }
 
-// stopOperator ends the operator as kubelet does.
+// stopOperator ends the operator by SIGTERM, like the kubelet.
 func (s *stage) stopOperator() error {
 	if s.operator == nil {
 		return nil
@@ -119,7 +120,7 @@ func (s *stage) stop() error {
 	return errors.Join(s.stopOperator(), s.cluster.Stop())
 }
 
-// lastWords keeps the logs of a stage that failed, and tells where they are and how the operator's ends.
+// lastWords keeps the logs of a failed stage. It returns their folder and the end of the operator's log.
 func (s *stage) lastWords() string {
 	folder := s.cluster.KeepLogs()
 	if _, err := os.Stat(s.log); err != nil {
@@ -128,7 +129,7 @@ func (s *stage) lastWords() string {
 	return fmt.Sprintf("logs: %s, the operator's is %s", folder, filepath.Base(s.log))
 }
 
-// newNamespace makes a namespace for a measurement.
+// newNamespace creates a namespace for a measurement.
 func (s *stage) newNamespace(ctx context.Context) (string, error) {
 	s.namespaces++
 	name := fmt.Sprintf("%s%d", ownPrefix, s.namespaces)

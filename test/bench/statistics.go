@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// median of at least one value; of an even number it is the mean of the two in the middle.
+// median returns the median of at least one value. For an even number of values it is the mean of the two middle
+// values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -18,7 +19,8 @@ func median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// percentile returns the smallest value that at least the share, from 0 to 1, of all values do not exceed.
+// percentile returns the smallest value for which at least the given share of all values is not higher. share is from 0
+// to 1.
 func percentile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -28,7 +30,7 @@ func percentile(values []float64, share float64) float64 {
 	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
-// largest returns the largest of at least one value.
+// largest returns the maximum of at least one value.
 func largest(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

@@ -18,16 +18,16 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// standing is what a component's status says.
+// standing is the state of a component, from its status.
 type standing struct {
 	generation int64
 	ready      bool
-	// stalled says that it does not become ready without a change.
+	// stalled is set if the component cannot become ready without a change.
 	stalled bool
 	message string
 }
 
-// tracker watches the components of the cluster.
+// tracker watches all components of the cluster.
 type tracker struct {
 	mutex   sync.Mutex
 	known   map[client.ObjectKey]standing
@@ -38,7 +38,7 @@ func newTracker() *tracker {
 	return &tracker{known: map[client.ObjectKey]standing{}, changed: make(chan struct{})}
 }
 
-// track returns when it knows all components; it watches until the context ends.
+// track starts a watch and returns when it has received all components. The watch ends with the context.
 func track(ctx context.Context, config *rest.Config, scheme *runtime.Scheme) (*tracker, error) {
 	components, err := cache.New(config, cache.Options{Scheme: scheme, DefaultTransform: dropInventory})
 	if err != nil {
@@ -57,14 +57,14 @@ func track(ctx context.Context, config *rest.Config, scheme *runtime.Scheme) (*t
 	if err != nil {
 		return nil, err
 	}
-	go func() { _ = components.Start(ctx) }() // It ends with the context.
+	go func() { _ = components.Start(ctx) }() // The watch ends with the context.
 	if !components.WaitForCacheSync(ctx) {
 		return nil, errors.New("watch the components: the watch does not begin")
 	}
 	return t, nil
 }
 
-// dropInventory keeps memory small: nobody here reads it.
+// dropInventory removes the inventory to save memory. The benchmark does not read it.
 func dropInventory(object any) (any, error) {
 	if c, ok := object.(*v1alpha1.Component); ok {
 		c.Status.Inventory, c.ManagedFields = nil, nil
@@ -104,7 +104,7 @@ func (t *tracker) update(change func()) {
 	t.changed = make(chan struct{})
 }
 
-// in returns the components of a namespace, and what is closed when that changes.
+// in returns the components in a namespace, and a channel that is closed at the next change.
 func (t *tracker) in(namespace string) (map[string]standing, <-chan struct{}) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -117,8 +117,8 @@ func (t *tracker) in(namespace string) (map[string]standing, <-chan struct{}) {
 	return found, t.changed
 }
 
-// await returns when the components of a namespace are as wanted, or when one of them is stalled. The error tells how
-// they were last.
+// await waits until the components in a namespace are as wanted. It returns an error if a component is stalled, or if
+// the context ends. The error contains the last state of the components.
 func (s *stage) await(ctx context.Context, namespace string, wanted func(map[string]standing) bool) error {
 	for {
 		found, changed := s.components.in(namespace)
@@ -138,7 +138,7 @@ func (s *stage) await(ctx context.Context, namespace string, wanted func(map[str
 	}
 }
 
-// awaitReady returns when that many components are Ready, each for a generation not before the given one.
+// awaitReady waits until count components are Ready, each for the given generation or a later one.
 func (s *stage) awaitReady(ctx context.Context, namespace string, count int, generation int64) error {
 	return s.await(ctx, namespace, func(found map[string]standing) bool {
 		return len(found) == count && countReady(found, generation) == count
@@ -168,7 +168,8 @@ func countReady(found map[string]standing, generation int64) int {
 	return n
 }
 
-// summarise tells how many components are ready, and why one of them is not: one that is stalled, where there is one.
+// summarise returns the number of ready components, and the reason why one of the others is not ready. Stalled
+// components are preferred.
 func summarise(found map[string]standing) string {
 	why, stalled := "", anyStalled(found)
 	for name, c := range found {

@@ -11,12 +11,12 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// observed returns a component whose operator has looked at generation 2 of it.
+// observed returns a component whose status has the observed generation 2.
 func observed(name string, generation int64, conditions ...string) *v1alpha1.Component {
 	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, Generation: generation}}
 	for _, of := range conditions {
 		c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{
-			Type: of, Status: metav1.ConditionTrue, ObservedGeneration: 2, Reason: "Because", Message: "it is so",
+			Type: of, Status: metav1.ConditionTrue, ObservedGeneration: 2, Reason: "Because", Message: "the reason is given",
 		})
 	}
 	return c
@@ -33,12 +33,21 @@ func TestAwaitReadyEndsWhenItIsDecided(t *testing.T) {
 		dies       bool
 		want       string
 	}{
-		{"all are ready", []*v1alpha1.Component{ready, observed("two", 2, metav1alpha1.ConditionReady)}, false, ""},
-		{"one is not", []*v1alpha1.Component{ready, notReady}, false, "ended: 1 of 2 components are Ready; two is not: "},
-		{"one is not there", []*v1alpha1.Component{ready}, false, "ended: 1 of 1 components are Ready; "},
-		{"one was ready before it was changed", []*v1alpha1.Component{ready, stale}, false, "ended: 1 of 2 components are Ready; two is not: Because: it is so"},
-		{"one is stalled", []*v1alpha1.Component{ready, stalled}, false, "1 of 2 components are Ready; two is not: "},
-		{"the operator ends", []*v1alpha1.Component{ready, notReady}, true, "died"},
+		{
+			"all components are ready",
+			[]*v1alpha1.Component{ready, observed("two", 2, metav1alpha1.ConditionReady)}, false, "",
+		},
+		{
+			"a component is not ready",
+			[]*v1alpha1.Component{ready, notReady}, false, "ended: 1 of 2 components are Ready; two is not: ",
+		},
+		{"a component does not exist", []*v1alpha1.Component{ready}, false, "ended: 1 of 1 components are Ready; "},
+		{
+			"a component was ready for an earlier generation",
+			[]*v1alpha1.Component{ready, stale}, false, "ended: 1 of 2 components are Ready; two is not: Because: the reason is given",
+		},
+		{"a component is stalled", []*v1alpha1.Component{ready, stalled}, false, "1 of 2 components are Ready; two is not: "},
+		{"the operator has ended", []*v1alpha1.Component{ready, notReady}, true, "died"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// stayUnready looks at an operator whose component waits for what does not come.
+// stayUnready measures an operator while a component waits for a Deployment that never becomes ready.
 func stayUnready(ctx context.Context, b *bench, number int, s size) (outcome, error) {
 	stage, err := b.onStage(ctx, fmt.Sprint(number))
 	if err != nil {
@@ -27,14 +27,18 @@ func stayUnready(ctx context.Context, b *bench, number int, s size) (outcome, er
 		return outcome{}, err
 	}
 	if found, _ := stage.components.in(w.namespace); countReady(found, 0) > 0 {
-		return outcome{}, errors.New("the component became Ready, although no node is there for its pod")
+		return outcome{}, errors.New("the component became Ready, although no node can run its pod")
 	}
-	p := part{Components: 1, Dependents: s.dependents, Extra: map[figure]float64{figStatusWrites: float64(m.Requests.writes("components/status"))}}
+	p := part{
+		Components: 1,
+		Dependents: s.dependents,
+		Extra:      map[figure]float64{figStatusWrites: float64(m.Requests.writes("components/status"))},
+	}
 	p.add(m.sample)
 	return outcome{Parts: []part{p}}, nil
 }
 
-// wait returns after a time in which the operator must not end.
+// wait returns after the given time. It returns an error if the operator ends before.
 func (s *stage) wait(ctx context.Context, length time.Duration) error {
 	select {
 	case <-time.After(length):

@@ -16,13 +16,13 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// creators is how many requests of the benchmark itself create or delete components at once.
+// creators is the number of concurrent requests of the benchmark that create or delete components.
 const creators = 8
 
 //go:embed templates/*.yaml
 var templates embed.FS
 
-// The kinds of dependents that components consist of, by the file of their templates.
+// These are the kinds of dependents in components, by the file of their templates.
 const (
 	ofConfigMaps  = "configmaps.yaml"
 	ofApplication = "application.yaml"
@@ -30,28 +30,28 @@ const (
 	ofUnready     = "unready.yaml"
 )
 
-// workload is a number of components that are alike, in a namespace of their own.
+// workload is a number of equal components in their own namespace.
 type workload struct {
 	namespace  string
 	templates  string
 	components int
-	// identities says that each component acts as a service account of its own.
+	// identities is set if each component acts as its own service account.
 	identities bool
 	update     metav1alpha1.UpdatePolicy
 	values     values
 }
 
-// values are what the templates read.
+// values are the values that the templates read.
 type values struct {
 	Count   int    `json:"count"`
 	Waves   int    `json:"waves"`
 	Changed int    `json:"changed"`
 	Text    string `json:"text"`
-	// Ballast is how many times 64 bytes each object carries in addition.
+	// Ballast is the number of additional pieces of 64 bytes in each object.
 	Ballast int `json:"ballast"`
 }
 
-// configMapsOf returns components of ConfigMaps.
+// configMapsOf returns a workload of components with ConfigMaps.
 func configMapsOf(namespace string, s size) workload {
 	return workload{
 		namespace: namespace, templates: ofConfigMaps, components: s.components,
@@ -91,7 +91,9 @@ func (w workload) component(i int) (*v1alpha1.Component, error) {
 	c := &v1alpha1.Component{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: componentName(i)},
 		Spec: v1alpha1.ComponentSpec{
-			Source:       v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{w.templates: string(files)}}},
+			Source: v1alpha1.Source{
+				Inline: &v1alpha1.InlineSource{Files: map[string]string{w.templates: string(files)}},
+			},
 			Values:       &runtime.RawExtension{Raw: raw},
 			UpdatePolicy: w.update,
 		},
@@ -102,7 +104,7 @@ func (w workload) component(i int) (*v1alpha1.Component, error) {
 	return c, nil
 }
 
-// create creates the components, and returns when all are Ready.
+// create creates the components, and waits until all of them are Ready.
 func (s *stage) create(ctx context.Context, w workload) error {
 	if err := s.createOnly(ctx, w); err != nil {
 		return err
@@ -120,10 +122,13 @@ func (s *stage) createOnly(ctx context.Context, w workload) error {
 	})
 }
 
-// remove deletes the components, and returns when they are gone.
+// remove deletes the components, and waits until they are gone.
 func (s *stage) remove(ctx context.Context, w workload) error {
 	err := parallel(ctx, creators, w.components, func(ctx context.Context, i int) error {
-		return s.admin.Delete(ctx, &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: componentName(i)}})
+		return s.admin.Delete(
+			ctx,
+			&v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: componentName(i)}},
+		)
 	})
 	if err != nil {
 		return err
@@ -131,7 +136,7 @@ func (s *stage) remove(ctx context.Context, w workload) error {
 	return s.awaitGone(ctx, w.namespace)
 }
 
-// change gives the only component other values, and returns when it is Ready with them.
+// change gives the only component other values, and waits until it is Ready with them.
 func (s *stage) change(ctx context.Context, w workload) error {
 	c, err := w.component(0)
 	if err != nil {
@@ -147,7 +152,7 @@ func (s *stage) change(ctx context.Context, w workload) error {
 	return s.awaitReady(ctx, w.namespace, 1, c.Generation)
 }
 
-// tenKinds are those of templates/tenkinds.yaml; of each a tenth of the dependents.
+// tenKinds are the kinds in templates/tenkinds.yaml. Each kind has a tenth of the dependents.
 var tenKinds = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "configmaps"},
 	{Version: "v1", Resource: "secrets"},

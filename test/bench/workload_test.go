@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/gotemplate"
 )
 
-// render returns what a workload's first component consists of.
+// render returns the dependents of a workload's first component.
 func render(t *testing.T, w workload) []*unstructured.Unstructured {
 	t.Helper()
 	c, err := w.component(0)
@@ -38,7 +38,7 @@ func render(t *testing.T, w workload) []*unstructured.Unstructured {
 	for _, object := range objects {
 		o, ok := object.(*unstructured.Unstructured)
 		if !ok {
-			t.Fatalf("%T is rendered", object)
+			t.Fatalf("want an unstructured object, got the type %T", object)
 		}
 		rendered = append(rendered, o)
 	}
@@ -49,12 +49,12 @@ func TestTheFloorWritesWhatAComponentRenders(t *testing.T) {
 	of := size{components: 1, dependents: 3, waves: 1}
 	floor, rendered := floorOf(of), render(t, configMapsOf("a", of))
 	if len(floor) != len(rendered) {
-		t.Fatalf("%d and %d objects", len(floor), len(rendered))
+		t.Fatalf("the bare client applies %d objects, the component %d", len(floor), len(rendered))
 	}
 	for i := range floor {
 		want, got := asJSON(t, floor[i]), asJSON(t, rendered[i])
 		if want != got {
-			t.Errorf("floor: %s, component: %s", want, got)
+			t.Errorf("the bare client applies %s, the component %s", want, got)
 		}
 	}
 }
@@ -65,11 +65,11 @@ func TestTenKindsHoldAsManyObjectsAsWanted(t *testing.T) {
 		kinds[o.GetKind()]++
 	}
 	if len(kinds) != len(tenKinds) {
-		t.Errorf("kinds: %v", kinds)
+		t.Errorf("want objects of ten kinds, got %v", kinds)
 	}
 	for kind, n := range kinds {
 		if n != 5 {
-			t.Errorf("%d objects of %s, want a tenth of 50", n, kind)
+			t.Errorf("got %d objects of the kind %s, want 5, a tenth of 50", n, kind)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestObjectsThatAreRememberedHaveTwoKibibytes(t *testing.T) {
 		total += len(asJSON(t, o))
 	}
 	if mean := total / len(objects); mean < 1900 || mean > 2200 {
-		t.Errorf("they have %d bytes on average", mean)
+		t.Errorf("the objects have %d bytes on average, want about 2000", mean)
 	}
 }
 

@@ -24,7 +24,8 @@ import (
 
 var chart = filepath.Join(root, "config", "chart")
 
-// formerChart is a copy of the chart as it was before components could be suspended.
+// formerChart returns a copy of the chart with the definition of an earlier version, in which the spec of components
+// has no field suspend.
 func formerChart() string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
@@ -38,7 +39,7 @@ func formerChart() string {
 	return folder
 }
 
-// suspendable says whether the API server keeps the field.
+// suspendable returns a function that reports whether the API server stores the field suspend.
 func suspendable(ctx context.Context) func() (bool, error) {
 	return func() (bool, error) {
 		c := &v1alpha1.Component{
@@ -50,7 +51,7 @@ func suspendable(ctx context.Context) func() (bool, error) {
 	}
 }
 
-// oneConfigMap is a source whose only dependent is called settings.
+// oneConfigMap is a source with a single dependent, the ConfigMap settings.
 func oneConfigMap() v1alpha1.Source {
 	const manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"
 	return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"all.yaml": manifest}}}
@@ -65,7 +66,7 @@ var _ = Describe("Helm", Ordered, func() {
 		_, _ = run(ctx, filepath.Join(root, "bin", "helm"), "uninstall", release, "--namespace", system)
 	}, NodeTimeout(time.Minute))
 
-	It("is let in by the API server whatever the values are", func(ctx SpecContext) {
+	It("the API server accepts all objects that the chart renders for each test case", func(ctx SpecContext) {
 		cases, err := filepath.Glob(filepath.Join(root, "config", "testdata", "chart", "*", "expected.yaml"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(cases)).To(BeNumerically(">", 4))
@@ -87,7 +88,7 @@ var _ = Describe("Helm", Ordered, func() {
 		}
 	}, SpecTimeout(2*time.Minute))
 
-	It("installs the operator into a namespace that enforces restricted pods", func(ctx SpecContext) {
+	It("the chart installs the operator into a namespace that enforces restricted pods", func(ctx SpecContext) {
 		notes := install(ctx, formerChart(), "--set", "replicas=2")
 		Expect(notes).To(ContainSubstring("Components act as the service account fairlead of their own namespace."))
 		Eventually(func() (int32, error) {
@@ -95,15 +96,15 @@ var _ = Describe("Helm", Ordered, func() {
 			err := admin.Get(ctx, client.ObjectKey{Namespace: system, Name: release}, deployment)
 			return deployment.Status.AvailableReplicas, err
 		}).Should(Equal(int32(2)))
-		Eventually(suspendable(ctx)).Should(BeFalse(), "the definition is an old one")
+		Eventually(suspendable(ctx)).Should(BeFalse(), "the definition is from the earlier version")
 	}, SpecTimeout(time.Minute))
 
-	It("upgrades the definition of components with the operator", func(ctx SpecContext) {
+	It("an upgrade of the chart upgrades the definition of components", func(ctx SpecContext) {
 		helm(ctx, "upgrade", release, chart)
 		Eventually(suspendable(ctx)).Should(BeTrue())
 	}, SpecTimeout(time.Minute))
 
-	It("leaves the definition and the components when it uninstalls the operator, and takes them over again", func(ctx SpecContext) {
+	It("an uninstallation of the chart keeps the definition and the components, and a new installation takes them over", func(ctx SpecContext) {
 		kept := &v1alpha1.Component{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kept"}, Spec: v1alpha1.ComponentSpec{Source: oneConfigMap()},
 		}
@@ -112,13 +113,13 @@ var _ = Describe("Helm", Ordered, func() {
 		Expect(gone(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).To(BeTrue())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(kept), kept)).To(Succeed())
 
-		helm(ctx, "install", release, chart) // by its own release, nothing needs to be told
+		helm(ctx, "install", release, chart) // no flags are necessary, because the release has the same name
 		Expect(admin.Delete(ctx, kept)).To(Succeed())
 	}, SpecTimeout(2*time.Minute))
 })
 
-// expectAdmitted sends an object as a dry run, and the pod of a Deployment, too. What the Prometheus operator defines
-// is left out.
+// expectAdmitted sends an object as a dry run. For a Deployment it also sends a pod. It skips objects of the Prometheus
+// operator.
 func expectAdmitted(ctx context.Context, from string, object client.Object) {
 	GinkgoHelper()
 	data, ok := object.(*unstructured.Unstructured)
@@ -139,7 +140,7 @@ func expectAdmitted(ctx context.Context, from string, object client.Object) {
 	pod.SetKind("Pod")
 	pod.SetNamespace(data.GetNamespace())
 	pod.SetName("probe")
-	// The account of the pod is made by the chart, or by somebody else, and is not there yet.
+	// The service account of the pod does not exist yet, so the pod uses the default service account.
 	Expect(unstructured.SetNestedField(pod.Object, "default", "spec", "serviceAccountName")).To(Succeed())
 	Expect(admin.Create(ctx, pod, client.DryRunAll)).To(Succeed(), about)
 }

@@ -23,7 +23,7 @@ import (
 
 const account = "fairlead"
 
-// newTenant makes a namespace with the account that components act as, which may do nothing.
+// newTenant creates a namespace with the service account that components act as. The service account has no rights yet.
 func newTenant(ctx context.Context, name string) string {
 	GinkgoHelper()
 	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
@@ -46,8 +46,8 @@ func fairlead(ctx context.Context, args ...string) string {
 	return out
 }
 
-// rich is a chart with a type and an instance of it, a hook, roles that hand out rights, a look-up, and objects in
-// another namespace.
+// rich is a chart with a type and an instance of it, a hook, roles that grant rights, a look-up, and objects in another
+// namespace.
 var rich = map[string]string{
 	"Chart.yaml":  "{apiVersion: v2, name: rich, version: 1.0.0}",
 	"values.yaml": "{level: one, extra: true}",
@@ -126,7 +126,7 @@ func richFolder() string {
 	return folder
 }
 
-// without takes a verb on a resource out of the rules of a role, and says whether it was there.
+// without removes a verb on a resource from the rules of a role, and reports whether a rule contained it.
 func without(role *unstructured.Unstructured, resource, verb string) bool {
 	GinkgoHelper()
 	if _, hasRules := role.Object["rules"]; !hasRules {
@@ -162,14 +162,14 @@ func applyAll(ctx context.Context, objects []*unstructured.Unstructured) {
 	}
 }
 
-var _ = Describe("The operator with the rights of the chart", Ordered, func() {
+var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		install(ctx, chart)
 		start(ctx, credentials(ctx))
 	}, NodeTimeout(time.Minute))
 	AfterAll(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
 
-	It("says of a component outside of its rights what is missing, and goes on when it is granted", func(ctx SpecContext) {
+	It("the condition of a component without rights names the missing right, and the component continues when the right is granted", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "outside")
 		c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMap()})
 		Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Stalled DependentFailed: "),
@@ -184,13 +184,13 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 		Eventually(gone(ctx, c)).Should(BeTrue())
 	}, SpecTimeout(2*time.Minute))
 
-	It("acts as no account that its values do not name", func(ctx SpecContext) {
+	It("the operator cannot impersonate a service account that the values of the chart do not name", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "unnamed")
 		createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMap(), ServiceAccountName: "default"})
 		Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Stalled "), ContainSubstring(`cannot impersonate resource "serviceaccounts"`)))
 	}, SpecTimeout(time.Minute))
 
-	It("applies, upgrades and deletes a rich chart with the roles that fairlead rbac prints, and not without any of their rules", func(ctx SpecContext) {
+	It("a chart with many kinds is applied, upgraded and deleted with the roles that fairlead rbac prints, and each of their rules is necessary", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "rich")
 		Expect(client.IgnoreAlreadyExists(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "rich-elsewhere"}}))).To(Succeed())
 		Expect(admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "given"}, Data: map[string]string{"text": "given"}})).To(Succeed())
@@ -202,7 +202,7 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
 
-		By("printing the same of the component in the cluster")
+		By("checking that fairlead rbac prints the same roles for the component in the cluster")
 		live, err := manifests.Decode("roles.yaml", []byte(fairlead(ctx, "rbac", "shop", "--namespace", namespace, "--bind")))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(live).To(Equal(roles))
@@ -225,14 +225,14 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 		for _, rule := range []string{
 			"configmaps patch", "secrets create", "services create", "limitranges delete", "clusterroles escalate", "roles escalate", "clusterroles bind", "oxen patch",
 		} {
-			By("lacking " + rule)
+			By("removing the right " + rule)
 			resource, verb, _ := strings.Cut(rule, " ")
 			expectStalledWithout(ctx, namespace, roles, resource, verb)
 		}
 	}, SpecTimeout(5*time.Minute))
 })
 
-var _ = DescribeTable("An operator whose watches do not reach everywhere serves components with the rights of the chart", func(ctx SpecContext, namespace, values string) {
+var _ = DescribeTable("an operator with a limited watch scope serves components with the rights of the chart,", func(ctx SpecContext, namespace, values string) {
 	newTenant(ctx, namespace)
 	install(ctx, chart, "--set", values)
 	DeferCleanup(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
@@ -249,19 +249,19 @@ var _ = DescribeTable("An operator whose watches do not reach everywhere serves 
 	Eventually(gone(ctx, c)).Should(BeTrue())
 	Expect(recordsIn(ctx, namespace)).To(BeZero())
 
-	By("going with the namespace")
+	By("deleting the component with its namespace")
 	c = createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMapAndAfterwards()})
 	Eventually(status(ctx, namespace, "shop")).Should(HavePrefix("Ready Ready: "))
 	Expect(admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
 	Eventually(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).WithTimeout(time.Minute).Should(BeTrue())
 },
-	Entry("in some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}", SpecTimeout(2*time.Minute)),
-	Entry("as the accounts", "identified", "observe=identity", SpecTimeout(2*time.Minute)),
-	Entry("as the accounts of some namespaces, with Secrets in these alone", "confined", "observe=identity,components.namespaces={confined}", SpecTimeout(2*time.Minute)),
+	Entry("if the operator watches some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}", SpecTimeout(2*time.Minute)),
+	Entry("if the operator watches as the service accounts of components", "identified", "observe=identity", SpecTimeout(2*time.Minute)),
+	Entry("if the operator watches as the service accounts of components in some namespaces, and has rights on Secrets only in these namespaces", "confined", "observe=identity,components.namespaces={confined}", SpecTimeout(2*time.Minute)),
 )
 
-var _ = It("watches as the account with the roles that fairlead rbac prints for that", func(ctx SpecContext) {
+var _ = It("an operator watches as a service account with the roles that fairlead rbac prints for this watch scope", func(ctx SpecContext) {
 	namespace := newTenant(ctx, "rich-identified")
 	elsewhere := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "rich-elsewhere"}}
 	Expect(client.IgnoreAlreadyExists(admin.Create(ctx, elsewhere))).To(Succeed())
@@ -279,14 +279,14 @@ var _ = It("watches as the account with the roles that fairlead rbac prints for 
 	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
 }, SpecTimeout(3*time.Minute))
 
-// oneConfigMapAndAfterwards has something for a Secret: what is applied when the component is deleted.
+// oneConfigMapAndAfterwards is oneConfigMap with a deletion phase, so that the operator stores a record in a Secret.
 func oneConfigMapAndAfterwards() v1alpha1.Source {
 	source := oneConfigMap()
 	source.Inline.Files["after.yaml"] = `{apiVersion: v1, kind: ConfigMap, metadata: {name: after, annotations: {fairlead.io/phase: post-delete}}}`
 	return source
 }
 
-// recordsIn counts the Secrets with records in a namespace.
+// recordsIn returns the number of Secrets with records in a namespace.
 func recordsIn(ctx context.Context, namespace string) int {
 	GinkgoHelper()
 	list := &corev1.SecretList{}
@@ -294,7 +294,7 @@ func recordsIn(ctx context.Context, namespace string) int {
 	return len(list.Items)
 }
 
-// expectStalledWithout lets the component be applied, or deleted, without a rule, and then with it.
+// expectStalledWithout expects that the component cannot be applied or deleted without a rule, and then adds the rule.
 func expectStalledWithout(ctx context.Context, namespace string, roles []*unstructured.Unstructured, resource, verb string) {
 	GinkgoHelper()
 	lacking, found := []*unstructured.Unstructured{}, false

@@ -16,15 +16,15 @@ import (
 )
 
 var _ = Describe("Fairlead", Ordered, func() {
-	It("installs the operator, which takes over, repairs itself, and does not delete itself", func(ctx SpecContext) {
-		By("applying the chart by an operator of an administrator")
+	It("an operator whose own Deployment is in a component repairs this Deployment, and refuses to delete it", func(ctx SpecContext) {
+		By("applying the chart with an operator that runs as an administrator")
 		Expect(config.Install(ctx, admin)).To(Succeed())
 		first := launch("--kubeconfig="+cluster.Kubeconfig(), "--leader-elect", "--leader-election-namespace="+system, "--metrics-bind-address=0", "--health-probe-bind-address=0")
-		// What config/rbac brought is not the chart's, and has no owner.
+		// The objects of config/rbac do not belong to the chart and have no owner.
 		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", "--wait")
 		Expect(status(ctx, system, release)()).To(HavePrefix("Ready Ready: "))
 
-		By("handing over to the one that it installed")
+		By("stopping the first operator, so that the operator in the component takes over")
 		start(ctx, credentials(ctx))
 		first()
 		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
@@ -36,13 +36,13 @@ var _ = Describe("Fairlead", Ordered, func() {
 			return *deployment.Spec.Replicas, err
 		}).Should(Equal(int32(1)))
 
-		By("refusing to prune itself")
+		By("refusing to prune the operator's own Deployment")
 		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "fullnameOverride=moved,components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}")
 		Eventually(status(ctx, system, release)).Should(And(HavePrefix("Stalled GenerateFailed: "),
 			ContainSubstring("lacks Deployment fairlead-system/fairlead-operator"), ContainSubstring("run fairlead-operator elsewhere")))
 		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", "--wait")
 
-		By("refusing to delete itself for being created anew")
+		By("refusing to recreate the operator's own Deployment")
 		itself := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
 		Expect(admin.Patch(ctx, itself, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"updatePolicy":"recreate"}}`)))).To(Succeed())
 		Eventually(status(ctx, system, release)).Should(And(HavePrefix("Stalled HookFailed: "),
@@ -50,12 +50,12 @@ var _ = Describe("Fairlead", Ordered, func() {
 		Expect(admin.Patch(ctx, itself, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"updatePolicy":null}}`)))).To(Succeed())
 		Eventually(status(ctx, system, release)).Should(HavePrefix("Ready Ready: "))
 
-		By("refusing to delete itself")
+		By("refusing to delete the component with the operator's own Deployment")
 		Expect(admin.Delete(ctx, itself)).To(Succeed())
 		Eventually(status(ctx, system, release)).Should(And(HavePrefix("DeletionBlocked DeletionRefused: "),
 			ContainSubstring("Deployment fairlead-system/fairlead-operator"), ContainSubstring("run fairlead-operator elsewhere")))
 
-		By("refusing it also where the inventory was lost")
+		By("refusing to delete the component with the operator's own Deployment, also after the inventory was lost")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(itself), itself)).To(Succeed())
 		itself.Status = metav1alpha1.Status{}
 		Expect(admin.Status().Update(ctx, itself)).To(Succeed())
@@ -64,12 +64,12 @@ var _ = Describe("Fairlead", Ordered, func() {
 		Expect(deployment.DeletionTimestamp).To(BeNil())
 	}, SpecTimeout(3*time.Minute))
 
-	It("is deleted by an operator that runs elsewhere", func(ctx SpecContext) {
+	It("an operator whose Deployment is in a component is deleted with the component by an operator that runs elsewhere", func(ctx SpecContext) {
 		itself := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(itself), itself)).To(Succeed())
 		launch("--kubeconfig="+cluster.Kubeconfig(), "--leader-elect", "--leader-election-namespace="+system, "--metrics-bind-address=0", "--health-probe-bind-address=0")
 		Eventually(gone(ctx, itself)).WithTimeout(time.Minute).Should(BeTrue())
 		Expect(gone(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).To(BeTrue())
-		Expect(suspendable(ctx)()).To(BeTrue(), "the definition stays")
+		Expect(suspendable(ctx)()).To(BeTrue(), "the definition is kept")
 	}, SpecTimeout(2*time.Minute))
 })

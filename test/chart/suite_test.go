@@ -1,5 +1,5 @@
-// Package chart_test installs the operator by its chart, with Helm and with Fairlead itself, and runs the real program
-// as the service account that the chart makes, with the flags that the chart gives it.
+// Package chart_test installs the operator by its chart, with Helm and with Fairlead itself. It runs the real program
+// as the service account of the chart, with the flags of the chart.
 package chart_test
 
 import (
@@ -35,7 +35,7 @@ import (
 
 const (
 	root = "../.."
-	// release and system are what the documentation calls them; the operator's objects are called as the release.
+	// release and system are the names in the documentation. The operator's objects have the name of the release.
 	release, system = "fairlead-operator", "fairlead-system"
 )
 
@@ -43,7 +43,7 @@ var (
 	cluster  *testcluster.Cluster
 	admin    client.Client
 	programs string
-	// home is empty: nothing that a person configured takes effect.
+	// home is an empty home folder, so that no personal configuration has an effect.
 	home string
 )
 
@@ -70,10 +70,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system, Labels: restricted}})).To(Succeed())
 }, NodeTimeout(10*time.Minute))
 
-// restricted makes a namespace refuse pods that do not satisfy the strictest Pod Security Standard.
+// restricted are labels of a namespace that refuses pods below the strictest Pod Security Standard.
 var restricted = map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
 
-// buildPrograms builds what is tested; Go does nothing where it is current.
+// buildPrograms builds the tested programs. The go command skips programs that are up to date.
 func buildPrograms(ctx context.Context) {
 	GinkgoHelper()
 	var err error
@@ -84,8 +84,8 @@ func buildPrograms(ctx context.Context) {
 	output, err := build.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 
-	// Go takes results of tests from its cache while what they read stands. They must not outlive the sources of the
-	// programs, and the chart.
+	// The go command caches test results until a file that the test has read changes. So the test reads the sources of the
+	// programs and the chart.
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/...")
 	list.Dir = root
 	folders, err := list.Output()
@@ -102,7 +102,7 @@ func buildPrograms(ctx context.Context) {
 	})).To(Succeed())
 }
 
-// run runs a program to its end, and returns what it prints to stdout.
+// run runs a program until it ends, and returns its standard output.
 func run(ctx context.Context, program string, args ...string) (string, error) {
 	var out, complaints bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -121,14 +121,15 @@ func helm(ctx context.Context, args ...string) string {
 	return out
 }
 
-// install installs the chart. The definition may be there, from another spec, as something that was installed in
+// install installs the chart. The definition of components may exist already, if another spec has installed it in
 // another way.
 func install(ctx context.Context, from string, args ...string) (notes string) {
 	GinkgoHelper()
 	return helm(ctx, append([]string{"install", release, from, "--take-ownership"}, args...)...)
 }
 
-// credentials writes a kubeconfig with a token of the operator's service account: what a pod of it has.
+// credentials writes a kubeconfig with a token of the operator's service account, which has the same rights as the
+// operator's pod.
 func credentials(ctx context.Context) string {
 	GinkgoHelper()
 	request := &authenticationv1.TokenRequest{}
@@ -155,14 +156,13 @@ func authority() []byte {
 	return content
 }
 
-// start runs the operator as a pod of the Deployment would, but on addresses that nobody else has. It ends with the
-// spec.
+// start runs the operator with the flags of the Deployment, but on free addresses. The operator ends with the spec.
 func start(ctx context.Context, kubeconfig string) {
 	GinkgoHelper()
 	launch(append(deployed(ctx), "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")...)
 }
 
-// deployed returns the flags that the chart gives the operator.
+// deployed returns the flags that the chart sets for the operator.
 func deployed(ctx context.Context) []string {
 	GinkgoHelper()
 	deployment := &appsv1.Deployment{}
@@ -173,7 +173,7 @@ func deployed(ctx context.Context) []string {
 func launch(args ...string) (stop func()) {
 	GinkgoHelper()
 	command := exec.Command(filepath.Join(programs, "fairlead-operator"), args...)
-	// There is no place to write to, as in the container.
+	// As in the container, the operator has no folder to write to.
 	command.Env = []string{"HOME=/nowhere", "TMPDIR=/nowhere"}
 	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
 	Expect(command.Start()).To(Succeed())
@@ -191,7 +191,7 @@ func launch(args ...string) (stop func()) {
 	return stop
 }
 
-// status returns the state of a component, and its condition Ready for the spec that it has.
+// status returns the state of a component, and its condition Ready if it is for the current generation.
 func status(ctx context.Context, namespace, name string) func() (string, error) {
 	return func() (string, error) {
 		c := &v1alpha1.Component{}

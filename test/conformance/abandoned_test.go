@@ -18,9 +18,9 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("A component that somebody took the finalizer off", func() {
-	// ready makes a component with a held kubeconfig, which leads to the component's own cluster, and a record of
-	// phases.
+var _ = Describe("Components whose finalizer was removed by hand:", func() {
+	// ready creates a component and waits until it is ready. The component has a Secret with a kubeconfig that leads to
+	// the component's own cluster, and a record of phases. Both Secrets have our finalizer.
 	ready := func(ctx context.Context, namespace, operator string) *gadget.Gadget {
 		GinkgoHelper()
 		keepOwnKubeconfig(ctx, namespace)
@@ -30,8 +30,8 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		Expect(mustGet(ctx, "v1", "Secret", namespace, "near").GetFinalizers()).To(HaveLen(1))
 		return g
 	}
-	// strip deletes a component, and takes all finalizers off before the operator may touch anything; giveUp waits
-	// until it is gone.
+	// strip deletes a component, and removes all of its finalizers before the operator can do anything. giveUp also waits
+	// until the component is gone.
 	strip := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
 		change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })
@@ -51,14 +51,14 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetDeletionTimestamp()).To(BeNil())
 	}
 
-	It("leaves no finalizer on Secrets, only its dependents", func(ctx SpecContext) {
+	It("if a component is deleted after its finalizer was removed, its dependents stay, and the operator removes its finalizers from the component's Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		giveUp(ctx, ready(ctx, namespace, operator))
 		expectLetGo(ctx, namespace)
 	})
 
-	It("leaves none either where no operator ran then, and the Secrets of others stay as they are", func(ctx SpecContext) {
+	It("if a component without its finalizer is deleted while no operator runs, the next operator removes the finalizers from the component's Secrets, and changes no Secrets of other components", func(ctx SpecContext) {
 		namespace, other, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := ready(ctx, namespace, operator)
@@ -73,7 +73,7 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		Expect(append(records(ctx, other), ownKubeconfig(ctx, other))).To(Equal(before))
 	})
 
-	It("leaves none to its successor of the same name", func(ctx SpecContext) {
+	It("a new component with the name of a component that was deleted without its finalizer inherits no finalizers on Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		giveUp(ctx, ready(ctx, namespace, operator))
@@ -82,7 +82,7 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		expectLetGo(ctx, namespace)
 	})
 
-	It("leaves none to a successor that is there before the operator knows that it is gone", func(ctx SpecContext) {
+	It("if a component is deleted and created again before the operator notices the deletion, no finalizer of the deleted component stays on Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		asks := &intruder{method: http.MethodGet, path: "/" + namespace + "/gadgets/app"}
 		runOperator(operator, operatorOptions{transport: asks.wrap})
@@ -106,7 +106,7 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		expectLetGo(ctx, namespace)
 	})
 
-	It("leaves none on a record that a backup brought to another cluster, when somebody deletes it", func(ctx SpecContext) {
+	It("a Secret with a record that was restored from a backup of another cluster loses its finalizer when the Secret is deleted", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		ready(ctx, namespace, operator)
@@ -124,7 +124,7 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(ConsistOf(HaveField("Name", counts.Name)))
 	})
 
-	It("is not taken for one that only left the operator's view", func(ctx SpecContext) {
+	It("if the label selector of the operator no longer selects an existing component, the Secrets with the component's records keep their finalizers", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := ready(ctx, namespace, operator)
@@ -140,17 +140,17 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 	})
 })
 
-var _ = Describe("A deletion through a kubeconfig that is cut off at its end", func() {
+var _ = Describe("Deletions through a kubeconfig that are interrupted at the end:", func() {
 	for resource, writes := range map[string][]int64{"configmaps": {1}, "gadgets": {1, 2, 3}, "secrets": {1}} {
 		for _, after := range writes {
-			It(fmt.Sprintf("goes on, although the kubeconfig went with the last finalizer, after %d writes to %s", after, resource), func(ctx SpecContext) {
+			It(fmt.Sprintf("a deletion whose Secret with the kubeconfig is gone continues if the operator crashed after %d writes to %s", after, resource), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				keepOwnKubeconfig(ctx, namespace)
 				stop := runOperator(operator, operatorOptions{})
 				g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("near"), servedBy(operator))
 				expectReady(ctx, g)
 				stop()
-				// Held by us alone, it goes in the moment that it is let go.
+				// Only our finalizer retains the Secret, so the Secret is deleted as soon as the operator removes the finalizer.
 				near := ownKubeconfig(ctx, namespace)
 				remove(ctx, &near)
 				remove(ctx, g)
@@ -167,7 +167,7 @@ var _ = Describe("A deletion through a kubeconfig that is cut off at its end", f
 	}
 })
 
-// keepOwnKubeconfig makes a Secret with a kubeconfig that leads to the component's own cluster.
+// keepOwnKubeconfig creates a Secret with a kubeconfig that leads to the component's own cluster.
 func keepOwnKubeconfig(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	kubeconfig, err := os.ReadFile(cluster.Kubeconfig())
@@ -176,7 +176,7 @@ func keepOwnKubeconfig(ctx context.Context, namespace string) {
 	Expect(k8s.Create(ctx, near)).To(Succeed())
 }
 
-// ownKubeconfig reads the Secret that keepOwnKubeconfig made.
+// ownKubeconfig reads the Secret that keepOwnKubeconfig created.
 func ownKubeconfig(ctx context.Context, namespace string) corev1.Secret {
 	GinkgoHelper()
 	var secret corev1.Secret

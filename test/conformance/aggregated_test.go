@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// newAPIService returns an APIService by name.
+// newAPIService returns an APIService with the given name and without a spec.
 func newAPIService(name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"})
@@ -28,7 +28,7 @@ func newAPIService(name string) *unstructured.Unstructured {
 	return o
 }
 
-var _ = Describe("An aggregated API that a component brings", func() {
+var _ = Describe("Aggregated APIs in a component:", func() {
 	var namespace, elsewhere string
 	var server *aggregate.Server
 	var g *gadget.Gadget
@@ -40,7 +40,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		DeferCleanup(server.Close)
 		g = newGadget(ctx, namespace, "app", together(
 			server.Service(), server.Registration(namespace), server.Thing(namespace, "own"), configMap("settings", "a")), retrySoon)
-		// A spec that fails must not leave an API that does not answer: it would break discovery for all others.
+		// A failed spec must not leave an API that does not respond, because discovery would fail in all other specs.
 		DeferCleanup(func(ctx SpecContext) { _ = k8s.Delete(ctx, newAPIService(server.APIService())) })
 		expectReady(ctx, g)
 		mark = markAudit(ctx)
@@ -51,7 +51,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		mustGet(ctx, "apiregistration.k8s.io/v1", "APIService", "", server.APIService())
 	}
 
-	It("applies its instances last, and deletes them first", func(ctx SpecContext) {
+	It("instances of an aggregated API in the component are applied last and deleted first", func(ctx SpecContext) {
 		created := succeeded(inNamespace(requestsSince(ctx, 0, operatorName), namespace).Resource("configmaps", "things").Writes())
 		Expect(verbs(created)).To(Equal([]string{"patch configmaps 201", "patch things 201"}))
 		remove(ctx, g)
@@ -62,7 +62,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		Expect(verbs(deleted)[:2]).To(Equal([]string{"delete things 200", "delete apiservices 200"}))
 	})
 
-	It("is not deleted with its component while foreign instances exist, in any namespace", func(ctx SpecContext) {
+	It("the APIService of an aggregated API is not deleted with its component while foreign instances exist in any namespace", func(ctx SpecContext) {
 		foreign := create(ctx, server.Thing(elsewhere, "theirs"))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
@@ -72,7 +72,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		expectGone(ctx, g)
 	})
 
-	It("is not asked by a preview what it would make of a write, because it might write", func(ctx SpecContext) {
+	It("a preview sends no dry run to an aggregated API, because the API might execute it as a write", func(ctx SpecContext) {
 		forecast, err := foresee(ctx, current(ctx, g), together(server.Service(), server.Registration(namespace),
 			server.Thing(namespace, "own"), server.Thing(namespace, "new"), configMap("settings", "b")))
 		Expect(err).NotTo(HaveOccurred())
@@ -86,7 +86,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		expectGone(ctx, g)
 	})
 
-	It("is not asked by an update either, under the update policy replace, where it keeps no managed fields", func(ctx SpecContext) {
+	It("an update under the policy replace sends no dry run to an aggregated API that keeps no managed fields", func(ctx SpecContext) {
 		thing := func(label string) string {
 			return strings.Replace(server.Thing(namespace, "own"), "name: own", "name: own, labels: {label: "+label+"}, annotations: {"+updatePolicy("replace")+"}", 1)
 		}
@@ -102,7 +102,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		expectGone(ctx, g)
 	})
 
-	It("is not pruned while foreign instances exist", func(ctx SpecContext) {
+	It("the APIService of an aggregated API is not pruned while foreign instances exist", func(ctx SpecContext) {
 		foreign := create(ctx, server.Thing(elsewhere, "theirs"))
 		changeManifests(ctx, g, together(server.Service(), configMap("settings", "a")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/theirs")))
@@ -113,7 +113,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 
-	It("is not deleted while it does not answer, and is when it does again", func(ctx SpecContext) {
+	It("the APIService of an aggregated API is not deleted while the API does not respond, and is deleted when the API responds again", func(ctx SpecContext) {
 		server.Down(true)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
@@ -123,7 +123,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		expectGone(ctx, g)
 	})
 
-	It("does not hold up its component for ever: once its APIService is deleted by hand, the rest follows", func(ctx SpecContext) {
+	It("the deletion of a component continues when the APIService of an API that does not respond is deleted by hand", func(ctx SpecContext) {
 		server.Down(true)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("does not answer"))
@@ -132,11 +132,11 @@ var _ = Describe("An aggregated API that a component brings", func() {
 	})
 })
 
-var _ = Describe("What is rendered where an aggregated API is served", func() {
+var _ = Describe("Manifests that are rendered only while an aggregated API is served:", func() {
 	var namespace, operator, gated string
 	var server *aggregate.Server
-	// answers says whether the API server knows what the aggregated API serves; that it is told of a change makes it
-	// look at once.
+	// answers returns a function that reports whether discovery finds the group of the aggregated API. The function
+	// changes the APIService, because the API server then checks the API immediately.
 	answers := func(ctx context.Context) func() (bool, error) {
 		return func() (bool, error) {
 			patch(ctx, newAPIService(server.APIService()), fmt.Sprintf(`{"metadata":{"annotations":{"look":"%d"}}}`, time.Now().UnixNano()))
@@ -168,7 +168,7 @@ var _ = Describe("What is rendered where an aggregated API is served", func() {
 		gated = "\n---\n{{ if .Capabilities.APIVersions.Has `" + server.GroupVersion() + "/Thing` }}\n" + configMap("gated", "a") + "\n{{ end }}\n"
 	})
 
-	It("stays when an operator starts while the API does not answer, whatever changes then, and all goes on when it does", func(ctx SpecContext) {
+	It("if an aggregated API does not respond while an operator starts, dependents that are rendered only with this API stay, and everything is applied when the API responds again", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", configMap("always", "a")+gated, servedBy(operator))
 		expectReady(ctx, g)
@@ -191,7 +191,7 @@ var _ = Describe("What is rendered where an aggregated API is served", func() {
 		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"patch configmaps/always"}))
 	})
 
-	It("goes when the API is given up", func(ctx SpecContext) {
+	It("dependents that are rendered only while an aggregated API is served are pruned when its APIService is deleted", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", configMap("always", "a")+gated, servedBy(operator))
 		expectReady(ctx, g)

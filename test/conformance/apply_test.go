@@ -13,20 +13,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-var _ = Describe("Applying", func() {
-	It("creates what is rendered, in n + 4 requests at the most", func(ctx SpecContext) {
+var _ = Describe("Applying a component:", func() {
+	It("a component with n dependents is applied with at most n and four requests", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "first", configMaps("cm", 20, "a"))
 		expectReady(ctx, g)
 		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("20/20"))
 		w := writes(ctx, operatorName, namespace)
 		Expect(w.Resource("configmaps")).To(HaveLen(20))
-		Expect(w.Resource("gadgets")).To(HaveLen(3), "finalizer, record, status")
+		Expect(w.Resource("gadgets")).To(HaveLen(3), "the writes of the finalizer, the record and the status")
 	})
 })
 
-var _ = Describe("An engine without a controller", func() {
-	It("plans without writing, applies, shows and deletes a set", func(ctx SpecContext) {
+var _ = Describe("Engines without a controller:", func() {
+	It("component.Engine, which needs no controller, plans a set of manifests without a write, applies it, shows it as a tree, and deletes it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		const name = "engine.test.fairlead.io"
 		lifetime, stop := context.WithCancel(context.Background())
@@ -63,7 +63,7 @@ var _ = Describe("An engine without a controller", func() {
 		outcome, err = engine.Apply(ctx, pass)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(outcome.Done()).To(BeTrue())
-		Expect(recorded).To(HaveLen(3), "before the first write")
+		Expect(recorded).To(HaveLen(3), "recorded before the first write")
 		nodes, err := engine.Tree(ctx, k8s, outcome.Inventory)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(nodes).To(HaveEach(HaveField("State", component.NodeReady)))

@@ -15,17 +15,17 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// inPlacePolicies are the update policies that update in place.
+// inPlacePolicies are the update policies that update objects in place.
 var inPlacePolicies = []string{"replace", "ssa-merge", "ssa-override"}
 
-// patchAs changes an object as a manager of that name, by a JSON merge patch.
+// patchAs changes an object by a JSON merge patch with the given field manager.
 func patchAs(ctx context.Context, manager string, o client.Object, text string) {
 	GinkgoHelper()
 	Expect(k8s.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(text)), client.FieldOwner(manager))).To(Succeed())
 }
 
-var _ = Describe("A dependent that others have their part in", func() {
-	// writesSince lists the writes to the kind of resource that a spec is about; a dry run writes nothing.
+var _ = Describe("Dependents with fields of other managers:", func() {
+	// writesSince lists the writes to the resource that a spec is about. Dry runs are excluded.
 	writesSince := func(ctx context.Context, mark auditMark, resource string) testcluster.Events {
 		GinkgoHelper()
 		return succeeded(requestsSince(ctx, mark, operatorName).Resource(resource).Writes()).
@@ -37,8 +37,8 @@ var _ = Describe("A dependent that others have their part in", func() {
 	}
 
 	for _, policy := range inPlacePolicies {
-		Context("under update policy "+policy, func() {
-			It("keeps the replicas that an autoscaler set: scaling costs no write, an upgrade one", func(ctx SpecContext) {
+		Context("update policy "+policy+":", func() {
+			It("replicas that an autoscaler sets are kept; scaling costs no write, and an upgrade costs one write", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				web := func() *unstructured.Unstructured { return mustGet(ctx, "apps/v1", "Deployment", namespace, "web") }
 				manifest := removeLine(deployment("web", updatePolicy(policy)), "replicas: 1")
@@ -57,7 +57,7 @@ var _ = Describe("A dependent that others have their part in", func() {
 				Expect(inNamespace(writesSince(ctx, mark, "deployments"), namespace)).To(HaveLen(1))
 			})
 
-			It("keeps the rules of an aggregated role: filling them in costs no write, an upgrade one", func(ctx SpecContext) {
+			It("the rules of an aggregated ClusterRole are kept; their aggregation costs no write, and an upgrade costs one write", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				manifest := func(label string) string {
 					return fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
@@ -88,7 +88,7 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`, namespace))[0]
 				remove(ctx, part)
 			})
 
-			It("keeps the volume that a claim was bound to: binding costs no write, an upgrade one", func(ctx SpecContext) {
+			It("the volume of a bound claim is kept; binding costs no write, and an upgrade costs one write", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				volume := create(ctx, fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolume
@@ -119,7 +119,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				remove(ctx, volume)
 			})
 
-			It("is not fought over with an admission policy that changes what is sent: a write for each change, and drift is seen beside it", func(ctx SpecContext) {
+			It("the changes that a mutating admission policy makes to a dependent are not treated as drift: each change of the manifest costs one write, and drift of other fields is repaired", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				mutateConfigMaps(ctx, namespace)
 				mark := markAudit(ctx)
@@ -140,7 +140,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(inNamespace(writesSince(ctx, mark, "configmaps"), namespace)).To(HaveLen(3), "and a repair")
 			})
 
-			It("keeps what admission set when it was created, through a repair and a change of settings", func(ctx SpecContext) {
+			It("fields that an admission policy set at the creation are kept through a repair and a change of settings", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				admit(ctx, namespace, "CREATE", `metadata: Object.metadata{annotations: {"example.com/admitted": "x"}}, data: {"admitted": "x"}`)
 				Eventually(ctx, func() (map[string]string, error) {
@@ -164,7 +164,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(admitted().Object["data"]).To(Equal(map[string]any{"a": "x", "admitted": "x"}))
 			})
 
-			It("is repaired once when its managed fields were stripped by hand, and drift is seen after that", func(ctx SpecContext) {
+			It("a dependent whose managed fields were removed by hand is repaired once, and later drift is repaired", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				g := newGadget(ctx, namespace, "app", settingsMap("a: x, dropped: x", updatePolicy(policy)))
 				expectReady(ctx, g)
@@ -178,13 +178,13 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"data":{"a":"theirs"}}`)
 				Eventually(ctx, func() any { return dataOf(ctx, namespace) }).Should(HaveKeyWithValue("a", "x"))
 
-				By("taking out what the manifest drops later")
+				By("dropping a field from the manifest")
 				changeManifests(ctx, g, settingsMap("a: x", updatePolicy(policy)))
 				expectReady(ctx, g)
 				Expect(dataOf(ctx, namespace)).To(Equal(map[string]any{"a": "x"}))
 			})
 
-			It("is left alone while eleven others update it, of whom the API server merges the oldest, and drift is seen beside them", func(ctx SpecContext) {
+			It("updates by eleven other managers, of which the API server merges the oldest, cause at most two repairs, and later drift is repaired", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				g := newGadget(ctx, namespace, "app", settingsMap("a: x, dropped: x", updatePolicy(policy)))
 				expectReady(ctx, g)
@@ -195,7 +195,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(managers(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))).To(ContainElement("ancient-changes Update"))
 				requestPass(ctx, g, operatorName)
 				Expect(len(inNamespace(writesSince(ctx, mark, "configmaps"), namespace))).To(BeNumerically("<=", 2),
-					"each of the two writes that exceed the ten entries may merge our own")
+					"each of the two writes that exceed the ten entries may merge our entry")
 
 				mark = markAudit(ctx)
 				patchAs(ctx, "other-11", mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"data":{"a":"theirs"}}`)
@@ -208,7 +208,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(dataOf(ctx, namespace)).To(And(HaveLen(12), Not(HaveKey("dropped"))))
 			})
 
-			It("gets its owner label back by one write, and is a conflict, not written to, where it names another owner", func(ctx SpecContext) {
+			It("if the owner label of a dependent is removed, one write restores the label; if the label names another owner, an ownership conflict is reported without a write", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy(policy)))
 				expectReady(ctx, g)
@@ -229,8 +229,8 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 	}
 })
 
-// mutateConfigMaps makes an admission policy that sets the value of all ConfigMaps in a namespace, and waits until it
-// does.
+// mutateConfigMaps creates an admission policy that sets the value of all ConfigMaps in a namespace, and waits until
+// the API server enforces the policy.
 func mutateConfigMaps(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	admit(ctx, namespace, "CREATE, UPDATE", `data: {"value": "mutated"}`)
@@ -243,8 +243,8 @@ func mutateConfigMaps(ctx context.Context, namespace string) {
 	}).Should(HaveKeyWithValue("value", "mutated"))
 }
 
-// admit makes an admission policy that sets fields, an expression, of all ConfigMaps in a namespace. The API server
-// learns of it a moment later.
+// admit creates an admission policy that sets fields (a CEL expression) of all ConfigMaps in a namespace. The API
+// server starts to enforce the policy a moment later.
 func admit(ctx context.Context, namespace, operations, fields string) {
 	GinkgoHelper()
 	made := create(ctx, strings.NewReplacer("NAME", namespace, "OPERATIONS", operations, "FIELDS", fields).Replace(`apiVersion: admissionregistration.k8s.io/v1

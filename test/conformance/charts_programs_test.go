@@ -17,17 +17,17 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// helmProgram is Helm's own command line, from the version of the library.
+// helmProgram is the helm command, built from the version of the library.
 const helmProgram = "../../bin/helm"
 
-// runHelm runs Helm as an administrator, on the fixture, in a namespace.
+// runHelm runs the helm command as an administrator, with the chart of the test data, in a namespace.
 func runHelm(ctx context.Context, namespace, command string, arguments ...string) {
 	GinkgoHelper()
 	output, err := tryHelm(ctx, "testdata/hooks", namespace, command, arguments...)
 	Expect(err).NotTo(HaveOccurred(), output)
 }
 
-// tryHelm runs Helm as an administrator, on a chart, in a namespace, and returns its output.
+// tryHelm runs the helm command as an administrator, with a chart, in a namespace, and returns its output.
 func tryHelm(ctx context.Context, chart, namespace, command string, arguments ...string) (string, error) {
 	GinkgoHelper()
 	Expect(helmProgram).To(BeAnExistingFile(), "run make bin/helm")
@@ -45,7 +45,8 @@ func tryHelm(ctx context.Context, chart, namespace, command string, arguments ..
 	return string(output), err
 }
 
-// besides returns what is in ours and not in theirs, which must be in ours in the same order.
+// besides returns the elements of ours that are not in theirs. The elements of theirs must be in ours in the same
+// order.
 func besides(ours, theirs []string) []string {
 	GinkgoHelper()
 	var more []string
@@ -61,8 +62,8 @@ func besides(ours, theirs []string) []string {
 	return more
 }
 
-var _ = Describe("The hooks of a chart", func() {
-	It("run in Helm's order at install, upgrade and uninstall", func(ctx SpecContext) {
+var _ = Describe("The hooks of a chart:", func() {
+	It("hooks of a chart run in Helm's order at install, upgrade and uninstall", func(ctx SpecContext) {
 		theirs, ours, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
 		charts, err := helm.New(hookChart(), helm.Options{AnnotationPrefix: operator})
 		Expect(err).NotTo(HaveOccurred())
@@ -85,7 +86,7 @@ var _ = Describe("The hooks of a chart", func() {
 		changeManifests(ctx, g, "two")
 		expectReady(ctx, g)
 		Expect(helmSince(mark)).To(ContainElements("delete jobs/a-before", "create jobs/a-before", "update configmaps/settings", "create jobs/z-after"))
-		Expect(besides(oursSince(mark), helmSince(mark))).To(ConsistOf("delete jobs/installed"), "what was for the installation only")
+		Expect(besides(oursSince(mark), helmSince(mark))).To(ConsistOf("delete jobs/installed"), "hooks of installations only")
 
 		By("uninstalling")
 		mark = markAudit(ctx)
@@ -94,7 +95,7 @@ var _ = Describe("The hooks of a chart", func() {
 		expectGone(ctx, g)
 		Expect(helmSince(mark)).To(ContainElements("create jobs/farewell", "delete deployments/web", "create jobs/last"))
 		more := besides(oursSince(mark), helmSince(mark))
-		Expect(more).To(And(Not(BeEmpty()), HaveEach(HavePrefix("delete "))), "hooks go with their component")
+		Expect(more).To(And(Not(BeEmpty()), HaveEach(HavePrefix("delete "))), "hooks are deleted with their component")
 		Expect(slices.Compact(slices.Sorted(slices.Values(more)))).To(HaveLen(len(more)))
 	})
 })

@@ -17,10 +17,11 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// hookChart has hooks for all events, and two objects of its own. Its only value is manifests, as in a gadget.
+// hookChart has hooks for all events, and two ordinary objects. Like a gadget, it has the single value manifests.
 func hookChart() fs.FS { return os.DirFS("testdata/hooks") }
 
-// tale returns what requests did to objects in a namespace, but for Secrets, in which Helm and we keep records.
+// tale returns the writes to objects in a namespace as text. It excludes Secrets, because Helm and the operator store
+// records in Secrets.
 func tale(events testcluster.Events, namespace string) []string {
 	var told []string
 	for _, e := range succeeded(inNamespace(events, namespace).Writes()) {
@@ -39,8 +40,8 @@ func tale(events testcluster.Events, namespace string) []string {
 	return told
 }
 
-// certificateChart is a chart as many have it: a Job before the objects of the chart makes a certificate, another one
-// after them puts it into the configuration, and both use the same service account.
+// certificateChart returns a chart of a common form: a Job before the objects of the chart creates a certificate, and
+// another Job after them writes the certificate into the configuration. Both Jobs use the same service account.
 func certificateChart() fs.FS {
 	const events = "pre-install,pre-upgrade,post-install,post-upgrade"
 	hook := func(apiVersion, kind, name, events, more string) *fstest.MapFile {
@@ -66,8 +67,8 @@ func certificateChart() fs.FS {
 	}
 }
 
-var _ = Describe("The hooks of a chart", func() {
-	It("of several events are there for the Jobs of each event", func(ctx SpecContext) {
+var _ = Describe("The hooks of a chart:", func() {
+	It("hooks of a chart for several events exist while the Jobs of each event run", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		charts, err := helm.New(certificateChart(), helm.Options{AnnotationPrefix: operator})
 		Expect(err).NotTo(HaveOccurred())
@@ -94,14 +95,14 @@ var _ = Describe("The hooks of a chart", func() {
 		changeManifests(ctx, g, "two")
 		expectReady(ctx, g)
 		Expect(told(mark, "update")).To(Equal(want("update")))
-		By("doing nothing when nothing changed")
+		By("sending no request when nothing changed")
 		mark = markAudit(ctx)
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		Expect(tale(requestsSince(ctx, mark, operator), namespace)).To(BeEmpty())
 	})
 
-	It("run once at each revision, and never to repair what is gone after it completed", func(ctx SpecContext) {
+	It("hooks of a chart run once at each revision, and do not run again to repair objects that were deleted after they completed", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		charts, err := helm.New(hookChart(), helm.Options{AnnotationPrefix: operator})
 		Expect(err).NotTo(HaveOccurred())
@@ -123,9 +124,9 @@ var _ = Describe("The hooks of a chart", func() {
 		defer other()
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
-		Expect(created()).To(Equal(1), "a repair or a restart")
+		Expect(created()).To(Equal(1), "a repair or a restart must not create the Job again")
 		changeManifests(ctx, g, "two")
-		Eventually(ctx, created).Should(Equal(2), "a new revision")
+		Eventually(ctx, created).Should(Equal(2), "a new revision must create the Job again")
 		expectReady(ctx, g)
 	})
 })

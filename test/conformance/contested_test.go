@@ -23,12 +23,12 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// ring is an engine whose passes run at times of the spec's own, and a set that it keeps.
+// ring is an engine, a set of objects, and the clock of the engine's passes. The spec decides when a pass runs.
 type ring struct {
 	engine *component.Engine
 	name   string
 	pass   component.Pass
-	// wakes counts how often the engine asked for a pass.
+	// wakes counts the passes that the engine requested.
 	wakes atomic.Int64
 }
 
@@ -53,7 +53,7 @@ func newRing(ctx context.Context, namespace, text string, policies component.Pol
 	return r
 }
 
-// render makes the set what a text says.
+// render replaces the set by the manifests in text.
 func (r *ring) render(namespace, text string) {
 	GinkgoHelper()
 	decoded, err := manifests.Decode("set", []byte(text))
@@ -65,7 +65,7 @@ func (r *ring) render(namespace, text string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// run makes a pass, as soon as the watches deliver.
+// run makes a pass. It waits until the watches have delivered the objects.
 func (r *ring) run(ctx context.Context) component.Outcome {
 	GinkgoHelper()
 	var o component.Outcome
@@ -78,15 +78,16 @@ func (r *ring) run(ctx context.Context) component.Outcome {
 	return o
 }
 
-// undone makes the passes that follow a write of somebody else, once the watches have told of it.
+// undone makes passes after write, which undoes a repair, until their outcome is as wanted. It first waits until the
+// watches have delivered the write.
 func (r *ring) undone(ctx context.Context, write func(), wanted func(component.Outcome) bool) component.Outcome {
 	GinkgoHelper()
 	write()
-	Eventually(ctx, func() (bool, error) { return r.finds(ctx) }).Should(BeTrue(), "the watch tells of it")
+	Eventually(ctx, func() (bool, error) { return r.finds(ctx) }).Should(BeTrue(), "the watch delivers the write")
 	return r.after(ctx, time.Second, wanted)
 }
 
-// finds says that the watches have told of something to do, for a pass to which no repair is too early.
+// finds reports whether a pass would write, if no repair was delayed.
 func (r *ring) finds(ctx context.Context) (bool, error) {
 	late := r.pass
 	late.Now = late.Now.Add(time.Hour)
@@ -94,7 +95,7 @@ func (r *ring) finds(ctx context.Context) (bool, error) {
 	return !o.Observing && !o.Applied, err
 }
 
-// after lets time pass, and makes passes until what they find is as wanted.
+// after advances the clock by d, and makes passes until their outcome is as wanted.
 func (r *ring) after(ctx context.Context, d time.Duration, wanted func(component.Outcome) bool) component.Outcome {
 	GinkgoHelper()
 	r.pass.Now = r.pass.Now.Add(d)
@@ -106,22 +107,22 @@ func (r *ring) after(ctx context.Context, d time.Duration, wanted func(component
 	return o
 }
 
-// writes are those of the engine to dependents.
+// writes returns the engine's writes to dependents.
 func (r *ring) writes(ctx context.Context, mark auditMark) testcluster.Events {
 	GinkgoHelper()
 	return succeeded(requestsSince(ctx, mark, r.name).Writes())
 }
 
-// rival is somebody who undoes a repair, and what is said of him.
+// rival is a client that undoes repairs, and the expected message about it.
 type rival struct {
 	manifest string
 	undo     func(ctx context.Context, namespace string)
 	message  string
-	// lost says that the repair is not done.
+	// lost reports whether the repair is still undone.
 	lost func(ctx context.Context, namespace string) bool
 }
 
-// as writes under a field manager.
+// as returns a client that writes with the given field manager.
 func as(manager string) client.Client { return client.WithFieldOwner(k8s, manager) }
 
 func mergeAs(manager, name, text string) func(context.Context, string) {
@@ -148,11 +149,11 @@ func rivals() map[string]rival {
 			`data.value is changed repeatedly by "tuner" (Update); remove data.value from the manifest to let "tuner" own it, or stop "tuner" from writing it`,
 			valueLost,
 		},
-		"a label of ours, in a kind that is watched as metadata": {
+		"a label of the operator, in a kind whose watch receives only metadata": {
 			settings, mergeAs("labeller", "settings", `{"metadata":{"labels":{"team":"red"}}}`),
 			`metadata.labels.team is changed repeatedly by "labeller" (Update)`, valueLost,
 		},
-		"a value, by removing it": {
+		"a value that the other manager removes": {
 			settings, mergeAs("cleaner", "settings", `{"data":{"value":null}}`),
 			`data.value is removed repeatedly by an unknown client`, valueLost,
 		},
@@ -165,7 +166,7 @@ func rivals() map[string]rival {
 			},
 			`data.value is changed repeatedly by "other.example.com" (Apply)`, valueLost,
 		},
-		"an object, by deleting it": {
+		"an object that the other manager deletes": {
 			settings, func(ctx context.Context, namespace string) { remove(ctx, newConfigMap(namespace, "settings")) },
 			`an unknown client deletes it repeatedly; stop that client`, valueLost,
 		},
@@ -184,10 +185,10 @@ func rivals() map[string]rival {
 	}
 }
 
-var _ = Describe("A dependent that somebody fights over", func() {
+var _ = Describe("Repair conflicts:", func() {
 	forEachPolicy(func(policy string) {
 		for name, r := range rivals() {
-			It("is repaired less and less often, who takes "+name+" is named, and it ends when that ends", func(ctx SpecContext) {
+			It("a repair conflict over "+name+" delays the repairs, names the conflicting manager, and ends when that manager stops", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				e := newRing(ctx, namespace, r.manifest, component.Policies{Update: metav1alpha1.UpdatePolicy(policy)})
 				mark := markAudit(ctx)
@@ -200,18 +201,18 @@ var _ = Describe("A dependent that somebody fights over", func() {
 				for ; len(contested) == 0; free++ {
 					contested = e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
 				}
-				// What was created by a regular update loses other managed fields the first time than after it was
-				// repaired.
+				// The first repair also removes other managed fields than later repairs, because a regular update created the
+				// object.
 				Expect(free).To(BeNumerically("~", 5, 1))
 				Expect(contested).To(HaveExactElements(HaveField("Message", ContainSubstring(r.message))))
 
 				for range 8 {
-					Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "nothing that is said changes while it is repaired")
+					Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "the repair does not change the reported conflict")
 					Expect(e.undone(ctx, undo, putOff).RepairConflicts).To(Equal(contested))
 				}
 				Expect(e.writes(ctx, mark)).To(HaveLen(free+8), "%v", verbs(e.writes(ctx, mark)))
 
-				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "it may be undone again")
+				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "the conflict stays reported, because the repair may be undone again")
 				e.after(ctx, 6*time.Minute, func(o component.Outcome) bool { return len(o.RepairConflicts) == 0 && o.Applied && o.Ready == 1 })
 				Expect(r.lost(ctx, namespace)).To(BeFalse())
 			})
@@ -223,7 +224,7 @@ var _ = Describe("A dependent that somebody fights over", func() {
 		value, _, _ := unstructured.NestedString(o.Object, "data", "value")
 		return value
 	}
-	// tune sets a value of the ConfigMap settings whenever it is ours, until stop is called.
+	// tune sets a value of the ConfigMap settings whenever the value is ours, until stop is called.
 	tune := func(ctx context.Context, namespace string) (stop func()) {
 		tuning, cancel := context.WithCancel(ctx)
 		done := make(chan struct{})
@@ -247,7 +248,7 @@ var _ = Describe("A dependent that somebody fights over", func() {
 		}
 	}
 
-	It("keeps its component from being ready, names the other, and holds up no sibling", func(ctx SpecContext) {
+	It("a component with a repair conflict is not ready, names the conflicting manager, and repairs other dependents without delay", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		wave := func(n int) string { return fmt.Sprintf("%s/order: %q", operator, fmt.Sprint(n)) }
@@ -263,14 +264,14 @@ var _ = Describe("A dependent that somebody fights over", func() {
 
 		mark := markAudit(ctx)
 		patch(ctx, newConfigMap(namespace, "late"), `{"data":{"value":"theirs"}}`)
-		Eventually(ctx, func() string { return valueOf(ctx, namespace, "late") }).Should(Equal("ours"), "a sibling is repaired at once")
+		Eventually(ctx, func() string { return valueOf(ctx, namespace, "late") }).Should(Equal("ours"), "another dependent is repaired at once")
 		var written testcluster.Events
 		Eventually(ctx, func() testcluster.Events {
 			written = inNamespace(requestsSince(ctx, mark, operator), namespace).Writes()
 			return written.Where(named("settings"))
-		}).ShouldNot(BeEmpty(), "the next repair is due by itself")
+		}).ShouldNot(BeEmpty(), "the next repair runs without a request")
 		Expect(written.Where(named("late"))).To(HaveLen(1), "%v", verbs(written))
-		Expect(written.Resource("gadgets")).To(BeEmpty(), "a repair of what is contested does not show in the status: %v", verbs(written))
+		Expect(written.Resource("gadgets")).To(BeEmpty(), "a repair of the contested dependent must not change the status: %v", verbs(written))
 		Expect(isContested(ctx, g)()).To(BeTrue())
 
 		stop()
@@ -281,7 +282,7 @@ var _ = Describe("A dependent that somebody fights over", func() {
 	})
 
 	for name, insist := range map[string]func(context.Context, *gadget.Gadget){
-		"asks for a pass": func(ctx context.Context, g *gadget.Gadget) { requestPass(ctx, g, operatorName) },
+		"requests a pass": func(ctx context.Context, g *gadget.Gadget) { requestPass(ctx, g, operatorName) },
 		"changes the spec": func(ctx context.Context, g *gadget.Gadget) {
 			changeManifests(ctx, g, together(g.Spec.Manifests, configMap("more", "a")))
 		},
@@ -289,7 +290,7 @@ var _ = Describe("A dependent that somebody fights over", func() {
 			changeManifests(ctx, g, configMap("settings", "ours", `note: "x"`))
 		},
 	} {
-		It("is repaired at once when somebody "+name, func(ctx SpecContext) {
+		It("a dependent with a repair conflict is repaired at once when a user "+name, func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", configMap("settings", "ours"))
 			expectReady(ctx, g)
@@ -302,11 +303,11 @@ var _ = Describe("A dependent that somebody fights over", func() {
 			Expect(valueOf(ctx, namespace, "settings")).To(Equal("ours"))
 			repairs := succeeded(writes(ctx, operatorName, namespace).Where(named("settings")))
 			repaired, over := repairs[len(repairs)-1].Time, meta.FindStatusCondition(current(ctx, g).Status.Conditions, metav1alpha1.ConditionReady)
-			Expect(over.LastTransitionTime.Time).To(BeTemporally("<", repaired.Add(20*time.Second)), "by itself it would be over half a minute after a repair")
+			Expect(over.LastTransitionTime.Time).To(BeTemporally("<", repaired.Add(20*time.Second)), "without the user's action the conflict would end over half a minute after a repair")
 		})
 	}
 
-	It("is deleted with its component", func(ctx SpecContext) {
+	It("a dependent with a repair conflict is deleted with its component", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"))
 		expectReady(ctx, g)
@@ -318,7 +319,7 @@ var _ = Describe("A dependent that somebody fights over", func() {
 		expectGone(ctx, newConfigMap(namespace, "settings"))
 	})
 
-	It("is none that a controller sets defaults in while it starts, nor one of many that are changed once", func(ctx SpecContext) {
+	It("three writes of a default by a starting controller, or one foreign edit of each of many dependents, cause no repair conflict", func(ctx SpecContext) {
 		const many = 300
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
@@ -357,6 +358,6 @@ var _ = Describe("A dependent that somebody fights over", func() {
 		Expect(isContested(ctx, g)()).To(BeFalse())
 		expected := 3 + many - 100 + 100
 		Expect(len(succeeded(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps")))).
-			To(And(BeNumerically(">=", expected), BeNumerically("<=", expected+100)), "each is written for its edit, and for its new manifest")
+			To(And(BeNumerically(">=", expected), BeNumerically("<=", expected+100)), "each dependent is written once after its edit, and once for its new manifest")
 	})
 })

@@ -17,10 +17,10 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("An operator that crashes", func() {
+var _ = Describe("Crashes of an operator:", func() {
 	const count = 12
 
-	// recorded returns the UIDs of the inventory by name.
+	// recorded returns the UIDs in the inventory, by name.
 	recorded := func(ctx context.Context, g *gadget.Gadget) map[string]string {
 		GinkgoHelper()
 		found := map[string]string{}
@@ -31,7 +31,7 @@ var _ = Describe("An operator that crashes", func() {
 		}
 		return found
 	}
-	// labelled returns the UIDs of the ConfigMaps with an owner label by name.
+	// labelled returns the UIDs of the ConfigMaps with the component's owner label, by name.
 	labelled := func(ctx context.Context, operator, namespace string) map[string]string {
 		GinkgoHelper()
 		list := &unstructured.UnstructuredList{}
@@ -44,7 +44,7 @@ var _ = Describe("An operator that crashes", func() {
 		}
 		return found
 	}
-	// crashed runs an operator until its crash.
+	// crashed runs an operator until it crashes.
 	crashed := func(ctx context.Context, operator string, c *crash) {
 		GinkgoHelper()
 		stop := runOperator(operator, operatorOptions{transport: c.wrap})
@@ -57,12 +57,12 @@ var _ = Describe("An operator that crashes", func() {
 			after      int64
 			unanswered bool
 		}{{0, false}, {1, true}, {5, false}, {count, true}} {
-			It(fmt.Sprintf("finishes an apply that was cut off after %d writes (answer lost: %t), without writing twice", cut.after, cut.unanswered), func(ctx SpecContext) {
+			It(fmt.Sprintf("an apply that crashed after %d writes (response lost: %t) is completed without a second write of a dependent", cut.after, cut.unanswered), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				text := configMaps("cm", count, "a", fmt.Sprintf("%s/update-policy: %s", operator, policy))
 				g := newGadget(ctx, namespace, "app", text, servedBy(operator))
 				crashed(ctx, operator, &crash{counts: writesTo(namespace, "configmaps"), after: cut.after, unanswered: cut.unanswered})
-				Expect(current(ctx, g).Status.Inventory).To(HaveLen(count), "all are recorded before the first is written")
+				Expect(current(ctx, g).Status.Inventory).To(HaveLen(count), "all dependents are recorded before the first is written")
 
 				runOperator(operator, operatorOptions{})
 				expectReady(ctx, g)
@@ -74,7 +74,7 @@ var _ = Describe("An operator that crashes", func() {
 		}
 	})
 
-	It("has written nothing when it could not record", func(ctx SpecContext) {
+	It("an operator that crashes before it writes the inventory has created no dependent", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
 		crashed(ctx, operator, &crash{counts: func(r *http.Request) bool {
@@ -85,7 +85,7 @@ var _ = Describe("An operator that crashes", func() {
 		expectReady(ctx, g)
 	})
 
-	It("loses nothing of what it created when the spec changes meanwhile", func(ctx SpecContext) {
+	It("an operator that crashes during an apply loses no created dependent, although the spec changes before its restart", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
 		crashed(ctx, operator, &crash{counts: writesTo(namespace, "configmaps"), after: 5})
@@ -95,7 +95,7 @@ var _ = Describe("An operator that crashes", func() {
 		Expect(labelled(ctx, operator, namespace)).To(And(HaveLen(2), Equal(recorded(ctx, g))))
 	})
 
-	It("finishes a deletion that was cut off", func(ctx SpecContext) {
+	It("if the operator crashes during the deletion of a component, the next operator completes the deletion", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
@@ -108,7 +108,7 @@ var _ = Describe("An operator that crashes", func() {
 		Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 	})
 
-	It("comes back to a steady state without a write, and without a request for each dependent", func(ctx SpecContext) {
+	It("after a crash without a change, the restarted operator writes nothing, and reads dependents only by lists", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), deployment("web"), namespaceManifest(namespace+"-sub")), servedBy(operator))
@@ -122,8 +122,8 @@ var _ = Describe("An operator that crashes", func() {
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
 	})
 
-	Describe("whose record was damaged", func() {
-		// start makes a settled component and returns a place in the audit log.
+	Describe("Damaged inventories:", func() {
+		// start creates a component, waits until it is ready, and returns a position in the audit log.
 		start := func(ctx context.Context) (*gadget.Gadget, string, auditMark) {
 			GinkgoHelper()
 			namespace, operator := newNamespace(ctx), newOperatorName()
@@ -138,7 +138,7 @@ var _ = Describe("An operator that crashes", func() {
 			return inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "deployments")
 		}
 
-		It("rebuilds a status that was emptied, and writes and prunes nothing", func(ctx SpecContext) {
+		It("an emptied status is rebuilt without writing or pruning a dependent", func(ctx SpecContext) {
 			g, operator, mark := start(ctx)
 			before := recorded(ctx, g)
 			emptied := current(ctx, g)
@@ -150,7 +150,7 @@ var _ = Describe("An operator that crashes", func() {
 			Expect(verbs(writesSince(ctx, mark, operator, g.Namespace))).To(BeEmpty())
 		})
 
-		It("finds what is no longer rendered when the status was emptied", func(ctx SpecContext) {
+		It("dependents that are no longer rendered are found after the status was emptied", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			stop := runOperator(operator, operatorOptions{})
 			g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
@@ -165,7 +165,7 @@ var _ = Describe("An operator that crashes", func() {
 			Eventually(ctx, func() map[string]string { return labelled(ctx, operator, namespace) }).Should(HaveLen(2))
 		})
 
-		It("takes nothing for the whole record while an API group does not answer", func(ctx SpecContext) {
+		It("while an API group does not respond, a lost inventory is not rebuilt, so that no dependent of this group is lost", func(ctx SpecContext) {
 			namespace, operator, broken := newNamespace(ctx), newOperatorName(), newGroup()
 			stop := runOperator(operator, operatorOptions{})
 			g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
@@ -196,7 +196,7 @@ spec:
 			Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 		})
 
-		It("deletes all when the status was emptied before the deletion", func(ctx SpecContext) {
+		It("all dependents are deleted although the status was emptied before the deletion", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			stop := runOperator(operator, operatorOptions{})
 			g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
@@ -211,7 +211,7 @@ spec:
 			Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 		})
 
-		DescribeTable("rebuilds an inventory that was edited, and writes nothing", func(ctx SpecContext, edit func([]string) []string) {
+		DescribeTable("after another client edited the inventory in the status, the inventory is rebuilt without a write to dependents", func(ctx SpecContext, edit func([]string) []string) {
 			g, operator, mark := start(ctx)
 			before := recorded(ctx, g)
 			edited := current(ctx, g)
@@ -223,28 +223,28 @@ spec:
 			settle(ctx, operator)
 			Expect(verbs(writesSince(ctx, mark, operator, g.Namespace))).To(BeEmpty())
 		},
-			Entry("where entries were removed", func(lines []string) []string { return lines[:3] }),
-			Entry("where all entries were removed", func([]string) []string { return nil }),
-			Entry("where an entry was made unreadable", func(lines []string) []string { return append(lines[1:], "rubbish") }),
-			Entry("where digests were changed", func(lines []string) []string {
+			Entry("if entries were removed", func(lines []string) []string { return lines[:3] }),
+			Entry("if all entries were removed", func([]string) []string { return nil }),
+			Entry("if an entry was made unreadable", func(lines []string) []string { return append(lines[1:], "rubbish") }),
+			Entry("if digests were changed", func(lines []string) []string {
 				for i := range lines {
 					lines[i] = strings.NewReplacer(" d=", " d=0", " f=", " f=0").Replace(lines[i])
 				}
 				return lines
 			}),
-			Entry("where UIDs were changed", func(lines []string) []string {
+			Entry("if UIDs were changed", func(lines []string) []string {
 				for i := range lines {
 					lines[i] = strings.Replace(lines[i], " u=", " u=0", 1)
 				}
 				return lines
 			}),
-			Entry("where an object was added that is not ours", func(lines []string) []string {
+			Entry("if an object of another owner was added", func(lines []string) []string {
 				return append(lines, strings.Replace(lines[0], lines[0][:strings.Index(lines[0], " ")], "/v1/ConfigMap/kube-system/kube-root-ca.crt", 1))
 			}),
 		)
 	})
 
-	It("does not write over what another operator of its name recorded", func(ctx SpecContext) {
+	It("an operator does not overwrite the status that another operator of the same name wrote", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 2, "a"), servedBy(operator))
 		var disturbed bool

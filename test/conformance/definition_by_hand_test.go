@@ -11,11 +11,11 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("A definition that somebody deletes by hand", func() {
+var _ = Describe("Definitions that are deleted by hand:", func() {
 	var namespace, group string
 	var g *gadget.Gadget
 
-	// The controller of the type is a dependent, too; it put its finalizer on the instance.
+	// The controller of the type is also a dependent. It has put its finalizer on the instance.
 	BeforeEach(func(ctx SpecContext) {
 		namespace, group = newNamespace(ctx), newGroup()
 		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), deployment("controller"), widget(group, "own")), retrySoon)
@@ -34,14 +34,15 @@ var _ = Describe("A definition that somebody deletes by hand", func() {
 		GinkgoHelper()
 		Eventually(func() any { return instance(ctx).GetDeletionTimestamp() }).ShouldNot(BeNil())
 	}
-	// release does what the controller does when it has cleaned up, which it does only while it runs.
+	// release removes the finalizer of the instance, as the controller does after its clean-up. It checks that the
+	// controller still runs.
 	release := func(ctx context.Context) {
 		GinkgoHelper()
 		Expect(mustGet(ctx, "apps/v1", "Deployment", namespace, "controller").GetDeletionTimestamp()).To(BeNil())
 		patch(ctx, instance(ctx), `{"metadata":{"finalizers":null}}`)
 	}
 
-	It("comes back with its instances, once their controller let them go", func(ctx SpecContext) {
+	It("a definition that was deleted by hand is created again with its instances, after the controller of the type removed its finalizers from the old instances", func(ctx SpecContext) {
 		former := definition(ctx).GetUID()
 		remove(ctx, definition(ctx))
 		terminates(ctx)
@@ -55,7 +56,7 @@ var _ = Describe("A definition that somebody deletes by hand", func() {
 		Expect(definition(ctx).GetUID()).NotTo(Equal(former))
 	})
 
-	It("holds up no deletion: the controller stays until it let the instances go, and then all goes", func(ctx SpecContext) {
+	It("after a definition was deleted by hand, the deletion of the component keeps the controller of the type until the controller has removed its finalizers from the instances", func(ctx SpecContext) {
 		remove(ctx, definition(ctx))
 		terminates(ctx)
 		remove(ctx, g)
@@ -66,7 +67,7 @@ var _ = Describe("A definition that somebody deletes by hand", func() {
 		expectGone(ctx, g)
 	})
 
-	It("holds up no deletion that is under way, either", func(ctx SpecContext) {
+	It("the deletion of a component continues when a user deletes one of its definitions by hand meanwhile", func(ctx SpecContext) {
 		remove(ctx, g)
 		terminates(ctx)
 		remove(ctx, definition(ctx))

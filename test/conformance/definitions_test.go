@@ -11,8 +11,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-var _ = Describe("A definition", func() {
-	It("of somebody else does not keep a component from being deleted, and stays with its instances", func(ctx SpecContext) {
+var _ = Describe("Definitions and foreign instances:", func() {
+	It("an existing definition that the component renders but did not adopt does not block the deletion of the component, and stays with its instances", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		create(ctx, widgetDefinition(group))
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "none"); return err }).
@@ -27,7 +27,7 @@ var _ = Describe("A definition", func() {
 		mustGet(ctx, group+"/v1", "Widget", namespace, "theirs")
 	})
 
-	It("is checked right before it is deleted: an instance that came since the pass began keeps it", func(ctx SpecContext) {
+	It("instances are listed again right before a definition is deleted, and an instance that was created during the pass blocks the deletion", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		var once sync.Once
 		runOperator(operator, operatorOptions{transport: func(next http.RoundTripper) http.RoundTripper {

@@ -14,12 +14,12 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// deleteOrder is the setting of a delete order.
+// deleteOrder returns the setting of a delete order.
 func deleteOrder(wave int) string { return setting("delete-order", fmt.Sprint(wave)) }
 
-var _ = Describe("Deleting a component", func() {
-	// deleted returns the names, or for other types than ConfigMaps the resources, in the order in which they were
-	// deleted.
+var _ = Describe("Deletions of components:", func() {
+	// deleted returns the deleted objects in the order of their deletion: ConfigMaps by name, and objects of other types
+	// by resource.
 	deleted := func(ctx context.Context, match func(name string) bool, namespace string) []string {
 		GinkgoHelper()
 		var names []string
@@ -35,7 +35,7 @@ var _ = Describe("Deleting a component", func() {
 	}
 	none := func(string) bool { return false }
 
-	It("goes through the waves backwards", func(ctx SpecContext) {
+	It("a deletion runs the waves in reverse order", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("a", "x", order(-3)), configMap("b", "x"), configMap("c", "x", order(9))))
 		expectReady(ctx, g)
@@ -44,7 +44,7 @@ var _ = Describe("Deleting a component", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"c", "b", "a"}))
 	})
 
-	It("follows the delete order where there is one", func(ctx SpecContext) {
+	It("a deletion follows the delete order if it is set", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("a", "x", order(1), deleteOrder(5)), configMap("b", "x", order(2)), configMap("c", "x", order(3), deleteOrder(-7))))
@@ -54,7 +54,7 @@ var _ = Describe("Deleting a component", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"c", "b", "a"}))
 	})
 
-	It("goes through the stages backwards: instances, workloads, configuration, definitions, namespaces", func(ctx SpecContext) {
+	It("a deletion runs the stages in reverse order: instances, workloads, configuration, definitions, namespaces", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		inner := namespace + "-inner"
 		g := newGadget(ctx, namespace, "app", together(
@@ -66,7 +66,7 @@ var _ = Describe("Deleting a component", func() {
 			To(Equal([]string{"widgets", "deployments", "settings", "customresourcedefinitions", inner}))
 	})
 
-	It("needs no more than a request for each dependent, and four", func(ctx SpecContext) {
+	It("the deletion of n dependents needs at most n and four requests", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 20, "a"))
 		expectReady(ctx, g)
@@ -77,7 +77,7 @@ var _ = Describe("Deleting a component", func() {
 		Expect(len(requests)).To(BeNumerically("<=", 24), "%v", verbs(requests))
 	})
 
-	It("waits for the finalizers of others on a dependent, and names it", func(ctx SpecContext) {
+	It("a deletion waits while a dependent has finalizers of other controllers, and the condition names the dependent", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("held", "a", order(1)), configMap("next", "a")))
 		expectReady(ctx, g)
@@ -92,7 +92,7 @@ var _ = Describe("Deleting a component", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"held", "next"}))
 	})
 
-	It("ends although somebody took the label off a dependent that finalizers hold", func(ctx SpecContext) {
+	It("a deletion ends although a client removed the owner label from a dependent while a finalizer delayed the dependent's deletion", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("held", "a"))
 		expectReady(ctx, g)
@@ -106,7 +106,7 @@ var _ = Describe("Deleting a component", func() {
 		expectGone(ctx, g)
 	})
 
-	It("leaves the dependents alone while the component has finalizers of others", func(ctx SpecContext) {
+	It("no dependent is deleted while the component has finalizers of other controllers", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), func(g *gadget.Gadget) { g.Finalizers = []string{"example.com/hold"} })
 		expectReady(ctx, g)
@@ -120,7 +120,7 @@ var _ = Describe("Deleting a component", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"settings"}))
 	})
 
-	It("works while rendering does not", func(ctx SpecContext) {
+	It("a component is deleted while its rendering fails", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
 		expectReady(ctx, g)
@@ -132,7 +132,7 @@ var _ = Describe("Deleting a component", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"settings"}))
 	})
 
-	It("works while it is suspended", func(ctx SpecContext) {
+	It("a component is deleted while it is suspended", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
 		expectReady(ctx, g)
@@ -143,7 +143,7 @@ var _ = Describe("Deleting a component", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"settings"}))
 	})
 
-	It("finishes when its dependents were deleted behind its back", func(ctx SpecContext) {
+	It("a deletion ends when other clients have deleted the dependents", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), widgetDefinition(group), widget(group, "one")))
 		expectReady(ctx, g)
@@ -157,7 +157,7 @@ var _ = Describe("Deleting a component", func() {
 		expectGone(ctx, g)
 	})
 
-	It("finishes when it was never applied", func(ctx SpecContext) {
+	It("a deletion of a component that was never applied ends", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", "rubbish: [")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "GenerateFailed")
@@ -165,7 +165,7 @@ var _ = Describe("Deleting a component", func() {
 		expectGone(ctx, g)
 	})
 
-	It("leaves an object alone that took the place of a dependent, or that somebody else owns by now", func(ctx SpecContext) {
+	It("a deletion does not delete an object that another client created in place of a dependent, or an object that now has another owner", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("replaced", "a"), configMap("taken", "a"), configMap("ours", "a")))
 		expectReady(ctx, g)
@@ -182,7 +182,7 @@ var _ = Describe("Deleting a component", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"ours"}))
 	})
 
-	It("names a dependent that may not be deleted, and tries again", func(ctx SpecContext) {
+	It("if the operator has no right to delete a dependent, the condition names the dependent, and the operator retries", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		refused := &refusal{path: "/namespaces/" + namespace + "/configmaps/settings", method: "DELETE", code: http.StatusUnprocessableEntity}
 		refused.on.Store(true)
@@ -197,7 +197,7 @@ var _ = Describe("Deleting a component", func() {
 		expectGone(ctx, g)
 	})
 
-	It("makes room for a component of the same name", func(ctx SpecContext) {
+	It("a component can be created again under the name of a deleted component", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		text := together(configMaps("cm", 10, "a"), deployment("web"))
 		g := newGadget(ctx, namespace, "app", text)
@@ -211,7 +211,7 @@ var _ = Describe("Deleting a component", func() {
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(11))
 	})
 
-	It("ends an apply that is under way, and leaves nothing", func(ctx SpecContext) {
+	It("the deletion of a component ends an apply that is in progress, and leaves no dependent", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 100, "a"))
 		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).ShouldNot(BeEmpty())

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-var _ = Describe("A dependent that somebody else changes", func() {
+var _ = Describe("Drift of dependents:", func() {
 	configMapOf := func(ctx context.Context, namespace string) *unstructured.Unstructured {
 		GinkgoHelper()
 		return mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
@@ -42,16 +42,16 @@ var _ = Describe("A dependent that somebody else changes", func() {
 		return func(ctx context.Context, o *unstructured.Unstructured) { patch(ctx, o, patchText) }
 	}
 	changes := map[string]change{
-		"a value that was changed":      {settings, merge(`{"data":{"value":"theirs"}}`), []string{"data", "value"}},
-		"a value that was removed":      {settings, merge(`{"data":{"value":null}}`), []string{"data", "value"}},
-		"all values that were removed":  {settings, merge(`{"data":null}`), []string{"data", "value"}},
-		"a label that was removed":      {settings, merge(`{"metadata":{"labels":{"team":null}}}`), []string{"metadata", "labels", "team"}},
-		"a label that was changed":      {web, merge(`{"metadata":{"labels":{"team":"red"}}}`), []string{"metadata", "labels", "team"}},
-		"a digest that was changed":     {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/digest":"0"}}}`), []string{"metadata", "annotations", operatorName + "/digest"}},
-		"the owner label":               {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
-		"the owner label of a workload": {web, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
-		"an edited owner label":         {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":"edited"}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
-		"the readable owner":            {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "annotations", operatorName + "/owner-id"}},
+		"a value that was changed":                  {settings, merge(`{"data":{"value":"theirs"}}`), []string{"data", "value"}},
+		"a value that was removed":                  {settings, merge(`{"data":{"value":null}}`), []string{"data", "value"}},
+		"all values that were removed":              {settings, merge(`{"data":null}`), []string{"data", "value"}},
+		"a label that was removed":                  {settings, merge(`{"metadata":{"labels":{"team":null}}}`), []string{"metadata", "labels", "team"}},
+		"a label that was changed":                  {web, merge(`{"metadata":{"labels":{"team":"red"}}}`), []string{"metadata", "labels", "team"}},
+		"a digest that was changed":                 {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/digest":"0"}}}`), []string{"metadata", "annotations", operatorName + "/digest"}},
+		"the owner label":                           {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
+		"the owner label of a workload":             {web, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
+		"an edited owner label":                     {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":"edited"}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
+		"the annotation with the name of the owner": {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "annotations", operatorName + "/owner-id"}},
 		"replicas that were scaled": {web, func(ctx context.Context, o *unstructured.Unstructured) {
 			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
 			Expect(k8s.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(scale))).To(Succeed())
@@ -65,7 +65,7 @@ var _ = Describe("A dependent that somebody else changes", func() {
 
 	forEachPolicy(func(policy string) {
 		for name, c := range changes {
-			It("gets "+name+" back, by one write", func(ctx SpecContext) {
+			It("one write restores "+name+" in a dependent", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				g := newGadget(ctx, namespace, "app", c.of.text(updatePolicy(policy)))
 				expectReady(ctx, g)
@@ -84,7 +84,7 @@ var _ = Describe("A dependent that somebody else changes", func() {
 			})
 		}
 
-		It("is created again when it was deleted", func(ctx SpecContext) {
+		It("a dependent that was deleted is created again", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", configMap("settings", "ours", updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -99,7 +99,7 @@ var _ = Describe("A dependent that somebody else changes", func() {
 				Should(ContainSubstring(string(configMapOf(ctx, namespace).GetUID())))
 		})
 
-		It("keeps what others add, at no cost", func(ctx SpecContext) {
+		It("additions of other clients to a dependent are kept, and cost no request", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			runOperator(operator, operatorOptions{})
 			policy := fmt.Sprintf("%s/update-policy: %s", operator, policy)
@@ -118,18 +118,18 @@ var _ = Describe("A dependent that somebody else changes", func() {
 			patch(ctx, configMapOf(ctx, namespace), `{"metadata":{"finalizers":null}}`)
 		})
 
-		It("gets its values back however often they are changed", func(ctx SpecContext) {
+		It("drift of a dependent is repaired each time another client changes the dependent", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", configMap("settings", "ours", updatePolicy(policy)))
 			expectReady(ctx, g)
 			for i := range 30 {
 				patch(ctx, configMapOf(ctx, namespace), fmt.Sprintf(`{"data":{"value":"theirs %d"}}`, i))
 			}
-			Eventually(ctx, func() string { return text(configMapOf(ctx, namespace), "data", "value") }).Should(Equal("ours"), "in the end; it is contested meanwhile")
+			Eventually(ctx, func() string { return text(configMapOf(ctx, namespace), "data", "value") }).Should(Equal("ours"), "the value is restored after the repair conflict")
 		})
 	})
 
-	It("starts no pass when the change was our own", func(ctx SpecContext) {
+	It("the operator's own writes to dependents start no pass", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 30, "a"), servedBy(operator))
@@ -139,11 +139,11 @@ var _ = Describe("A dependent that somebody else changes", func() {
 		changeManifests(ctx, g, configMaps("cm", 30, "b"))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(passes(operator)-before).To(Equal(1), "the change of the spec starts the only pass")
+		Expect(passes(operator)-before).To(Equal(1), "the change of the spec starts the pass, and no other pass follows")
 		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps")).To(HaveLen(30))
 	})
 
-	It("costs nothing when a pass finds all as it should be", func(ctx SpecContext) {
+	It("a pass that finds no drift sends no request", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 5, "a"), deployment("web")), servedBy(operator))

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("A component that renders nothing any more", func() {
-	It("is refused, and everything stays, until it allows that; then everything is pruned", func(ctx SpecContext) {
+var _ = Describe("Renderings without objects:", func() {
+	It("a rendering without objects is refused until the component allows it, and then all dependents are pruned", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"))
 		expectReady(ctx, g)
@@ -23,7 +23,7 @@ var _ = Describe("A component that renders nothing any more", func() {
 		Expect(current(ctx, g).Status.Inventory).To(BeEmpty())
 	})
 
-	It("is refused also when its last dependents are not gone yet", func(ctx SpecContext) {
+	It("a rendering without objects is refused also while the last dependents are being pruned", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: "+namespace+", finalizers: [example.com/hold]}")
 		g := newGadget(ctx, namespace, "app", together(configMap("held", "a"), configMap("settings", "a")))

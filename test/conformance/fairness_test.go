@@ -10,14 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// toll holds the requests that it is for, each until somebody pays for it.
+// toll delays matching requests. Each request waits until a spec releases it.
 type toll struct {
 	applies func(*http.Request) bool
 	paid    chan struct{}
 	arrived chan struct{}
 }
 
-// newToll returns one for the writes to ConfigMaps in a namespace.
+// newToll returns a toll for the writes to ConfigMaps in a namespace.
 func newToll(namespace string) *toll {
 	return &toll{applies: writesTo(namespace, "configmaps"), paid: make(chan struct{}), arrived: make(chan struct{}, 1000)}
 }
@@ -36,7 +36,7 @@ func (t *toll) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// await returns when n more requests are held.
+// await waits until n more requests have arrived.
 func (t *toll) await(ctx context.Context, n int) {
 	GinkgoHelper()
 	for range n {
@@ -44,7 +44,7 @@ func (t *toll) await(ctx context.Context, n int) {
 	}
 }
 
-// pay lets n requests go on, those that are held first.
+// pay releases n requests, in the order of their arrival.
 func (t *toll) pay(ctx context.Context, n int) {
 	GinkgoHelper()
 	for range n {
@@ -52,10 +52,10 @@ func (t *toll) pay(ctx context.Context, n int) {
 	}
 }
 
-var _ = Describe("Components that write at once", func() {
+var _ = Describe("The limit of concurrent writes:", func() {
 	const writers = 4
 
-	It("share the bound on requests: a small one is done as soon as a large one has let go of a single slot", func(ctx SpecContext) {
+	It("components share the limit of concurrent writes fairly: a small component is applied as soon as a large one has released one slot", func(ctx SpecContext) {
 		large, small, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
 		held := newToll(large)
 		runOperator(operator, operatorOptions{component: component.Options{Writers: writers}, transport: held.wrap})
@@ -68,7 +68,7 @@ var _ = Describe("Components that write at once", func() {
 		Expect(countConfigMaps(ctx, large)).To(Equal(1))
 	})
 
-	It("leave it to one that is alone", func(ctx SpecContext) {
+	It("a component can use all slots of the limit of concurrent writes if no other component writes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		held := newToll(namespace)
 		runOperator(operator, operatorOptions{component: component.Options{Writers: writers}, transport: held.wrap})

@@ -12,10 +12,10 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-var _ = Describe("Two operators of the same name, of which one is late", func() {
+var _ = Describe("Two operators of the same name with a delay:", func() {
 	const count = 5
 
-	It("do not bring back what the other deletes with the component", func(ctx SpecContext) {
+	It("an operator with an outdated state does not recreate the dependents that another operator deleted with the component", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		late := &lag{path: "/gadgets"}
 		runOperator(operator, operatorOptions{})
@@ -31,14 +31,14 @@ var _ = Describe("Two operators of the same name, of which one is late", func() 
 		confirmations := func() int {
 			return len(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("get"))
 		}
-		Eventually(ctx, confirmations).Should(BeNumerically(">", 0), "the late one sees that the dependents are gone")
+		Eventually(ctx, confirmations).Should(BeNumerically(">", 0), "the late operator confirms that the dependents are gone")
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		late.release()
 		settle(ctx, operator)
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Code(201))).To(BeEmpty())
 	})
 
-	It("do not bring back what the other prunes", func(ctx SpecContext) {
+	It("an operator with an outdated state does not recreate the dependents that another operator pruned", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		late := &lag{path: "/gadgets"}
 		runOperator(operator, operatorOptions{})
@@ -58,7 +58,7 @@ var _ = Describe("Two operators of the same name, of which one is late", func() 
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 	})
 
-	It("delete what they created too late, because the component was gone meanwhile", func(ctx SpecContext) {
+	It("an operator with an outdated state that creates dependents after the deletion of the component deletes these dependents again", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		slow := &turnstile{counts: writesTo(namespace, "configmaps"), open: make(chan struct{})}
 		runOperator(operator, operatorOptions{transport: slow.wrap})
@@ -72,14 +72,14 @@ var _ = Describe("Two operators of the same name, of which one is late", func() 
 		close(slow.open)
 		Eventually(ctx, func() int {
 			return len(writes(ctx, operator, namespace).Resource("configmaps").Code(201))
-		}).Should(Equal(2*count), "it creates what it had been about to create")
+		}).Should(Equal(2*count), "the late operator sends its delayed creates")
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(BeZero())
 	})
 })
 
-var _ = Describe("A first pass that is overtaken before it has recorded anything", func() {
+var _ = Describe("Spec changes during the first pass:", func() {
 	for name, path := range map[string]string{"the finalizer was set": "gadgets/app", "the record was written": "gadgets/app/status"} {
-		It("is followed by one that creates nothing before there are a finalizer and a record: the spec changed before "+name, func(ctx SpecContext) {
+		It("a spec change before "+name+" leads to a pass that creates dependents only after the finalizer and the record are written", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			slow := &turnstile{counts: writesTo(namespace, path), open: make(chan struct{})}
 			runOperator(operator, operatorOptions{transport: slow.wrap})
@@ -98,7 +98,7 @@ var _ = Describe("A first pass that is overtaken before it has recorded anything
 	}
 })
 
-// lag holds back what watches on a path deliver, while it is on.
+// lag delays the events of watches on a path while it is on.
 type lag struct {
 	path string
 
@@ -153,7 +153,7 @@ func (b *laggingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// turnstile lets no counted request through until it is opened.
+// turnstile blocks all matching requests until it is opened.
 type turnstile struct {
 	counts  func(*http.Request) bool
 	open    chan struct{}
@@ -167,7 +167,7 @@ func (t *turnstile) wrap(next http.RoundTripper) http.RoundTripper {
 			select {
 			case <-t.open:
 			case <-r.Context().Done():
-				return nil, fmt.Errorf("held back: %w", r.Context().Err())
+				return nil, fmt.Errorf("the request was blocked: %w", r.Context().Err())
 			}
 		}
 		return next.RoundTrip(r)

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("A Job that goes when it is finished", func() {
-	It("does not run again, also where it finished and went while its component was suspended", func(ctx SpecContext) {
+var _ = Describe("Jobs that are removed after they finish:", func() {
+	It("a Job that was removed after it finished does not run again, even if it finished while its component was suspended", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		text := strings.NewReplacer(
@@ -26,7 +26,7 @@ var _ = Describe("A Job that goes when it is finished", func() {
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
 
-		By("letting it run on a node that it selects")
+		By("labelling a node, so that the Job can run on it")
 		nodes := &corev1.NodeList{}
 		Expect(k8s.List(ctx, nodes)).To(Succeed())
 		Expect(nodes.Items).NotTo(BeEmpty())

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// grantEverywhere lets a user do something in all namespaces. A rule is "resources: verbs".
+// grantEverywhere grants rights to a user in all namespaces. A rule has the form "resources: verbs".
 func grantEverywhere(ctx context.Context, name, user string, rules ...string) {
 	GinkgoHelper()
 	create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
@@ -28,7 +28,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
 subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[2]q}]`, name, user, policyRules(rules)))
 }
 
-var _ = Describe("A type that may not be watched", func() {
+var _ = Describe("Types that the operator is not allowed to watch:", func() {
 	var namespace, operator string
 	account := "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched, labels: {team: blue}}"
 
@@ -43,7 +43,7 @@ var _ = Describe("A type that may not be watched", func() {
 		return inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("serviceaccounts")
 	}
 
-	It("is read at the retry interval instead, which the status says, and holds up nothing else", func(ctx SpecContext) {
+	It("dependents of a type that the operator is not allowed to watch are read at the retry interval, which the status reports, and other dependents are not blocked", func(ctx SpecContext) {
 		mark := markAudit(ctx)
 		g := newGadget(ctx, namespace, "app", together(account, configMap("sibling", "a"), configMap("later", "a", fmt.Sprintf("%s/order: '1'", operator))), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
@@ -52,7 +52,7 @@ var _ = Describe("A type that may not be watched", func() {
 		first := accountRequests(ctx, mark)
 		Expect(verbs(first)[:2]).To(Equal([]string{"get serviceaccounts 404", "patch serviceaccounts 201"}))
 
-		By("seeing drift and loss by those reads")
+		By("detecting drift and the deletion of a dependent by reads at the retry interval")
 		unwatched := mustGet(ctx, "v1", "ServiceAccount", namespace, "unwatched")
 		patch(ctx, unwatched, `{"metadata":{"labels":{"team":"red"}}}`)
 		Eventually(ctx, func() map[string]string {
@@ -61,7 +61,7 @@ var _ = Describe("A type that may not be watched", func() {
 		remove(ctx, unwatched)
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched"); return err }).Should(Succeed())
 
-		By("watching it once that is allowed")
+		By("watching the type when the right to watch it is granted")
 		grantEverywhere(ctx, operator+"-watch", operator, "serviceaccounts: list, watch")
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("3 dependents are ready"))
 		settle(ctx, operator)
@@ -71,7 +71,7 @@ var _ = Describe("A type that may not be watched", func() {
 		Expect(verbs(accountRequests(ctx, mark))).To(Equal([]string{"patch serviceaccounts 201"}))
 	})
 
-	It("is pruned and deleted all the same", func(ctx SpecContext) {
+	It("dependents of a type that the operator is not allowed to watch are pruned and deleted", func(ctx SpecContext) {
 		other := "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: pruned}"
 		g := newGadget(ctx, namespace, "app", together(account, other), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
@@ -84,7 +84,7 @@ var _ = Describe("A type that may not be watched", func() {
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("is adopted and refused as the reads tell", func(ctx SpecContext) {
+	It("if the operator has no right to watch a type, it reads an existing object of the type before the adoption, and reports a conflict if the object has another owner", func(ctx SpecContext) {
 		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched, namespace: "+namespace+"}")
 		g := newGadget(ctx, namespace, "app", account, servedBy(operator), retrySoon)
 		expectReady(ctx, g)
@@ -92,7 +92,7 @@ var _ = Describe("A type that may not be watched", func() {
 		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(namespace+"/unwatched")))
 	})
 
-	It("nor read holds up its dependents alone, and says who lacks which right", func(ctx SpecContext) {
+	It("if the operator has the right neither to watch nor to read a dependent, only this dependent fails, and the message names the user and the missing right", func(ctx SpecContext) {
 		quota := "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota}\nspec: {hard: {pods: 10}}"
 		g := newGadget(ctx, namespace, "app", together(quota, configMap("sibling", "a")), servedBy(operator), retrySoon)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: failed: ResourceQuota "+namespace+"/quota"),

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("Foreign instances of a type that a component brings", func() {
+var _ = Describe("Foreign instances of a type in the component:", func() {
 	var namespace, elsewhere, group string
 	var g *gadget.Gadget
 	var mark auditMark
@@ -41,7 +41,7 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		return get(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 	}
 
-	It("forbid its deletion until they are gone, and nothing is touched", func(ctx SpecContext) {
+	It("foreign instances block the deletion of the component, and no dependent is deleted before the foreign instances are gone", func(ctx SpecContext) {
 		foreign := create(ctx, inElsewhere("theirs"))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
@@ -53,19 +53,21 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		expectGone(ctx, g)
 		_, err := definition(ctx)
 		Expect(err).To(HaveOccurred())
-		Expect(deletes(ctx)[0].Resource).To(Equal("widgets"), "its own instance goes first")
+		Expect(deletes(ctx)[0].Resource).To(Equal("widgets"), "the component's own instance is deleted first")
 	})
 
-	It("are named up to ten, and counted", func(ctx SpecContext) {
+	It("the message about foreign instances contains their number and at most ten of their names", func(ctx SpecContext) {
 		for i := range 12 {
 			create(ctx, inElsewhere(fmt.Sprintf("theirs-%02d", i)))
 		}
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			ContainSubstring("12 foreign instances"), ContainSubstring("theirs-09"), Not(ContainSubstring("theirs-10"))))
+			ContainSubstring("12 foreign instances"), ContainSubstring("theirs-02 and more"), Not(ContainSubstring("theirs-03"))))
+		Expect(current(ctx, g).Status.Blocked).To(HaveExactElements(And(
+			HaveField("Count", int32(12)), HaveField("Names", And(HaveLen(10), ContainElement(HaveSuffix("theirs-09")))))))
 	})
 
-	It("include copies that carry the component's labels", func(ctx SpecContext) {
+	It("a copy of an instance that has the component's labels is a foreign instance", func(ctx SpecContext) {
 		copied := mustGet(ctx, group+"/v1", "Widget", namespace, "own")
 		copied.SetName("copied")
 		copied.SetResourceVersion("")
@@ -77,8 +79,8 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		Expect(verbs(deletes(ctx))).To(BeEmpty())
 	})
 
-	It("include an object that took the place of a dependent", func(ctx SpecContext) {
-		// The component forgets its instance without a deletion, and somebody else makes one of that name.
+	It("after a dependent was pruned, an instance with the same name that another client creates is a foreign instance", func(ctx SpecContext) {
+		// The instance is no longer rendered and is pruned. Then another client creates an instance of the same name.
 		changeManifests(ctx, g, together(widgetDefinition(group), configMap("settings", "a")))
 		expectReady(ctx, g)
 		create(ctx, strings.Replace(widget(group, "own"), "{name:", "{namespace: "+namespace+", name:", 1))
@@ -86,7 +88,7 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(namespace+"/own"))
 	})
 
-	It("forbid to prune the definition, too", func(ctx SpecContext) {
+	It("foreign instances block the pruning of a definition", func(ctx SpecContext) {
 		foreign := create(ctx, inElsewhere("theirs"))
 		changeManifests(ctx, g, configMap("settings", "b"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring("theirs")))
@@ -96,13 +98,13 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		Eventually(ctx, func() error { _, err := definition(ctx); return err }).ShouldNot(Succeed())
 	})
 
-	It("include what is still rendered, where the definition is not any more", func(ctx SpecContext) {
+	It("an instance that is still rendered blocks the pruning of its definition", func(ctx SpecContext) {
 		changeManifests(ctx, g, together(widget(group, "own"), configMap("settings", "b")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring(namespace+"/own")))
 		Expect(verbs(deletes(ctx))).To(BeEmpty())
 	})
 
-	It("include what is released, for it would go with its definition", func(ctx SpecContext) {
+	It("an instance with the delete policy orphan blocks the deletion of its definition, because Kubernetes would delete the instance together with the definition", func(ctx SpecContext) {
 		released := strings.Replace(widget(group, "own"), "{name: own}", "{name: own, annotations: {"+deletePolicy("orphan")+"}}", 1)
 		changeManifests(ctx, g, together(widgetDefinition(group), released, configMap("settings", "b")))
 		expectReady(ctx, g)
@@ -111,7 +113,7 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		Expect(verbs(deletes(ctx))).To(BeEmpty())
 	})
 
-	It("may come and go while the deletion waits for them", func(ctx SpecContext) {
+	It("while foreign instances block a deletion, the condition shows the foreign instances that are created and deleted meanwhile", func(ctx SpecContext) {
 		first := create(ctx, inElsewhere("first"))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("first"))
@@ -123,7 +125,7 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		expectGone(ctx, g)
 	})
 
-	It("do not hold up a deletion whose definition somebody else deleted", func(ctx SpecContext) {
+	It("foreign instances do not block a deletion after another client deleted their definition", func(ctx SpecContext) {
 		create(ctx, inElsewhere("theirs"))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("theirs"))
@@ -133,7 +135,7 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		expectGone(ctx, g)
 	})
 
-	It("forbid it, too, while no version of their type is served", func(ctx SpecContext) {
+	It("foreign instances block a deletion while no version of their type is served", func(ctx SpecContext) {
 		foreign := create(ctx, inElsewhere("theirs"))
 		changeManifests(ctx, g, together(configMap("settings", "a"), strings.Replace(widgetDefinition(group), "served: true", "served: false", 1)))
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", elsewhere, "theirs"); return err }).ShouldNot(Succeed())
@@ -149,15 +151,16 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		expectGone(ctx, g)
 	})
 
-	It("forbid it in whichever version they were made, and whichever is stored or served by now", func(ctx SpecContext) {
-		// versions renders the definition with v1, and v2, which is stored; of them some are served.
+	It("foreign instances block a deletion in every version in which they were created, stored or served", func(ctx SpecContext) {
+		// versions returns the definition with the versions v1 and v2. Objects are stored in v2. The arguments select the
+		// served versions.
 		versions := func(first, second bool) string {
 			v1 := strings.NewReplacer("served: true", fmt.Sprintf("served: %t", first), "storage: true", "storage: false").Replace(widgetDefinition(group))
 			v2 := widgetDefinition(group)
 			v2 = strings.NewReplacer("name: v1", "name: v2", "served: true", fmt.Sprintf("served: %t", second)).Replace(v2[strings.Index(v2, "    - name: v1"):])
 			return v1 + "\n" + v2
 		}
-		By("making one that is stored in v1, and one by v1 that is stored in v2")
+		By("creating an instance that is stored in v1, and an instance through v1 that is stored in v2")
 		foreign := create(ctx, inElsewhere("former"))
 		changeManifests(ctx, g, together(configMap("settings", "a"), versions(true, true)))
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v2", "Widget", elsewhere, "former"); return err }).Should(Succeed())
@@ -166,7 +169,7 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 			HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/former"), ContainSubstring(elsewhere+"/latter")))
 
-		By("serving only the version in which none was made")
+		By("serving only the version in which no instance was created")
 		crd, err := definition(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Patch(ctx, crd, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/versions/0/served","value":false}]`)))).To(Succeed())
@@ -179,8 +182,8 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 	})
 })
 
-var _ = Describe("An instance that was deleted, and created anew by an operator that crashed before it recorded that", func() {
-	It("is no foreign one: the component and its definition are deleted with it", func(ctx SpecContext) {
+var _ = Describe("Instances that were created again before a crash:", func() {
+	It("an instance that the operator recreated just before a crash is not treated as a foreign instance, and is deleted with the component", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "own")), servedBy(operator))

@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// grant lets a user do something in a namespace, by a Role of that name. A rule is "resources: verbs".
+// grant creates a Role with the given name that grants rights to a user in a namespace. A rule has the form "resources:
+// verbs".
 func grant(ctx context.Context, namespace, name, user string, rules ...string) {
 	GinkgoHelper()
 	create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
@@ -34,7 +35,7 @@ func policyRules(rules []string) string {
 	return b.String()
 }
 
-// serviceAccountUser is how the API server sees a service account.
+// serviceAccountUser returns the user name of a service account.
 func serviceAccountUser(namespace, name string) string {
 	return "system:serviceaccount:" + namespace + ":" + name
 }

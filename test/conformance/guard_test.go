@@ -23,13 +23,13 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// guardPath is where guards are written, and probePath where they are probed.
+// guardPath is the path of requests that write guards, and probePath is the path of requests that test them.
 const (
 	guardPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
 	probePath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 )
 
-// guardsOf lists what is there of the guards that an operator set up.
+// guardsOf lists the existing guards of an operator.
 func guardsOf(ctx context.Context, operator string) []string {
 	GinkgoHelper()
 	var names []string
@@ -46,7 +46,7 @@ func guardsOf(ctx context.Context, operator string) []string {
 	return names
 }
 
-// meddler answers requests in the place of the API server, while it is on.
+// meddler answers matching requests instead of the API server while it is on.
 type meddler struct {
 	matches func(*http.Request) bool
 	code    int
@@ -71,7 +71,7 @@ func (m *meddler) wrap(next http.RoundTripper) http.RoundTripper {
 
 func isProbe(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == probePath }
 
-var _ = Describe("A definition that is about to be deleted", func() {
+var _ = Describe("The admission guard of a definition that is about to be deleted:", func() {
 	var namespace, group, operator string
 	var g *gadget.Gadget
 
@@ -91,7 +91,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		return k8s.Create(ctx, o, options...)
 	}
 
-	It("is guarded: new instances are refused from a moment before to its end, and nothing of the guard is left", func(ctx SpecContext) {
+	It("a definition is deleted while an admission guard refuses new instances, and then the guard is removed completely", func(ctx SpecContext) {
 		start(ctx, operatorOptions{})
 		mark := markAudit(ctx)
 		remove(ctx, g)
@@ -102,7 +102,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		})
 		texts := verbs(requests)
 		Expect(texts[:2]).To(Equal([]string{"patch validatingadmissionpolicies 201", "patch validatingadmissionpolicybindings 201"}))
-		// Garbage collection may be first to remove the guard.
+		// The garbage collector may remove the guard before the operator does.
 		Expect(texts[len(texts)-4:]).To(HaveExactElements("create customresourcedefinitions 403", "delete customresourcedefinitions 200",
 			HavePrefix("delete validatingadmissionpolicybindings"), HavePrefix("delete validatingadmissionpolicies")))
 		others := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool { return !slices.Contains(requests, e) })
@@ -110,23 +110,23 @@ var _ = Describe("A definition that is about to be deleted", func() {
 			"update gadgets/status 200", "update gadgets/status 200", "update gadgets/status 200", "patch gadgets 200", "get customresourcedefinitions 404"))
 	})
 
-	It("is not deleted, and says why, while it cannot be told whether the guard holds", func(ctx SpecContext) {
+	It("a definition is not deleted while it is unknown whether its admission guard is in effect, and the condition contains the reason", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		start(ctx, operatorOptions{transport: broken.wrap})
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("widgets."+group), ContainSubstring("admission policy against new instances could not be set up or tested: not today")))
-		// The API server learns of a guard a moment later; an instance that it let through until then would call the
-		// deletion off.
+		// The API server enforces a guard a moment after it is created. An instance that is created before would block the
+		// deletion.
 		Eventually(ctx, func() error { return newWidget(ctx, client.DryRunAll) }).
-			Should(MatchError(ContainSubstring("is about to be deleted by "+operator)), "the guard is there")
+			Should(MatchError(ContainSubstring("is about to be deleted by "+operator)), "the guard refuses new instances")
 		mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 		broken.on.Store(false)
 		expectGone(ctx, g)
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 	})
 
-	It("is not guarded any more when it is desired again", func(ctx SpecContext) {
+	It("the admission guard of a definition is removed when the definition is rendered again", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		start(ctx, operatorOptions{transport: broken.wrap})
@@ -138,7 +138,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		mustGet(ctx, group+"/v1", "Widget", namespace, "own")
 	})
 
-	It("is deleted without a guard where none may be set up, after one more look", func(ctx SpecContext) {
+	It("if the operator has no right to create an admission guard, a definition is deleted without a guard after its instances are listed once more", func(ctx SpecContext) {
 		forbidden := &meddler{code: http.StatusForbidden, reason: "Forbidden", matches: func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, guardPath) }}
 		forbidden.on.Store(true)
 		start(ctx, operatorOptions{transport: forbidden.wrap})
@@ -153,7 +153,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		Expect(texts[len(texts)-2:]).To(Equal([]string{"list widgets 200", "delete customresourcedefinitions 200"}))
 	})
 
-	It("loses its guard after a crash, whenever that happens", func(ctx SpecContext) {
+	It("the admission guard is removed after the operator crashed at any request for the guard", func(ctx SpecContext) {
 		for _, after := range []int64{1, 2, 3, 4} {
 			operator, group = newOperatorName(), newGroup()
 			c := &crash{after: after, unanswered: true, counts: func(r *http.Request) bool {
@@ -171,7 +171,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		}
 	})
 
-	It("loses the guard of a component that was forced away, when that comes back", func(ctx SpecContext) {
+	It("the admission guard of a component whose finalizer was removed is deleted when the component is created again", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		stop := start(ctx, operatorOptions{transport: broken.wrap})
@@ -188,7 +188,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 	})
 
-	It("takes its guard along when somebody else deletes it", func(ctx SpecContext) {
+	It("the admission guard of a definition is deleted when another client deletes the definition", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		stop := start(ctx, operatorOptions{transport: broken.wrap})
@@ -201,7 +201,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		expectGone(ctx, g)
 	})
 
-	It("makes no other deletion cost a single request more", func(ctx SpecContext) {
+	It("the deletion of a component without definitions sends no request for an admission guard", func(ctx SpecContext) {
 		mark, other := markAudit(ctx), newNamespace(ctx)
 		runOperator(operator, operatorOptions{})
 		plain := newGadget(ctx, other, "app", configMap("settings", "a"), servedBy(operator))
@@ -209,31 +209,32 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		remove(ctx, plain)
 		expectGone(ctx, plain)
 		Expect(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
-			// Each operator watches definitions, to see what is served.
+			// Each operator watches definitions to know the served types.
 			watched := e.Verb == "list" || e.Verb == "watch"
 			definition := e.Resource == "customresourcedefinitions" || e.Resource == "apiservices"
 			return strings.HasPrefix(e.Resource, "validating") || definition && !watched
 		})).To(BeEmpty())
 	})
 
-	It("loses no instance whose creation was acknowledged, however many are created meanwhile", func(ctx SpecContext) {
+	It("while other clients create instances all the time, the deletion of a definition loses no instance whose creation the API server confirmed", func(ctx SpecContext) {
 		for range races {
 			race(ctx)
 		}
 	}, SpecTimeout(10*time.Minute))
 })
 
-// racer makes and removes instances as fast as it can.
+// racer creates and deletes instances as fast as possible.
 type racer struct {
 	client           client.Client
 	namespace, group string
 	created, refused int
-	// lost is an instance that was gone although it was not removed; acknowledged is when its creation was.
+	// lost is an instance that disappeared although the racer did not delete it. acknowledged is the time at which its
+	// creation was acknowledged.
 	lost         string
 	acknowledged time.Time
 }
 
-// run ends when the type is gone. What the racer was told exists must exist until it removes it.
+// run returns when the type is gone. An instance whose creation was acknowledged must exist until the racer deletes it.
 func (r *racer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		widget := &unstructured.Unstructured{Object: map[string]any{
@@ -261,7 +262,7 @@ func (r *racer) run(ctx context.Context) {
 	}
 }
 
-// race deletes a component against racers that create instances of its type.
+// race deletes a component while racers create instances of its type.
 func race(ctx context.Context) {
 	GinkgoHelper()
 	namespace, group := newNamespace(ctx), newGroup()
@@ -294,6 +295,6 @@ func race(ctx context.Context) {
 		}
 	}
 	Expect(created).To(BeNumerically(">", 0))
-	Expect(refused).To(BeNumerically(">", 0), "the guard was there")
+	Expect(refused).To(BeNumerically(">", 0), "the guard refused no instance")
 	GinkgoWriter.Printf("%d instances were created, %d refused\n", created, refused)
 }

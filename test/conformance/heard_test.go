@@ -12,17 +12,17 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// hearsay tells when all who listen to an operator's watch on gadgets have dealt with what a spec waits for. Each of
-// them has a goroutine of its own: that one has heard of a change says nothing of the others.
+// hearsay records which event handlers of an operator's watch on gadgets have processed an event that a spec waits for.
+// Each handler has its own goroutine, so they process the event at different times.
 type hearsay struct {
-	// of picks what is waited for.
+	// of reports whether an object is the state that the spec waits for.
 	of func(client.Object) bool
 
 	mu    sync.Mutex
 	heard []bool
 }
 
-// everybody says that there is nobody left who has not heard of it.
+// everybody reports whether all handlers have processed the event.
 func (h *hearsay) everybody() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -34,13 +34,13 @@ func (h *hearsay) everybody() bool {
 	return len(h.heard) > 0
 }
 
-// newCache is cache.New, with an ear on who listens.
+// newCache is cache.New with event handlers that report to h.
 func (h *hearsay) newCache(config *rest.Config, o cache.Options) (cache.Cache, error) {
 	c, err := cache.New(config, o)
 	return heardCache{c, h}, err
 }
 
-// listener returns a handler that notes what it has dealt with.
+// listener wraps an event handler, and records when it has processed the event.
 func (h *hearsay) listener(handler toolscache.ResourceEventHandler) toolscache.ResourceEventHandler {
 	h.mu.Lock()
 	defer h.mu.Unlock()

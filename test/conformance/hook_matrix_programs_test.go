@@ -20,10 +20,11 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// hookMatrixTimeout bounds a spec of the matrix: Helm runs hooks one after the other.
+// hookMatrixTimeout is the maximum duration of a spec of the matrix. It is long, because Helm runs hooks one after the
+// other.
 const hookMatrixTimeout = 8 * time.Minute
 
-// The matrix of hooks: a hook for each combination of events, delete policies and kinds.
+// The matrix has a hook for each combination of events, delete policies and kinds.
 var (
 	hookEvents = []string{
 		"pre-install,pre-upgrade", "post-install,post-upgrade", "pre-install,post-install", "pre-upgrade,post-upgrade",
@@ -36,7 +37,7 @@ var (
 // matrixHook is a hook of the matrix.
 type matrixHook struct{ kind, name, events, policies string }
 
-// matrixOf returns the hooks of a kind, for some of the events and policies.
+// matrixOf returns the hooks of a kind for the given events and policies.
 func matrixOf(kind string, events, policies []string) []matrixHook {
 	var hooks []matrixHook
 	for i, e := range events {
@@ -67,8 +68,8 @@ func (h matrixHook) template(weight int) string {
 `
 }
 
-// writeMatrix writes a chart with hooks and a Deployment, which is never ready while the value manifests is "held".
-// Some weights are equal, so that names and kinds decide.
+// writeMatrix writes a chart with hooks and a Deployment. The Deployment never becomes ready while the value manifests
+// is "held". Some weights are equal, so that Helm orders these hooks by name and kind.
 func writeMatrix(hooks []matrixHook) string {
 	GinkgoHelper()
 	folder := filepath.Join(GinkgoT().TempDir(), "matrix")
@@ -100,7 +101,7 @@ spec:
 	return folder
 }
 
-// ofHooks returns the steps that are about hooks of the matrix.
+// ofHooks returns the writes to hooks of the matrix.
 func ofHooks(told []string) []string {
 	return slices.DeleteFunc(slices.Clone(told), func(step string) bool {
 		_, name, _ := strings.Cut(step, "/")
@@ -108,13 +109,13 @@ func ofHooks(told []string) []string {
 	})
 }
 
-var _ = Describe("The hooks of a chart, each combination of events and delete policies,", func() {
+var _ = Describe("All combinations of the hooks of a chart:", func() {
 	for kind, hooks := range map[string][]matrixHook{
 		"Job":            matrixOf("Job", hookEvents[2:], hookPolicies[1:3]),
 		"ServiceAccount": matrixOf("ServiceAccount", hookEvents, hookPolicies),
 		"ConfigMap":      matrixOf("ConfigMap", hookEvents, hookPolicies),
 	} {
-		It("are created and deleted as by Helm, in its order: "+kind, func(ctx SpecContext) {
+		It("hooks of a chart are created and deleted in the same order as by Helm, for each combination of events and delete policies: "+kind, func(ctx SpecContext) {
 			chart := writeMatrix(hooks)
 			theirs, ours, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
 			charts, err := helm.New(os.DirFS(chart), helm.Options{AnnotationPrefix: operator})
@@ -125,7 +126,7 @@ var _ = Describe("The hooks of a chart, each combination of events and delete po
 				return ofHooks(tale(auditEvents(ctx)[mark:].Where(byHelm), theirs))
 			}
 			oursSince := func(mark auditMark) []string { return ofHooks(tale(requestsSince(ctx, mark, operator), ours)) }
-			// onlyInstalled are the Jobs of the installation, which an upgrade of ours deletes.
+			// onlyInstalled are the Jobs of the installation, which an upgrade of the component deletes.
 			var onlyInstalled []string
 			for _, h := range hooks {
 				if h.kind == "Job" && h.events == "pre-install,post-install" && !strings.Contains(h.policies, "succeeded") {
@@ -133,7 +134,7 @@ var _ = Describe("The hooks of a chart, each combination of events and delete po
 				}
 			}
 
-			By("installing what is never ready")
+			By("installing a chart that does not become ready")
 			mark := markAudit(ctx)
 			failHelm(ctx, chart, theirs, "install", "--set", "manifests=held", "--timeout", "20s")
 			g := newGadget(ctx, ours, "matrix", "held", servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(5) })
@@ -141,7 +142,7 @@ var _ = Describe("The hooks of a chart, each combination of events and delete po
 			Expect(helmSince(mark)).NotTo(BeEmpty())
 			Expect(oursSince(mark)).To(Equal(helmSince(mark)))
 
-			By("upgrading it")
+			By("upgrading this chart")
 			mark = markAudit(ctx)
 			runHelmOn(ctx, chart, theirs, "upgrade", "--set", "manifests=two")
 			changeManifests(ctx, g, "two")
@@ -149,7 +150,7 @@ var _ = Describe("The hooks of a chart, each combination of events and delete po
 			Expect(helmSince(mark)).NotTo(BeEmpty())
 			Expect(besides(oursSince(mark), helmSince(mark))).To(ConsistOf(onlyInstalled))
 
-			By("upgrading what is ready")
+			By("upgrading a chart that is ready")
 			mark = markAudit(ctx)
 			runHelmOn(ctx, chart, theirs, "upgrade", "--set", "manifests=three")
 			changeManifests(ctx, g, "three")
@@ -166,7 +167,7 @@ var _ = Describe("The hooks of a chart, each combination of events and delete po
 			}
 			Expect(creates(oursSince(mark))).To(Equal(creates(helmSince(mark))))
 
-			By("installing anew")
+			By("installing the chart again")
 			theirs, ours = newNamespace(ctx), newNamespace(ctx)
 			mark = markAudit(ctx)
 			runHelmOn(ctx, chart, theirs, "install", "--set", "manifests=one")
@@ -177,14 +178,14 @@ var _ = Describe("The hooks of a chart, each combination of events and delete po
 	}
 })
 
-// failHelm runs Helm where it must fail.
+// failHelm runs the helm command and expects it to fail.
 func failHelm(ctx context.Context, chart, namespace, command string, arguments ...string) {
 	GinkgoHelper()
 	output, err := tryHelm(ctx, chart, namespace, command, arguments...)
 	Expect(err).To(HaveOccurred(), output)
 }
 
-// runHelmOn runs Helm on a chart.
+// runHelmOn runs the helm command with a chart.
 func runHelmOn(ctx context.Context, chart, namespace, command string, arguments ...string) {
 	GinkgoHelper()
 	output, err := tryHelm(ctx, chart, namespace, command, arguments...)

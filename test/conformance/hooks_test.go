@@ -27,7 +27,7 @@ type (
 	gadgetHooks = component.Hooks[*gadget.Gadget]
 )
 
-// diary notes which hooks were called, and what they saw.
+// diary records the calls of hooks, and the state that they read.
 type diary struct {
 	mu      sync.Mutex
 	entries []string
@@ -39,7 +39,7 @@ func (d *diary) note(text string) {
 	d.entries = append(d.entries, text)
 }
 
-// read returns the entries, of which several in a row that are equal are one.
+// read returns the recorded entries. Equal entries in a row are returned once.
 func (d *diary) read() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,11 +52,11 @@ func (d *diary) clear() {
 	d.entries = nil
 }
 
-var _ = Describe("The hooks of a reconciler", func() {
+var _ = Describe("The hooks of a reconciler:", func() {
 	settings := func(namespace string) manifests.Key {
 		return manifests.Key{Kind: "ConfigMap", Namespace: namespace, Name: "settings"}
 	}
-	// noted is a hook that notes its name, and whether it finds the ConfigMap settings.
+	// noted returns a hook that records its name, and whether the ConfigMap settings exists.
 	noted := func(d *diary, name string) gadgetHook {
 		return func(ctx context.Context, g *gadget.Gadget, dependents component.DependentReader) error {
 			_, err := dependents.Get(ctx, settings(g.Namespace))
@@ -72,7 +72,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		}
 	}
 
-	It("are called at their points of the passes over a component, and see what is live", func(ctx SpecContext) {
+	It("hooks of a reconciler are called at the documented points of a pass, and can read live dependents", func(ctx SpecContext) {
 		operator, d := newOperatorName(), &diary{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
 			PreReconcile: noted(d, "PreReconcile"), PostReconcile: noted(d, "PostReconcile"),
@@ -91,7 +91,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		Expect(d.read()).To(Equal([]string{"PreDelete with", "PostDelete without"}))
 	})
 
-	It("hold the component from the first pass on, where one of them belongs to the deletion", func(ctx SpecContext) {
+	It("a reconciler with hooks for deletions adds the finalizer in the first pass", func(ctx SpecContext) {
 		operator, d := newOperatorName(), &diary{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
 			PreReconcile: func(_ context.Context, g *gadget.Gadget, _ component.DependentReader) error {
@@ -105,13 +105,13 @@ var _ = Describe("The hooks of a reconciler", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True GenerateFailed")
 		requestPass(ctx, g, operator)
 		lists := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("list")
-		Expect(len(lists)).To(BeNumerically("<", 5), "what was never recorded is not searched for")
+		Expect(len(lists)).To(BeNumerically("<", 5), "dependents that were never recorded are not searched for")
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(d.read()).To(Equal([]string{"held by [" + operator + "/finalizer]", "PreDelete without", "PostDelete without"}))
 	})
 
-	It("of reading may fill in what the spec leaves open, which is not persisted", func(ctx SpecContext) {
+	It("a PostRead hook can set defaults in the spec, which are not persisted", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
 			PostRead: func(_ context.Context, g *gadget.Gadget, _ component.DependentReader) error {
@@ -131,7 +131,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		Expect(after.Generation).To(Equal(int64(1)))
 	})
 
-	It("before a deletion hold it up while they fail, and are not called again once they succeeded", func(ctx SpecContext) {
+	It("a PreDelete hook that fails delays the deletion, and is not called again after its first success", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		calls, open := &atomic.Int64{}, &atomic.Bool{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
@@ -149,7 +149,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Retrying: hook PreDelete: the backup is not finished")
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeleting))
-		Eventually(ctx, calls.Load).Should(BeNumerically(">=", 2), "it is tried again")
+		Eventually(ctx, calls.Load).Should(BeNumerically(">=", 2), "the hook is called again")
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(2))
 		open.Store(true)
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
@@ -161,7 +161,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		Expect(calls.Load()).To(Equal(had))
 	})
 
-	It("before a deletion wait until the deletion is not blocked any more", func(ctx SpecContext) {
+	It("a PreDelete hook is not called while the deletion is blocked", func(ctx SpecContext) {
 		namespace, operator, group := newNamespace(ctx), newOperatorName(), newGroup()
 		d := &diary{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{PreDelete: noted(d, "PreDelete")}})
@@ -177,7 +177,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		Expect(d.read()).To(Equal([]string{"PreDelete without"}))
 	})
 
-	It("after a deletion hold the component while they fail", func(ctx SpecContext) {
+	It("while a PostDelete hook fails, the component is not removed", func(ctx SpecContext) {
 		namespace, operator, open := newNamespace(ctx), newOperatorName(), &atomic.Bool{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
 			PostDelete: func(context.Context, *gadget.Gadget, component.DependentReader) error {
@@ -196,7 +196,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		expectGone(ctx, g)
 	})
 
-	It("after a pass decide whether the component is ready; what was applied is recorded all the same", func(ctx SpecContext) {
+	It("a PostReconcile hook that fails keeps the component from being ready, and the applied dependents are recorded", func(ctx SpecContext) {
 		operator, open := newOperatorName(), &atomic.Bool{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
 			PostReconcile: func(context.Context, *gadget.Gadget, component.DependentReader) error {
@@ -215,7 +215,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		expectReady(ctx, g)
 	})
 
-	It("may panic without taking the operator down", func(ctx SpecContext) {
+	It("a hook that panics does not end the operator", func(ctx SpecContext) {
 		operator, broken := newOperatorName(), &atomic.Bool{}
 		broken.Store(true)
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
@@ -232,7 +232,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		expectReady(ctx, g)
 	})
 
-	It("read dependents of kinds that are kept whole without a request, and others from the API server", func(ctx SpecContext) {
+	It("hooks read dependents of types in the full cache without a request, and other dependents from the API server", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var seen atomic.Pointer[unstructured.Unstructured]
 		runOperator(operator, operatorOptions{
@@ -256,7 +256,7 @@ var _ = Describe("The hooks of a reconciler", func() {
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(Equal([]string{"get serviceaccounts 200"}))
 		Expect(seen.Load().Object["data"]).To(HaveKeyWithValue("value", "a"))
 
-		By("seeing at once what somebody changed, and what belongs to nobody not at all")
+		By("reading a change of another client at once, and not reading an object that is no dependent any more")
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"data":{"other":"b"}}`)
 		Eventually(ctx, func() any { return seen.Load().Object["data"] }).Should(HaveKeyWithValue("other", "b"))
 		changeManifests(ctx, g, runner)

@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// lookUp renders the manifests, after it has looked up a ConfigMap of the component's namespace, here and in the
-// target.
+// lookUp renders the manifests. Before that, it looks up a ConfigMap of the component's namespace, in the component's
+// cluster and in the target cluster.
 var lookUp = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	for _, lookup := range []generator.Lookup{req.Target, req.Local} {
 		if _, err := lookup.List(ctx, gvk("v1", "ConfigMap"), req.Namespace); err != nil {
@@ -33,15 +33,15 @@ var lookUp = generator.GeneratorFunc(func(ctx context.Context, req generator.Req
 	return gadget.Generate(ctx, req)
 })
 
-var _ = Describe("The identity of a component", func() {
-	// dependentRequests are an operator's requests to the dependents in a namespace, apart from what watches do.
+var _ = Describe("Identities of components:", func() {
+	// dependentRequests returns an operator's requests to the dependents in a namespace, except the requests of watches.
 	dependentRequests := func(ctx context.Context, mark auditMark, operator, namespace string) testcluster.Events {
 		return inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("configmaps").Where(func(e testcluster.Event) bool {
 			return e.Verb != "watch" && !strings.Contains(e.RequestURI, "labelSelector")
 		})
 	}
 
-	It("makes every look-up, every adoption and every write, with just the rights that it needs", func(ctx SpecContext) {
+	It("the operator makes all look-ups, adoptions and writes of a component as the component's identity, with no more rights than necessary", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{generate: lookUp})
 		user := serviceAccountUser(namespace, "deployer")
@@ -59,15 +59,15 @@ var _ = Describe("The identity of a component", func() {
 		expectGone(ctx, g)
 
 		requests := dependentRequests(ctx, mark, operator, namespace)
-		Expect(requests.As(user).Verb("create", "patch")).To(HaveLen(6), "three creates, one of which reveals the one to adopt; adoption, change, repair")
+		Expect(requests.As(user).Verb("create", "patch")).To(HaveLen(6), "three creates, of which one fails because the object exists; an adoption, a change and a repair")
 		Expect(requests.As(user).Verb("delete")).To(HaveLen(3))
 		Expect(len(requests.As(user).Verb("list"))).To(And(BeNumerically(">=", 4), BeNumerically("<=", 6)),
-			"two look-ups in each of two renderings, and once more where an object of the list was adopted")
+			"two look-ups in each of two renderings, and another look-up after an object of the list was adopted")
 		Expect(requests.As(user).Code(403)).To(BeEmpty())
-		Expect(verbs(requests.As(""))).To(BeEmpty(), "as the operator itself")
+		Expect(verbs(requests.As(""))).To(BeEmpty(), "no request as the operator itself")
 	})
 
-	It("is told what it may not do, and goes on when that is granted", func(ctx SpecContext) {
+	It("if the component's identity lacks a right, the message names the right, and the component continues when the right is granted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		user := serviceAccountUser(namespace, "deployer")
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), asServiceAccount("deployer"), retryLate)
@@ -78,7 +78,7 @@ var _ = Describe("The identity of a component", func() {
 		expectReady(ctx, g)
 	})
 
-	It("reads what the component references, so that nobody sees through a component what they may not see", func(ctx SpecContext) {
+	It("references are read as the component's identity, so that a component cannot read objects that its identity is not allowed to read", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{generate: copyReferences})
 		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+namespace+"}\nstringData: {k: hush}")
@@ -94,7 +94,7 @@ var _ = Describe("The identity of a component", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "copy").Object["data"]).To(HaveKeyWithValue("Secret-s-k", "hush"))
 	})
 
-	It("may be gone in a deletion, whose condition says what to do then, and what else can be done", func(ctx SpecContext) {
+	It("if the component's identity has lost its rights, a deletion waits, and the condition names all remedies", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		user := serviceAccountUser(namespace, "deployer")
 		grant(ctx, namespace, "deployer", user, "configmaps: create, patch, delete")
@@ -110,7 +110,7 @@ var _ = Describe("The identity of a component", func() {
 			remove(ctx, g)
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+namespace+"/"+g.Name),
 				ContainSubstring(`User "`+user+`" cannot delete resource "configmaps"`), ContainSubstring("grant it to that user"),
-				ContainSubstring("give the dependents up, which then stay as they are, by removing the operator's finalizer")))
+				ContainSubstring("or remove the operator's finalizer from the component: its dependents then stay")))
 		}
 		By("removing the finalizer")
 		refused(gadgets[0])
@@ -121,7 +121,7 @@ var _ = Describe("The identity of a component", func() {
 		grant(ctx, namespace, "other", serviceAccountUser(namespace, "other"), "configmaps: delete")
 		patch(ctx, gadgets[1], `{"spec":{"serviceAccountName":"other"}}`)
 		expectGone(ctx, gadgets[1])
-		By("granting the right again")
+		By("granting the identity its rights again")
 		refused(gadgets[2])
 		grant(ctx, namespace, "again", user, "configmaps: delete")
 		expectGone(ctx, gadgets[2])
@@ -129,7 +129,7 @@ var _ = Describe("The identity of a component", func() {
 		mustGet(ctx, "v1", "ConfigMap", namespace, "let-go")
 	})
 
-	It("may lose its rights with its namespace, and nothing hangs", func(ctx SpecContext) {
+	It("a deletion ends if the component's identity loses its rights because its namespace is deleted", func(ctx SpecContext) {
 		namespace, other := newNamespace(ctx), newNamespace(ctx)
 		create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: deployer, namespace: %s}", namespace))
 		for _, in := range []string{namespace, other} {
@@ -138,29 +138,29 @@ var _ = Describe("The identity of a component", func() {
 		g := newGadget(ctx, namespace, "app", together(configMap("here", "a"), configMapIn(other, "there", "a")), asServiceAccount("deployer"),
 			retrySoon)
 		expectReady(ctx, g)
-		// What the namespace controller would do first, and in no order.
+		// The namespace controller deletes these objects first, and in any order.
 		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "deployer"))
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 	})
 
-	DescribeTable("may lose its rights with its namespace, and what a phase applies there is skipped,", func(ctx SpecContext, phase func(string) string) {
+	DescribeTable("a deletion phase is skipped if the component's identity lost its rights because its namespace is being deleted:", func(ctx SpecContext, phase func(string) string) {
 		namespace := newNamespace(ctx)
 		grant(ctx, namespace, "deployer", serviceAccountUser(namespace, "deployer"), "configmaps: create, patch, delete")
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("told", "a", phase(operatorName))), asServiceAccount("deployer"))
 		expectReady(ctx, g)
-		// What the namespace controller would do, too, and in no order.
+		// The namespace controller also deletes these objects, in any order.
 		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "deployer"))
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
 		expectGone(ctx, g)
 		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	},
-		Entry("before the deletion", preDelete),
-		Entry("after it", postDelete),
+		Entry("phase pre-delete", preDelete),
+		Entry("phase post-delete", postDelete),
 	)
 
-	It("can be a user with groups", func(ctx SpecContext) {
+	It("the identity of a component can be a user with groups", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -174,7 +174,7 @@ subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: team-%[1]s}]
 		Expect(writes(ctx, operatorName, namespace).Resource("configmaps").As("alice")).To(HaveLen(1))
 	})
 
-	It("is the default service account where the component names none, and no component escapes that", func(ctx SpecContext) {
+	It("a component that names no service account uses the default service account, and cannot use the operator's identity", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{DefaultServiceAccount: "tenant"}})
 		user := serviceAccountUser(namespace, "tenant")
@@ -185,7 +185,7 @@ subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: team-%[1]s}]
 		Expect(writes(ctx, operator, namespace).Resource("configmaps").As("")).To(BeEmpty())
 	})
 
-	It("takes effect at once when it changes, without a new revision", func(ctx SpecContext) {
+	It("a change of the component's identity takes effect at once, without a new revision", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		for _, name := range []string{"one", "two"} {
 			grant(ctx, namespace, name, serviceAccountUser(namespace, name), "configmaps: create, patch, delete")
@@ -202,7 +202,7 @@ subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: team-%[1]s}]
 		Expect(written.As(serviceAccountUser(namespace, "two"))).To(HaveLen(1))
 	})
 
-	It("does not multiply the watches", func(ctx SpecContext) {
+	It("the operator has the same number of watches for any number of identities of components", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
 		mark := markAudit(ctx)
@@ -214,28 +214,28 @@ subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: team-%[1]s}]
 		Expect(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("configmaps").Verb("watch")).To(HaveLen(1))
 	})
 
-	DescribeTable("is refused where it is not clear who is meant", func(ctx SpecContext, edit func(*gadget.Gadget), want string) {
+	DescribeTable("a spec with contradicting identities is refused:", func(ctx SpecContext, edit func(*gadget.Gadget), want string) {
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), edit)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidSpec: "+want)
 	},
 		Entry("a kubeconfig and a service account", func(g *gadget.Gadget) {
 			g.Spec.ServiceAccountName, g.Spec.KubeConfig = "a", &metav1alpha1.KubeConfigReference{Name: "k"}
-		}, "a kubeconfig names its user itself: name a kubeconfig or an identity, not both"),
+		}, "a kubeconfig contains its own user; name a kubeconfig or an identity, not both"),
 		Entry("a kubeconfig and a user", func(g *gadget.Gadget) {
 			g.Spec.User, g.Spec.KubeConfig = "a", &metav1alpha1.KubeConfigReference{Name: "k"}
-		}, "a kubeconfig names its user itself: name a kubeconfig or an identity, not both"),
+		}, "a kubeconfig contains its own user; name a kubeconfig or an identity, not both"),
 		Entry("a service account and a user", func(g *gadget.Gadget) { g.Spec.User, g.Spec.ServiceAccountName = "a", "a" }, "name a service account or a user, not both"),
 		Entry("groups without a user", func(g *gadget.Gadget) { g.Spec.Groups = []string{"a"} }, "groups without a user cannot be impersonated; name the user, too"),
 		Entry("no name at all", func(g *gadget.Gadget) { g.Spec.ServiceAccountName = "a:b" }, `service account name "a:b"`),
 	)
 })
 
-// configMapIn is a ConfigMap of a namespace.
+// configMapIn renders a ConfigMap in a namespace.
 func configMapIn(namespace, name, value string) string {
 	return strings.Replace(configMap(name, value), "name: "+name, "name: "+name+"\n  namespace: "+namespace, 1)
 }
 
-// gvk names a type.
+// gvk returns a GroupVersionKind.
 func gvk(apiVersion, kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }

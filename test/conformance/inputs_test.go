@@ -24,7 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// copyReferences renders the manifests, and a ConfigMap that holds all values of all references.
+// copyReferences renders the manifests, and a ConfigMap with all values of all references.
 var copyReferences = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	objects, err := gadget.Generate(ctx, req)
 	if err != nil {
@@ -42,7 +42,7 @@ var copyReferences = generator.GeneratorFunc(func(ctx context.Context, req gener
 	return append(objects, copied), nil
 })
 
-var _ = Describe("The inputs of a component", func() {
+var _ = Describe("Inputs of a component:", func() {
 	var namespace, operator string
 	copied := func(ctx context.Context) any {
 		o, err := get(ctx, "v1", "ConfigMap", namespace, "copy")
@@ -58,12 +58,12 @@ var _ = Describe("The inputs of a component", func() {
 		namespace, operator = newNamespace(ctx), newOperatorName()
 	})
 
-	Describe("that are referenced", func() {
+	Describe("References of a component:", func() {
 		BeforeEach(func() {
 			runOperator(operator, operatorOptions{generate: copyReferences})
 		})
 
-		It("render again when they change, and never show their secrets", func(ctx SpecContext) {
+		It("a changed reference renders the component again, and the status shows no secret", func(ctx SpecContext) {
 			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: %s}\nstringData: {k: hush-1}", namespace))
 			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: %s}\ndata: {k: one}", namespace))
 			g := newGadget(ctx, namespace, "app", "", servedBy(operator), references(
@@ -78,7 +78,7 @@ var _ = Describe("The inputs of a component", func() {
 			Eventually(ctx, func() any { return copied(ctx) }).Should(HaveKeyWithValue("Secret-s-k", "hush-2"))
 			Eventually(ctx, func() int64 { return current(ctx, g).Status.Revision }).Should(Equal(int64(3)))
 
-			By("leaving the revision alone when only their metadata change")
+			By("keeping the revision when only metadata of the referenced objects change")
 			settle(ctx, operator)
 			mark := markAudit(ctx)
 			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "c"), `{"metadata":{"labels":{"a":"b"}}}`)
@@ -91,7 +91,7 @@ var _ = Describe("The inputs of a component", func() {
 			Expect(fmt.Sprint(events.Items)).NotTo(ContainSubstring("hush"))
 		})
 
-		It("stall the component while one is missing, and heal it when it is created", func(ctx SpecContext) {
+		It("a missing reference stalls the component, and the component continues when the reference is created", func(ctx SpecContext) {
 			g := newGadget(ctx, namespace, "app", "", servedBy(operator), references(
 				metav1alpha1.Reference{Kind: "Secret", Name: "needed"}, metav1alpha1.Reference{Kind: "Secret", Name: "wanted", Optional: true},
 				metav1alpha1.Reference{Kind: "ConfigMap", Name: "also"}))
@@ -106,7 +106,7 @@ var _ = Describe("The inputs of a component", func() {
 			Eventually(ctx, func() any { return copied(ctx) }).Should(HaveKeyWithValue("Secret-wanted-k", "v"))
 		})
 
-		It("may be among the dependents", func(ctx SpecContext) {
+		It("a reference can be a dependent of the same component", func(ctx SpecContext) {
 			g := newGadget(ctx, namespace, "app", configMap("c", "one"), servedBy(operator), references(
 				metav1alpha1.Reference{Kind: "ConfigMap", Name: "c", Optional: true}))
 			expectReady(ctx, g)
@@ -115,7 +115,7 @@ var _ = Describe("The inputs of a component", func() {
 		})
 	})
 
-	It("change nothing while the component is suspended", func(ctx SpecContext) {
+	It("changes of a component's inputs have no effect while the component is suspended", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -131,7 +131,7 @@ var _ = Describe("The inputs of a component", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "b"))
 	})
 
-	It("give a stalled component a new time-out when they change", func(ctx SpecContext) {
+	It("a change of a component's inputs restarts the timeout of the stalled component", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", heldDeployment("web"), func(g *gadget.Gadget) { g.Spec.Timeout = seconds(1) })
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Timeout"), ContainSubstring("not ready within 1s"), ContainSubstring("web")))
 		change(ctx, g, func(g *gadget.Gadget) {
@@ -143,7 +143,7 @@ var _ = Describe("The inputs of a component", func() {
 		expectReady(ctx, g)
 	})
 
-	It("never leave the component ready for an older generation", func(ctx SpecContext) {
+	It("the condition Ready of a component is never True for an older generation", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", deployment("web"))
 		expectReady(ctx, g)
 		for i := range 3 {
@@ -159,7 +159,7 @@ var _ = Describe("The inputs of a component", func() {
 		}
 	})
 
-	It("make passes with one event each", func(ctx SpecContext) {
+	It("each change of a component's inputs causes one pass with one event", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"), configMap("later", "a", fmt.Sprintf("%s/order: %q", operator, "1"))), servedBy(operator))
 		expectReady(ctx, g)
@@ -176,7 +176,7 @@ var _ = Describe("The inputs of a component", func() {
 		Expect(notes()[0]).To(HavePrefix("Normal Ready create 10 in wave 0, create 1 in wave 1"))
 	})
 
-	It("include what an author watches", func(ctx SpecContext) {
+	It("an additional watch of the author starts passes, unless its predicate excludes the event", func(ctx SpecContext) {
 		requests := make(chan event.TypedGenericEvent[client.Object], 1)
 		target := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: "app"}}
 		toApp := func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{target} }
@@ -193,7 +193,7 @@ var _ = Describe("The inputs of a component", func() {
 		before := passes(operator)
 		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: other, namespace: "+namespace+"}")
 		settle(ctx, operator)
-		Expect(passes(operator)).To(Equal(before), "the predicate keeps it out")
+		Expect(passes(operator)).To(Equal(before), "the predicate excludes the event")
 		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: watched, namespace: "+namespace+"}")
 		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 		settle(ctx, operator)

@@ -17,15 +17,15 @@ import (
 // retrySoon sets the retry interval of a gadget to a second.
 func retrySoon(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) }
 
-// retryLate leaves a spec no time for the retry interval.
+// retryLate sets a retry interval that is longer than a spec.
 func retryLate(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(3600) }
 
-// within puts a manifest into a namespace.
+// within sets the namespace of a manifest.
 func within(namespace, text string) string {
 	return strings.Replace(text, "metadata:", "metadata:\n  namespace: "+namespace, 1)
 }
 
-// claimManifest renders a claim that no storage class serves.
+// claimManifest renders a PersistentVolumeClaim of a storage class without a provisioner.
 func claimManifest(name string, annotations ...string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolumeClaim
@@ -33,7 +33,7 @@ metadata: {name: %s, annotations: {%s}}
 spec: {accessModes: [ReadWriteOnce], storageClassName: manual, resources: {requests: {storage: 1Gi}}}`, name, strings.Join(annotations, ", "))
 }
 
-var _ = Describe("A namespace that is a dependent", func() {
+var _ = Describe("Namespaces as dependents:", func() {
 	var home, inner string
 	BeforeEach(func(ctx SpecContext) {
 		home = newNamespace(ctx)
@@ -44,7 +44,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetDeletionTimestamp()).To(BeNil())
 	}
 
-	It("is not deleted with its component while it holds objects of others, and is when they are gone", func(ctx SpecContext) {
+	It("a namespace is not deleted with its component while the namespace contains foreign objects, and is deleted when these objects are gone", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))), retryLate)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
@@ -59,7 +59,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 
-	It("goes with what controllers put into every namespace, as far as that is known or configured", func(ctx SpecContext) {
+	It("objects that controllers create in every namespace do not block the deletion of a namespace, if the operator knows these objects or its configuration names them", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{Incidental: []component.Incidental{
 			{Kind: "Secret", Labels: map[string]string{"example.com/copied-to": "all"}},
@@ -76,7 +76,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		expectGone(ctx, g)
 	})
 
-	It("is not pruned while it holds objects of others", func(ctx SpecContext) {
+	It("a namespace is not pruned while it contains foreign objects", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), configMap("settings", "a")), retryLate)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
@@ -87,7 +87,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		expectReady(ctx, g)
 	})
 
-	It("is not pruned while it holds what is still desired", func(ctx SpecContext) {
+	It("a namespace is not pruned while it contains objects that are still rendered", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))))
 		expectReady(ctx, g)
 		changeManifests(ctx, g, within(inner, configMap("ours", "a")))
@@ -95,7 +95,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		expectKept(ctx)
 	})
 
-	It("was adopted, and is not deleted while it holds what was there before", func(ctx SpecContext) {
+	It("an adopted namespace is not deleted while it contains objects from before its adoption", func(ctx SpecContext) {
 		create(ctx, together(namespaceManifest(inner), within(inner, configMap("theirs", "a"))))
 		g := newGadget(ctx, home, "app", namespaceManifest(inner))
 		expectReady(ctx, g)
@@ -104,7 +104,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		expectKept(ctx)
 	})
 
-	It("is deleted with what Kubernetes and controllers put there", func(ctx SpecContext) {
+	It("a namespace is deleted although it contains objects that Kubernetes and its controllers created", func(ctx SpecContext) {
 		service := "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec: {selector: {app: web}, ports: [{port: 80}]}"
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, service),
 			strings.Replace(deployment("web"), "metadata: {", "metadata: {namespace: "+inner+", ", 1)))
@@ -114,7 +114,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		expectGone(ctx, g)
 	})
 
-	It("is not deleted while it is not known what it holds", func(ctx SpecContext) {
+	It("a namespace is not deleted while its contents cannot be listed", func(ctx SpecContext) {
 		operator := newOperatorName()
 		refused := &refusal{path: "/namespaces/" + inner + "/secrets", method: http.MethodGet}
 		runOperator(operator, operatorOptions{transport: refused.wrap})
@@ -129,8 +129,8 @@ var _ = Describe("A namespace that is a dependent", func() {
 	})
 })
 
-var _ = Describe("A claim that is a dependent", func() {
-	// bind makes claims ready, as a cluster with storage does.
+var _ = Describe("PersistentVolumeClaims as dependents:", func() {
+	// bind creates volumes for claims, so that the claims become ready.
 	bind := func(ctx context.Context, namespace string, names ...string) {
 		GinkgoHelper()
 		for _, name := range names {
@@ -160,7 +160,7 @@ spec:
 		return found
 	}
 
-	It("is released with its component, and keeps its data; another one whose manifest says so is deleted", func(ctx SpecContext) {
+	It("when its component is deleted, a PersistentVolumeClaim is orphaned, unless its manifest sets the delete policy delete", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(claimManifest("data"), claimManifest("cache", setting("delete-policy", "delete"))))
 		bind(ctx, namespace, "data", "cache")
@@ -172,7 +172,7 @@ spec:
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 
-	It("is released when it is pruned, once, and adopted when it is rendered again", func(ctx SpecContext) {
+	It("a PersistentVolumeClaim that is pruned is orphaned, and adopted when it is rendered again", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		both := together(claimManifest("data"), configMap("settings", "a"))
 		g := newGadget(ctx, namespace, "app", both)
@@ -187,7 +187,7 @@ spec:
 		Expect(marks(ctx, namespace, "data")).NotTo(BeEmpty())
 	})
 
-	It("goes by what its manifest said, also when the record was lost", func(ctx SpecContext) {
+	It("after the loss of the inventory, the delete policy in the manifest of a PersistentVolumeClaim still takes effect", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(claimManifest("data"), claimManifest("cache", operator+"/delete-policy: delete")), servedBy(operator))

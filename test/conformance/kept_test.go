@@ -15,7 +15,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// withoutRecords answers as an API server that has trouble with Secrets in which what was rendered is recorded.
+// withoutRecords fails all requests that create the Secret of a pinned rendering.
 type withoutRecords struct{ next http.RoundTripper }
 
 func (w withoutRecords) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -28,7 +28,7 @@ func (w withoutRecords) RoundTrip(request *http.Request) (*http.Response, error)
 	}, nil
 }
 
-var _ = Describe("A rendering whose values cannot be recorded", func() {
+var _ = Describe("Pinned renderings that cannot be recorded:", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	const region = "\n---\n" + `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: {{ (lookup "v1" "ConfigMap" .Release.Namespace "zone").data.name }}}}`
 	var namespace, operator string
@@ -37,10 +37,10 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 	}
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	It("is not applied", func(ctx SpecContext) {
+	It("a rendering with generated values is not applied while the Secret for the pinned rendering cannot be written", func(ctx SpecContext) {
 		stop := runOperator(operator, refusing)
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record what was rendered")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record the rendered manifests")
 		_, err := get(ctx, "v1", "Secret", namespace, "login")
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 		Expect(current(ctx, g).Status.Revision).To(BeZero())
@@ -52,7 +52,7 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionNonDeterministic, "True ValuesKept")
 	})
 
-	It("leaves the one before, also after a restart, and is followed when it can be recorded", func(ctx SpecContext) {
+	It("while the Secret for a new pinned rendering cannot be written, the previous rendering stays applied, also after a restart; the new rendering is applied when the Secret can be written", func(ctx SpecContext) {
 		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+region, servedBy(operator))
@@ -62,7 +62,7 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 		stop()
 		stop = runOperator(operator, refusing)
 		patch(ctx, zone, `{"data":{"name":"west"}}`)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record what was rendered")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record the rendered manifests")
 		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(HaveKeyWithValue("region", "east"))
 
 		stop()
@@ -74,13 +74,13 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 	})
 })
 
-var _ = Describe("A record of values that is lost", func() {
+var _ = Describe("Lost Secrets with pinned renderings:", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	const settings = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: east}}`
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	It("leaves what was applied, is told of, and is followed by another one for what is gone", func(ctx SpecContext) {
+	It("after the Secret with a pinned rendering is lost, the dependents stay applied, an event reports the loss, and deleted dependents get new generated values", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+"\n---\n"+settings, servedBy(operator))
 		expectReady(ctx, g)
@@ -91,7 +91,7 @@ var _ = Describe("A record of values that is lost", func() {
 
 		runOperator(operator, operatorOptions{generate: &chart{}})
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(ContainElement(
-			And(HavePrefix("it is rendered again; what was applied stays"), ContainSubstring(record.Name))))
+			And(HavePrefix("the dependents are rendered again; existing objects keep their values"), ContainSubstring(record.Name))))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
@@ -100,12 +100,12 @@ var _ = Describe("A record of values that is lost", func() {
 			login, err := get(ctx, "v1", "Secret", namespace, "login")
 			return err == nil && login.GetDeletionTimestamp() == nil
 		}).Should(BeTrue())
-		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made), "nobody knows the value any more")
+		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made), "the old value is lost, so a new value is generated")
 	})
 })
 
-var _ = Describe("Values whose record is lost", func() {
-	It("stay as they were applied through later restarts, although something changed that is looked up, until the spec changes", func(ctx SpecContext) {
+var _ = Describe("Generated values after the loss of the Secret with the pinned rendering:", func() {
+	It("generated values whose pinned rendering was lost are kept through restarts and a changed look-up, until the spec changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
 		const text = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}` + "\n---\n" +
@@ -138,12 +138,12 @@ var _ = Describe("Values whose record is lost", func() {
 	})
 })
 
-var _ = Describe("A record of values that nobody names", func() {
+var _ = Describe("Unused records of pinned renderings:", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	// copied writes a record again under another id, as a process that crashed may leave it.
+	// copied creates a copy of a record under another id, as a process that crashed may leave behind.
 	copied := func(ctx context.Context, record corev1.Secret) {
 		words := strings.Split(record.Name, "-")
 		words[len(words)-2] = "0123456789abcdef"
@@ -152,7 +152,7 @@ var _ = Describe("A record of values that nobody names", func() {
 		}, Data: record.Data})).To(Succeed())
 	}
 
-	It("is dropped by the process after the one that crashed, and the one that counts stays", func(ctx SpecContext) {
+	It("an unused Secret with a pinned rendering that a crashed operator left is deleted by the next operator, and the Secret in use stays", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
 		expectReady(ctx, g)
@@ -169,8 +169,8 @@ var _ = Describe("A record of values that nobody names", func() {
 	})
 })
 
-var _ = Describe("A rendering whose values take more than a Secret", func() {
-	It("is kept in several, which a restart reads, and none is left when the component is gone", func(ctx SpecContext) {
+var _ = Describe("Large pinned renderings:", func() {
+	It("a large pinned rendering is stored in several Secrets, which a restarted operator reads, and which are deleted with the component", func(ctx SpecContext) {
 		const large = "{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {password: {{ randAlphaNum 400000 }}}}"
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
@@ -184,7 +184,7 @@ var _ = Describe("A rendering whose values take more than a Secret", func() {
 		runOperator(operator, operatorOptions{generate: &chart{}})
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Secret", namespace, "two"); return err }).Should(Succeed())
 		if content(ctx, "Secret", namespace, "two")["password"] != made {
-			Fail("the value is another one")
+			Fail("the password changed")
 		}
 		remove(ctx, g)
 		expectGone(ctx, g)

@@ -16,8 +16,9 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// mountingKustomization has a ConfigMap whose name follows from its content, and a Deployment that mounts it. The
-// gadget's manifests are the content; on a second line is where the pod may run.
+// mountingKustomization returns a kustomization with a ConfigMap, whose name contains a hash of its content, and with a
+// Deployment that mounts the ConfigMap. The value "manifests" of the test component has two lines: the content of the
+// ConfigMap, and the node selector of the Deployment.
 func mountingKustomization() fstest.MapFS {
 	return fstest.MapFS{
 		kustomize.ConfigFile: {},
@@ -34,8 +35,8 @@ configMapGenerator:
 	}
 }
 
-var _ = Describe("A ConfigMap whose name follows from its content", func() {
-	It("is pruned when the workloads that use its successor have rolled out", func(ctx SpecContext) {
+var _ = Describe("ConfigMaps with a hash in their name:", func() {
+	It("a ConfigMap with a hash in its name is pruned only after the workloads that use its successor have rolled out", func(ctx SpecContext) {
 		engine, err := kustomize.New(mountingKustomization(), kustomize.Options{})
 		Expect(err).NotTo(HaveOccurred())
 		const operator = "kustomize.test.fairlead.io"
@@ -62,7 +63,7 @@ var _ = Describe("A ConfigMap whose name follows from its content", func() {
 		changeManifests(ctx, g, "debug\nno: where")
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, ContainSubstring("/web"))
 		settle(ctx, operator)
-		Expect(settings()).To(And(HaveLen(2), ContainElement(old[0])), "pods of the old revision still mount theirs")
+		Expect(settings()).To(And(HaveLen(2), ContainElement(old[0])), "pods of the old revision still mount the old ConfigMap")
 
 		changeManifests(ctx, g, "debug")
 		expectReady(ctx, g)

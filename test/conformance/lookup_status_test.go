@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-var _ = Describe("The status of what a rendering looks up", func() {
+var _ = Describe("The status of looked-up objects:", func() {
 	var namespace, operator string
 	var rendered *chart
 	var start func() (stop func())
@@ -18,9 +18,9 @@ var _ = Describe("The status of what a rendering looks up", func() {
 		start = func() func() { return runOperator(operator, operatorOptions{generate: rendered}) }
 	})
 	copied := func(ctx context.Context) any { return content(ctx, "ConfigMap", namespace, "copy")["value"] }
-	// addresses says what there is to say once an address is assigned.
+	// addresses renders the assigned addresses of the Service, or an empty text.
 	addresses := configMap("copy", `{{ with (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).status }}{{ range .loadBalancer.ingress }}{{ .ip }}{{ end }}{{ end }}`)
-	// balancer creates a Service to which nobody but assign gives an address.
+	// balancer creates a Service. Only the function assign gives it an address.
 	balancer := func(ctx context.Context) {
 		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: "+namespace+"}\nspec: {type: LoadBalancer, ports: [{port: 80}]}")
 	}
@@ -31,7 +31,7 @@ var _ = Describe("The status of what a rendering looks up", func() {
 		Expect(k8s.Status().Update(ctx, web)).To(Succeed())
 	}
 
-	It("costs a rendering with it and one without, and no write, when it changes and is not read", func(ctx SpecContext) {
+	It("a changed status of a looked-up object that the rendering does not read costs two renderings and no write", func(ctx SpecContext) {
 		start()
 		balancer(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).spec.type }}`), servedBy(operator))
@@ -46,7 +46,7 @@ var _ = Describe("The status of what a rendering looks up", func() {
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(BeEmpty())
 	})
 
-	It("leads to another rendering when it changes and is read", func(ctx SpecContext) {
+	It("a changed status of a looked-up object that the rendering reads leads to a new rendering", func(ctx SpecContext) {
 		start()
 		balancer(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).status.loadBalancer.ingress }}{{ .ip }}{{ end }}`),
@@ -56,7 +56,7 @@ var _ = Describe("The status of what a rendering looks up", func() {
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("10.1.2.3"))
 	})
 
-	It("leads to another rendering when something comes to it, of which there was nothing to say", func(ctx SpecContext) {
+	It("a status field of a looked-up object that is set for the first time leads to a new rendering", func(ctx SpecContext) {
 		start()
 		balancer(ctx)
 		g := newGadget(ctx, namespace, "app", addresses, servedBy(operator))
@@ -71,7 +71,7 @@ var _ = Describe("The status of what a rendering looks up", func() {
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	DescribeTable("leads to another rendition after a restart when something came to it meanwhile",
+	DescribeTable("a status field of a looked-up object that is set while no operator runs leads to a new rendition after the restart:",
 		func(ctx SpecContext, besides string) {
 			stop := start()
 			balancer(ctx)
@@ -86,12 +86,12 @@ var _ = Describe("The status of what a rendering looks up", func() {
 			Expect(current(ctx, g).Status.Rendition).To(Equal(int64(1)))
 			Expect(current(ctx, g).Status.Lookups).To(HaveExactElements(HaveSuffix(" s=true")))
 		},
-		Entry("where all else is the same each time", ""),
-		Entry("where values besides differ each time",
+		Entry("with a deterministic rendering", ""),
+		Entry("with generated values in the same rendering",
 			"\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: random}\ndata: {password: {{ randAlphaNum 16 | b64enc }}}"),
 	)
 
-	It("leads to another rendering of an object that had none", func(ctx SpecContext) {
+	It("the first status of a looked-up custom resource leads to a new rendering", func(ctx SpecContext) {
 		group := newGroup()
 		definition := create(ctx, widgetDefinition(group))
 		DeferCleanup(func(ctx SpecContext) { _ = k8s.Delete(ctx, definition[0]) })

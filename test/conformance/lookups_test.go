@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("What a rendering looks up", func() {
+var _ = Describe("Look-ups of renderings:", func() {
 	var namespace, operator string
 	var rendered *chart
 	var start func() (stop func())
@@ -21,7 +21,7 @@ var _ = Describe("What a rendering looks up", func() {
 		namespace, operator, rendered = newNamespace(ctx), newOperatorName(), &chart{}
 		start = func() func() { return runOperator(operator, operatorOptions{generate: rendered}) }
 	})
-	// copies renders a ConfigMap that holds a value of another one.
+	// copies renders a ConfigMap with a value of another ConfigMap.
 	const copies = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: copy}
@@ -31,13 +31,13 @@ data:
 `
 	copied := func(ctx context.Context) any { return content(ctx, "ConfigMap", namespace, "copy")["value"] }
 	source := func(value string) string { return configMapIn(namespace, "source", value) }
-	// gets are the requests of an operator for the objects in the spec's namespace that it looks up.
+	// gets returns an operator's read requests for the looked-up objects in the spec's namespace.
 	gets := func(ctx context.Context, mark auditMark) testcluster.Events {
 		GinkgoHelper()
 		return inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Verb("get")
 	}
 
-	It("renders again when it comes, changes and goes, without a new revision, with a read each time", func(ctx SpecContext) {
+	It("a looked-up object that is created, changed or deleted leads to a new rendering without a new revision", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", copies, servedBy(operator))
 		expectReady(ctx, g)
@@ -52,7 +52,7 @@ data:
 		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
 		settle(ctx, operator)
-		Expect(verbs(gets(ctx, mark).Where(named("source")))).To(HaveLen(4), "one read says that it is another, and one renders it")
+		Expect(verbs(gets(ctx, mark).Where(named("source")))).To(HaveLen(4), "one read finds the change, and one read renders it")
 		remove(ctx, newConfigMap(namespace, "source"))
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("none"))
 		expectReady(ctx, g)
@@ -60,7 +60,7 @@ data:
 		Expect(current(ctx, g).Status.Rendition).To(Equal(int64(3)))
 	})
 
-	It("may be a list", func(ctx SpecContext) {
+	It("a looked-up list leads to a new rendering when an object is added", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `ServiceAccount`"+` .Release.Namespace `+"``"+`).items }}{{ .metadata.name }} {{ end }}`),
 			servedBy(operator))
@@ -72,7 +72,7 @@ data:
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("may be of a type that is not served yet: then it renders again when it is", func(ctx SpecContext) {
+	It("a looked-up object of a type that is not served yet leads to a new rendering when the type is served", func(ctx SpecContext) {
 		group := newGroup()
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ len (lookup `+"`"+group+"/v1` `Widget`"+` .Release.Namespace `+"`w`"+`) }} {{ .Capabilities.APIVersions.Has `+"`"+group+"/v1` }}"),
@@ -87,7 +87,7 @@ data:
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("is followed where the status was set back meanwhile", func(ctx SpecContext) {
+	It("a change of a looked-up object is detected after another client reset the status of the component", func(ctx SpecContext) {
 		stop := start()
 		create(ctx, source("a"))
 		g := newGadget(ctx, namespace, "app", copies, servedBy(operator))
@@ -105,7 +105,7 @@ data:
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("c"))
 	})
 
-	It("heals a rendering that fails for want of it", func(ctx SpecContext) {
+	It("a rendering that fails because a looked-up object does not exist succeeds when the object is created", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (required `+"`no source`"+` (lookup `+"`v1` `ConfigMap`"+` .Release.Namespace `+"`source`"+`)).data.value }}`),
 			servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(600) })
@@ -114,7 +114,7 @@ data:
 		expectReady(ctx, g)
 	})
 
-	It("comes to rest in one pass where it is a dependent of the component's own, which was generated because it was missing", func(ctx SpecContext) {
+	It("a component that looks up its own Secret, and generates it if it does not exist, needs only one pass", func(ctx SpecContext) {
 		stop := start()
 		const own = `apiVersion: v1
 kind: Secret
@@ -132,7 +132,7 @@ data:
 		Expect(verbs(gets(ctx, mark).Where(named("own")))).To(Equal([]string{"get secrets 404"}))
 		Expect(verbs(requestsSince(ctx, mark, operator).Writes().Where(named("own")))).To(Equal([]string{"patch secrets 201"}))
 
-		By("a restart")
+		By("restarting the operator")
 		stop()
 		mark = markAudit(ctx)
 		start()
@@ -141,7 +141,7 @@ data:
 		Expect(rendered.renderings.Load()).To(Equal(int64(2)))
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(BeEmpty())
 
-		By("new inputs, for which it is there")
+		By("changing the inputs while the Secret exists")
 		changeManifests(ctx, g, own+"---\n"+configMap("settings", "a"))
 		expectReady(ctx, g)
 		Expect(content(ctx, "Secret", namespace, "own")["value"]).To(Equal(password))
@@ -149,7 +149,7 @@ data:
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("changes the rest of a set, and not the values in it that differ each time", func(ctx SpecContext) {
+	It("when a looked-up object changes, the dependents that depend on it change, and generated values are kept", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
 		const random = "---\n" + `apiVersion: v1
@@ -167,7 +167,7 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Expect(keptSets(ctx, namespace)).To(HaveLen(1))
 	})
 
-	It("reruns no Job", func(ctx SpecContext) {
+	It("a change of a looked-up object does not run a Job again", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
 		g := newGadget(ctx, namespace, "app", copies+"---\n"+strings.Replace(oneJob("work"), `"busybox:1"`,
@@ -181,7 +181,7 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"patch configmaps/copy"}))
 	})
 
-	It("is read at the retry interval where it cannot be watched, which the status says", func(ctx SpecContext) {
+	It("a looked-up object that the operator is not allowed to watch is read at the retry interval, which the status reports", func(ctx SpecContext) {
 		forbidden := &refusal{method: "GET", path: "/namespaces/" + namespace + "/configmaps"}
 		forbidden.on.Store(true)
 		runOperator(operator, operatorOptions{generate: rendered, transport: forbidden.wrap})
@@ -193,7 +193,7 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
 	})
 
-	It("may be more than a status names: then it is followed as well, and a restart renders again and writes nothing", func(ctx SpecContext) {
+	It("if a rendering looks up more objects than the status can list, changes of all of them are detected, and a restart renders again and writes nothing", func(ctx SpecContext) {
 		stop := start()
 		create(ctx, source("a"))
 		g := newGadget(ctx, namespace, "app", "{{ range $i := until 101 }}{{ $_ := lookup `v1` `ConfigMap` $.Release.Namespace (print `none-` $i) }}{{ end }}\n"+copies, servedBy(operator))
@@ -216,7 +216,7 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("is watched for all who look it up, and not any more after the last of them", func(ctx SpecContext) {
+	It("all components that look up objects of a type share a watch, which ends when the last of these components is deleted", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
 		mark := markAudit(ctx)
@@ -238,6 +238,6 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		}
 		g := newGadget(ctx, namespace, "again", copies, servedBy(operator))
 		expectReady(ctx, g)
-		Eventually(ctx, watches).Should(Equal(2), "a watch of its own")
+		Eventually(ctx, watches).Should(Equal(2), "a new watch")
 	})
 })

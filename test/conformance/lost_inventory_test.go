@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// loseStatus empties the status of a gadget that no operator serves at the moment.
+// loseStatus empties the status of a gadget while no operator serves the gadget.
 func loseStatus(ctx context.Context, g *gadget.Gadget) {
 	GinkgoHelper()
 	emptied := current(ctx, g)
@@ -23,10 +23,10 @@ func loseStatus(ctx context.Context, g *gadget.Gadget) {
 	Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 }
 
-var _ = Describe("An inventory that is lost where no dependents may be listed", func() {
+var _ = Describe("Lost inventories without the right to list dependents:", func() {
 	const blind = "'' | configmaps | get, create, patch, delete"
 
-	Context("as the component's identity", func() {
+	Context("dependents are listed as the component's identity:", func() {
 		var operator, tenant, account string
 		var options operatorOptions
 		BeforeEach(func(ctx SpecContext) {
@@ -54,18 +54,18 @@ var _ = Describe("An inventory that is lost where no dependents may be listed", 
 				ContainSubstring(`User "`+account+`" cannot list resource`), ContainSubstring(advice)))
 		}
 
-		It("is not taken for empty: what is not rendered any more is pruned as soon as it may be found", func(ctx SpecContext) {
+		It("a lost inventory is not treated as empty, and dependents that are no longer rendered are pruned when they can be listed", func(ctx SpecContext) {
 			g := lose(ctx, together(configMap("kept", "a"), configMap("pruned", "a")))
 			changeManifests(ctx, g, configMap("kept", "b"))
 			runOperator(operator, options)
-			expectRefused(ctx, g, "which then goes on without")
+			expectRefused(ctx, g, "continues with an empty inventory")
 			Expect(content(ctx, "ConfigMap", tenant, "kept")["value"]).To(Equal("a"))
 			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
 			expectReady(ctx, g)
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(1))
 		})
 
-		It("is given up where somebody takes the finalizer off: what is rendered is applied, and the rest stays", func(ctx SpecContext) {
+		It("when a user removes the finalizer of a component whose inventory was lost, the rendered dependents are applied, and the other dependents stay", func(ctx SpecContext) {
 			g := lose(ctx, together(configMap("kept", "a"), configMap("left", "a")))
 			changeManifests(ctx, g, configMap("kept", "b"))
 			runOperator(operator, options)
@@ -76,14 +76,14 @@ var _ = Describe("An inventory that is lost where no dependents may be listed", 
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(2))
 		})
 
-		It("does not let a deletion leave all dependents behind", func(ctx SpecContext) {
+		It("a deletion with a lost inventory waits until the dependents can be listed", func(ctx SpecContext) {
 			g := lose(ctx, configMaps("cm", 3, "a"))
 			remove(ctx, g)
 			runOperator(operator, options)
-			expectRefused(ctx, g, "give the dependents up")
+			expectRefused(ctx, g, "remove the operator's finalizer")
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
 			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
-			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: find what is applied when the component is deleted: "),
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: find the objects that are applied when the component is deleted: "),
 				ContainSubstring(`User "`+operator+`" cannot list resource "secrets"`)))
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
 			permit(ctx, tenant, "records", operator, "'' | secrets | list")
@@ -91,7 +91,7 @@ var _ = Describe("An inventory that is lost where no dependents may be listed", 
 			Expect(countConfigMaps(ctx, tenant)).To(BeZero())
 		})
 
-		It("is rebuilt where some types may be listed, and an event names where nothing was looked for", func(ctx SpecContext) {
+		It("a lost inventory is rebuilt if some types can be listed, and an event names the types that were not listed", func(ctx SpecContext) {
 			g := lose(ctx, configMaps("cm", 3, "a"))
 			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
 			changeManifests(ctx, g, configMap("new", "a"))
@@ -105,7 +105,7 @@ var _ = Describe("An inventory that is lost where no dependents may be listed", 
 		})
 	})
 
-	It("holds up neither a deletion with the component's namespace, nor what may be found elsewhere, and the condition says so", func(ctx SpecContext) {
+	It("a lost inventory blocks neither a deletion with the component's namespace nor the deletion of dependents that are found, and the condition names the listed namespaces", func(ctx SpecContext) {
 		operator, here, there := newOperatorName(), newNamespace(ctx), newNamespace(ctx)
 		options := operatorOptions{
 			user:      newUser(ctx, operator),
@@ -121,7 +121,8 @@ var _ = Describe("An inventory that is lost where no dependents may be listed", 
 		expectReady(ctx, g)
 		stop()
 		loseStatus(ctx, g)
-		// Secrets may be listed, and would tell that there is something to see.
+		// The right to list Secrets is withdrawn too, because listed Secrets would show that the operator can see objects in
+		// the namespace.
 		withdraw(ctx, here, "serve")
 		withdraw(ctx, here, "configs")
 		permit(ctx, here, "unseeing", operator, slices.DeleteFunc(serving, func(rule string) bool { return strings.Contains(rule, "secrets") })...)

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("Records in Secrets that nobody may list when the status is lost", func() {
+var _ = Describe("Records in Secrets without the right to list Secrets, after the loss of a status:", func() {
 	const onSecrets = "'' | secrets | get, list, watch, create, patch, delete"
 	var t *tenancy
 	BeforeEach(func(ctx SpecContext) {
@@ -40,19 +40,19 @@ var _ = Describe("Records in Secrets that nobody may list when the status is los
 			ContainSubstring(`in the namespace "`+t.namespace+`"; grant it to that user`))
 	}
 
-	It("are not taken for none by a deletion, which applies what they hold as soon as they may be listed", func(ctx SpecContext) {
+	It("a deletion waits until the Secrets with the objects of deletion phases can be listed, and then applies these objects", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		remove(ctx, g)
 		mark := markAudit(ctx)
 		runOperator(t.operator, t.options)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(unlisted("what is applied when the component is deleted"), ContainSubstring("give the dependents up")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(unlisted("the objects that are applied when the component is deleted"), ContainSubstring("remove the operator's finalizer")))
 		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1))
 		permit(ctx, t.namespace, "again", t.operator, onSecrets)
 		expectGone(ctx, g)
 		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
 	})
 
-	It("are found as soon as they may be listed, although passes went by, and nothing could be rendered", func(ctx SpecContext) {
+	It("Secrets with the objects of deletion phases are found when Secrets can be listed, although earlier passes failed to render", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		changeManifests(ctx, g, "no manifest")
 		stop := runOperator(t.operator, t.options)
@@ -66,18 +66,18 @@ var _ = Describe("Records in Secrets that nobody may list when the status is los
 		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
 	})
 
-	It("are not replaced by other values that a second rendering makes up", func(ctx SpecContext) {
+	It("while Secrets cannot be listed, the generated values of a pinned rendering are not replaced by new values", func(ctx SpecContext) {
 		t.options.generate = &chart{}
 		g := lose(ctx, `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`)
 		made := content(ctx, "Secret", t.namespace, "login")
 		runOperator(t.operator, t.options)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, unlisted("what was rendered"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, unlisted("the record of the rendered manifests"))
 		permit(ctx, t.namespace, "again", t.operator, onSecrets)
 		expectReady(ctx, g)
 		Expect(content(ctx, "Secret", t.namespace, "login")).To(Equal(made))
 	})
 
-	It("hold up no component whose phases may be recorded anew, and go as soon as they may be listed", func(ctx SpecContext) {
+	It("a component whose deletion phases can be stored in a new Secret is reconciled, and the old Secret is deleted when Secrets can be listed", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		former := records(ctx, t.namespace)[0].Name
 		permit(ctx, t.namespace, "writes", t.operator, "'' | secrets | get, create, patch, delete")
@@ -92,7 +92,7 @@ var _ = Describe("Records in Secrets that nobody may list when the status is los
 		Eventually(ctx, func() []string { return recordNames(ctx, t.namespace) }).Should(And(HaveLen(1), Not(ContainElement(former))))
 	})
 
-	It("hold up no component that has no phases any more, and go as soon as they may be listed, in a deletion too", func(ctx SpecContext) {
+	It("a component without deletion phases is reconciled, and a Secret of earlier phases is deleted when Secrets can be listed, also during a deletion", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		changeManifests(ctx, g, configMap("settings", "b"))
 		runOperator(t.operator, t.options)
@@ -104,7 +104,7 @@ var _ = Describe("Records in Secrets that nobody may list when the status is los
 		Expect(recordNames(ctx, t.namespace)).To(BeEmpty())
 	})
 
-	It("hold up no component that needs none", func(ctx SpecContext) {
+	It("a component without deletion phases and pinned renderings is reconciled while Secrets cannot be listed", func(ctx SpecContext) {
 		g := lose(ctx, configMap("settings", "a"))
 		runOperator(t.operator, t.options)
 		expectReady(ctx, g)

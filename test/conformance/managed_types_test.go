@@ -12,15 +12,15 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// gizmo turns manifests of widgets into those of gizmos, a kind that only specs of additional managed types have.
+// gizmo replaces the kind Widget by Gizmo in manifests. Only specs of additional managed types use the kind Gizmo.
 func gizmo(text string) string {
 	return strings.NewReplacer("Widget", "Gizmo", "widgets", "gizmos").Replace(text)
 }
 
-var _ = Describe("An additional managed type", func() {
+var _ = Describe("Additional managed types:", func() {
 	var namespace, elsewhere, group string
 
-	// The type is there already: whoever brings it is no dependent.
+	// The definition of the type exists already and is not a dependent.
 	BeforeEach(func(ctx SpecContext) {
 		namespace, elsewhere, group = newNamespace(ctx), newNamespace(ctx), "types."+newGroup()
 		create(ctx, gizmo(widgetDefinition(group)))
@@ -43,7 +43,7 @@ var _ = Describe("An additional managed type", func() {
 		return succeeded(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb(verb).Resource("configmaps", "gizmos"))
 	}
 
-	It("has its instances applied last and deleted first", func(ctx SpecContext) {
+	It("instances of an additional managed type are applied last and deleted first", func(ctx SpecContext) {
 		mark := markAudit(ctx)
 		g := newGadget(ctx, namespace, "app", together(deployment("controller"), gizmo(widget(group, "own")), configMap("settings", "a")), managing(group, "Gizmo"))
 		expectReady(ctx, g)
@@ -54,7 +54,7 @@ var _ = Describe("An additional managed type", func() {
 		Expect(verbs(changes(ctx, mark, "delete"))).To(Equal([]string{"delete gizmos 200", "delete configmaps 200"}))
 	})
 
-	DescribeTable("forbids the deletion while foreign instances exist, by a pattern of", func(ctx SpecContext, pattern func() (group, kind string)) {
+	DescribeTable("foreign instances of an additional managed type block the deletion, if they match a pattern of", func(ctx SpecContext, pattern func() (group, kind string)) {
 		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
 		g := newGadget(ctx, namespace, "app", together(gizmo(widget(group, "own")), configMap("settings", "a")), managing(pattern()))
 		expectReady(ctx, g)
@@ -72,7 +72,7 @@ var _ = Describe("An additional managed type", func() {
 		Entry("a kind in all groups", func() (string, string) { return "*", "Gizmo" }),
 	)
 
-	It("counts as it was last applied, whatever the spec says since", func(ctx SpecContext) {
+	It("a deletion uses the additional managed types of the last apply, although the spec was changed later", func(ctx SpecContext) {
 		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing(group, "Gizmo"))
 		expectReady(ctx, g)
@@ -84,7 +84,7 @@ var _ = Describe("An additional managed type", func() {
 		expectGone(ctx, g)
 	})
 
-	It("counts as the spec says it where the status was emptied before the deletion", func(ctx SpecContext) {
+	It("a deletion uses the additional managed types in the spec if the status was emptied before", func(ctx SpecContext) {
 		operator := newOperatorName()
 		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
 		stop := runOperator(operator, operatorOptions{})
@@ -103,14 +103,14 @@ var _ = Describe("An additional managed type", func() {
 		expectGone(ctx, g)
 	})
 
-	It("need not be served", func(ctx SpecContext) {
+	It("an additional managed type that the API server does not serve blocks neither an apply nor a deletion", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing("nobody.example.org", "Nothing"))
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
 
-	It("is refused before anything is written where the pattern is none", func(ctx SpecContext) {
+	It("an additional managed type with an invalid pattern is refused before anything is written", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing("*foo", "Widget"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec"), ContainSubstring(`"*.suffix"`)))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())

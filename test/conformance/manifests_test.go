@@ -8,23 +8,23 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 )
 
-// policies are the update policies under which most behaviour is the same.
+// policies are two update policies. Most behaviour is the same under both.
 var policies = []string{"ssa-override", "replace"}
 
-// forEachPolicy makes a container for each update policy.
+// forEachPolicy adds a container of specs for each update policy.
 func forEachPolicy(body func(policy string)) {
 	for _, policy := range policies {
-		Context("under update policy "+policy, func() { body(policy) })
+		Context("update policy "+policy+":", func() { body(policy) })
 	}
 }
 
-// updatePolicy is the setting of an update policy.
+// updatePolicy returns the setting of an update policy.
 func updatePolicy(policy string) string { return setting("update-policy", policy) }
 
-// order is the setting of an apply order.
+// order returns the setting of an apply order.
 func order(wave int) string { return setting("order", fmt.Sprint(wave)) }
 
-// together is a stream of manifests.
+// together joins manifests to a stream.
 func together(texts ...string) string { return strings.Join(texts, "\n---\n") }
 
 // configMap renders a ConfigMap with one value.
@@ -48,7 +48,7 @@ spec:
       containers: [{name: main, image: "nginx:1"}]`, name, strings.Join(annotations, ", "), name, name)
 }
 
-// heldDeployment renders a Deployment whose pod no node wants.
+// heldDeployment renders a Deployment whose pod cannot be scheduled on any node.
 func heldDeployment(name string, annotations ...string) string {
 	return strings.Replace(deployment(name, annotations...),
 		"terminationGracePeriodSeconds", "nodeSelector: {no: where}\n      terminationGracePeriodSeconds", 1)
@@ -59,7 +59,7 @@ func namespaceManifest(name string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}", name)
 }
 
-// newGroup returns an API group of a spec's own.
+// newGroup returns an API group that no other spec uses.
 func newGroup() string { return fmt.Sprintf("g%d.example.com", sequence.Add(1)) }
 
 // widgetDefinition renders the definition of the type Widget in a group, with status conditions.
@@ -89,7 +89,7 @@ func widget(group, name string) string {
 	return fmt.Sprintf("apiVersion: %s/v1\nkind: Widget\nmetadata: {name: %s}\nspec: {size: 1}", group, name)
 }
 
-// removeLine takes the lines out of a text that contain a piece.
+// removeLine removes the lines that contain piece from a text.
 func removeLine(text, piece string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.Contains(line, piece) }), "\n")
 }

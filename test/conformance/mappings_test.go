@@ -13,7 +13,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// observed calls saw for each request, before a transport that may be nil.
+// observed calls saw for each request, and then calls the wrapped transport, which may be nil.
 func observed(
 	transport func(http.RoundTripper) http.RoundTripper, saw func(*http.Request),
 ) func(http.RoundTripper) http.RoundTripper {
@@ -28,14 +28,14 @@ func observed(
 	}
 }
 
-var _ = Describe("A group that gets another version later", func() {
+var _ = Describe("API groups that get another version later:", func() {
 	var namespace, group, operator string
 
 	BeforeEach(func(ctx SpecContext) {
 		namespace, group, operator = newNamespace(ctx), newGroup(), newOperatorName()
 	})
-	// unfollowed refuses to list and watch all definitions, as an API server does with an operator that has few rights.
-	// Requests with a selector are those of the watches on dependents.
+	// unfollowed fails the lists and watches of all definitions, as for an operator with few rights. It does not fail
+	// requests with a selector, because these are the watches on dependents.
 	unfollowed := func(next http.RoundTripper) http.RoundTripper {
 		refuse := &meddler{code: http.StatusForbidden, reason: "Forbidden", matches: func(r *http.Request) bool {
 			defining := strings.HasSuffix(r.URL.Path, "/customresourcedefinitions") || strings.HasSuffix(r.URL.Path, "/apiservices")
@@ -45,8 +45,8 @@ var _ = Describe("A group that gets another version later", func() {
 		return refuse.wrap(next)
 	}
 
-	// Without a version, the search for Gizmo, which no version serves yet, reads the versions that the group has: v1alpha1.
-	DescribeTable("has its kinds found, and its definitions deleted, by an operator that", func(ctx SpecContext, o operatorOptions) {
+	// No version of the group serves the kind Gizmo yet. So the operator searches it in the existing version, v1alpha1.
+	DescribeTable("a kind in a new version of a group is found, and its definition is deleted, by an operator that", func(ctx SpecContext, o operatorOptions) {
 		var searches atomic.Int64
 		o.transport = observed(o.transport, func(r *http.Request) {
 			if r.URL.Path == "/apis/"+group+"/v1alpha1" {
@@ -68,11 +68,11 @@ var _ = Describe("A group that gets another version later", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 	},
-		Entry("follows definitions", operatorOptions{}),
-		Entry("may not follow definitions", operatorOptions{transport: unfollowed}),
+		Entry("watches definitions", operatorOptions{}),
+		Entry("has no right to watch definitions", operatorOptions{transport: unfollowed}),
 	)
 
-	It("does not make an operator read all of discovery for each kind that is not served yet", func(ctx SpecContext) {
+	It("many kinds that are not served yet do not cause a full discovery for each kind", func(ctx SpecContext) {
 		var readings atomic.Int64
 		runOperator(operator, operatorOptions{transport: observed(nil, func(r *http.Request) {
 			if r.URL.Path == "/apis" {
@@ -86,7 +86,7 @@ var _ = Describe("A group that gets another version later", func() {
 		}
 		g := newGadget(ctx, namespace, "app", together(set...), servedBy(operator))
 		expectReady(ctx, g)
-		// The mapper reads it once, and so do the capabilities, and twice after a burst of events.
+		// The mapper reads discovery once, and the capabilities once, and both read it again after a burst of events.
 		Expect(readings.Load()).To(BeNumerically("<=", 6))
 		remove(ctx, g)
 		expectGone(ctx, g)

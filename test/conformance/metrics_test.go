@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// series returns the metrics of an operator whose name begins with fairlead_, as "name{labels}" without that prefix and
-// the label of the reconciler. Of histograms it is how often something was observed.
+// series returns the metrics of an operator whose names begin with fairlead_, as "name{labels}". The prefix and the
+// label of the reconciler are removed. The value of a histogram is its number of observations.
 func series(operator string) map[string]float64 {
 	GinkgoHelper()
 	families, err := metrics.Registry.Gather()
@@ -45,7 +45,7 @@ func series(operator string) map[string]float64 {
 	return found
 }
 
-// seriesOf picks those of a metric.
+// seriesOf returns the series of one metric.
 func seriesOf(operator, name string) map[string]float64 {
 	GinkgoHelper()
 	found := map[string]float64{}
@@ -57,7 +57,7 @@ func seriesOf(operator, name string) map[string]float64 {
 	return found
 }
 
-var _ = Describe("The metrics of an operator", func() {
+var _ = Describe("The metrics of an operator:", func() {
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 	stateOf := func(name, state string) string {
@@ -67,7 +67,7 @@ var _ = Describe("The metrics of an operator", func() {
 		return fmt.Sprintf("component_dependents{name=%s,namespace=%s,readiness=%s}", name, namespace, readiness)
 	}
 
-	It("count a request for each dependent that is installed, changed and deleted", func(ctx SpecContext) {
+	It("the metrics count a request for each dependent that is created, changed and deleted", func(ctx SpecContext) {
 		const n = 7
 		runOperator(operator, operatorOptions{})
 		mark := markAudit(ctx)
@@ -80,14 +80,14 @@ var _ = Describe("The metrics of an operator", func() {
 		}
 		Expect(seriesOf(operator, "requests_total")).To(Equal(expected))
 
-		By("changing one of them")
+		By("changing one dependent")
 		changeManifests(ctx, g, together(configMaps("a", n-1, "one"), configMap(fmt.Sprintf("a-%d", n-1), "two"), deployment("web")))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		expected["requests_total{code=200,group=,kind=ConfigMap,verb=apply}"] = 1
 		Expect(seriesOf(operator, "requests_total")).To(Equal(expected))
 
-		By("deleting them")
+		By("deleting the component and its dependents")
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(seriesOf(operator, "requests_total")).To(And(
@@ -103,7 +103,7 @@ var _ = Describe("The metrics of an operator", func() {
 		Expect(total).To(BeEquivalentTo(len(ofDependents.Resource("configmaps")) + len(ofDependents.Resource("deployments"))))
 	})
 
-	It("tell the state of a component and its dependents, as long as there is one", func(ctx SpecContext) {
+	It("the metrics show the state of a component and its dependents while the component exists", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), heldDeployment("web")), servedBy(operator))
 		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(And(
@@ -121,7 +121,7 @@ var _ = Describe("The metrics of an operator", func() {
 		stop()
 		Eventually(ctx, func() map[string]float64 { return seriesOf(operator, "component_state") }).Should(BeEmpty())
 
-		By("starting it again")
+		By("starting the operator again")
 		runOperator(operator, operatorOptions{})
 		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(And(
 			HaveKeyWithValue(stateOf("app", "Ready"), 1.0), HaveKeyWithValue(dependents("app", "ready"), 1.0)))
@@ -135,7 +135,7 @@ var _ = Describe("The metrics of an operator", func() {
 		Expect(series(operator)).To(HaveKeyWithValue("components{state=Ready}", 0.0))
 	})
 
-	It("have no series for single components where they are not wanted", func(ctx SpecContext) {
+	It("the metrics have no series for single components if an option of the operator disables these series", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{component: component.Options{SkipComponentMetrics: true}})
 		expectReady(ctx, newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator)))
 		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(HaveKeyWithValue("components{state=Ready}", 1.0))
@@ -143,7 +143,7 @@ var _ = Describe("The metrics of an operator", func() {
 		Expect(seriesOf(operator, "component_dependents")).To(BeEmpty())
 	})
 
-	It("tell apart what passes come to", func(ctx SpecContext) {
+	It("the metrics count passes by their outcome", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -158,7 +158,7 @@ var _ = Describe("The metrics of an operator", func() {
 			HaveKeyWithValue("passes_total{outcome=Suspended}", 1.0), HaveKeyWithValue("passes_total{outcome=Deleted}", 1.0)))
 	})
 
-	It("time the steps of a pass, and how long new inputs take", func(ctx SpecContext) {
+	It("the metrics measure the steps of a pass, and the time until new inputs are applied", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -167,7 +167,7 @@ var _ = Describe("The metrics of an operator", func() {
 			Expect(series(operator)["pass_step_duration_seconds{step="+step+"}"]).To(BeNumerically(">", 0), step)
 		}
 
-		By("repairing, which is nothing new")
+		By("repairing a dependent, which is no change of the inputs")
 		remove(ctx, newConfigMap(namespace, "settings"))
 		Eventually(ctx, func() float64 { return series(operator)["drift_repaired_total{cause=deleted,group=,kind=ConfigMap}"] }).Should(Equal(1.0))
 		settle(ctx, operator)
@@ -179,7 +179,7 @@ var _ = Describe("The metrics of an operator", func() {
 		Eventually(ctx, func() float64 { return series(operator)["time_to_ready_seconds{}"] }).Should(Equal(2.0))
 	})
 
-	It("count the dependents whose repairs somebody undoes", func(ctx SpecContext) {
+	It("the metrics count the dependents with a repair conflict", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("other", "ours")), servedBy(operator))
 		expectReady(ctx, g)
@@ -195,7 +195,7 @@ var _ = Describe("The metrics of an operator", func() {
 		Expect(series(operator)).NotTo(HaveKey(contested))
 	})
 
-	DescribeTable("count what is repaired", func(ctx SpecContext, cause string, disturb func(context.Context, string, string)) {
+	DescribeTable("the metrics count repairs by their cause:", func(ctx SpecContext, cause string, disturb func(context.Context, string, string)) {
 		runOperator(operator, operatorOptions{})
 		expectReady(ctx, newGadget(ctx, namespace, "app", configMap("settings", "ours"), servedBy(operator)))
 		settle(ctx, operator)
@@ -205,13 +205,13 @@ var _ = Describe("The metrics of an operator", func() {
 			"drift_repaired_total{cause=" + cause + ",group=,kind=ConfigMap}": 1,
 		}))
 	},
-		Entry("of what was changed", "changed", func(ctx context.Context, _, namespace string) {
+		Entry("a changed dependent", "changed", func(ctx context.Context, _, namespace string) {
 			patch(ctx, newConfigMap(namespace, "settings"), `{"data":{"value":"theirs"}}`)
 		}, SpecTimeout(time.Minute)),
-		Entry("of what was deleted", "deleted", func(ctx context.Context, _, namespace string) {
+		Entry("a deleted dependent", "deleted", func(ctx context.Context, _, namespace string) {
 			remove(ctx, newConfigMap(namespace, "settings"))
 		}, SpecTimeout(time.Minute)),
-		Entry("of what lost its label", "unlabelled", func(ctx context.Context, operator, namespace string) {
+		Entry("a dependent without its owner label", "unlabelled", func(ctx context.Context, operator, namespace string) {
 			patch(ctx, newConfigMap(namespace, "settings"), `{"metadata":{"labels":{"`+operator+`/owner-id":null}}}`)
 		}, SpecTimeout(time.Minute)),
 	)

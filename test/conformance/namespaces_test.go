@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("A namespace that does not exist", func() {
+var _ = Describe("Missing namespaces:", func() {
 	var home, inner string
 	BeforeEach(func(ctx SpecContext) {
 		home = newNamespace(ctx)
@@ -31,14 +31,14 @@ var _ = Describe("A namespace that does not exist", func() {
 	}
 
 	forEachPolicy(func(policy string) {
-		It("is created once for all that is to be in it, without a mark, and stays when they go", func(ctx SpecContext) {
+		It("a missing namespace is created once for all dependents in it, without labels of the operator, and stays after the deletion", func(ctx SpecContext) {
 			mark := markAudit(ctx)
 			g := newGadget(ctx, home, "app", configMaps("cm", 5, "a", updatePolicy(policy)), func(g *gadget.Gadget) { g.Spec.TargetNamespace = inner })
 			expectReady(ctx, g)
 			requests := requestsSince(ctx, mark, operatorName)
 			Expect(verbs(requests.Resource("namespaces").Where(func(e testcluster.Event) bool { return e.Name == inner || e.Name == "" }))).
 				To(Equal([]string{"create namespaces 201"}))
-			Expect(inNamespace(requests, inner)).To(HaveLen(2*5), "each was refused once: %v", verbs(requests))
+			Expect(inNamespace(requests, inner)).To(HaveLen(2*5), "each create failed once, because the namespace did not exist: %v", verbs(requests))
 			created := mustGet(ctx, "v1", "Namespace", "", inner)
 			Expect(created.GetLabels()).To(HaveLen(1), "Kubernetes' own")
 			Expect(created.GetAnnotations()).To(BeEmpty())
@@ -50,7 +50,7 @@ var _ = Describe("A namespace that does not exist", func() {
 			Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetDeletionTimestamp()).To(BeNil())
 		})
 
-		It("is created when it is needed: not before its wave", func(ctx SpecContext) {
+		It("a missing namespace is created in the wave of the first dependent in it", func(ctx SpecContext) {
 			g := newGadget(ctx, home, "app", together(heldDeployment("web", updatePolicy(policy)), within(inner, configMap("later", "a", updatePolicy(policy), order(1)))))
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("Deployment.apps "+home+"/web"))
 			expectMissing(ctx, inner)
@@ -60,13 +60,13 @@ var _ = Describe("A namespace that does not exist", func() {
 		})
 	})
 
-	It("is not created by us where it is a dependent: then it has its wave", func(ctx SpecContext) {
+	It("a missing namespace that is a dependent is created in its own wave", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("settings", "a"))))
 		expectReady(ctx, g)
 		Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetLabels()).To(HaveKey(operatorName + "/owner-id"))
 	})
 
-	It("is created again when somebody deletes it, with what was in it", func(ctx SpecContext) {
+	It("a missing namespace that was created and deleted is created again with its dependents", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", within(inner, configMap("settings", "a")))
 		expectReady(ctx, g)
 		before := mustGet(ctx, "v1", "Namespace", "", inner).GetUID()
@@ -81,7 +81,7 @@ var _ = Describe("A namespace that does not exist", func() {
 		expectReady(ctx, g)
 	})
 
-	It("is refused where the policy says so, named, and waited for", func(ctx SpecContext) {
+	It("a missing namespace is not created if the component's policy refuses it, is named in the condition, and is waited for", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", together(within(inner, configMap("settings", "a")), configMap("sibling", "a")), refuse)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("namespace "+inner+" does not exist")))
 		Expect(current(ctx, g).Status.Waiting).To(HaveLen(1))
@@ -93,7 +93,7 @@ var _ = Describe("A namespace that does not exist", func() {
 		expectReady(ctx, g)
 	})
 
-	It("that was refused is heard of when it is there, so that nobody has to try until then", func(ctx SpecContext) {
+	It("the creation of a missing namespace starts a pass", func(ctx SpecContext) {
 		e := newRing(ctx, home, within(inner, configMap("settings", "a")), component.Policies{MissingNamespaces: metav1alpha1.MissingNamespacesRefuse})
 		Expect(e.run(ctx).Applied).To(BeFalse())
 		before := e.wakes.Load()
@@ -102,7 +102,7 @@ var _ = Describe("A namespace that does not exist", func() {
 		Expect(e.run(ctx).Applied).To(BeTrue())
 	})
 
-	It("is refused where the reconciler says so, and created where the component says otherwise", func(ctx SpecContext) {
+	It("a policy of the component about missing namespaces takes precedence over the policy of the reconciler", func(ctx SpecContext) {
 		operator := newOperatorName()
 		o := operatorOptions{}
 		o.component.Policies.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse
@@ -113,7 +113,7 @@ var _ = Describe("A namespace that does not exist", func() {
 		expectReady(ctx, g)
 	})
 
-	It("is named with what to do where the operator may not create it", func(ctx SpecContext) {
+	It("a missing namespace that the operator is not allowed to create is reported with the remedy", func(ctx SpecContext) {
 		operator := newOperatorName()
 		user, err := cluster.User(ctx, operator)
 		Expect(err).NotTo(HaveOccurred())
@@ -134,7 +134,7 @@ var _ = Describe("A namespace that does not exist", func() {
 		expectReady(ctx, g)
 	})
 
-	It("is not retried hot while it is being deleted, and created when it is gone", func(ctx SpecContext) {
+	It("a namespace that is being deleted causes no fast retries, and is created again when it is gone", func(ctx SpecContext) {
 		create(ctx, namespaceManifest(inner))
 		create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: %s, finalizers: [example.com/hold]}", inner))
 		remove(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: inner}})

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("An inventory that a newer version wrote", func() {
-	// newerField is a critical field that no version knows.
+var _ = Describe("Inventories that a newer version wrote:", func() {
+	// newerField is a critical field that no released version knows.
 	const newerField = " !xx@v99.1=1"
 
 	var namespace, operator string
@@ -25,7 +25,7 @@ var _ = Describe("An inventory that a newer version wrote", func() {
 		expectReady(ctx, g)
 		stop()
 	})
-	// setLines writes other lines into the status.
+	// setLines replaces the inventory lines in the status.
 	setLines := func(ctx context.Context, lines []string) {
 		GinkgoHelper()
 		changed := current(ctx, g)
@@ -46,7 +46,7 @@ var _ = Describe("An inventory that a newer version wrote", func() {
 			ContainSubstring("/v1/ConfigMap/"+namespace+"/first"), ContainSubstring(`"xx"`), ContainSubstring("v99.1 and later versions")))
 	}
 
-	It("stalls its component, which is not touched, and goes on when a version runs that can read it", func(ctx SpecContext) {
+	It("an inventory with an unknown critical field stalls the component without changes, until a version runs that knows the field", func(ctx SpecContext) {
 		before, after := newer(ctx)
 		changeManifests(ctx, g, configMap("second", "b"))
 		mark := markAudit(ctx)
@@ -58,7 +58,7 @@ var _ = Describe("An inventory that a newer version wrote", func() {
 		Expect(current(ctx, g).Status.Inventory).To(Equal(after))
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "secrets"))).To(BeEmpty())
 
-		By("being read again")
+		By("restoring the inventory")
 		setLines(ctx, before)
 		requestPass(ctx, g, operator)
 		expectReady(ctx, g)
@@ -67,7 +67,7 @@ var _ = Describe("An inventory that a newer version wrote", func() {
 		Expect(err).To(HaveOccurred())
 	})
 
-	It("stalls the deletion of its component", func(ctx SpecContext) {
+	It("an inventory with an unknown critical field stalls the deletion of the component", func(ctx SpecContext) {
 		before, _ := newer(ctx)
 		mark := markAudit(ctx)
 		remove(ctx, g)
@@ -81,7 +81,7 @@ var _ = Describe("An inventory that a newer version wrote", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("is the answer of a preview, and of those who read the inventory", func(ctx SpecContext) {
+	It("an inventory with an unknown critical field is the error of a preview, and of other readers of the inventory", func(ctx SpecContext) {
 		newer(ctx)
 		preview := previewOf(operator)
 		_, err := preview.Apply(ctx, current(ctx, g))

@@ -10,16 +10,16 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// referring makes a component depend on a Secret, of which a ConfigMap is rendered.
+// referring adds a reference to a Secret. A ConfigMap is rendered from the Secret.
 func referring(name string) func(*gadget.Gadget) {
 	return func(g *gadget.Gadget) { g.Spec.References = []metav1alpha1.Reference{{Kind: "Secret", Name: name}} }
 }
 
-var _ = Describe("An operator that observes as the components' identities", func() {
+var _ = Describe("An operator that watches as the components' identities:", func() {
 	var t *tenancy
 	BeforeEach(func(ctx SpecContext) { t = newTenancy(ctx) })
 
-	It("reads as the identity when that may not watch any more, and watches when it may again", func(ctx SpecContext) {
+	It("if the component's identity loses the right to watch dependents, they are read as this identity, and watched when the right is granted again", func(ctx SpecContext) {
 		permit(ctx, t.namespace, "deployer", t.account, "'' | configmaps | get, create, patch, delete")
 		permit(ctx, t.namespace, "watch", t.account, "'' | configmaps | list, watch")
 		runOperator(t.operator, t.options)
@@ -36,7 +36,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Expect(verbs(t.requests(ctx, mark).Resource("configmaps").As(""))).To(BeEmpty())
 	})
 
-	It("lets a component go with its namespace, although its identity has lost its rights", func(ctx SpecContext) {
+	It("a component whose identity has lost its rights is deleted with its namespace", func(ctx SpecContext) {
 		other := newNamespace(ctx)
 		for _, namespace := range []string{t.namespace, other} {
 			permit(ctx, namespace, "deployer", t.account, rightsOnConfigs)
@@ -54,7 +54,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 	})
 
-	It("waits for the end of another namespace where it may not see what is left in it", func(ctx SpecContext) {
+	It("a deletion waits until another namespace that is being deleted is gone, if the component's identity has no right to list the objects in it", func(ctx SpecContext) {
 		other := newNamespace(ctx)
 		for _, namespace := range []string{t.namespace, other} {
 			permit(ctx, namespace, "deployer", t.account, rightsOnConfigs)
@@ -69,13 +69,13 @@ var _ = Describe("An operator that observes as the components' identities", func
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", other))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ConfigMap "+other+"/far"), ContainSubstring(t.account)))
-		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1), "what may let go of it is still there")
+		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1), "the dependent that may release the held object still exists")
 		letGo(ctx, far)
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
 	})
 
-	It("does not take dependents for gone that the identity may not see, while their namespace stays", func(ctx SpecContext) {
+	It("dependents that the component's identity has no right to read are not treated as deleted while their namespace exists", func(ctx SpecContext) {
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		runOperator(t.operator, t.options)
 		g := t.newGadget(ctx, configMap("settings", "a"))
@@ -90,7 +90,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
 	})
 
-	It("says what to grant where the identity may not watch what a component references, of which nothing is applied or pruned until it may", func(ctx SpecContext) {
+	It("if the component's identity has no right to watch a referenced object, the component is stalled without changes, and the message names the missing right", func(ctx SpecContext) {
 		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+"}\nstringData: {k: hush}")
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		t.options.generate = copyReferences
@@ -103,11 +103,11 @@ var _ = Describe("An operator that observes as the components' identities", func
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, forbidden)
 		Expect(verbs(t.requests(ctx, mark).Resource("configmaps").Writes())).To(BeEmpty())
 
-		By("going on by itself when it may")
+		By("continuing without a request when the right is granted")
 		permit(ctx, t.namespace, "secrets", t.account, "'' | secrets | get, list, watch")
 		expectReady(ctx, g)
 
-		By("losing the right again")
+		By("losing the right to watch again")
 		withdraw(ctx, t.namespace, "secrets")
 		t.cutter.cut()
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, forbidden)
@@ -118,10 +118,10 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Expect(verbs(t.requests(ctx, mark).Resource("configmaps").Writes())).To(BeEmpty())
 		permit(ctx, t.namespace, "again", t.account, "'' | secrets | get, list, watch")
 		expectReady(ctx, g)
-		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(2), "copy and new")
+		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(2), "the ConfigMaps copy and new")
 	})
 
-	It("says whom it must be allowed to act as where it is not", func(ctx SpecContext) {
+	It("an identity that the operator is not allowed to impersonate is named in the condition", func(ctx SpecContext) {
 		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+"}\nstringData: {k: hush}")
 		permit(ctx, t.namespace, "alice", "alice", rightsOnConfigs, "'' | secrets | get, list, watch")
 		runOperator(t.operator, t.options)

@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// tenancy is an operator that observes as the components' identities, with the rights that the documentation gives it,
-// and a namespace with an identity, which has no rights.
+// tenancy is an operator that watches as the components' identities and has the documented rights, and a namespace with
+// an identity that has no rights.
 type tenancy struct {
 	operator, namespace, account string
 	options                      operatorOptions
@@ -37,30 +37,30 @@ func newTenancy(ctx context.Context) *tenancy {
 	return t
 }
 
-// requests are those of the operator since then.
+// requests returns the operator's requests since mark.
 func (t *tenancy) requests(ctx context.Context, mark auditMark) testcluster.Events {
 	GinkgoHelper()
 	return auditEvents(ctx)[mark:].UserAgent(userAgent(t.operator))
 }
 
-// newGadget makes a component that acts as the identity.
+// newGadget creates a component that acts as the identity.
 func (t *tenancy) newGadget(ctx context.Context, text string, edits ...func(*gadget.Gadget)) *gadget.Gadget {
 	GinkgoHelper()
 	return newGadget(ctx, t.namespace, "app", text, append([]func(*gadget.Gadget){servedBy(t.operator), asServiceAccount("deployer"), retrySoon}, edits...)...)
 }
 
-// drifts changes a ConfigMap, and expects it to be repaired.
+// drifts changes a ConfigMap, and expects that the operator repairs it.
 func drifts(ctx context.Context, namespace, name string) {
 	GinkgoHelper()
 	patch(ctx, newConfigMap(namespace, name), `{"data":{"value":"drifted"}}`)
 	Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, name)["value"] }).Should(Equal("a"))
 }
 
-var _ = Describe("An operator that observes as the components' identities", func() {
+var _ = Describe("An operator that watches as the components' identities:", func() {
 	var t *tenancy
 	BeforeEach(func(ctx SpecContext) { t = newTenancy(ctx) })
 
-	It("needs no rights of its own on what components have", func(ctx SpecContext) {
+	It("an operator that watches as identities needs no rights on dependents", func(ctx SpecContext) {
 		other := newNamespace(ctx)
 		for _, namespace := range []string{t.namespace, other} {
 			permit(ctx, namespace, "deployer", t.account, rightsOnConfigs)
@@ -84,7 +84,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Expect(verbs(made.Resource("configmaps").Code(403))).To(BeEmpty())
 	})
 
-	It("shares a watch among the components of an identity in a namespace, and with no other", func(ctx SpecContext) {
+	It("the components of an identity in a namespace share a watch, and other identities have their own", func(ctx SpecContext) {
 		second := serviceAccountUser(t.namespace, "second")
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		permit(ctx, t.namespace, "second", second, rightsOnConfigs)
@@ -95,12 +95,12 @@ var _ = Describe("An operator that observes as the components' identities", func
 		}
 		settle(ctx, t.operator)
 		Expect(configMapWatches(t.requests(ctx, mark))).To(ConsistOf(t.account+" "+t.namespace, second+" "+t.namespace))
-		By("seeing what another identity has")
+		By("watching the dependents of another identity")
 		thief := newGadget(ctx, t.namespace, "thief", configMap("three", "a"), servedBy(t.operator), asServiceAccount("deployer"))
 		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
 	})
 
-	It("watches as another identity as soon as the component names one", func(ctx SpecContext) {
+	It("when the identity of a component changes, its dependents are watched as the new identity at once", func(ctx SpecContext) {
 		second := serviceAccountUser(t.namespace, "second")
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		permit(ctx, t.namespace, "second", second, rightsOnConfigs)
@@ -119,7 +119,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Expect(verbs(made.As(second).Verb("get"))).To(BeEmpty())
 	})
 
-	It("lists and watches each kind once for each identity after a restart, and asks for no dependent", func(ctx SpecContext) {
+	It("a restart lists and watches each kind once for each identity, and reads no dependent", func(ctx SpecContext) {
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		stop := runOperator(t.operator, t.options)
 		expectReady(ctx, t.newGadget(ctx, configMaps("cm", 5, "a")))
@@ -136,7 +136,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		}))).To(BeEmpty())
 	})
 
-	It("finds its dependents when the status was emptied", func(ctx SpecContext) {
+	It("the dependents of an identity are found after the status was emptied", func(ctx SpecContext) {
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		stop := runOperator(t.operator, t.options)
 		g := t.newGadget(ctx, configMaps("cm", 3, "a"))
@@ -151,7 +151,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Eventually(ctx, func() int { return countConfigMaps(ctx, t.namespace) }).Should(Equal(1))
 	})
 
-	It("watches what components reference and look up as their identity, too", func(ctx SpecContext) {
+	It("references and looked-up objects are watched as the component's identity", func(ctx SpecContext) {
 		create(ctx, together("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+"}\nstringData: {k: hush}",
 			configMapIn(t.namespace, "looked-up", "a")))
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs, "'' | secrets | get, list, watch")
@@ -179,7 +179,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Expect(verbs(made.As(""))).To(BeEmpty())
 	})
 
-	It("asks the identity for foreign instances of what a component defines, and deletes nothing before it may see all", func(ctx SpecContext) {
+	It("foreign instances are listed as the component's identity, and nothing is deleted before the identity has the right to list instances in all namespaces", func(ctx SpecContext) {
 		group := newGroup()
 		permit(ctx, "", t.operator+"-guard", t.operator, "apiextensions.k8s.io | customresourcedefinitions | create",
 			"admissionregistration.k8s.io | validatingadmissionpolicies, validatingadmissionpolicybindings | create, patch, delete")
@@ -202,7 +202,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 	})
 })
 
-// configMapOf is a ConfigMap with a value, as generators render it.
+// configMapOf returns a ConfigMap with a value, as a generator returns it.
 func configMapOf(name, value string) client.Object {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}, "data": map[string]any{"value": value},

@@ -13,11 +13,11 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-var _ = Describe("An operator that observes some namespaces", func() {
+var _ = Describe("An operator that watches some namespaces:", func() {
 	var t *twoNamespaces
 	BeforeEach(func(ctx SpecContext) { t = newTwoNamespaces(ctx) })
 
-	It("lets a component go with its namespace, although its rights there go as well", func(ctx SpecContext) {
+	It("a component is deleted with its namespace, although the operator's rights in the namespace are deleted first", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		cutter := &scissors{}
 		o := t.options()
@@ -27,22 +27,22 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		other := newGadget(ctx, t.there, "other", configMap("settings", "a"), servedBy(t.operator))
 		expectReady(ctx, g)
 		expectReady(ctx, other)
-		// What the namespace controller may do first.
+		// The namespace controller may delete the operator's rights first.
 		withdraw(ctx, t.here, "operator")
 		remove(ctx, g)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.here))
 		cutter.cut()
 		expectGone(ctx, g)
 		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
-		Expect(countConfigMaps(ctx, t.there)).To(Equal(1), "what was in another namespace is deleted, and what others have there stays")
+		Expect(countConfigMaps(ctx, t.there)).To(Equal(1), "the dependent in another namespace is deleted, and the object of another owner in that namespace stays")
 
-		By("serving the namespace when it comes back")
+		By("reconciling components in the namespace when the namespace is created again")
 		Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})).To(Succeed())
 		t.admit(ctx, t.here)
 		expectReady(ctx, newGadget(ctx, t.here, "app", configMap("near", "a"), servedBy(t.operator)))
 	})
 
-	It("lets a component go with its namespace, although it starts when its rights there are gone", func(ctx SpecContext) {
+	It("a component is deleted with its namespace, although the operator starts after its rights in the namespace are deleted", func(ctx SpecContext) {
 		permit(ctx, "", t.operator+"-starts", t.operator, documented("fairlead-operator-somewhere")...)
 		t.admit(ctx, t.here, t.there)
 		stop := runOperator(t.operator, t.options())
@@ -60,7 +60,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
 	})
 
-	It("lets a component go with its namespace that has records in Secrets, which are held by nobody who could not let go of them", func(ctx SpecContext) {
+	It("a component with a record in a Secret can be deleted with its namespace, because an operator with rights in single namespaces adds no finalizer to the Secret", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		permit(ctx, t.here, "records", t.operator, "'' | secrets | get, create, patch, delete")
 		cutter := &scissors{}
@@ -71,7 +71,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		g := newGadget(ctx, t.here, "app", together(configMap("near", "a"), configMapIn(t.there, "far", "a"), last), servedBy(t.operator), retrySoon)
 		expectReady(ctx, g)
 		Expect(records(ctx, t.here)).To(And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))))
-		// What the namespace controller may do first.
+		// The namespace controller may delete the operator's rights first.
 		withdraw(ctx, t.here, "operator")
 		withdraw(ctx, t.here, "records")
 		remove(ctx, g)
@@ -82,7 +82,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
 	})
 
-	It("finds what is in other namespaces when it may not read a large inventory any more, whose namespace is being deleted", func(ctx SpecContext) {
+	It("if the Secret with a large inventory cannot be read because its namespace is being deleted, dependents in other namespaces are still found and deleted", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		permit(ctx, t.here, "serve", t.operator, slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "'' ") })...)
 		permit(ctx, t.here, "records", t.operator, "'' | secrets | get, create, patch, delete")
@@ -92,7 +92,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		g := newGadget(ctx, t.here, "app", together(configMap("near", "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator), retrySoon)
 		expectReady(ctx, g)
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, t.here) }).Should(
-			And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))), "the former inventory goes after the status is written")
+			And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))), "the former inventory is deleted after the status is written")
 		stop()
 		withdraw(ctx, t.here, "operator")
 		withdraw(ctx, t.here, "records")

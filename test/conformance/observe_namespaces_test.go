@@ -16,7 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// twoNamespaces are what an operator observes that has no rights yet in these, and the documented ones otherwise.
+// twoNamespaces is an operator that watches two namespaces. It has the documented cluster-wide rights, and no rights in
+// the two namespaces yet.
 type twoNamespaces struct {
 	operator, here, there string
 	user                  *rest.Config
@@ -27,7 +28,8 @@ func newTwoNamespaces(ctx context.Context) *twoNamespaces {
 	var modest []string
 	t := &twoNamespaces{operator: newOperatorName(), here: newNamespace(ctx), there: newNamespace(ctx)}
 	t.user = newUser(ctx, t.operator)
-	// That it may list and watch components everywhere is for one that starts when a namespace is being deleted.
+	// The documented right to list and watch components in all namespaces is left out, because an operator needs this
+	// right only if it starts while a namespace is being deleted.
 	for _, rule := range documented("fairlead-operator-somewhere") {
 		if strings.Contains(rule, "gadgets") {
 			rule = strings.Replace(rule, "list, watch, ", "", 1)
@@ -38,7 +40,7 @@ func newTwoNamespaces(ctx context.Context) *twoNamespaces {
 	return t
 }
 
-// admit gives the operator its rights in namespaces.
+// admit grants the operator its rights in namespaces.
 func (t *twoNamespaces) admit(ctx context.Context, namespaces ...string) {
 	GinkgoHelper()
 	for _, namespace := range namespaces {
@@ -50,7 +52,7 @@ func (t *twoNamespaces) options() operatorOptions {
 	return operatorOptions{user: t.user, component: component.Options{WatchScope: component.WatchScopeNamespaces, WatchNamespaces: []string{t.here, t.there}}}
 }
 
-// requests are those of the operator since then.
+// requests returns the operator's requests since mark.
 func (t *twoNamespaces) requests(ctx context.Context, mark auditMark) testcluster.Events {
 	GinkgoHelper()
 	return auditEvents(ctx)[mark:].UserAgent(userAgent(t.operator)).Where(func(e testcluster.Event) bool {
@@ -62,11 +64,11 @@ func valueOf(ctx context.Context, namespace, name string) func() any {
 	return func() any { return content(ctx, "ConfigMap", namespace, name)["value"] }
 }
 
-var _ = Describe("An operator that observes some namespaces", func() {
+var _ = Describe("An operator that watches some namespaces:", func() {
 	var t *twoNamespaces
 	BeforeEach(func(ctx SpecContext) { t = newTwoNamespaces(ctx) })
 
-	It("needs no right to list or watch beyond them, and repairs, prunes and deletes as ever", func(ctx SpecContext) {
+	It("an operator that watches only some namespaces repairs, prunes and deletes without the right to list or watch in other namespaces", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		elsewhere := newNamespace(ctx)
 		mark := markAudit(ctx)
@@ -96,7 +98,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		Expect(current(ctx, ignored).Status.Conditions).To(BeEmpty())
 	})
 
-	It("reads dependents elsewhere at the retry interval, as the component's identity, which the status says", func(ctx SpecContext) {
+	It("dependents in other namespaces are read at the retry interval as the component's identity, which the status reports", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		elsewhere := newNamespace(ctx)
 		permit(ctx, t.here, "act", t.operator, rightToAct)
@@ -111,7 +113,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 			ContainSubstring(`User "`+t.operator+`" cannot list resource "configmaps" in API group "" in the namespace "`+elsewhere+`"`)))
 		patch(ctx, newConfigMap(elsewhere, "far"), `{"data":{"value":"drifted"}}`)
 		Eventually(ctx, valueOf(ctx, elsewhere, "far")).Should(Equal("a"))
-		By("watching there once that is allowed")
+		By("watching dependents in the other namespace when the right is granted")
 		permit(ctx, elsewhere, "watch", t.operator, "'' | configmaps | list, watch")
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("2 dependents are ready"))
 		remove(ctx, g)
@@ -119,7 +121,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		Expect(countConfigMaps(ctx, elsewhere)).To(BeZero())
 	})
 
-	It("lists and watches each kind once in each namespace after a restart, and asks for no dependent", func(ctx SpecContext) {
+	It("a restart lists and watches each kind once in each namespace, and reads no dependent", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		stop := runOperator(t.operator, t.options())
 		g := newGadget(ctx, t.here, "app", together(configMaps("cm", 5, "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator))
@@ -135,7 +137,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		Expect(verbs(made.Where(func(e testcluster.Event) bool { return e.Verb != "list" && e.Verb != "watch" }))).To(BeEmpty())
 	})
 
-	It("finds its dependents when the status was emptied", func(ctx SpecContext) {
+	It("an operator that watches only some namespaces finds the dependents after the status was emptied", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		stop := runOperator(t.operator, t.options())
 		g := newGadget(ctx, t.here, "app", together(configMaps("cm", 3, "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator))
@@ -150,7 +152,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		Eventually(ctx, func() int { return countConfigMaps(ctx, t.here) + countConfigMaps(ctx, t.there) }).Should(Equal(1))
 	})
 
-	It("starts without a namespace that it may not see, and serves it as soon as it may", func(ctx SpecContext) {
+	It("an operator starts although it has no rights in one of its namespaces, and reconciles components there when the rights are granted", func(ctx SpecContext) {
 		t.admit(ctx, t.here)
 		runOperator(t.operator, t.options())
 		expectReady(ctx, newGadget(ctx, t.here, "app", configMap("settings", "a"), servedBy(t.operator)))
@@ -159,7 +161,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		expectReady(ctx, late)
 	})
 
-	It("lets go of Secrets whose component is gone, also where it may not look at components elsewhere", func(ctx SpecContext) {
+	It("finalizers on Secrets of deleted components are removed in namespaces where the operator is allowed to read components", func(ctx SpecContext) {
 		t.admit(ctx, t.here)
 		permit(ctx, t.there, "secrets", t.operator, "'' | secrets | list, watch")
 		permit(ctx, t.here, "hold", t.operator, "'' | secrets | get, patch")
@@ -176,7 +178,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		patch(ctx, mustGet(ctx, "v1", "Secret", t.there, "held"), `{"metadata":{"finalizers":null}}`)
 	})
 
-	It("reads dependents when its rights are taken, and watches them when they come back", func(ctx SpecContext) {
+	It("dependents are read after the right to watch them is withdrawn, and watched when it is granted again", func(ctx SpecContext) {
 		serving := slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "configmaps") })
 		permit(ctx, t.here, "act", t.operator, append(serving, rightToAct)...)
 		permit(ctx, t.here, "watch", t.operator, "'' | configmaps | list, watch")

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// What components of these specs have, and what else is needed for that. A rule is "groups | resources | verbs".
+// The rights of the identities and operators of these specs. A rule has the form "groups | resources | verbs".
 const (
 	rightToAct      = "'' | serviceaccounts | impersonate"
 	rightsOnConfigs = "'' | configmaps | get, list, watch, create, patch, delete"
@@ -47,7 +47,7 @@ func documented(role string) []string {
 	return nil
 }
 
-// permit lets a user do something in a namespace, or in all where it is empty.
+// permit grants rights to a user in a namespace, or in all namespaces if namespace is empty.
 func permit(ctx context.Context, namespace, name, user string, rules ...string) {
 	GinkgoHelper()
 	var b strings.Builder
@@ -71,13 +71,13 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %[1]s, name: %[3]s}
 subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[4]q}]`, role, where, name, user, b.String()))
 }
 
-// withdraw takes back what permit granted in a namespace.
+// withdraw removes the rights that permit granted in a namespace.
 func withdraw(ctx context.Context, namespace, name string) {
 	GinkgoHelper()
 	remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, name))
 }
 
-// newUser makes the identity of an operator, which may do nothing yet.
+// newUser creates the identity of an operator, which has no rights yet.
 func newUser(ctx context.Context, name string) *rest.Config {
 	GinkgoHelper()
 	user, err := cluster.User(ctx, name)
@@ -85,7 +85,8 @@ func newUser(ctx context.Context, name string) *rest.Config {
 	return user.Config
 }
 
-// configMapWatches tells the watches on ConfigMaps, as "user namespace", each as often as it was opened.
+// configMapWatches lists the watches on ConfigMaps as "user namespace". A watch that was opened several times is listed
+// several times.
 func configMapWatches(events testcluster.Events) []string {
 	var found []string
 	for _, e := range events.Resource("configmaps").Verb("watch").Code(200) {
@@ -94,7 +95,7 @@ func configMapWatches(events testcluster.Events) []string {
 	return found
 }
 
-// scissors end the watches that are open.
+// scissors closes open watches.
 type scissors struct {
 	mu   sync.Mutex
 	open []io.Closer

@@ -13,18 +13,18 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("A dependent with several orders", func() {
+var _ = Describe("Dependents with several orders:", func() {
 	orders := func(operator string) string { return settingOf(operator, "order", "-5, 5") }
 	purges := func(operator string) string { return settingOf(operator, "purge-order", "-4, 6") }
 	recreate := func(operator string) string { return settingOf(operator, "update-policy", "recreate") }
-	// purged renders a Job that runs before and after a ConfigMap, and a Deployment, and is deleted each time.
+	// purged renders a Job that runs before and after a ConfigMap and is purged each time.
 	purged := func(operator, value string) string {
 		return together(job("twice", value, orders(operator), purges(operator), recreate(operator)), configMap("between", value))
 	}
 	recreated := func(operator, value string) string {
 		return together(job("twice", value, orders(operator), recreate(operator)), configMap("between", value))
 	}
-	// history tells the successful writes to ConfigMaps, Deployments and Jobs, in order.
+	// history returns the successful writes to ConfigMaps, Deployments and Jobs, in order.
 	history := func(ctx context.Context, mark auditMark, operator, namespace string) []string {
 		GinkgoHelper()
 		return tale(requestsSince(ctx, mark, operator), namespace)
@@ -36,24 +36,24 @@ var _ = Describe("A dependent with several orders", func() {
 		return operator, newGadget(ctx, newNamespace(ctx), "app", manifests(operator, "1"), servedBy(operator)), stop
 	}
 
-	It("is created and deleted at each of them, around what lies between", func(ctx SpecContext) {
+	It("an object with two orders is created and purged at the first order, and again at the second order, after the waves between are ready", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, operatorOptions{}, purged)
 		expectReady(ctx, g)
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
 			"create jobs/twice", "delete jobs/twice", "create configmaps/between", "create jobs/twice", "delete jobs/twice",
 		}))
-		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("2/2"), "it is one object")
+		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("2/2"), "the object is counted once")
 		Expect(entryOf(ctx, g, "twice")).To(And(HaveField("Completed", BeTrue()), HaveField("UID", BeEmpty()), HaveField("Occurrence", 2)))
 		Expect(entryOf(ctx, g, "between").String()).NotTo(ContainSubstring("!"))
 	})
 
-	It("is recreated at the next one", func(ctx SpecContext) {
+	It("an object with two orders is recreated at the second order", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, operatorOptions{}, recreated)
 		expectReady(ctx, g)
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
 			"create jobs/twice", "create configmaps/between", "delete jobs/twice", "create jobs/twice",
 		}))
-		By("changing")
+		By("changing the content of the object")
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, recreated(operator, "2"))
 		expectReady(ctx, g)
@@ -62,7 +62,7 @@ var _ = Describe("A dependent with several orders", func() {
 		}))
 	})
 
-	It("is foreseen at each of them", func(ctx SpecContext) {
+	It("the preview shows an object with two orders at both orders", func(ctx SpecContext) {
 		operator := newOperatorName()
 		g := newGadget(ctx, newNamespace(ctx), "app", purged(operator, "1"), servedBy(operator))
 		forecast, err := previewOf(operator).Apply(ctx, current(ctx, g))
@@ -73,7 +73,7 @@ var _ = Describe("A dependent with several orders", func() {
 		Expect(forecast.Desired).To(Equal(2))
 	})
 
-	It("waits between them until the waves before are ready", func(ctx SpecContext) {
+	It("an object with two orders waits before the second order until the waves between are ready", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, operatorOptions{}, func(operator, value string) string {
 			return together(job("twice", value, orders(operator), recreate(operator)), heldDeployment("web"))
 		})
@@ -86,10 +86,10 @@ var _ = Describe("A dependent with several orders", func() {
 		expectReady(ctx, g)
 		Expect(history(ctx, mark, operator, g.Namespace)).To(Equal([]string{
 			"update deployments/web", "delete jobs/twice", "create jobs/twice",
-		}), "its content is the same, so it goes on")
+		}), "the object continues at its second order, because its content did not change")
 	})
 
-	It("begins anew when it changes between two of them", func(ctx SpecContext) {
+	It("if the content of an object with two orders changes between the two orders, the object starts again at the first order", func(ctx SpecContext) {
 		manifests := func(operator, value string) string {
 			return together(job("twice", value, orders(operator), recreate(operator)), heldDeployment("web"))
 		}
@@ -103,7 +103,7 @@ var _ = Describe("A dependent with several orders", func() {
 		}))
 	})
 
-	It("does not run again by a restart, a pass, or settings", func(ctx SpecContext) {
+	It("an object with two orders does not run again after a restart, a pass, or a change of settings", func(ctx SpecContext) {
 		operator, g, stop := start(ctx, operatorOptions{}, purged)
 		expectReady(ctx, g)
 		settle(ctx, operator)
@@ -119,7 +119,7 @@ var _ = Describe("A dependent with several orders", func() {
 		Expect(history(ctx, mark, operator, g.Namespace)).To(BeEmpty())
 	})
 
-	It("is in Secrets like any other", func(ctx SpecContext) {
+	It("an object with two orders is applied at both orders if the inventory is stored in Secrets", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, operatorOptions{component: component.Options{StatusInventory: 1}}, purged)
 		expectReady(ctx, g)
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
@@ -127,7 +127,7 @@ var _ = Describe("A dependent with several orders", func() {
 		}))
 	})
 
-	It("is deleted with its component between two of them", func(ctx SpecContext) {
+	It("an object with two orders is deleted with its component if the component is deleted between the two orders", func(ctx SpecContext) {
 		_, g, _ := start(ctx, operatorOptions{}, func(operator, value string) string {
 			return together(job("twice", value, orders(operator), recreate(operator)), heldDeployment("web"))
 		})
@@ -140,7 +140,7 @@ var _ = Describe("A dependent with several orders", func() {
 
 	for _, after := range []int64{1, 2, 3} {
 		for _, unanswered := range []bool{false, true} {
-			It(fmt.Sprintf("is applied once at each of them after a crash after %d writes (answer lost: %t)", after, unanswered), func(ctx SpecContext) {
+			It(fmt.Sprintf("an object with two orders is applied once at each order if the operator crashed after %d writes (response lost: %t)", after, unanswered), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				c := &crash{counts: writesTo(namespace, "jobs"), after: after, unanswered: unanswered}
 				g := newGadget(ctx, namespace, "app", purged(operator, "1"), servedBy(operator))

@@ -28,33 +28,34 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// operatorLabel names the operator that a gadget is for, so that several can share the cluster and the type.
+// operatorLabel is a label with the name of the operator that serves a gadget. With it several operators can share the
+// cluster and the type.
 const operatorLabel = "operator"
 
-// operatorOptions say how an operator of a spec differs from the suite's.
+// operatorOptions are the differences of a spec's operator from the operator of the suite.
 type operatorOptions struct {
-	// generate is gadget.Generate by default.
+	// generate is the generator; gadget.Generate by default.
 	generate generator.Generator
-	// component are the reconciler's options; the update policy is ssa-override by default.
+	// component are the options of the reconciler. The update policy is ssa-override by default.
 	component component.Options
-	// hooks are the reconciler's, and built gets it before it starts.
+	// hooks are the hooks of the reconciler. built receives the reconciler before it starts.
 	hooks component.Hooks[*gadget.Gadget]
 	built func(*component.Reconciler[*gadget.Gadget])
-	// transport is put before the operator's requests.
+	// transport wraps the transport of the operator's requests.
 	transport func(http.RoundTripper) http.RoundTripper
 	// user is the identity of the operator; the administrator by default.
 	user *rest.Config
-	// newCache makes the manager's cache; it is cache.New by default.
+	// newCache creates the manager's cache; cache.New by default.
 	newCache cache.NewCacheFunc
 	// noUserAgent leaves the user agent of the operator's configuration empty.
 	noUserAgent bool
 }
 
-// userAgent tells the operator's requests from those of the specs.
+// userAgent returns the user agent of an operator's requests, which distinguishes them from the requests of the specs.
 func userAgent(name string) string { return "operator/" + name }
 
-// runOperator runs an operator until the spec, or the suite, ends, or until stop is called. It serves the gadgets
-// labelled for it.
+// runOperator runs an operator until the spec or the suite ends, or until stop is called. The operator serves the
+// gadgets that have its label.
 func runOperator(name string, o operatorOptions) (stop func()) {
 	GinkgoHelper()
 	mgr := newManager(name, o)
@@ -111,17 +112,17 @@ func newManager(name string, o operatorOptions) ctrl.Manager {
 	return mgr
 }
 
-// newOperatorName returns the name of an operator of a spec's own.
+// newOperatorName returns an operator name that no other spec uses.
 func newOperatorName() string {
 	return fmt.Sprintf("op-%d.test.fairlead.io", sequence.Add(1))
 }
 
-// servedBy makes a gadget one of another operator than the suite's.
+// servedBy labels a gadget for an operator other than the operator of the suite.
 func servedBy(operator string) func(*gadget.Gadget) {
 	return func(g *gadget.Gadget) { g.Labels = map[string]string{operatorLabel: operator} }
 }
 
-// passes counts the passes that an operator has ended.
+// passes returns the number of passes that an operator has completed.
 func passes(operator string) int {
 	GinkgoHelper()
 	families, err := metrics.Registry.Gather()
@@ -142,7 +143,7 @@ func passes(operator string) int {
 	return int(total)
 }
 
-// settle waits until an operator has had no pass for a while: whatever its last writes caused has arrived.
+// settle waits until an operator has made no pass for a while. Then all effects of its last writes have arrived.
 func settle(ctx context.Context, operator string) {
 	GinkgoHelper()
 	last, since := passes(operator), time.Now()
@@ -151,18 +152,18 @@ func settle(ctx context.Context, operator string) {
 			last, since = now, time.Now()
 		}
 		return time.Since(since) > 200*time.Millisecond
-	}).Should(BeTrue(), "the operator comes to rest")
+	}).Should(BeTrue(), "the operator makes no more passes")
 }
 
-// settleAlone waits as settle does, and until no change of a definition by an earlier spec can start a pass any more.
+// settleAlone waits like settle, and also until a change of a definition by an earlier spec can no longer start a pass.
 func settleAlone(ctx context.Context, operator string) {
 	GinkgoHelper()
 	awaitDefinitions(ctx)
 	settle(ctx, operator)
 }
 
-// awaitDefinitions waits until all operators know the definitions: an operator reads discovery one second after a
-// change of a definition, and once more four seconds later.
+// awaitDefinitions waits until all operators know the definitions. An operator reads discovery one second after a
+// change of a definition, and again four seconds later.
 func awaitDefinitions(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func() testcluster.Events {
@@ -171,7 +172,7 @@ func awaitDefinitions(ctx context.Context) {
 	}).WithPolling(500 * time.Millisecond).Should(BeEmpty())
 }
 
-// requestPass asks for a pass and waits until one has ended.
+// requestPass requests a pass and waits until a pass has ended.
 func requestPass(ctx context.Context, g *gadget.Gadget, operator string) {
 	GinkgoHelper()
 	before := passes(operator)
@@ -180,10 +181,10 @@ func requestPass(ctx context.Context, g *gadget.Gadget, operator string) {
 	Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 }
 
-// auditMark is a place in the audit log.
+// auditMark is a position in the audit log.
 type auditMark int
 
-// markAudit returns the present end of the audit log.
+// markAudit returns the current end of the audit log.
 func markAudit(ctx context.Context) auditMark {
 	GinkgoHelper()
 	return auditMark(len(auditEvents(ctx)))
@@ -196,8 +197,8 @@ func auditEvents(ctx context.Context) testcluster.Events {
 	return events
 }
 
-// requestsSince returns an operator's requests since a place in the audit log, without those that no budget counts:
-// leases, lists and watches, events, discovery.
+// requestsSince returns an operator's requests since a position in the audit log. It excludes leases, lists and
+// watches, events, and discovery, because the specs do not count them.
 func requestsSince(ctx context.Context, mark auditMark, operator string) testcluster.Events {
 	GinkgoHelper()
 	return auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
@@ -205,7 +206,7 @@ func requestsSince(ctx context.Context, mark auditMark, operator string) testclu
 	})
 }
 
-// inNamespace picks the requests to objects in a namespace.
+// inNamespace returns the requests to objects in a namespace.
 func inNamespace(events testcluster.Events, namespace string) testcluster.Events {
 	return events.Where(func(e testcluster.Event) bool { return e.Namespace == namespace })
 }
@@ -216,7 +217,7 @@ func writes(ctx context.Context, operator, namespace string) testcluster.Events 
 	return inNamespace(requestsSince(ctx, 0, operator), namespace).Writes()
 }
 
-// succeeded picks the requests that the API server carried out.
+// succeeded returns the requests that succeeded.
 func succeeded(events testcluster.Events) testcluster.Events {
 	return events.Where(func(e testcluster.Event) bool { return e.Code < 300 })
 }
@@ -234,16 +235,16 @@ func verbs(events testcluster.Events) []string {
 	return texts
 }
 
-// errCrashed is what an operator sees that was cut off from the API server.
+// errCrashed is the error of requests after the crash of an operator.
 var errCrashed = errors.New("the operator has crashed")
 
-// crash cuts an operator off from the API server after some of its requests, as if it had been killed.
+// crash fails all requests of an operator after some of them, as if the process had been killed.
 type crash struct {
-	// counts says which requests are counted.
+	// counts reports which requests are counted.
 	counts func(*http.Request) bool
-	// after is how many of them are let through.
+	// after is the number of counted requests that succeed.
 	after int64
-	// unanswered says that the last one reaches the API server, but its answer is lost.
+	// unanswered is set if one more request reaches the API server and its response is lost.
 	unanswered bool
 
 	count   atomic.Int64
@@ -267,7 +268,7 @@ func (c *crash) wrap(next http.RoundTripper) http.RoundTripper {
 				}
 				return nil, errCrashed
 			}
-			// A write that is under way is not called back, so that the audit log tells of it.
+			// A write that was sent is not cancelled, so that the audit log contains it.
 			r = r.WithContext(context.WithoutCancel(r.Context()))
 		}
 		return next.RoundTrip(r)
@@ -278,20 +279,20 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// writesTo matches the writing requests to a resource in a namespace.
+// writesTo returns a function that matches the write requests to a resource in a namespace.
 func writesTo(namespace, resource string) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		return r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/namespaces/"+namespace+"/"+resource)
 	}
 }
 
-// succeededNot tells the requests that the API server refused.
+// succeededNot reports whether the API server refused a request.
 func succeededNot(e testcluster.Event) bool { return e.Code >= 300 }
 
-// refusal answers requests as an API server does that forbids them, or is in trouble, while it is on.
+// refusal answers matching requests with an error while it is on.
 type refusal struct {
 	path, method string
-	// code is http.StatusForbidden by default.
+	// code is the HTTP status; http.StatusForbidden by default.
 	code int
 	on   atomic.Bool
 }
@@ -313,17 +314,17 @@ func (f *refusal) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// seconds is a duration of an API.
+// seconds returns a duration for an API field.
 func seconds(n int) *metav1.Duration {
 	return &metav1.Duration{Duration: time.Duration(n) * time.Second}
 }
 
-// named picks the requests to objects of a name.
+// named matches the requests to objects with a name.
 func named(name string) func(testcluster.Event) bool {
 	return func(e testcluster.Event) bool { return e.Name == name }
 }
 
-// milliseconds is a duration of an API.
+// milliseconds returns a duration for an API field.
 func milliseconds(n int) *metav1.Duration {
 	return &metav1.Duration{Duration: time.Duration(n) * time.Millisecond}
 }

@@ -21,8 +21,9 @@ func withSettings(text string, settings ...string) string {
 	return strings.Replace(text, "metadata: {name:", "metadata: {annotations: {"+strings.Join(settings, ", ")+"}, name:", 1)
 }
 
-// deletionsOf returns what an operator deleted since a place in the audit log, in order, as resource/name: in a
-// namespace, and what has its name, or that of a group, in its own.
+// deletionsOf returns the objects that an operator deleted since a position in the audit log, in order, as
+// resource/name. It includes the objects in the namespace, and objects whose names contain the name of the namespace or
+// end in the name of the group.
 func deletionsOf(ctx context.Context, mark auditMark, namespace, group string) []string {
 	GinkgoHelper()
 	var names []string
@@ -34,13 +35,13 @@ func deletionsOf(ctx context.Context, mark auditMark, namespace, group string) [
 	return names
 }
 
-// hold puts a finalizer of somebody else on an object.
+// hold adds a finalizer of another owner to an object.
 func hold(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	patch(ctx, o, `{"metadata":{"finalizers":["example.com/hold"]}}`)
 }
 
-// letGo takes it off.
+// letGo removes all finalizers of an object.
 func letGo(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	patch(ctx, o, `{"metadata":{"finalizers":null}}`)
@@ -55,8 +56,8 @@ func podOf(ctx context.Context, namespace, deployment string) *corev1.Pod {
 	return &pods.Items[0]
 }
 
-var _ = Describe("Orders that contradict each other", func() {
-	It("are refused all at once, each with both objects and both settings, and nothing is written", func(ctx SpecContext) {
+var _ = Describe("Orders that contradict each other:", func() {
+	It("contradicting orders are refused together, each with both objects and both settings, and nothing is written", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		inside := namespace + "-inside"
 		mark := markAudit(ctx)
@@ -84,7 +85,7 @@ var _ = Describe("Orders that contradict each other", func() {
 		Expect(current(ctx, g).Status.Inventory).To(BeEmpty())
 	})
 
-	It("are refused before an upgrade too, and what is there stays as it is", func(ctx SpecContext) {
+	It("contradicting orders are refused at an upgrade, and the applied dependents do not change", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "one"), configMap("settings", "a")))
 		expectReady(ctx, g)
@@ -98,8 +99,8 @@ var _ = Describe("Orders that contradict each other", func() {
 	})
 })
 
-var _ = Describe("The order of a deletion", func() {
-	It("is instances, webhooks, workloads, configuration, definitions, roles, namespaces, each gone before the next", func(ctx SpecContext) {
+var _ = Describe("The order of a deletion:", func() {
+	It("a deletion runs in the order instances, webhooks, workloads, configuration, definitions, roles, namespaces, and each stage is gone before the next starts", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		inside := namespace + "-inside"
 		service := "apiVersion: v1\nkind: Service\nmetadata: {name: server}\nspec: {ports: [{port: 443}], selector: {app: controller}}"
@@ -135,13 +136,13 @@ webhooks:
 		Expect(deletions()[:2]).To(Equal([]string{"widgets/one", "validatingwebhookconfigurations/" + namespace}))
 		Expect(deletions()[2:]).To(ConsistOf("deployments/controller", "services/server"))
 
-		By("going through the rest")
+		By("deleting the other stages")
 		letGo(ctx, pod)
 		expectGone(ctx, g)
 		Expect(deletions()[4:]).To(Equal([]string{"configmaps/settings", "customresourcedefinitions/widgets." + group, "clusterroles/" + namespace, "namespaces/" + inside}))
 	})
 
-	It("is the reverse of the apply order, unless a delete order says otherwise", func(ctx SpecContext) {
+	It("a deletion runs in the reverse of the apply order, unless a delete order is set", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("a", "x", order(-1)), configMap("b", "x", order(2), deleteOrder(7)), configMap("c", "x", order(3)), configMap("d", "x", order(-32768)), configMap("e", "x", order(32767))))
@@ -153,8 +154,8 @@ webhooks:
 	})
 })
 
-var _ = Describe("The order of a prune", func() {
-	It("is that of a deletion, and each wave waits until the one before is gone", func(ctx SpecContext) {
+var _ = Describe("The order of pruning:", func() {
+	It("pruning uses the order of a deletion, and each wave waits until the previous wave is gone", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("stays", "a"), configMap("first", "a", order(2)), configMap("held", "a", order(1)), configMap("last", "a", deleteOrder(5)), deployment("web", deleteOrder(5))))
@@ -171,7 +172,7 @@ var _ = Describe("The order of a prune", func() {
 		Expect(deletionsOf(ctx, mark, namespace, "")).To(Equal([]string{"configmaps/first", "configmaps/held", "deployments/web", "configmaps/last"}))
 	})
 
-	It("comes after the waves that replace what is pruned", func(ctx SpecContext) {
+	It("pruning starts after the waves that replace the pruned objects", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("old", "a", order(-5)))
 		expectReady(ctx, g)
@@ -186,7 +187,7 @@ var _ = Describe("The order of a prune", func() {
 		Expect(slices.IndexFunc(sequence, func(e testcluster.Event) bool { return e.Verb == "delete" })).To(Equal(len(sequence)-1), "%v", verbs(sequence))
 	})
 
-	It("does not begin when an apply failed", func(ctx SpecContext) {
+	It("pruning does not start if an apply failed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("old", "a"))
 		expectReady(ctx, g)

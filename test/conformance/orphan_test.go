@@ -13,15 +13,15 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// deletePolicy is the setting of a delete policy.
+// deletePolicy returns the setting of a delete policy.
 func deletePolicy(policy string) string { return setting("delete-policy", policy) }
 
-// defaultDelete sets the delete policy of dependents that name none.
+// defaultDelete sets the delete policy of dependents whose manifests set none.
 func defaultDelete(policy metav1alpha1.DeletePolicy) func(*gadget.Gadget) {
 	return func(g *gadget.Gadget) { g.Spec.Policies.Delete = policy }
 }
 
-// traces are what an operator left on an object: labels, annotations, finalizers, and entries in the managed fields.
+// traces returns the labels, annotations, finalizers and managed fields of an operator on an object.
 func traces(o *unstructured.Unstructured, operator string) []string {
 	var found []string
 	for _, of := range []map[string]string{o.GetLabels(), o.GetAnnotations()} {
@@ -44,7 +44,7 @@ func traces(o *unstructured.Unstructured, operator string) []string {
 	return found
 }
 
-var _ = Describe("A delete policy", func() {
+var _ = Describe("Delete policies:", func() {
 	expectOrphan := func(ctx context.Context, namespace, name string, data map[string]any) {
 		GinkgoHelper()
 		o := mustGet(ctx, "v1", "ConfigMap", namespace, name)
@@ -58,7 +58,7 @@ var _ = Describe("A delete policy", func() {
 		_, err := get(ctx, "v1", "ConfigMap", namespace, name)
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	}
-	// each has a ConfigMap for each policy, named after it.
+	// each renders a ConfigMap for each delete policy, with the policy as name.
 	each := func(more ...string) string {
 		var texts []string
 		for _, policy := range []string{"delete", "orphan", "orphan-on-apply", "orphan-on-delete"} {
@@ -69,7 +69,7 @@ var _ = Describe("A delete policy", func() {
 	intact := map[string]any{"value": "a"}
 
 	forEachPolicy(func(policy string) {
-		It("releases when it is pruned what it says, without a trace, and deletes the rest", func(ctx SpecContext) {
+		It("a pruned dependent is orphaned or deleted by its delete policy, and an orphan keeps no labels, annotations or managed fields of the operator", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -77,13 +77,13 @@ var _ = Describe("A delete policy", func() {
 			changeManifests(ctx, g, configMap("kept", "a"))
 			expectReady(ctx, g)
 			expectOrphan(ctx, namespace, "orphan", map[string]any{"value": "a", "theirs": "b"})
-			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "orphan").GetManagedFields()).NotTo(BeEmpty(), "those of others stay")
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "orphan").GetManagedFields()).NotTo(BeEmpty(), "the managed fields of others stay")
 			expectOrphan(ctx, namespace, "orphan-on-apply", intact)
 			expectDeleted(ctx, namespace, "delete")
 			expectDeleted(ctx, namespace, "orphan-on-delete")
 			Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
 
-			By("coming to rest, and leaving orphans alone")
+			By("making no requests about orphans afterwards")
 			settle(ctx, operatorName)
 			mark := markAudit(ctx)
 			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "orphan"), `{"data":{"value":"c"}}`)
@@ -92,7 +92,7 @@ var _ = Describe("A delete policy", func() {
 			Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(BeEmpty())
 		})
 
-		It("releases with its component what it says, without a trace, and deletes the rest", func(ctx SpecContext) {
+		It("a dependent of a deleted component is orphaned or deleted by its delete policy, and an orphan keeps no labels, annotations or managed fields of the operator", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -105,7 +105,7 @@ var _ = Describe("A delete policy", func() {
 			}
 		})
 
-		It("is changed by one write that touches metadata alone", func(ctx SpecContext) {
+		It("a change of a delete policy costs one write that changes only metadata", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", together(deployment("web", updatePolicy(policy)), configMap("kept", "a")))
 			expectReady(ctx, g)
@@ -123,7 +123,7 @@ var _ = Describe("A delete policy", func() {
 		})
 	})
 
-	It("costs two requests for an orphan, and no pass afterwards", func(ctx SpecContext) {
+	It("an orphan costs two requests, and no pass afterwards", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 10, "a", settingOf(operator, "delete-policy", "orphan")),
@@ -136,11 +136,11 @@ var _ = Describe("A delete policy", func() {
 		settle(ctx, operator)
 		requests := inNamespace(requestsSince(ctx, mark, operator), namespace)
 		Expect(len(requests)).To(BeNumerically("<=", 2*10+3), "%v", verbs(requests))
-		Expect(passes(operator)-before).To(BeNumerically("<=", 2), "releasing wakes nobody")
+		Expect(passes(operator)-before).To(BeNumerically("<=", 2), "orphaning starts no pass")
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(10))
 	})
 
-	It("of the component holds for dependents that name none, and a change of it is one write of the status", func(ctx SpecContext) {
+	It("the delete policy of the component applies to dependents without their own delete policy, and a change of the component's policy costs one write of the status", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("named", "a", deletePolicy("delete")), claimManifest("data")))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("data"))
@@ -160,7 +160,7 @@ var _ = Describe("A delete policy", func() {
 		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetDeletionTimestamp()).To(BeNil())
 	})
 
-	It("of the reconciler holds where neither manifest nor component say anything", func(ctx SpecContext) {
+	It("the delete policy of the reconciler applies if neither the manifest nor the component sets one", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		o := operatorOptions{}
 		o.component.Policies.Delete = metav1alpha1.DeleteOrphanOnDelete
@@ -176,7 +176,7 @@ var _ = Describe("A delete policy", func() {
 		expectDeleted(ctx, namespace, "outspoken")
 	})
 
-	It("counts as it was recorded last: not as the component says when nothing was applied since", func(ctx SpecContext) {
+	It("the delete policy that was recorded at the last apply is followed, although the spec changed while the component was suspended", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("first", "a"), configMap("second", "a", deletePolicy("orphan"))))
 		expectReady(ctx, g)
@@ -193,7 +193,7 @@ var _ = Describe("A delete policy", func() {
 		expectOrphan(ctx, namespace, "second", intact)
 	})
 
-	It("is found again where the record was lost: on the object, or in the component", func(ctx SpecContext) {
+	It("after the loss of the inventory, the delete policy is read from the object or the component", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app",
@@ -210,7 +210,7 @@ var _ = Describe("A delete policy", func() {
 		expectDeleted(ctx, namespace, "named")
 	})
 
-	It("takes the other traces off what somebody unlabelled", func(ctx SpecContext) {
+	It("an orphan whose owner label was removed loses all other labels, annotations and managed fields of the operator", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), defaultDelete(metav1alpha1.DeleteOrphan))
@@ -224,8 +224,8 @@ var _ = Describe("A delete policy", func() {
 	})
 })
 
-var _ = Describe("An orphan that is rendered again", func() {
-	It("is adopted by policy, with what others did to it", func(ctx SpecContext) {
+var _ = Describe("Orphans that are rendered again:", func() {
+	It("an orphan that is rendered again is adopted if its adoption policy permits this, and keeps the changes of other clients", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		both := together(configMap("settings", "a", deletePolicy("orphan")), configMap("kept", "a"))
 		g := newGadget(ctx, namespace, "app", both)
@@ -235,7 +235,7 @@ var _ = Describe("An orphan that is rendered again", func() {
 		expectReady(ctx, g)
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"data":{"theirs":"b"}}`)
 
-		By("refusing it where it must never be adopted")
+		By("refusing the adoption with the adoption policy never")
 		changeManifests(ctx, g, together(configMap("settings", "a", setting("adoption-policy", "never")), configMap("kept", "a")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
 
@@ -246,15 +246,15 @@ var _ = Describe("An orphan that is rendered again", func() {
 		Expect(adopted.Object["data"]).To(Equal(map[string]any{"value": "a", "theirs": "b"}))
 		Expect(traces(adopted, operatorName)).NotTo(BeEmpty())
 
-		By("taking out what its manifest drops from then on")
+		By("removing a field that the manifest drops after the adoption")
 		changeManifests(ctx, g, strings.Replace(both, `data: {value: "a"}`, `data: {other: "c"}`, 1))
 		expectReady(ctx, g)
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(Equal(map[string]any{"other": "c", "theirs": "b"}))
 	})
 })
 
-var _ = Describe("A definition that is released", func() {
-	It("is not held up by foreign instances, and goes after the instances that are ours", func(ctx SpecContext) {
+var _ = Describe("Orphaned definitions:", func() {
+	It("foreign instances do not block the orphaning of a definition, and the component's own instances are deleted", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group, deletePolicy("orphan")), widget(group, "ours")))
 		Eventually(ctx, func() error {
@@ -273,8 +273,8 @@ var _ = Describe("A definition that is released", func() {
 	})
 })
 
-var _ = Describe("A namespace that is released", func() {
-	It("stays with all that is in it, and with what is released in it", func(ctx SpecContext) {
+var _ = Describe("Orphaned namespaces:", func() {
+	It("an orphaned namespace stays with the foreign objects in it, and the other dependents in it are deleted", func(ctx SpecContext) {
 		home := newNamespace(ctx)
 		inner := home + "-inner"
 		g := newGadget(ctx, home, "app", together(strings.Replace(namespaceManifest(inner), "{name", fmt.Sprintf("{annotations: {%s}, name", deletePolicy("orphan")), 1),
@@ -289,7 +289,7 @@ var _ = Describe("A namespace that is released", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 
-	It("is kept where it is to be deleted, but holds what is released", func(ctx SpecContext) {
+	It("a namespace is not deleted while it contains an orphaned dependent", func(ctx SpecContext) {
 		home := newNamespace(ctx)
 		inner := home + "-inner"
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a", deletePolicy("orphan-on-delete")))), retrySoon)

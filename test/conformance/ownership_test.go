@@ -11,15 +11,15 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("An object that exists already", func() {
-	// existing makes the ConfigMap settings.
+var _ = Describe("Objects that exist before they are applied:", func() {
+	// existing creates the ConfigMap settings.
 	existing := func(ctx context.Context, namespace, metadata string) {
 		GinkgoHelper()
 		create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: %s, %s}\ndata: {value: theirs, foreign: x}", namespace, metadata))
 	}
 
 	forEachPolicy(func(policy string) {
-		It("is adopted where nobody owns it, with what others set", func(ctx SpecContext) {
+		It("an object without an owner is adopted, and keeps the fields of other managers", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			existing(ctx, namespace, "labels: {foreign: x}, finalizers: [example.com/theirs]")
 			before := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
@@ -31,13 +31,13 @@ var _ = Describe("An object that exists already", func() {
 			Expect(adopted.GetLabels()).To(And(HaveKeyWithValue("foreign", "x"), HaveKeyWithValue("team", "blue"), HaveKey(operatorName+"/owner-id")))
 			Expect(adopted.GetFinalizers()).To(ConsistOf("example.com/theirs"))
 
-			By("noticing drift from then on")
+			By("detecting drift after the adoption")
 			patch(ctx, adopted, `{"data":{"value":"theirs again"},"metadata":{"finalizers":null}}`)
 			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"] }).
 				Should(Equal(map[string]any{"value": "ours", "foreign": "x"}))
 		})
 
-		It("is a conflict where a controller owns it", func(ctx SpecContext) {
+		It("an existing object that a controller owns is an ownership conflict", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			boss := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: boss, namespace: "+namespace+"}")[0]
 			existing(ctx, namespace, fmt.Sprintf("ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: boss, uid: %s, controller: true}]", boss.GetUID()))
@@ -47,7 +47,7 @@ var _ = Describe("An object that exists already", func() {
 			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "theirs"))
 		})
 
-		It("is a conflict where it must never be adopted", func(ctx SpecContext) {
+		It("an existing object with the adoption policy never is an ownership conflict", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			existing(ctx, namespace, "labels: {}")
 			g := newGadget(ctx, namespace, "app", configMap("settings", "ours", updatePolicy(policy), setting("adoption-policy", "never")))
@@ -55,7 +55,7 @@ var _ = Describe("An object that exists already", func() {
 			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "theirs"))
 		})
 
-		It("does not stop its siblings when it is a conflict, but pruning", func(ctx SpecContext) {
+		It("an ownership conflict does not block the apply of other dependents, but blocks pruning", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			existing(ctx, namespace, `labels: {other.example.com/owner-id: abc}, annotations: {other.example.com/owner-id: cluster/other.example.com/x}`)
 			g := newGadget(ctx, namespace, "app", configMap("old", "a"))
@@ -68,7 +68,7 @@ var _ = Describe("An object that exists already", func() {
 			_, err := get(ctx, "v1", "ConfigMap", namespace, "later")
 			Expect(err).To(HaveOccurred())
 
-			By("going on when the conflict is resolved and a pass is due")
+			By("continuing at the next pass after the conflict is resolved")
 			remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))
 			requestPass(ctx, g, operatorName)
 			expectReady(ctx, g)
@@ -76,14 +76,14 @@ var _ = Describe("An object that exists already", func() {
 			Expect(err).To(HaveOccurred())
 		})
 
-		It("belongs to the first of two components that want it", func(ctx SpecContext) {
+		It("if two components render the same objects, each object belongs to one component until this component is deleted", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			text := configMaps("shared", 5, "a", updatePolicy(policy))
 			gadgets := []*gadget.Gadget{newGadget(ctx, namespace, "one", text, retryLate), newGadget(ctx, namespace, "two", text, retryLate)}
 			for _, g := range gadgets {
 				expectCondition(ctx, g, metav1alpha1.ConditionReady, Or(HavePrefix("True Ready"), HavePrefix("False OwnershipConflict")))
 			}
-			By("leaving them to it when the other is deleted")
+			By("transferring the objects to the other component when one component is deleted")
 			Expect(succeeded(writes(ctx, operatorName, namespace).Resource("configmaps"))).To(HaveLen(5))
 			owned := map[string]int{}
 			for i := range 5 {
@@ -95,7 +95,7 @@ var _ = Describe("An object that exists already", func() {
 		})
 	})
 
-	It("is adopted by who waits for it as soon as its owner releases it", func(ctx SpecContext) {
+	It("an object is adopted by a waiting component as soon as its owner orphans it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		one := newGadget(ctx, namespace, "one", configMap("shared", "a", deletePolicy("orphan")))
 		expectReady(ctx, one)
@@ -107,7 +107,7 @@ var _ = Describe("An object that exists already", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "shared").GetUID()).To(Equal(released.GetUID()))
 	})
 
-	It("goes to who waits for it as soon as its owner prunes it", func(ctx SpecContext) {
+	It("an object is created by a waiting component as soon as its owner prunes it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		one := newGadget(ctx, namespace, "one", together(configMap("shared", "a"), configMap("kept", "a")))
 		expectReady(ctx, one)
@@ -118,7 +118,7 @@ var _ = Describe("An object that exists already", func() {
 		expectReady(ctx, one)
 	})
 
-	It("stays its owner's, however long that takes to create it anew", func(ctx SpecContext) {
+	It("a deleted object stays reserved for its owner while the owner is suspended", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		owner, other := newGadget(ctx, namespace, "owner", configMap("shared", "a")), newGadget(ctx, namespace, "other", configMap("clock", "a"))
 		expectReady(ctx, owner)
@@ -130,7 +130,7 @@ var _ = Describe("An object that exists already", func() {
 		change(ctx, owner, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, owner, metav1alpha1.ConditionReady, "Unknown Suspended")
 		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "shared"))
-		By("waiting for as long as it takes until who waits for what is given up has it")
+		By("waiting until another component has adopted an object that its previous owner released")
 		remove(ctx, other)
 		expectReady(ctx, watcher)
 		change(ctx, owner, func(g *gadget.Gadget) { g.Spec.Suspend = false })
@@ -138,7 +138,7 @@ var _ = Describe("An object that exists already", func() {
 		expectCondition(ctx, rival, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
 	})
 
-	It("is left to the other operator where two want it, each in components of the same name", func(ctx SpecContext) {
+	It("an object of another operator is an ownership conflict, also if the components of both operators have the same name", func(ctx SpecContext) {
 		one, two, target := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
@@ -154,7 +154,7 @@ var _ = Describe("An object that exists already", func() {
 		Expect(succeeded(writes(ctx, operatorName, target))).To(HaveLen(2))
 	})
 
-	It("becomes a conflict when another takes it over later", func(ctx SpecContext) {
+	It("if another owner takes over a dependent, the component reports an ownership conflict", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
 		expectReady(ctx, g)
@@ -163,7 +163,7 @@ var _ = Describe("An object that exists already", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring("somebody else")))
 	})
 
-	It("is waited for where it is being deleted, although nobody's label tells when it is gone", func(ctx SpecContext) {
+	It("an object without an owner that is being deleted is waited for, and then created", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		existing(ctx, namespace, "finalizers: [example.com/hold]")
 		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))
@@ -174,7 +174,7 @@ var _ = Describe("An object that exists already", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "ours"))
 	})
 
-	It("has one owner when two operators of different names adopt it at once", func(ctx SpecContext) {
+	It("if two operators adopt the same object at once, the object has a single owner", func(ctx SpecContext) {
 		operators := []string{newOperatorName(), newOperatorName()}
 		for _, operator := range operators {
 			runOperator(operator, operatorOptions{})

@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// oneJob renders a Job of one pod, which succeeds as soon as a node takes it.
+// oneJob renders a Job with one pod, which succeeds as soon as it runs on a node.
 func oneJob(name string, settings ...string) string {
 	return fmt.Sprintf(`apiVersion: batch/v1
 kind: Job
@@ -36,7 +36,7 @@ spec:
       containers: [{name: main, image: "busybox:1"}]`, strings.Join(settings, ", "), name)
 }
 
-// oneJobFor renders a Job whose pod wants a node with a label.
+// oneJobFor renders a Job whose pod runs only on a node with the given label.
 func oneJobFor(label, name string, settings ...string) string {
 	return strings.Replace(oneJob(name, settings...), "restartPolicy", "nodeSelector: {"+label+": \"yes\"}\n      restartPolicy", 1)
 }
@@ -44,7 +44,7 @@ func oneJobFor(label, name string, settings ...string) string {
 func preDelete(operator string) string  { return operator + "/phase: pre-delete" }
 func postDelete(operator string) string { return operator + "/phase: post-delete" }
 
-// records returns the Secrets that hold what is applied when components in a namespace are deleted.
+// records returns the Secrets with the deletion phases of components in a namespace.
 func records(ctx context.Context, namespace string) []corev1.Secret {
 	GinkgoHelper()
 	list := &corev1.SecretList{}
@@ -52,7 +52,8 @@ func records(ctx context.Context, namespace string) []corev1.Secret {
 	return slices.DeleteFunc(list.Items, func(s corev1.Secret) bool { return !strings.HasPrefix(s.Name, "phases-") })
 }
 
-// story returns an operator's successful writes to dependents in a namespace since a place in the audit log, in order.
+// story returns an operator's successful writes to dependents in a namespace since a position in the audit log, in
+// order.
 func story(ctx context.Context, mark auditMark, operator, namespace string) []string {
 	GinkgoHelper()
 	var told []string
@@ -64,8 +65,8 @@ func story(ctx context.Context, mark auditMark, operator, namespace string) []st
 	return told
 }
 
-var _ = Describe("The record of what is applied when a component is deleted", func() {
-	It("is a Secret, written before the first apply; it is no dependent, and costs no request afterwards", func(ctx SpecContext) {
+var _ = Describe("The Secret with the objects of deletion phases:", func() {
+	It("objects of deletion phases are stored in a Secret before the first apply, are not dependents, and cost no further request", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"), oneJob("clean", preDelete(operator)), oneJob("tell", postDelete(operator))), servedBy(operator))
@@ -90,7 +91,7 @@ var _ = Describe("The record of what is applied when a component is deleted", fu
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(BeEmpty())
 	})
 
-	It("is renewed when that changes, and only then, and goes when there is nothing any more", func(ctx SpecContext) {
+	It("the Secret with the objects of deletion phases changes only when these objects change, and is deleted when no such object is rendered", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -110,7 +111,7 @@ var _ = Describe("The record of what is applied when a component is deleted", fu
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
 	})
 
-	It("goes when there is a newer one, though its deletion failed at first", func(ctx SpecContext) {
+	It("a Secret with outdated objects of deletion phases is deleted by a later pass if its first deletion fails", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		refused := &refusal{method: http.MethodDelete, code: http.StatusGatewayTimeout}
 		runOperator(operator, operatorOptions{transport: refused.wrap})
@@ -126,7 +127,7 @@ var _ = Describe("The record of what is applied when a component is deleted", fu
 		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
 	})
 
-	It("goes when there is a newer one, though the operator crashed before it deleted it", func(ctx SpecContext) {
+	It("a Secret with outdated objects of deletion phases is deleted after a restart if the operator crashed before the deletion", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
@@ -143,7 +144,7 @@ var _ = Describe("The record of what is applied when a component is deleted", fu
 		expectReady(ctx, g)
 	})
 
-	It("takes several Secrets where it is large, and is read from all of them", func(ctx SpecContext) {
+	It("many large objects of deletion phases are stored in several Secrets, and are read from all of them", func(ctx SpecContext) {
 		namespace, noise := newNamespace(ctx), make([]byte, 500<<10)
 		source := rand.NewChaCha8([32]byte{})
 		large := func(name string) string {
@@ -161,8 +162,8 @@ var _ = Describe("The record of what is applied when a component is deleted", fu
 	})
 })
 
-var _ = Describe("The deletion of a component with phases", func() {
-	It("applies what prepares it, waits, deletes all, applies what follows it, and leaves nothing; it renders nothing", func(ctx SpecContext) {
+var _ = Describe("Deletions with phases:", func() {
+	It("a deletion applies the phase pre-delete, deletes the dependents, applies the phase post-delete, renders nothing, and leaves no objects", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("settings", "a"), deployment("web"),
@@ -183,7 +184,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 		Expect(told[6:]).To(Equal([]string{"patch jobs/tell", "delete jobs/tell"}))
 	})
 
-	It("stalls while what prepares it fails, names it, touches nothing, and goes on when that is fixed", func(ctx SpecContext) {
+	It("a Job of the phase pre-delete that fails stalls the deletion before any dependent is deleted, and the deletion continues when the Job succeeds", func(ctx SpecContext) {
 		namespace, label := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJobFor(label, "clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -196,7 +197,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 		}).Should(HaveLen(1))
 		Expect(k8s.Status().Patch(ctx, &pods.Items[0], client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`)))).To(Succeed())
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete what failed")))
+			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete the failed objects")))
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"patch jobs/clean"}))
 
 		nodes := &corev1.NodeList{}
@@ -209,7 +210,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 		Expect(story(ctx, mark, operatorName, namespace)[1:3]).To(ConsistOf("patch jobs/clean", "delete jobs/clean"))
 	})
 
-	It("applies nothing while foreign instances forbid it", func(ctx SpecContext) {
+	It("no object of a deletion phase is applied while foreign instances block the deletion", func(ctx SpecContext) {
 		namespace, elsewhere, group := newNamespace(ctx), newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -224,7 +225,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 		Expect(story(ctx, mark, operatorName, namespace)[0]).To(Equal("patch jobs/clean"))
 	})
 
-	It("skips what it cannot apply in a namespace that is being deleted, and says so", func(ctx SpecContext) {
+	It("if the namespace of an object of a deletion phase is being deleted, the object is skipped, and the condition names the object", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName)), oneJob("tell", postDelete(operatorName))))
 		expectReady(ctx, g)
@@ -238,7 +239,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("waits while the type of what follows it is not served, and loses none of it", func(ctx SpecContext) {
+	It("a deletion waits while the type of an object of the phase post-delete is not served", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		definition := create(ctx, widgetDefinition(group))[0]
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), strings.Replace(widget(group, "told"), "{name:", "{annotations: {"+postDelete(operatorName)+"}, name:", 1)),
@@ -260,7 +261,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 		Expect(lostPhases(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("goes on without what was recorded where the record was taken away, and says so", func(ctx SpecContext) {
+	It("if the Secret with the objects of deletion phases was deleted, a deletion continues without these objects, and an event reports the loss", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -274,7 +275,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).Should(ConsistOf(ContainSubstring(found[0].Name)))
 	})
 
-	It("keeps its record while somebody deletes it, because our finalizer holds it", func(ctx SpecContext) {
+	It("if another client deletes the Secret with the objects of deletion phases, the operator's finalizer retains the Secret", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -287,8 +288,8 @@ var _ = Describe("The deletion of a component with phases", func() {
 	})
 })
 
-var _ = Describe("An operator that crashes over phases", func() {
-	// cut runs an operator until its crash.
+var _ = Describe("Crashes with deletion phases:", func() {
+	// cut runs an operator until it crashes.
 	cut := func(ctx context.Context, operator string, c *crash) {
 		GinkgoHelper()
 		stop := runOperator(operator, operatorOptions{transport: c.wrap})
@@ -300,10 +301,10 @@ var _ = Describe("An operator that crashes over phases", func() {
 	}
 
 	for what, counts := range map[string]func(namespace string) func(*http.Request) bool{
-		"the record":       func(namespace string) func(*http.Request) bool { return writesTo(namespace, "secrets") },
-		"the first status": func(namespace string) func(*http.Request) bool { return writesTo(namespace, "gadgets") },
+		"the write of the Secret":       func(namespace string) func(*http.Request) bool { return writesTo(namespace, "secrets") },
+		"the write of the first status": func(namespace string) func(*http.Request) bool { return writesTo(namespace, "gadgets") },
 	} {
-		It("leaves no record behind that the deletion does not find, after "+what, func(ctx SpecContext) {
+		It("if the operator crashes after "+what+", the deletion still finds all Secrets with objects of deletion phases", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			g := newGadget(ctx, namespace, "app", manifests(operator), servedBy(operator))
 			cut(ctx, operator, &crash{counts: counts(namespace), after: 1, unanswered: true})
@@ -311,11 +312,11 @@ var _ = Describe("An operator that crashes over phases", func() {
 			runOperator(operator, operatorOptions{})
 			expectGone(ctx, g)
 			Expect(records(ctx, namespace)).To(BeEmpty())
-			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")), "nothing was applied that a deletion could prepare for")
+			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")), "the phases must not be applied, because no dependent was applied")
 		})
 	}
 
-	// lost empties the status of a gadget with one phase while nobody serves it.
+	// lost creates a gadget with one phase, stops its operator, and empties the gadget's status.
 	lost := func(ctx context.Context, namespace, operator, manifests string) *gadget.Gadget {
 		GinkgoHelper()
 		stop := runOperator(operator, operatorOptions{})
@@ -329,7 +330,7 @@ var _ = Describe("An operator that crashes over phases", func() {
 		return g
 	}
 
-	It("drops the record with the last phase, also where the status that named it is lost", func(ctx SpecContext) {
+	It("if the status was lost, the Secret with the objects of deletion phases is deleted when no such object is rendered any more", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, manifests(operator))
 		changeManifests(ctx, g, configMap("settings", "a"))
@@ -338,7 +339,7 @@ var _ = Describe("An operator that crashes over phases", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("drops the former record with a change of the phases, also where the status that named it is lost", func(ctx SpecContext) {
+	It("if the status was lost, the outdated Secret with objects of deletion phases is deleted when these objects change", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, manifests(operator))
 		former := records(ctx, namespace)[0].Name
@@ -348,7 +349,7 @@ var _ = Describe("An operator that crashes over phases", func() {
 		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
 	})
 
-	It("leaves no record behind where there are phases alone, and the status is lost", func(ctx SpecContext) {
+	It("after the loss of the status, the deletion of a component that has only objects of deletion phases leaves no Secret behind", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, oneJob("clean", preDelete(operator)))
 		remove(ctx, g)
@@ -357,7 +358,7 @@ var _ = Describe("An operator that crashes over phases", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("goes on after a lost status where it may not list records: then it wrote none", func(ctx SpecContext) {
+	It("after the loss of a status, an operator without the right to list Secrets continues if it has stored no records in Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		forbidden := &refusal{method: http.MethodGet, path: "/namespaces/" + namespace + "/secrets"}
@@ -372,7 +373,7 @@ var _ = Describe("An operator that crashes over phases", func() {
 		expectGone(ctx, g)
 	})
 
-	It("loses nothing of a rebuilt inventory when it announces its first record", func(ctx SpecContext) {
+	It("a rebuilt inventory is complete if the operator crashed before it stored the first objects of deletion phases", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), servedBy(operator))
@@ -390,7 +391,7 @@ var _ = Describe("An operator that crashes over phases", func() {
 
 	for resource, writes := range map[string][]int64{"jobs": {1, 2, 3}, "configmaps": {1}, "gadgets": {1, 2, 3, 4, 5}, "secrets": {1, 2}} {
 		for _, after := range writes {
-			It(fmt.Sprintf("runs each Job once when it is cut off in a deletion after %d writes to %s", after, resource), func(ctx SpecContext) {
+			It(fmt.Sprintf("each Job of a deletion phase runs once if the operator crashes after %d writes to %s", after, resource), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				stop := runOperator(operator, operatorOptions{})
 				g := newGadget(ctx, namespace, "app", manifests(operator), servedBy(operator))
@@ -414,12 +415,12 @@ var _ = Describe("An operator that crashes over phases", func() {
 	}
 })
 
-// lostPhases returns what events tell of records of phases that are lost.
+// lostPhases returns the messages of events about lost records of phases.
 func lostPhases(ctx context.Context, namespace string) []string {
 	return notesOf(ctx, namespace, "PhasesLost")
 }
 
-// notesOf returns what the events with a reason tell.
+// notesOf returns the messages of the events with a reason.
 func notesOf(ctx context.Context, namespace, reason string) (notes []string) {
 	GinkgoHelper()
 	events := &eventsv1.EventList{}
@@ -432,7 +433,7 @@ func notesOf(ctx context.Context, namespace, reason string) (notes []string) {
 	return notes
 }
 
-// isGone says that an object does not exist.
+// isGone reports whether an object does not exist.
 func isGone(ctx context.Context, g *gadget.Gadget) bool {
 	return k8s.Get(ctx, client.ObjectKeyFromObject(g), &gadget.Gadget{}) != nil
 }

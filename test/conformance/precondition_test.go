@@ -15,12 +15,13 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// intruder does something right before a request of a method to a path is sent: when it is decided, and not yet done.
+// intruder calls a function right before a request with the given method and path is sent, so after the operator's
+// decision and before its effect.
 type intruder struct {
 	method, path string
 
 	mu sync.Mutex
-	// passing is how many of these requests it lets pass before; act is nil when it has nothing to do.
+	// passing is the number of matching requests before which act is not called. act is nil if nothing is to be called.
 	passing int
 	act     func()
 }
@@ -53,11 +54,11 @@ func (m *intruder) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-var _ = Describe("An object that changes hands right before it is written", func() {
+var _ = Describe("Objects whose owner changes right before a write:", func() {
 	const marks = `"labels":{"others.example.com/owner-id":"1"},"annotations":{"others.example.com/owner-id":"others"}`
 
-	// intrudeWith runs an operator for a ConfigMap that others get hold of before the operator's request, armed, lets
-	// some pass.
+	// intrudeWith runs an operator for a ConfigMap. After a call of arm, another owner takes over or recreates the
+	// ConfigMap right before a request of the operator; arm receives the number of matching requests to skip.
 	intrudeWith := func(ctx context.Context, method, how string) (operator, namespace string, arm func(passing int)) {
 		GinkgoHelper()
 		namespace, operator = newNamespace(ctx), newOperatorName()
@@ -83,9 +84,9 @@ var _ = Describe("An object that changes hands right before it is written", func
 	for _, policy := range []string{"ssa-override", "ssa-merge", "replace"} {
 		method := http.MethodPatch
 		if policy == "replace" {
-			method = http.MethodGet // What it reads is what it writes over.
+			method = http.MethodGet // A replace writes over the object that it has read.
 		}
-		It("is not written over under update policy "+policy+" when it is another one of its name", func(ctx SpecContext) {
+		It("an object that was recreated by another owner is not overwritten with the update policy "+policy, func(ctx SpecContext) {
 			operator, namespace, arm := intrudeWith(ctx, method, "recreated")
 			g := newGadget(ctx, namespace, "app", manifest(operator, policy, "a"), servedBy(operator))
 			expectReady(ctx, g)
@@ -95,15 +96,15 @@ var _ = Describe("An object that changes hands right before it is written", func
 			found := &corev1.ConfigMap{}
 			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, found)).To(Succeed())
 			Expect(found.Data).To(Equal(map[string]string{"value": "theirs"}))
-			Expect(notesOf(ctx, namespace, metav1alpha1.ReasonDependentFailed)).To(BeEmpty(), "the manifest was not to blame")
+			Expect(notesOf(ctx, namespace, metav1alpha1.ReasonDependentFailed)).To(BeEmpty(), "the conflict must not be reported as a failed dependent")
 		})
 	}
 
-	It("is not adopted when it is taken over", func(ctx SpecContext) {
+	It("an object that another owner took over in the meantime is not adopted", func(ctx SpecContext) {
 		operator, namespace, arm := intrudeWith(ctx, http.MethodPatch, "taken over")
 		object := newConfigMap(namespace, "settings")
 		Expect(k8s.Create(ctx, object)).To(Succeed())
-		arm(1) // The first one creates, and is told that the object exists.
+		arm(1) // The first request is the create, which fails because the object exists.
 		g := newGadget(ctx, namespace, "app", manifest(operator, "ssa-override", "a"), servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True OwnershipConflict")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
@@ -111,7 +112,7 @@ var _ = Describe("An object that changes hands right before it is written", func
 	})
 
 	for _, how := range []string{"recreated", "taken over"} {
-		It("is not deleted when it is "+how, func(ctx SpecContext) {
+		It("an object that was "+how+" by another owner in the meantime is not deleted", func(ctx SpecContext) {
 			operator, namespace, arm := intrudeWith(ctx, http.MethodDelete, how)
 			g := newGadget(ctx, namespace, "app", manifest(operator, "ssa-override", "a"), servedBy(operator))
 			expectReady(ctx, g)
@@ -123,8 +124,8 @@ var _ = Describe("An object that changes hands right before it is written", func
 	}
 })
 
-var _ = Describe("A workload that is deleted", func() {
-	It("is gone only when its pods are, also when it is pruned", func(ctx SpecContext) {
+var _ = Describe("The deletion of workloads:", func() {
+	It("a workload that is pruned or deleted counts as gone only when its pods are gone", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		pods := func() int {
 			GinkgoHelper()

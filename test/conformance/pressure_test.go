@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("A type in several versions", func() {
-	// definition has a new version that is stored, and the old one, served or not.
+var _ = Describe("Types in several versions:", func() {
+	// definition renders a definition with a new version, in which objects are stored, and an old version if old is set.
 	definition := func(group, stored string, old bool) string {
 		text := strings.Replace(widgetDefinition(group), "      storage: true", "      storage: "+fmt.Sprint(stored == "v1"), 1)
 		if !old {
@@ -27,7 +27,7 @@ var _ = Describe("A type in several versions", func() {
 		return text
 	}
 
-	It("is upgraded together with its instances", func(ctx SpecContext) {
+	It("a type and its instances are upgraded to a new version together", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		v2 := func(text string) string { return strings.Replace(text, "/v1\nkind: Widget", "/v2\nkind: Widget", 1) }
 		g := newGadget(ctx, namespace, "app", together(definition(group, "v1", true), widget(group, "one")))
@@ -39,7 +39,7 @@ var _ = Describe("A type in several versions", func() {
 		Expect(after.GetUID()).To(Equal(before))
 		Expect(current(ctx, g).Status.Inventory).To(ContainElement(HavePrefix(group + "/v2/Widget/")))
 
-		By("going on when the old version is served no more")
+		By("continuing when the old version is no longer served")
 		changeManifests(ctx, g, together(definition(group, "v2", false), v2(widget(group, "one"))))
 		expectReady(ctx, g)
 		patch(ctx, after, `{"spec":{"size":9}}`)
@@ -50,14 +50,14 @@ var _ = Describe("A type in several versions", func() {
 	})
 })
 
-var _ = Describe("A component under pressure", func() {
-	It("creates what is missing again and again, however often it is deleted", func(ctx SpecContext) {
+var _ = Describe("Components under load:", func() {
+	It("dependents that are deleted again and again are created again each time", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 5, "a"))
 		expectReady(ctx, g)
 		for range 10 {
 			for i := range 5 {
-				_ = k8s.Delete(ctx, newConfigMap(namespace, fmt.Sprintf("cm-%d", i))) // It may be gone already.
+				_ = k8s.Delete(ctx, newConfigMap(namespace, fmt.Sprintf("cm-%d", i))) // The object may be gone already.
 			}
 		}
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(5))
@@ -72,7 +72,7 @@ var _ = Describe("A component under pressure", func() {
 		}).Should(Succeed())
 	})
 
-	It("keeps up with many components of the same manifests", func(ctx SpecContext) {
+	It("many components with equal manifests are applied and deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		var gadgets []*gadget.Gadget
 		for i := range 40 {
@@ -91,7 +91,7 @@ var _ = Describe("A component under pressure", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("is deleted while its spec changes", func(ctx SpecContext) {
+	It("a component is deleted while its spec changes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 20, "a"))
 		expectReady(ctx, g)
@@ -102,7 +102,7 @@ var _ = Describe("A component under pressure", func() {
 				break
 			}
 			found.Spec.Manifests = configMaps("more", 5+i, "a")
-			_ = k8s.Update(ctx, found) // It may be gone, or changed, meanwhile.
+			_ = k8s.Update(ctx, found) // The component may be gone or changed in the meantime.
 		}
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())

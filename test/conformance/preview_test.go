@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// previewOf returns a preview of an operator as runOperator runs it.
+// previewOf returns a preview with the options of an operator that runOperator runs.
 func previewOf(operator string) component.Preview[*gadget.Gadget] {
 	GinkgoHelper()
 	scheme, err := gadget.Scheme()
@@ -29,7 +29,7 @@ func previewOf(operator string) component.Preview[*gadget.Gadget] {
 	}
 }
 
-// foresee returns what would come of other manifests, and proves that nobody finds out by writing.
+// foresee returns the forecast for other manifests, and proves that the preview makes no writes.
 func foresee(ctx context.Context, g *gadget.Gadget, manifests string) (component.Forecast, error) {
 	GinkgoHelper()
 	changed, ok := g.DeepCopyObject().(*gadget.Gadget)
@@ -41,7 +41,7 @@ func foresee(ctx context.Context, g *gadget.Gadget, manifests string) (component
 	return previewOf(operatorName).Apply(ctx, changed)
 }
 
-// turns returns what a forecast does, turn by turn, as tale tells it.
+// turns returns the writes of a forecast, by turn, in the format of tale.
 func turns(f component.Forecast) [][]string {
 	verbs := map[component.Effect][]string{
 		component.EffectCreate: {"create"}, component.EffectUpdate: {"update"}, component.EffectAdopt: {"update"}, component.EffectRelease: {"update"},
@@ -62,8 +62,8 @@ func turns(f component.Forecast) [][]string {
 	return told
 }
 
-// expectTold compares what was foreseen with what was done: within a turn any order will do, and an adoption may take
-// several writes.
+// expectTold compares the foreseen writes with the writes that were made. The order within a turn is ignored, and an
+// adoption may take several writes.
 func expectTold(done []string, foreseen [][]string) {
 	GinkgoHelper()
 	done = slices.Compact(done)
@@ -78,7 +78,7 @@ func expectTold(done []string, foreseen [][]string) {
 	Expect(strings.Join(done, "\n")).To(Equal(strings.Join(want, "\n")))
 }
 
-// effects returns what becomes of each object, by name, in order.
+// effects returns the effect on each object, with its name, in order.
 func effects(f component.Forecast) []string {
 	var found []string
 	for _, s := range f.Steps {
@@ -91,7 +91,7 @@ func effects(f component.Forecast) []string {
 	return found
 }
 
-// doneTo returns the writes to the objects of a namespace, and to those elsewhere that a forecast names.
+// doneTo returns the writes to the objects of a namespace, and to objects elsewhere that a forecast names.
 func doneTo(events testcluster.Events, namespace string, f component.Forecast) []string {
 	events = slices.Clone(events)
 	for i, e := range events {
@@ -102,8 +102,8 @@ func doneTo(events testcluster.Events, namespace string, f component.Forecast) [
 	return tale(events, namespace)
 }
 
-var _ = Describe("A preview", func() {
-	DescribeTable("says what the operator then does", func(ctx SpecContext, before, after func(namespace string) string, want ...string) {
+var _ = Describe("Previews:", func() {
+	DescribeTable("the preview shows exactly the writes that the operator makes:", func(ctx SpecContext, before, after func(namespace string) string, want ...string) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", before(namespace))
 		expectReady(ctx, g)
@@ -118,40 +118,40 @@ var _ = Describe("A preview", func() {
 		}
 		Expect(effects(forecast)).To(HaveExactElements(elements(want)...))
 		Expect(forecast.Stuck()).To(BeFalse(), "%v", forecast.Waiting)
-		Expect(current(ctx, g)).To(Equal(g), "nothing is written")
+		Expect(current(ctx, g)).To(Equal(g), "the preview writes nothing")
 
 		changeManifests(ctx, g, after(namespace))
 		expectReady(ctx, g)
 		settle(ctx, operatorName)
 		expectTold(doneTo(requestsSince(ctx, mark, operatorName), namespace, forecast), turns(forecast))
 	},
-		Entry("where nothing changes", always(configMap("a", "1")), always(configMap("a", "1"))),
-		Entry("of new dependents, wave by wave", always(configMap("old", "1")), always(together(configMap("old", "1"),
+		Entry("without a change", always(configMap("a", "1")), always(configMap("a", "1"))),
+		Entry("for new dependents, wave by wave", always(configMap("old", "1")), always(together(configMap("old", "1"),
 			configMap("first", "1"), configMap("second", "1", order(1)), deployment("web", order(1)), configMap("last", "1", order(2)))), "Create first", "Create second", "Create web", "Create last"),
-		Entry("of a change, and of what is no longer rendered", always(together(configMap("a", "1"), configMap("b", "1"), configMap("gone", "1"))),
+		Entry("for a changed dependent, and for a dependent that is no longer rendered", always(together(configMap("a", "1"), configMap("b", "1"), configMap("gone", "1"))),
 			always(together(configMap("a", "2"), configMap("b", "1"))), "Update a", "Prune gone"),
-		Entry("of changed settings", always(configMap("a", "1")), always(configMap("a", "1", deletePolicy("orphan"))), "Update a"),
-		Entry("of what is recreated", always(configMap("a", "1", updatePolicy("recreate"))), always(configMap("a", "2", updatePolicy("recreate"))), "Recreate a"),
-		Entry("of what is replaced", always(configMap("a", "1", updatePolicy("replace"))), always(configMap("a", "2", updatePolicy("replace"))), "Update a"),
-		Entry("of what is applied once", always(configMap("a", "1", setting("reconcile-policy", "once"))), always(configMap("a", "2", setting("reconcile-policy", "once")))),
-		Entry("of what follows the component", always(configMap("a", "1", setting("reconcile-policy", "on-object-or-component-change"))),
+		Entry("for changed settings", always(configMap("a", "1")), always(configMap("a", "1", deletePolicy("orphan"))), "Update a"),
+		Entry("for a dependent with the update policy recreate", always(configMap("a", "1", updatePolicy("recreate"))), always(configMap("a", "2", updatePolicy("recreate"))), "Recreate a"),
+		Entry("for a dependent with the update policy replace", always(configMap("a", "1", updatePolicy("replace"))), always(configMap("a", "2", updatePolicy("replace"))), "Update a"),
+		Entry("for a dependent with the reconcile policy once", always(configMap("a", "1", setting("reconcile-policy", "once"))), always(configMap("a", "2", setting("reconcile-policy", "once")))),
+		Entry("for a dependent that is applied whenever the component changes", always(configMap("a", "1", setting("reconcile-policy", "on-object-or-component-change"))),
 			always(together(configMap("a", "1", setting("reconcile-policy", "on-object-or-component-change")), configMap("b", "1"))), "Update a", "Create b"),
-		Entry("of what is released", always(together(configMap("a", "1"), configMap("b", "1", deletePolicy("orphan")))), always(configMap("a", "1")), "Release b"),
-		Entry("of what is purged", always(configMap("a", "1")), always(together(
+		Entry("for a dependent that is orphaned", always(together(configMap("a", "1"), configMap("b", "1", deletePolicy("orphan")))), always(configMap("a", "1")), "Release b"),
+		Entry("for a dependent that is purged", always(configMap("a", "1")), always(together(
 			configMap("a", "1"), configMap("scratch", "1", setting("purge-order", "0")), job("migrate", "1", setting("purge-order", "1")), configMap("last", "1", order(2)))),
 			"Create scratch", "Create migrate", "Purge scratch", "Purge migrate", "Create last"),
-		Entry("of a namespace and what is in it", always(configMap("a", "1")), func(namespace string) string {
+		Entry("for a namespace and the objects in it", always(configMap("a", "1")), func(namespace string) string {
 			return together(configMap("a", "1"), namespaceManifest(namespace+"-more"), within(namespace+"-more", configMap("b", "1")))
 		}, "Create <namespace>-more", "Create b"),
-		Entry("of a type and its instances", always(configMap("a", "1")), func(namespace string) string {
+		Entry("for a type and its instances", always(configMap("a", "1")), func(namespace string) string {
 			group := namespace + ".example.com"
 			return together(configMap("a", "1"), widgetDefinition(group), widget(group, "w"))
 		}, "Create widgets.<namespace>.example.com", "Create w"),
 	)
 })
 
-var _ = Describe("A preview of trouble", func() {
-	It("names an owner, what is refused and what nobody serves, and holds up what follows", func(ctx SpecContext) {
+var _ = Describe("Previews of failures:", func() {
+	It("the preview names the owners of conflicting objects, refused objects and types that are not served, and shows the writes that these problems block", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		other := newGadget(ctx, namespace, "other", configMap("taken", "1"))
 		expectReady(ctx, other)
@@ -170,10 +170,10 @@ var _ = Describe("A preview of trouble", func() {
 		Expect(forecast.Waiting).To(ContainElements(
 			HaveField("Reason", metav1alpha1.ReasonOwnershipConflict), HaveField("Reason", "Invalid"), HaveField("Reason", "KindNotServed")))
 		_, err = get(ctx, "v1", "ConfigMap", namespace, "gone")
-		Expect(err).NotTo(HaveOccurred(), "what is held up is not pruned")
+		Expect(err).NotTo(HaveOccurred(), "pruning is blocked")
 	})
 
-	It("is refused with the operator's words where nothing would be applied", func(ctx SpecContext) {
+	It("the preview is refused with the operator's message if nothing would be applied", func(ctx SpecContext) {
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("a", "1"))
 		expectReady(ctx, g)
 		for _, text := range []string{"", together(configMap("a", "1"), configMap("a", "2")), configMap("a", "1", setting("order", "much"))} {
@@ -186,7 +186,7 @@ var _ = Describe("A preview of trouble", func() {
 		}
 	})
 
-	It("tells of a field that cannot change", func(ctx SpecContext) {
+	It("the preview reports a change of an immutable field", func(ctx SpecContext) {
 		g := newGadget(ctx, newNamespace(ctx), "app", job("migrate", "1"))
 		expectReady(ctx, g)
 		forecast, err := foresee(ctx, current(ctx, g), job("migrate", "2"))
@@ -195,7 +195,7 @@ var _ = Describe("A preview of trouble", func() {
 		Expect(forecast.Waiting).To(HaveExactElements(HaveField("Reason", "Immutable")))
 	})
 
-	It("tells what is adopted, and what is repaired, while the operator is away", func(ctx SpecContext) {
+	It("the preview shows adoptions and repairs while no operator runs", func(ctx SpecContext) {
 		operator := newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		namespace := newNamespace(ctx)
@@ -219,8 +219,8 @@ var _ = Describe("A preview of trouble", func() {
 	})
 })
 
-var _ = Describe("A preview of a deletion", func() {
-	It("says in which order what goes, phases included", func(ctx SpecContext) {
+var _ = Describe("Previews of deletions:", func() {
+	It("the preview of a deletion shows the deletions in order, with the phases", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("first", "1"), configMap("second", "1", order(1)), configMap("kept", "1", deletePolicy("orphan")),
 			oneJob("clean", preDelete(operatorName))))
@@ -235,7 +235,7 @@ var _ = Describe("A preview of a deletion", func() {
 		expectTold(doneTo(requestsSince(ctx, mark, operatorName), namespace, forecast), turns(forecast))
 	})
 
-	It("names what stands in the way", func(ctx SpecContext) {
+	It("the preview of a deletion names everything that blocks the deletion", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(configMap("a", "1"), widgetDefinition(group)), func(g *gadget.Gadget) { g.Finalizers = []string{"example.com/theirs"} })
 		expectReady(ctx, g)
@@ -256,7 +256,7 @@ var _ = Describe("A preview of a deletion", func() {
 	})
 })
 
-// always is what does not depend on the namespace.
+// always returns a function that returns text for every namespace.
 func always(text string) func(string) string { return func(string) string { return text } }
 
 func elements(texts []string) []any {

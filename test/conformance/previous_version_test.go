@@ -27,21 +27,21 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// previousVersion is a cluster as an operator of the previous version left it: a gadget, its dependents, and the
-// Secrets with its inventory, its pinned rendering and its deletion phases.
+// previousVersion is the recorded state of a cluster with an operator of the previous version: a gadget, its
+// dependents, and the Secrets with its inventory, its pinned rendering and its deletion phases.
 type previousVersion struct {
 	cluster   string
 	ownerID   string
 	gadget    *unstructured.Unstructured
 	inventory *unstructured.Unstructured
-	// dependents and records are applied as they are; inventory holds UIDs.
+	// dependents and records are created as they were recorded, except that UIDs in the inventory are replaced.
 	dependents, records []*unstructured.Unstructured
 }
 
-// inventoryKey is where a Secret has an inventory.
+// inventoryKey is the data key of a Secret that contains an inventory.
 const inventoryKey = "inventory.json.gz"
 
-// readPreviousVersion reads the recorded objects, with texts replaced.
+// readPreviousVersion reads the recorded objects, and replaces texts in them.
 func readPreviousVersion(replace ...string) previousVersion {
 	GinkgoHelper()
 	text, err := os.ReadFile("testdata/takeover/objects.yaml")
@@ -87,7 +87,7 @@ func (p previousVersion) lines() []string {
 	return lines
 }
 
-// setLines enters other lines into the Secret of the inventory, and their digest into the status.
+// setLines writes other lines into the Secret of the inventory, and their digest into the status.
 func (p previousVersion) setLines(lines []string) {
 	GinkgoHelper()
 	var packed bytes.Buffer
@@ -99,8 +99,8 @@ func (p previousVersion) setLines(lines []string) {
 	Expect(unstructured.SetNestedField(p.gadget.Object, previousDigest(lines), "status", "inventoryDigest")).To(Succeed())
 }
 
-// previousLookupsDigest returns the digest of a rendering without look-ups as the previous version computed it: what the
-// API server is and serves, which depends on the definitions of other specs.
+// previousLookupsDigest returns the digest of a rendering without look-ups as the previous version computed it. This
+// digest covers the version of the API server and its served types, which depend on the definitions of other specs.
 func previousLookupsDigest() string {
 	GinkgoHelper()
 	server, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
@@ -181,13 +181,14 @@ func restorePreviousVersion(ctx context.Context, operator string) *gadget.Gadget
 	return g
 }
 
-// versionedChart is a chart of a fixed version. Without one, another executable renders each component again.
+// versionedChart is a chart with a fixed version. Without a version, every new build of the program would render each
+// component again.
 type versionedChart struct{ *chart }
 
 func (versionedChart) Version() string { return "1.0.0" }
 
-var _ = Describe("A component that an operator of the previous version left", func() {
-	It("is taken over without a write to a dependent or a record, and deleted as recorded", func(ctx SpecContext) {
+var _ = Describe("Components that the previous version of the operator reconciled:", func() {
+	It("a component of the operator's previous version is taken over without a write to a dependent or a record, and is deleted with its recorded deletion phases", func(ctx SpecContext) {
 		const operator = "takeover.test.fairlead.io"
 		options := component.Options{StatusInventory: 1800}
 		awaitDefinitions(ctx) // The capabilities of the cluster are an input of the chart.
@@ -203,13 +204,13 @@ var _ = Describe("A component that an operator of the previous version left", fu
 		settle(ctx, operator)
 		expectReady(ctx, g)
 		Expect(story(ctx, mark, operator, g.Namespace)).To(BeEmpty())
-		Expect(generate.renderings.Load()).To(BeZero(), "the pinned rendering is read")
+		Expect(generate.renderings.Load()).To(BeZero(), "the pinned rendering is read instead of rendering again")
 		status := current(ctx, g).Status
 		Expect(status.Revision).To(Equal(int64(1)))
 		Expect(status.Rendition).To(BeZero())
 		Expect(inventoryOfGadget(ctx, g)).To(HaveLen(25))
 
-		By("repairing by the pinned rendering")
+		By("repairing a dependent from the pinned rendering")
 		remove(ctx, mustGet(ctx, "v1", "Secret", g.Namespace, "login"))
 		Eventually(ctx, func() error {
 			_, err := get(ctx, "v1", "Secret", g.Namespace, "login")
@@ -218,7 +219,7 @@ var _ = Describe("A component that an operator of the previous version left", fu
 		Expect(content(ctx, "Secret", g.Namespace, "login")).To(Equal(login))
 		stop()
 
-		By("deleting with the recorded phases")
+		By("deleting the component with the recorded deletion phases")
 		mark = markAudit(ctx)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{generate: generate, component: options})

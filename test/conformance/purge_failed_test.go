@@ -10,8 +10,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-var _ = Describe("A dependent that is deleted when it has failed", func() {
-	It("stays failed, also after a restart, until its content changes", func(ctx SpecContext) {
+var _ = Describe("Dependents that are purged when they have failed:", func() {
+	It("a dependent that was deleted because it failed (purge-failed) is reported as failed until its content changes, also after a restart", func(ctx SpecContext) {
 		operator := newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		namespace, label := newNamespace(ctx), newGroup()

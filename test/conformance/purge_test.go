@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// purgeOrder is the setting of a purge order, for an operator of a spec's own.
+// purgeOrder returns the setting of a purge order for the given operator.
 func purgeOrder(operator string, wave int) string {
 	return settingOf(operator, "purge-order", fmt.Sprint(wave))
 }
@@ -32,8 +32,8 @@ spec:
       containers: [{name: main, image: "nginx:1"}]`, name, strings.Join(annotations, ", "), value)
 }
 
-var _ = Describe("A dependent with a purge order", func() {
-	// start runs an operator and makes a gadget for it.
+var _ = Describe("Dependents with a purge order:", func() {
+	// start runs an operator and creates a gadget for it.
 	start := func(ctx context.Context, manifests func(operator string) string) (operator string, g *gadget.Gadget, stop func()) {
 		GinkgoHelper()
 		operator = newOperatorName()
@@ -44,7 +44,7 @@ var _ = Describe("A dependent with a purge order", func() {
 		_, err := get(ctx, "v1", "ConfigMap", namespace, name)
 		return err == nil
 	}
-	// history tells the successful writes to ConfigMaps and Jobs, in order.
+	// history returns the successful writes to ConfigMaps and Jobs, in order.
 	history := func(ctx context.Context, mark auditMark, operator, namespace string) []string {
 		GinkgoHelper()
 		var texts []string
@@ -55,7 +55,7 @@ var _ = Describe("A dependent with a purge order", func() {
 	}
 	purged := And(HaveField("Completed", BeTrue()), HaveField("UID", BeEmpty()))
 
-	It("is deleted when the waves up to its own are ready, before the next one starts", func(ctx SpecContext) {
+	It("an object with a purge order is deleted when the waves up to its purge order are ready, before the next wave starts", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, func(operator string) string {
 			wave := func(n int) string { return settingOf(operator, "order", fmt.Sprint(n)) }
 			return together(configMap("first", "a", purgeOrder(operator, 0)), configMap("second", "a", wave(1), purgeOrder(operator, 3)),
@@ -65,13 +65,13 @@ var _ = Describe("A dependent with a purge order", func() {
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
 			"patch first", "delete first", "patch second", "patch third", "delete second", "patch last", "delete last",
 		}))
-		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("4/4"), "what is completed counts as ready")
+		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("4/4"), "a completed object counts as ready")
 		for _, name := range []string{"first", "second", "last"} {
 			Expect(entryOf(ctx, g, name)).To(purged)
 		}
 	})
 
-	It("stays while its purge wave is not ready", func(ctx SpecContext) {
+	It("an object with a purge order stays while the wave of its purge order is not ready", func(ctx SpecContext) {
 		_, g, _ := start(ctx, func(operator string) string {
 			return together(configMap("scratch", "a", purgeOrder(operator, 0)), heldDeployment("web"))
 		})
@@ -82,7 +82,7 @@ var _ = Describe("A dependent with a purge order", func() {
 		Expect(exists(ctx, g.Namespace, "scratch")).To(BeFalse())
 	})
 
-	It("is waited for until it is gone", func(ctx SpecContext) {
+	It("the next wave waits until a purged object is gone", func(ctx SpecContext) {
 		_, g, _ := start(ctx, func(operator string) string {
 			held := strings.Replace(configMap("held", "a", purgeOrder(operator, 0)), "  name:", "  finalizers: [example.com/hold]\n  name:", 1)
 			return together(held, configMap("later", "a", settingOf(operator, "order", "1")))
@@ -95,7 +95,7 @@ var _ = Describe("A dependent with a purge order", func() {
 		Expect(exists(ctx, g.Namespace, "held")).To(BeFalse())
 	})
 
-	It("is a Job that runs again, and is purged again, when its manifest changes, and for nothing else", func(ctx SpecContext) {
+	It("a purged Job runs again, and is purged again, only when its manifest changes", func(ctx SpecContext) {
 		manifests := func(operator, value string, settings ...string) string {
 			return together(job("migrate", value, append(settings, purgeOrder(operator, 0))...), configMap("app", value))
 		}
@@ -121,7 +121,7 @@ var _ = Describe("A dependent with a purge order", func() {
 		Eventually(ctx, func() error { _, err := get(ctx, "batch/v1", "Job", g.Namespace, "migrate"); return err }).Should(HaveOccurred())
 	})
 
-	DescribeTable("is created again after that as its reconcile policy says", func(ctx SpecContext, policy string, changeOfComponent, changeOfManifest []string) {
+	DescribeTable("a purged object is created again by its reconcile policy:", func(ctx SpecContext, policy string, changeOfComponent, changeOfManifest []string) {
 		manifests := func(operator, value string) string {
 			return together(configMap("scratch", value, purgeOrder(operator, 0), settingOf(operator, "reconcile-policy", policy)), configMap("stays", "a"))
 		}
@@ -137,17 +137,17 @@ var _ = Describe("A dependent with a purge order", func() {
 		Expect(history(ctx, mark, operator, g.Namespace)).To(Equal(changeOfManifest))
 		Expect(exists(ctx, g.Namespace, "scratch")).To(BeFalse())
 	},
-		Entry("when its manifest changed", "on-object-change", nil, []string{"patch scratch", "delete scratch"}),
-		Entry("when the component changed", "on-object-or-component-change", []string{"patch scratch", "delete scratch"}, []string{"patch scratch", "delete scratch"}),
-		Entry("never", "once", nil, nil),
+		Entry("on-object-change, when its manifest changed", "on-object-change", nil, []string{"patch scratch", "delete scratch"}),
+		Entry("on-object-or-component-change, when the component changed", "on-object-or-component-change", []string{"patch scratch", "delete scratch"}, []string{"patch scratch", "delete scratch"}),
+		Entry("once, never", "once", nil, nil),
 	)
 
 	for _, cut := range []struct {
 		name       string
 		after      int64
 		unanswered bool
-	}{{"before it was deleted", 2, false}, {"after it was deleted, before that was known", 3, true}} {
-		It("does not run again after a crash "+cut.name, func(ctx SpecContext) {
+	}{{"before its deletion", 2, false}, {"after its deletion, before the status reports it", 3, true}} {
+		It("a purged object does not run again after a crash "+cut.name, func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			text := together(configMap("scratch", "a", purgeOrder(operator, 0)), configMap("stays", "a"))
 			c := &crash{counts: writesTo(namespace, "configmaps"), after: cut.after, unanswered: cut.unanswered}
@@ -155,7 +155,7 @@ var _ = Describe("A dependent with a purge order", func() {
 			stop := runOperator(operator, operatorOptions{transport: c.wrap})
 			Eventually(ctx, c.crashed.Load).Should(BeTrue())
 			stop()
-			Expect(entryOf(ctx, g, "scratch").Completed).To(BeTrue(), "it is recorded before it is deleted")
+			Expect(entryOf(ctx, g, "scratch").Completed).To(BeTrue(), "the completion is recorded before the deletion")
 			runOperator(operator, operatorOptions{})
 			expectReady(ctx, g)
 			Expect(history(ctx, 0, operator, namespace)).To(ConsistOf("patch scratch", "patch stays", "delete scratch"))
@@ -163,9 +163,9 @@ var _ = Describe("A dependent with a purge order", func() {
 		})
 	}
 
-	It("is not deleted when somebody else took it over", func(ctx SpecContext) {
+	It("an object with a purge order is not deleted if another owner took it over", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		// Somebody takes it over right before it is deleted.
+		// Another owner takes the object over right before its deletion.
 		taken := make(chan struct{})
 		runOperator(operator, operatorOptions{transport: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -190,7 +190,7 @@ var _ = Describe("A dependent with a purge order", func() {
 		Expect(exists(ctx, namespace, "scratch")).To(BeTrue())
 	})
 
-	It("costs the deletion of its component nothing once it is gone", func(ctx SpecContext) {
+	It("the deletion of a component sends no request for a purged object", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, func(operator string) string { return configMap("scratch", "a", purgeOrder(operator, 0)) })
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
@@ -199,7 +199,7 @@ var _ = Describe("A dependent with a purge order", func() {
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps"))).To(BeEmpty())
 	})
 
-	It("comes to stay when it is no longer to be purged", func(ctx SpecContext) {
+	It("a purged object is created again when its purge order is removed", func(ctx SpecContext) {
 		_, g, _ := start(ctx, func(operator string) string { return configMap("scratch", "a", purgeOrder(operator, 0)) })
 		expectReady(ctx, g)
 		changeManifests(ctx, g, configMap("scratch", "a"))
@@ -208,7 +208,7 @@ var _ = Describe("A dependent with a purge order", func() {
 		Expect(entryOf(ctx, g, "scratch").Completed).To(BeFalse())
 	})
 
-	It("is a Job with a time to live like any other", func(ctx SpecContext) {
+	It("a Job with a purge order that ttlSecondsAfterFinished deletes runs once and is treated as purged", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, func(operator string) string {
 			return together(strings.Replace(job("migrate", "1", purgeOrder(operator, 1)), "spec:\n", "spec:\n  ttlSecondsAfterFinished: 0\n", 1),
 				configMap("app", "a", settingOf(operator, "order", "1")))

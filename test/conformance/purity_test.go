@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// chart takes the manifests of a gadget for the template of a chart, and counts how often it is rendered.
+// chart is a generator that renders a gadget's manifests as the template of a chart, and counts its renderings.
 type chart struct{ renderings atomic.Int64 }
 
 func (c *chart) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
@@ -37,7 +37,7 @@ func (c *chart) Generate(ctx context.Context, req generator.Request) ([]client.O
 	return rendered.Generate(ctx, req)
 }
 
-// keptSets returns the Secrets in a namespace that hold what was rendered first.
+// keptSets returns the Secrets in a namespace that contain pinned renderings.
 func keptSets(ctx context.Context, namespace string) []corev1.Secret {
 	GinkgoHelper()
 	list := &corev1.SecretList{}
@@ -58,7 +58,7 @@ func content(ctx context.Context, kind, namespace, name string) map[string]any {
 	return data
 }
 
-var _ = Describe("A rendering with values that differ each time", func() {
+var _ = Describe("Renderings with generated values:", func() {
 	var namespace, operator string
 	var rendered *chart
 	var start func() (stop func())
@@ -79,7 +79,7 @@ metadata: {name: two}
 data: {password: {{ $password | b64enc }}, fixed: YQ==}
 `
 
-	It("is told by a condition that names object and field, and never the value", func(ctx SpecContext) {
+	It("a condition reports each generated value by its object and field, and never contains the value", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", twice, servedBy(operator))
 		expectReady(ctx, g)
@@ -89,14 +89,14 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		password := fmt.Sprint(content(ctx, "Secret", namespace, "one")["password"])
 		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring(password))
 
-		By("taking the condition away when that is over")
+		By("removing the condition when no values are generated any more")
 		changeManifests(ctx, g, configMap("settings", "a"))
 		expectReady(ctx, g)
 		Expect(condition(current(ctx, g), metav1alpha1.ConditionNonDeterministic)).To(BeEmpty())
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("is found in every part of a date", func(ctx SpecContext) {
+	It("each part of a date is detected as a generated value", func(ctx SpecContext) {
 		layouts := map[string]string{"day": "02", "month": "January", "year": "2006", "hour": "15", "minute": "04", "second": "05", "weekday": "Mon"}
 		runOperator(operator, operatorOptions{generate: generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 			dates := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "dates"}, Data: map[string]string{}}
@@ -112,7 +112,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		}
 	})
 
-	It("is kept while the inputs stand: in repairs, and over a restart, with consistent values, and is rendered anew for new inputs", func(ctx SpecContext) {
+	It("generated values do not change through repairs of drift and restarts, and are generated again for new inputs", func(ctx SpecContext) {
 		stop := start()
 		g := newGadget(ctx, namespace, "app", twice, servedBy(operator))
 		expectReady(ctx, g)
@@ -133,13 +133,13 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Secret", namespace, "two"); return err }).Should(Succeed())
 		Expect(content(ctx, "Secret", namespace, "two")["password"]).To(Equal(password))
 		Eventually(ctx, func() any { return content(ctx, "Secret", namespace, "one")["password"] }).Should(Equal(password))
-		Expect(rendered.renderings.Load()).To(Equal(before), "nothing is rendered")
+		Expect(rendered.renderings.Load()).To(Equal(before), "the recorded rendering is used")
 		expectCondition(ctx, g, metav1alpha1.ConditionNonDeterministic, "True ValuesKept")
 		settle(ctx, operator)
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Verb("get"))).To(ContainElement("get secrets 200"))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 
-		By("a new revision")
+		By("rendering a new revision")
 		changeManifests(ctx, g, twice+"---\n"+configMap("settings", "a"))
 		expectReady(ctx, g)
 		renewed := content(ctx, "Secret", namespace, "one")["password"]
@@ -147,14 +147,14 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(content(ctx, "Secret", namespace, "two")["password"]).To(Equal(renewed))
 		Expect(keptSets(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", kept[0].Name)))))
 
-		By("a deletion that leaves nothing")
+		By("deleting the component, which leaves no Secrets of pinned renderings")
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 		stop()
 	})
 
-	It("is kept where the status is lost", func(ctx SpecContext) {
+	It("generated values do not change after the loss of the status", func(ctx SpecContext) {
 		stop := start()
 		g := newGadget(ctx, namespace, "app", twice, servedBy(operator))
 		expectReady(ctx, g)
@@ -172,7 +172,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("is stalled, and nothing is written, where names or lists differ", func(ctx SpecContext) {
+	It("if the names of objects or the lengths of lists differ in each rendering, the rendering is refused, and nothing is written", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("first", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -189,7 +189,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("is checked by a second rendering of new inputs only, which costs no request", func(ctx SpecContext) {
+	It("the determinism check renders new inputs a second time, renders known inputs once, and sends no request", func(ctx SpecContext) {
 		stop := start()
 		mark := markAudit(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
@@ -207,7 +207,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(BeEmpty())
 	})
 
-	It("is rendered once where an author says so", func(ctx SpecContext) {
+	It("a rendering is rendered only once if the author disables the determinism check", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{generate: rendered, component: component.Options{SkipDeterminismCheck: true}})
 		g := newGadget(ctx, namespace, "app", twice, servedBy(operator))
 		expectReady(ctx, g)

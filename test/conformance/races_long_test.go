@@ -2,5 +2,5 @@
 
 package conformance_test
 
-// races is how often the deletion of a definition is raced against creators.
+// races is the number of times that the deletion of a definition is raced against clients that create instances.
 const races = 50

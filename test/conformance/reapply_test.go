@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("A reapply interval", func() {
+var _ = Describe("Reapply intervals:", func() {
 	const interval = "100ms"
 	start := func(ctx context.Context, manifests func(operator string) string, options component.Options) (operator string, g *gadget.Gadget) {
 		GinkgoHelper()
@@ -23,7 +23,7 @@ var _ = Describe("A reapply interval", func() {
 		expectReady(ctx, g)
 		return operator, g
 	}
-	// patches counts the writes to a ConfigMap since a place in the audit log.
+	// patches returns a function that counts the writes to a ConfigMap since a position in the audit log.
 	patches := func(ctx context.Context, mark auditMark, operator, namespace, name string) func() int {
 		return func() int {
 			return len(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Where(named(name)).Writes())
@@ -31,7 +31,7 @@ var _ = Describe("A reapply interval", func() {
 	}
 
 	forEachPolicy(func(policy string) {
-		It("applies again what looks in sync, by one write each and without leaving Ready", func(ctx SpecContext) {
+		It("after the reapply interval, objects without visible drift are applied again by one write each, and the component stays ready", func(ctx SpecContext) {
 			operator, g := start(ctx, func(operator string) string {
 				update := settingOf(operator, "update-policy", policy)
 				return together(configMap("again", "a", update, settingOf(operator, "reapply-interval", interval)), configMap("plain", "a", update))
@@ -42,16 +42,16 @@ var _ = Describe("A reapply interval", func() {
 			Expect(patches(ctx, mark, operator, g.Namespace, "plain")()).To(BeZero())
 			after := current(ctx, g)
 			Expect(meta.FindStatusCondition(after.Status.Conditions, metav1alpha1.ConditionReady)).To(
-				Equal(meta.FindStatusCondition(before.Status.Conditions, metav1alpha1.ConditionReady)), "it never was anything but ready")
+				Equal(meta.FindStatusCondition(before.Status.Conditions, metav1alpha1.ConditionReady)), "the component was ready all the time")
 			Expect(after.Status.Revision).To(Equal(before.Status.Revision))
 			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again").GetResourceVersion()).To(Equal(object.GetResourceVersion()))
 			written := inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Writes()
-			// What was applied before all this may be recorded in the midst of it.
+			// The status of an apply from before the mark may be written after the mark.
 			Expect(len(written.Resource("gadgets"))).To(BeNumerically("<=", 1+len(written.Resource("configmaps"))), "%v", verbs(written))
 		})
 	})
 
-	It("does not recreate", func(ctx SpecContext) {
+	It("a reapply interval does not recreate a dependent with the update policy recreate", func(ctx SpecContext) {
 		operator, g := start(ctx, func(operator string) string {
 			return configMap("again", "a", settingOf(operator, "update-policy", "recreate"), settingOf(operator, "reapply-interval", interval))
 		}, component.Options{})
@@ -61,7 +61,7 @@ var _ = Describe("A reapply interval", func() {
 		Expect(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Verb("delete")).To(BeEmpty())
 	})
 
-	It("comes from the reconciler's defaults, is turned off by 0, and does not wake what is applied once", func(ctx SpecContext) {
+	It("a reapply interval can be set in the reconciler's defaults, is disabled by 0, and does not affect dependents with the reconcile policy once", func(ctx SpecContext) {
 		operator, g := start(ctx, func(operator string) string {
 			return together(configMap("again", "a"), configMap("never", "a", settingOf(operator, "reapply-interval", "0")),
 				configMap("once", "a", settingOf(operator, "reconcile-policy", "once")))
@@ -72,7 +72,7 @@ var _ = Describe("A reapply interval", func() {
 		Expect(patches(ctx, mark, operator, g.Namespace, "once")()).To(BeZero())
 	})
 
-	It("costs nothing while it is not over, also after a restart, and nothing while the component is suspended", func(ctx SpecContext) {
+	It("a reapply interval causes no request before its end, also after a restart, and no request while the component is suspended", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
 		stop := runOperator(operator, operatorOptions{})
 		manifests := func(interval string) string {

@@ -14,12 +14,12 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// settingOf writes an annotation of an operator of a spec's own.
+// settingOf returns an annotation with a setting of the given operator.
 func settingOf(operator, name, value string) string {
 	return fmt.Sprintf("%s/%s: %q", operator, name, value)
 }
 
-// entryOf returns what the inventory of a gadget holds of the dependent of that name.
+// entryOf returns the inventory entry of the dependent with the given name.
 func entryOf(ctx context.Context, g *gadget.Gadget, name string) metav1alpha1.InventoryEntry {
 	GinkgoHelper()
 	entries, err := metav1alpha1.ParseInventory(current(ctx, g).Status.Inventory)
@@ -32,12 +32,12 @@ func entryOf(ctx context.Context, g *gadget.Gadget, name string) metav1alpha1.In
 	return metav1alpha1.InventoryEntry{}
 }
 
-// removeReconcilePolicy takes the setting out of manifests.
+// removeReconcilePolicy removes the setting from manifests.
 func removeReconcilePolicy(text, operator string) string {
 	return strings.ReplaceAll(text, ", "+settingOf(operator, "reconcile-policy", "on-object-or-component-change"), "")
 }
 
-var _ = Describe("The reconcile policy", func() {
+var _ = Describe("Reconcile policies:", func() {
 	const follows = "on-object-or-component-change"
 	value := func(ctx context.Context, namespace, name string) string {
 		GinkgoHelper()
@@ -45,7 +45,7 @@ var _ = Describe("The reconcile policy", func() {
 		Expect(err).NotTo(HaveOccurred())
 		return found
 	}
-	// settled runs an operator with one gadget until nothing happens any more.
+	// settled runs an operator with one gadget, and waits until the operator makes no more passes.
 	settled := func(ctx context.Context, manifests func(operator string) string, options component.Options) (operator string, g *gadget.Gadget) {
 		GinkgoHelper()
 		operator = newOperatorName()
@@ -55,7 +55,7 @@ var _ = Describe("The reconcile policy", func() {
 		settle(ctx, operator)
 		return operator, g
 	}
-	// touch changes the component, and nothing that is rendered.
+	// touch changes the component without changing its rendered objects.
 	touch := func(ctx context.Context, g *gadget.Gadget, operator string) {
 		GinkgoHelper()
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(int(sequence.Add(1))) })
@@ -69,7 +69,7 @@ var _ = Describe("The reconcile policy", func() {
 			return together(configMap("follows", "a", update, settingOf(operator, "reconcile-policy", reconcile)), configMap("plain", "a", update))
 		}
 
-		It("on-object-or-component-change applies again whenever the component changes, once", func(ctx SpecContext) {
+		It("a dependent with the policy on-object-or-component-change is applied once whenever the component changes", func(ctx SpecContext) {
 			operator, g := settled(ctx, func(operator string) string { return two(operator, follows) }, component.Options{})
 			before := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetResourceVersion()
 			settleAlone(ctx, operator)
@@ -79,7 +79,7 @@ var _ = Describe("The reconcile policy", func() {
 				requests := inNamespace(requestsSince(ctx, mark, operator), g.Namespace)
 				Expect(requests.Resource("configmaps").Writes()).To(And(HaveLen(1), HaveEach(HaveField("Name", "follows"))), "%v", verbs(requests))
 				Expect(requests.Resource("gadgets").Writes()).To(HaveLen(1), "%v", verbs(requests))
-				Expect(passes(operator)-passed).To(Equal(1), "a write that changes nothing wakes nobody")
+				Expect(passes(operator)-passed).To(Equal(1), "a write without a change starts no pass")
 			}
 			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetResourceVersion()).To(Equal(before))
 			Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
@@ -88,7 +88,7 @@ var _ = Describe("The reconcile policy", func() {
 			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "the component did not change")
 		})
 
-		It("costs one write of metadata when it changes, and none when it becomes once", func(ctx SpecContext) {
+		It("a change of the reconcile policy costs one write of metadata, and a change to the policy once costs no write", func(ctx SpecContext) {
 			operator, g := settled(ctx, func(operator string) string { return two(operator, "on-object-change") }, component.Options{})
 			for _, step := range []struct {
 				policy string
@@ -107,7 +107,7 @@ var _ = Describe("The reconcile policy", func() {
 			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetAnnotations()).To(HaveKeyWithValue(operator+"/reconcile-policy", "on-object-change"))
 		})
 
-		It("is taken off the object when the manifest drops it, by one write of metadata", func(ctx SpecContext) {
+		It("a reconcile policy that the manifest drops is removed from the object by one write of metadata", func(ctx SpecContext) {
 			operator, g := settled(ctx, func(operator string) string { return two(operator, follows) }, component.Options{})
 			patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows"), `{"metadata":{"annotations":{"theirs":"x"}}}`)
 			settle(ctx, operator)
@@ -122,7 +122,7 @@ var _ = Describe("The reconcile policy", func() {
 			Expect(entryOf(ctx, g, "follows").Trigger).To(BeEmpty())
 		})
 
-		It("once applies once, and neither updates, repairs nor creates again", func(ctx SpecContext) {
+		It("a dependent with the policy once is applied once, and is neither updated, repaired nor created again", func(ctx SpecContext) {
 			manifests := func(operator, value string) string {
 				return together(
 					configMap("once", value, settingOf(operator, "reconcile-policy", "once"), settingOf(operator, "update-policy", policy)),
@@ -146,7 +146,7 @@ var _ = Describe("The reconcile policy", func() {
 		})
 	})
 
-	It("on-object-or-component-change follows the content of a reference", func(ctx SpecContext) {
+	It("a dependent with the policy on-object-or-component-change is applied again when a reference changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		values := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: "+namespace+"}\ndata: {a: b}")[0]
@@ -164,7 +164,7 @@ var _ = Describe("The reconcile policy", func() {
 		Expect(written).To(And(HaveLen(1), HaveEach(HaveField("Name", "follows"))), "%v", verbs(written))
 	})
 
-	It("comes from the reconciler's defaults, too", func(ctx SpecContext) {
+	It("the reconcile policy can be set in the reconciler's defaults", func(ctx SpecContext) {
 		manifests := func(operator, value string) string {
 			return together(configMap("once", value), configMap("plain", value, settingOf(operator, "reconcile-policy", "on-object-change")))
 		}
@@ -176,7 +176,7 @@ var _ = Describe("The reconcile policy", func() {
 		Expect(value(ctx, g.Namespace, "plain")).To(Equal("b"))
 	})
 
-	It("once leaves pruning and deletion as they are", func(ctx SpecContext) {
+	It("a dependent with the policy once is pruned and deleted", func(ctx SpecContext) {
 		namespace, once := newNamespace(ctx), setting("reconcile-policy", "once")
 		g := newGadget(ctx, namespace, "app", together(configMap("pruned", "a", once), configMap("deleted", "a", once)))
 		expectReady(ctx, g)
@@ -188,7 +188,7 @@ var _ = Describe("The reconcile policy", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("once does not write a second time what a crash kept from the record", func(ctx SpecContext) {
+	It("a dependent with the policy once is not written a second time if the operator crashed before it recorded the first write", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		text := configMap("once", "a", settingOf(operator, "reconcile-policy", "once"))
 		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
@@ -203,7 +203,7 @@ var _ = Describe("The reconcile policy", func() {
 		Expect(writes(ctx, operator, namespace).Resource("configmaps")).To(HaveLen(1))
 	})
 
-	It("recreates nothing when only settings change", func(ctx SpecContext) {
+	It("a change of settings alone does not recreate a dependent", func(ctx SpecContext) {
 		manifests := func(operator string, settings ...string) string {
 			return configMap("settings", "a", append(settings, settingOf(operator, "update-policy", "recreate"))...)
 		}

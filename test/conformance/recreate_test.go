@@ -12,15 +12,15 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// fixedField is an object with a field that cannot change: how it is rendered first, and then, and what the failure
-// says.
+// fixedField is an object with an immutable field: its first manifest, its changed manifest, and the texts in the
+// expected message.
 type fixedField struct {
 	name, before, after string
 	says                []string
 }
 
-// fixedFields are such objects, for which NS stands for a namespace, GROUP for that of the type Widget, and POLICY for
-// an update policy.
+// fixedFields are objects with immutable fields. In their texts NS stands for a namespace, GROUP for the group of the
+// type Widget, and POLICY for an update policy.
 var fixedFields = []fixedField{
 	{
 		"Service NS/headless", "{apiVersion: v1, kind: Service, metadata: {name: headless, POLICY}, spec: {clusterIP: None, ports: [{port: 80}]}}",
@@ -62,9 +62,9 @@ var fixedFields = []fixedField{
 	},
 }
 
-var _ = Describe("A field that cannot change", func() {
+var _ = Describe("Immutable fields:", func() {
 	for _, policy := range inPlacePolicies {
-		It("is told under "+policy+" with object, field and what to do, and is changed where the policy recreates", func(ctx SpecContext) {
+		It("a change of an immutable field with the update policy "+policy+" is reported with object, field and remedy, and applied with the policy recreate", func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			render := func(text, policy string) string {
 				return strings.NewReplacer("NS", namespace, "GROUP", group, "POLICY", fmt.Sprintf("annotations: {%s}", updatePolicy(policy))).Replace(text)
@@ -106,8 +106,8 @@ var _ = Describe("A field that cannot change", func() {
 	}
 })
 
-var _ = Describe("A dependent that is recreated", func() {
-	It("is deleted, waited for while others hold it, and created, by two writes", func(ctx SpecContext) {
+var _ = Describe("Dependents with the update policy recreate:", func() {
+	It("a changed dependent with the policy recreate is deleted, waited for, and created again, by two writes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy("recreate")))
 		expectReady(ctx, g)
@@ -127,7 +127,7 @@ var _ = Describe("A dependent that is recreated", func() {
 		Expect(succeeded(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps").Writes())).To(HaveLen(2))
 	})
 
-	It("is repaired in place when it drifted", func(ctx SpecContext) {
+	It("drift of a dependent with the policy recreate is repaired in place", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy("recreate")))
 		expectReady(ctx, g)
@@ -137,7 +137,7 @@ var _ = Describe("A dependent that is recreated", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID()).To(Equal(before.GetUID()))
 	})
 
-	It("is never what holds others: a definition is updated in place", func(ctx SpecContext) {
+	It("a changed definition with the policy recreate is updated in place", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		definition := func(text string) string {
 			return strings.Replace(widgetDefinition(group, updatePolicy("recreate")), "plural: widgets}", "plural: widgets"+text+"}", 1)

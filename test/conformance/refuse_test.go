@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-var _ = Describe("A component that cannot be applied", func() {
-	It("says so when it is its own dependent, and can be deleted", func(ctx SpecContext) {
+var _ = Describe("Components that cannot be applied:", func() {
+	It("a component that renders itself is refused, and can be deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "self", fmt.Sprintf("apiVersion: gadgets.example.com/v1\nkind: Gadget\nmetadata: {name: self, namespace: %s}", namespace))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("the component itself")))
@@ -23,7 +23,7 @@ var _ = Describe("A component that cannot be applied", func() {
 		expectGone(ctx, g)
 	})
 
-	It("says so when it renders what is no object, and can be deleted", func(ctx SpecContext) {
+	It("a component that renders a kind whose objects the API server does not store, such as a TokenReview, fails, and can be deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "review", "apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: review}\nspec: {token: x}")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("cannot be a dependent")))
@@ -31,7 +31,7 @@ var _ = Describe("A component that cannot be applied", func() {
 		expectGone(ctx, g)
 	})
 
-	DescribeTable("names what is too large, and applies the rest", func(ctx SpecContext, size int, large, want string) {
+	DescribeTable("a dependent that is too large is named in the condition, and the other dependents are applied:", func(ctx SpecContext, size int, large, want string) {
 		namespace, operator, group := newNamespace(ctx), newOperatorName(), newGroup()
 		runOperator(operator, operatorOptions{generate: generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) {
 			text := together(configMap("sibling", "a"), widgetDefinition(group), fmt.Sprintf(large, group, strings.Repeat("x", size)))
@@ -39,17 +39,17 @@ var _ = Describe("A component that cannot be applied", func() {
 		})})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring(namespace+"/large"), ContainSubstring(want)))
-		Expect(len(condition(current(ctx, g), metav1alpha1.ConditionStalled))).To(BeNumerically("<", 5000), "it is not quoted")
+		Expect(len(condition(current(ctx, g), metav1alpha1.ConditionStalled))).To(BeNumerically("<", 5000), "the object is not quoted")
 		mustGet(ctx, "v1", "ConfigMap", namespace, "sibling")
 		remove(ctx, g)
 		expectGone(ctx, g)
 	},
-		Entry("for etcd", 1600<<10, "apiVersion: %s/v1\nkind: Widget\nmetadata: {name: large}\nspec: {text: %q}", "too large"),
-		Entry("for the API server", 4<<20, "apiVersion: %s/v1\nkind: Widget\nmetadata: {name: large}\nspec: {text: %q}", "too large"),
-		Entry("for a ConfigMap", 1100<<10, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: large, labels: {group: %s}}\ndata: {text: %q}", "may not be more than 1048576 bytes"),
+		Entry("too large for etcd", 1600<<10, "apiVersion: %s/v1\nkind: Widget\nmetadata: {name: large}\nspec: {text: %q}", "too large"),
+		Entry("too large for the API server", 4<<20, "apiVersion: %s/v1\nkind: Widget\nmetadata: {name: large}\nspec: {text: %q}", "too large"),
+		Entry("too large for a ConfigMap", 1100<<10, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: large, labels: {group: %s}}\ndata: {text: %q}", "may not be more than 1048576 bytes"),
 	)
 
-	It("names a field that a built-in type does not have", func(ctx SpecContext) {
+	It("a field that a built-in type does not have is named in the condition", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		text := "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80, portt: 81}]}"
 		g := newGadget(ctx, namespace, "app", text)
@@ -62,7 +62,7 @@ var _ = Describe("A component that cannot be applied", func() {
 			return []client.Object{nil}, nil
 		},
 	} {
-		It("says so when its generator "+what, func(ctx SpecContext) {
+		It("a component whose generator "+what+" reports the failure", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			runOperator(operator, operatorOptions{generate: broken})
 			g := newGadget(ctx, namespace, "app", "", servedBy(operator))
@@ -71,7 +71,7 @@ var _ = Describe("A component that cannot be applied", func() {
 	}
 })
 
-// decoded returns the objects of a stream of manifests, for a generator.
+// decoded returns the objects of a stream of manifests, as a generator returns them.
 func decoded(text string) ([]client.Object, error) {
 	found, err := manifests.Decode("manifests", []byte(text))
 	objects := make([]client.Object, 0, len(found))

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-var _ = Describe("The last rendered set of a component", func() {
+var _ = Describe("The cached rendering of a component:", func() {
 	var namespace, operator string
 	var rendered *chart
 	BeforeEach(func(ctx SpecContext) {
@@ -32,7 +32,7 @@ var _ = Describe("The last rendered set of a component", func() {
 		settle(ctx, operator)
 	}
 
-	It("is applied again without being rendered again", func(ctx SpecContext) {
+	It("a repair applies the cached rendering without rendering again", func(ctx SpecContext) {
 		run(0)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a")+"\n---\n"+configMap("others", "b"), servedBy(operator))
 		expectReady(ctx, g)
@@ -43,7 +43,7 @@ var _ = Describe("The last rendered set of a component", func() {
 		Expect(rendered.renderings.Load()).To(Equal(before))
 	})
 
-	It("is rendered again where there was no room for it, and only what is missing is written", func(ctx SpecContext) {
+	It("a repair renders again if the rendering was too large for the cache, and writes only the missing dependent", func(ctx SpecContext) {
 		run(1)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a")+"\n---\n"+configMap("others", "b"), servedBy(operator))
 		expectReady(ctx, g)
@@ -55,7 +55,7 @@ var _ = Describe("The last rendered set of a component", func() {
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("keeps its random values where there was no room for it", func(ctx SpecContext) {
+	It("generated values are kept although the rendering was too large for the cache", func(ctx SpecContext) {
 		run(1)
 		g := newGadget(ctx, namespace, "app", password+"\n---\n"+configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)

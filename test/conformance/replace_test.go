@@ -14,14 +14,14 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("What others set, and the manifest does not name,", func() {
+var _ = Describe("Fields of other managers through an upgrade:", func() {
 	field := func(o *unstructured.Unstructured, path ...string) any {
 		v, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 		return v
 	}
 
 	for _, policy := range inPlacePolicies {
-		It("stays through an upgrade under "+policy+": a bundle of authorities that was injected", func(ctx SpecContext) {
+		It("a CA bundle that another client injected is kept through an upgrade with the update policy "+policy, func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			bundle := base64.StdEncoding.EncodeToString(cluster.Config().CAData)
 			Expect(bundle).NotTo(BeEmpty())
@@ -72,7 +72,7 @@ webhooks:
 			expectGone(ctx, g)
 		})
 
-		It("stays through an upgrade under "+policy+": a status that is no subresource, but for what the manifest says of it", func(ctx SpecContext) {
+		It("the status of a type without the subresource status is kept through an upgrade, except the fields in the manifest, with the update policy "+policy, func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			definition := removeLine(widgetDefinition(group), "subresources: {status: {}}")
 			instance := func(size int, phase string) string {
@@ -88,7 +88,7 @@ webhooks:
 			expectReady(ctx, g)
 			Expect(one().Object["status"]).To(Equal(map[string]any{"phase": "Old", "replicas": int64(3)}))
 
-			By("also where another component brings the type")
+			By("creating an instance in a component that does not define the type")
 			other := newGadget(ctx, namespace, "other", strings.Replace(instance(1, "phase: New"), "name: one", "name: two", 1))
 			expectReady(ctx, other)
 			Expect(mustGet(ctx, group+"/v1", "Widget", namespace, "two").Object["status"]).To(Equal(map[string]any{"phase": "New"}))
@@ -100,13 +100,13 @@ webhooks:
 	}
 })
 
-var _ = Describe("A dependent whose update policy changes", func() {
+var _ = Describe("Changes of the update policy:", func() {
 	for _, from := range updatePolicies {
 		for _, to := range updatePolicies {
 			if from == to {
 				continue
 			}
-			It("from "+from+" to "+to+" has one entry of ours after one write, and loses what the manifest drops later", func(ctx SpecContext) {
+			It("a change of the update policy from "+from+" to "+to+" leaves a single entry of the operator in the managed fields, and later removes fields that the manifest drops", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				const data = "a: x, dropped: x"
 				g := newGadget(ctx, namespace, "app", settingsMap(data, updatePolicy(from)))
@@ -119,12 +119,12 @@ var _ = Describe("A dependent whose update policy changes", func() {
 				expectReady(ctx, g)
 				after := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
 				Expect(managers(after)).To(ConsistOf(ownEntry(to)))
-				Expect(after.GetUID()).To(Equal(before.GetUID()), "a change of a policy recreates nothing")
+				Expect(after.GetUID()).To(Equal(before.GetUID()), "a change of the policy must not recreate the object")
 				written := succeeded(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps").Writes()).
 					Where(func(e testcluster.Event) bool { return !strings.Contains(e.RequestURI, "dryRun") })
 				budget := 1
 				if from == "replace" {
-					budget = 2 // Our fields are listed anew before they are applied.
+					budget = 2 // Before the first apply, one write lists the operator's fields in the managed fields.
 				}
 				Expect(len(written)).To(BeNumerically("<=", budget), "%v", verbs(written))
 
@@ -135,7 +135,7 @@ var _ = Describe("A dependent whose update policy changes", func() {
 		}
 	}
 
-	It("by default of the component moves its entry, too", func(ctx SpecContext) {
+	It("after a change of the component's default update policy, the managed fields contain a single entry of the operator", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x, dropped: x"))
 		expectReady(ctx, g)

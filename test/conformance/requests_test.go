@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("An operator asks the API server", func() {
-	It("once which cluster it is, however many components wait for the answer", func(ctx SpecContext) {
+var _ = Describe("Requests of an operator:", func() {
+	It("the id of the cluster is read once, although several components need the id at the same time", func(ctx SpecContext) {
 		const workers = 8
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		mark := markAudit(ctx)
@@ -35,7 +35,7 @@ var _ = Describe("An operator asks the API server", func() {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				if path.Base(r.URL.Path) == metav1.NamespaceSystem {
 					defer GinkgoRecover()
-					// The answer is late, so that the other workers get to the question.
+					// The response is delayed until the other workers need it too.
 					Eventually(ctx, begun.Load).Should(BeNumerically(">=", workers))
 				}
 				return next.RoundTrip(r)
@@ -49,7 +49,7 @@ var _ = Describe("An operator asks the API server", func() {
 		Expect(requestsSince(ctx, mark, operator).Resource("namespaces").Verb("get")).To(HaveLen(1))
 	})
 
-	It("as client-go does where its configuration has no user agent", func(ctx SpecContext) {
+	It("an operator without a user agent in its configuration uses the default user agent of client-go", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		mark := markAudit(ctx)
 		runOperator(operator, operatorOptions{noUserAgent: true})
@@ -60,12 +60,12 @@ var _ = Describe("An operator asks the API server", func() {
 		Expect(requests.UserAgent("Go-http-client")).To(BeEmpty())
 	})
 
-	It("nothing about what it has just applied, although a controller writes its status at once", func(ctx SpecContext) {
+	It("a dependent that was just applied is not read, although its controller writes the status of the dependent at once", func(ctx SpecContext) {
 		if !cluster.HasControllers {
 			Skip("no controller manager")
 		}
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		// rolledOut returns when the controller of Deployments has written the status.
+		// rolledOut waits until the controller of Deployments has written the status.
 		rolledOut := func(name string) error {
 			return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
 				d := &appsv1.Deployment{}

@@ -16,13 +16,13 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("An operator that is restarted", func() {
+var _ = Describe("Restarts of an operator:", func() {
 	const count = 12
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	// restart does something while no operator runs, and returns all requests of the next one until it has looked at
-	// the gadgets. Leases, events and discovery are not among them.
+	// restart stops an operator, calls meanwhile, and starts the next operator. It returns the requests of that operator
+	// until it has made a pass for each gadget. Leases, events and discovery are excluded.
 	restart := func(ctx context.Context, stop func(), gadgets int, o operatorOptions, meanwhile func()) testcluster.Events {
 		GinkgoHelper()
 		settle(ctx, operator)
@@ -37,8 +37,7 @@ var _ = Describe("An operator that is restarted", func() {
 		})
 	}
 	nothing := func() {}
-	// besides returns what is neither the list nor the watch that a kind is watched with: one of each for a kind and a
-	// selector.
+	// besides returns the requests except one list and one watch for each kind and selector.
 	besides := func(events testcluster.Events) []string {
 		seen := map[string]bool{}
 		return verbs(events.Where(func(e testcluster.Event) bool {
@@ -49,7 +48,7 @@ var _ = Describe("An operator that is restarted", func() {
 			return e.Verb != "list" && e.Verb != "watch" || again
 		}))
 	}
-	// kinds returns what is watched, each once for a selector.
+	// kinds returns the resource of each watch.
 	kinds := func(events testcluster.Events) []string {
 		var watched []string
 		for _, e := range events.Verb("watch") {
@@ -59,9 +58,9 @@ var _ = Describe("An operator that is restarted", func() {
 	}
 
 	for _, policy := range append([]string{"recreate"}, inPlacePolicies...) {
-		Context("under update policy "+policy, func() {
+		Context("update policy "+policy+":", func() {
 			const gadgets = 3
-			// start makes gadgets with ConfigMaps and a Deployment each.
+			// start creates gadgets with several ConfigMaps and a Deployment each.
 			start := func(ctx context.Context) (all []*gadget.Gadget, stop func()) {
 				GinkgoHelper()
 				stop = runOperator(operator, operatorOptions{})
@@ -76,27 +75,27 @@ var _ = Describe("An operator that is restarted", func() {
 				return all, stop
 			}
 
-			It("lists and watches each kind once, and asks and writes nothing besides", func(ctx SpecContext) {
+			It("a restart lists and watches each kind once, and sends no other request", func(ctx SpecContext) {
 				_, stop := start(ctx)
 				made := restart(ctx, stop, gadgets, operatorOptions{}, nothing)
 				Expect(besides(made)).To(BeEmpty())
-				// What defines types tells what is served, and with the Secrets that we hold records are found that
-				// nobody needs.
+				// The operator watches definitions and APIServices to know the served types, and Secrets with its finalizer to find
+				// records that are no longer used.
 				Expect(kinds(made)).To(ConsistOf("gadgets", "configmaps", "deployments", "secrets", "customresourcedefinitions", "apiservices"))
 			})
 
-			It("repairs what drifted meanwhile, by one write", func(ctx SpecContext) {
+			It("a dependent that drifted while no operator ran is repaired by one write", func(ctx SpecContext) {
 				_, stop := start(ctx)
 				made := restart(ctx, stop, gadgets, operatorOptions{}, func() {
 					patch(ctx, newConfigMap(namespace, "app-0-3"), `{"data":{"value":"theirs"}}`)
 				})
 				Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "app-0-3")["value"] }).Should(Equal("a"))
-				// What is deleted first, or replaced as a whole, is read.
+				// With the policies recreate and replace, the object is read before the write.
 				Expect(len(made.Verb("get").Resource("configmaps"))).To(BeNumerically("<=", 1))
 				Expect(made.Verb("update", "patch", "create").Resource("configmaps", "deployments")).To(HaveLen(1), "%v", verbs(made))
 			})
 
-			It("creates what was deleted meanwhile, by one write", func(ctx SpecContext) {
+			It("a dependent that was deleted while no operator ran is created by one write", func(ctx SpecContext) {
 				_, stop := start(ctx)
 				made := restart(ctx, stop, gadgets, operatorOptions{}, func() { remove(ctx, newConfigMap(namespace, "app-0-3")) })
 				Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "app-0-3"); return err }).Should(Succeed())
@@ -106,7 +105,7 @@ var _ = Describe("An operator that is restarted", func() {
 		})
 	}
 
-	It("reads what a rendering looks up, once for each rendering, and writes nothing", func(ctx SpecContext) {
+	It("a restart reads looked-up objects once for each rendering, and writes nothing", func(ctx SpecContext) {
 		create(ctx, configMapIn(namespace, "source", "a"))
 		options := operatorOptions{generate: &chart{}}
 		stop := runOperator(operator, options)
@@ -116,7 +115,7 @@ var _ = Describe("An operator that is restarted", func() {
 		Expect(besides(made)).To(Equal([]string{"get configmaps 200"}))
 	})
 
-	It("reads nothing for what is applied when components are deleted", func(ctx SpecContext) {
+	It("a restarted operator does not read the Secret with the objects of deletion phases", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
 		expectReady(ctx, g)
@@ -124,7 +123,7 @@ var _ = Describe("An operator that is restarted", func() {
 		Expect(besides(restart(ctx, stop, 1, operatorOptions{}, nothing))).To(BeEmpty())
 	})
 
-	It("reads a set that was kept, and writes nothing", func(ctx SpecContext) {
+	It("a restart reads a pinned rendering, and writes nothing", func(ctx SpecContext) {
 		options := operatorOptions{generate: &chart{}}
 		stop := runOperator(operator, options)
 		g := newGadget(ctx, namespace, "app", `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`, servedBy(operator))
@@ -132,7 +131,7 @@ var _ = Describe("An operator that is restarted", func() {
 		Expect(besides(restart(ctx, stop, 1, options, nothing))).To(Equal([]string{"get secrets 200"}))
 	})
 
-	It("reads a kubeconfig, and which cluster that leads to, and writes nothing", func(ctx SpecContext) {
+	It("a restart reads a kubeconfig and the id of its cluster, and writes nothing", func(ctx SpecContext) {
 		keepOwnKubeconfig(ctx, namespace)
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), inCluster("near"), servedBy(operator))
@@ -140,7 +139,7 @@ var _ = Describe("An operator that is restarted", func() {
 		Expect(besides(restart(ctx, stop, 1, operatorOptions{}, nothing))).To(ConsistOf("get secrets 200", "get namespaces 200"))
 	})
 
-	It("asks which cluster it is where the record is that of another object, as a restored one is, and touches no dependent", func(ctx SpecContext) {
+	It("if the status names the UID of another object, as after a restore from a backup, a restarted operator reads the id of the cluster, and writes no dependent", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -153,8 +152,9 @@ var _ = Describe("An operator that is restarted", func() {
 		Expect(current(ctx, g).Status.Identity).To(Equal(identity))
 	})
 
-	Context("and finds a component whose record names another cluster, because somebody edited it", func() {
-		// edited makes a settled component whose record was edited while no operator runs.
+	Context("Statuses with the id of another cluster:", func() {
+		// edited creates a component, waits until its operator makes no more passes, and edits its status while no operator
+		// runs.
 		edited := func(ctx context.Context) (g *gadget.Gadget, identity string) {
 			GinkgoHelper()
 			stop := runOperator(operator, operatorOptions{})
@@ -167,7 +167,7 @@ var _ = Describe("An operator that is restarted", func() {
 			return g, identity
 		}
 
-		It("touches no dependent, and records what is true", func(ctx SpecContext) {
+		It("a wrong cluster id in the status is corrected without a write to a dependent", func(ctx SpecContext) {
 			g, identity := edited(ctx)
 			mark := markAudit(ctx)
 			runOperator(operator, operatorOptions{})
@@ -178,7 +178,7 @@ var _ = Describe("An operator that is restarted", func() {
 			Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedConfigMaps(ctx, operator, namespace)))
 		})
 
-		It("deletes all dependents with it", func(ctx SpecContext) {
+		It("a component with a wrong cluster id in the status is deleted with all dependents", func(ctx SpecContext) {
 			g, _ := edited(ctx)
 			remove(ctx, g)
 			runOperator(operator, operatorOptions{})
@@ -187,7 +187,7 @@ var _ = Describe("An operator that is restarted", func() {
 			Expect(records(ctx, namespace)).To(BeEmpty())
 		})
 
-		It("prunes what is not wanted any more", func(ctx SpecContext) {
+		It("dependents that are no longer rendered are pruned although the status has a wrong cluster id", func(ctx SpecContext) {
 			g, _ := edited(ctx)
 			changeManifests(ctx, g, configMaps("cm", 2, "b"))
 			runOperator(operator, operatorOptions{})
@@ -196,7 +196,7 @@ var _ = Describe("An operator that is restarted", func() {
 			Expect(records(ctx, namespace)).To(BeEmpty())
 		})
 
-		It("leaves no finalizer on Secrets where the component goes without it", func(ctx SpecContext) {
+		It("no finalizer stays on Secrets if a component with a wrong cluster id in the status is deleted without its finalizer", func(ctx SpecContext) {
 			g, _ := edited(ctx)
 			change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })
 			remove(ctx, g)
@@ -209,14 +209,14 @@ var _ = Describe("An operator that is restarted", func() {
 	})
 })
 
-// identify edits what a gadget's status says of who it is.
+// identify sets the identity in a gadget's status.
 func identify(ctx context.Context, g *gadget.Gadget, identity string) {
 	GinkgoHelper()
 	text := fmt.Sprintf(`{"status":{"identity":%q}}`, identity)
 	Expect(k8s.Status().Patch(ctx, g, client.RawPatch(types.MergePatchType, []byte(text)))).To(Succeed())
 }
 
-// selectors returns what a list or watch selects by.
+// selectors returns the selectors in the query of a list or watch.
 func selectors(query string) []string {
 	var found []string
 	for option := range strings.SplitSeq(query, "&") {

@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("A pass", func() {
-	// counted runs an operator that counts its passes, those that the rate limit put off excepted.
+var _ = Describe("The schedule of passes:", func() {
+	// counted runs an operator that counts its passes. Passes that the rate limit delays are not counted.
 	counted := func(o operatorOptions) (operator string, count *atomic.Int64) {
 		operator, count = newOperatorName(), &atomic.Int64{}
 		o.hooks.PostRead = func(context.Context, *gadget.Gadget, component.DependentReader) error { count.Add(1); return nil }
@@ -31,7 +31,7 @@ var _ = Describe("A pass", func() {
 		patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s":"%d"}}}`, key, sequence.Add(1)))
 	}
 
-	It("is started by the request for it, which changes neither digest nor revision", func(ctx SpecContext) {
+	It("a request for a pass starts a pass, and changes neither digest nor revision", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -46,7 +46,7 @@ var _ = Describe("A pass", func() {
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
 	})
 
-	It("is not started by other metadata of the component", func(ctx SpecContext) {
+	It("a change of other metadata of the component starts no pass", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -58,7 +58,7 @@ var _ = Describe("A pass", func() {
 		Expect(count.Load()).To(Equal(had))
 	})
 
-	It("is started by other metadata of the component where an option says so, but not by the status", func(ctx SpecContext) {
+	It("with the option WatchMetadata, a change of other metadata of the component starts a pass, and a change of the status starts no pass", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{component: component.Options{WatchMetadata: true}})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -75,7 +75,7 @@ var _ = Describe("A pass", func() {
 		Expect(count.Load()).To(Equal(had + 2))
 	})
 
-	It("is repeated at the interval, without a request, and no more when that is zero", func(ctx SpecContext) {
+	It("passes are repeated at the resync interval without requests, and not repeated if the interval is zero", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -84,7 +84,7 @@ var _ = Describe("A pass", func() {
 		expectReady(ctx, g)
 		mark, had, begin := markAudit(ctx), count.Load(), time.Now()
 		Eventually(ctx, count.Load).Should(BeNumerically(">=", had+4))
-		Expect(time.Since(begin)).To(BeNumerically(">", 290*time.Millisecond), "counted from the end of the last pass")
+		Expect(time.Since(begin)).To(BeNumerically(">", 290*time.Millisecond), "the interval is measured from the end of the last pass")
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Interval = milliseconds(0) })
 		expectReady(ctx, g)
@@ -93,7 +93,7 @@ var _ = Describe("A pass", func() {
 		Consistently(ctx, count.Load).WithTimeout(500 * time.Millisecond).Should(Equal(had))
 	})
 
-	It("does nothing for a suspended component, which is not polled either", func(ctx SpecContext) {
+	It("a suspended component is neither written nor polled", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{})
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator),
@@ -112,7 +112,7 @@ var _ = Describe("A pass", func() {
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
 	})
 
-	It("may be triggered from outside, also before the operator is started", func(ctx SpecContext) {
+	It("a call of Reconciler.Trigger starts a pass, also if the call is made before the operator starts", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		absent := client.ObjectKey{Namespace: namespace, Name: "absent"}
 		var reconciler *component.Reconciler[*gadget.Gadget]
@@ -132,7 +132,7 @@ var _ = Describe("A pass", func() {
 		Eventually(ctx, count.Load).Should(Equal(had + 1))
 	})
 
-	It("is put off by the rate limit to the end of the interval, however many events there are, and none is lost", func(ctx SpecContext) {
+	It("the rate limit combines many events into one pass at the end of its interval, and loses no event", func(ctx SpecContext) {
 		const interval = 400 * time.Millisecond
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		ends, changed := make(chan time.Time, 100), make(chan struct{})
@@ -165,10 +165,10 @@ var _ = Describe("A pass", func() {
 			Expect(end.Sub(last)).To(BeNumerically(">=", interval))
 			last, count = end, count+1
 		}
-		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 5)), "one pass sees what many events tell")
+		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 5)), "one pass handles many events")
 	})
 
-	It("follows an error after the delay that the error asks for", func(ctx SpecContext) {
+	It("if an error contains a delay, the pass is retried after this delay", func(ctx SpecContext) {
 		calls := make(chan time.Time, 100)
 		operator, _ := counted(operatorOptions{generate: generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 			calls <- time.Now()
@@ -181,10 +181,10 @@ var _ = Describe("A pass", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Retrying: look up: the registry is busy")
 		expectReady(ctx, g)
 		first, second := <-calls, <-calls
-		Expect(second.Sub(first)).To(BeNumerically(">=", 600*time.Millisecond), "by itself it would come back earlier")
+		Expect(second.Sub(first)).To(BeNumerically(">=", 600*time.Millisecond), "without the delay in the error the retry would be earlier")
 	})
 
-	It("that fails for good makes the component Stalled, and is repeated at the retry interval", func(ctx SpecContext) {
+	It("a terminal error stalls the component, and the pass is repeated at the retry interval", func(ctx SpecContext) {
 		fails := &atomic.Bool{}
 		fails.Store(true)
 		operator := newOperatorName()
@@ -203,7 +203,7 @@ var _ = Describe("A pass", func() {
 		expectReady(ctx, g)
 	})
 
-	It("notices the time-out although events keep coming", func(ctx SpecContext) {
+	It("the timeout of a component takes effect although events arrive all the time", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", heldDeployment("web"), func(g *gadget.Gadget) { g.Spec.Timeout = seconds(2) })
 		Eventually(ctx, func() error { _, err := get(ctx, "apps/v1", "Deployment", namespace, "web"); return err }).Should(Succeed())

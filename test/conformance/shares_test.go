@@ -21,31 +21,34 @@ import (
 )
 
 const (
-	// processes is how many share the specs. Most of a spec's time is waiting, for Kubernetes' controllers and for
-	// nothing to happen.
+	// processes is the number of processes that share the specs. Most of the time specs wait for controllers of
+	// Kubernetes, or check that nothing happens.
 	processes = 3
-	// claimsVariable names the folder in which the processes claim specs; it is set in all but the first.
+	// claimsVariable is an environment variable with the folder in which processes claim specs. It is not set in the first
+	// process.
 	claimsVariable = "FAIRLEAD_CONFORMANCE_CLAIMS"
 )
 
-// claims is the folder in which this process claims specs, "" where it runs all of them.
+// claims is the folder in which this process claims specs. It is empty if this process runs all specs.
 var claims string
 
-// mine says of each spec, or Ordered container, that came so far, by its text, whether it is this process's.
+// mine reports for the text of each earlier spec or Ordered container whether this process runs it.
 var mine = map[string]bool{}
 
-// share starts this program again, so that several processes do the specs together, each with a cluster of its own:
-// specs that count requests, or guard a type, stay alone there with their operator. Each process takes what no other
-// has begun. The caller must call the result, which waits for the others and fails the test with them.
+// share starts further processes of this program, so that several processes run the specs together. Each process has
+// its own cluster, so that specs that count requests, or guard a type, are not disturbed by other specs. Each process
+// runs the specs that no other process has claimed. The caller must call the returned function, which waits for the
+// other processes and fails the test if one of them failed.
 //
-// With any flag of ginkgo's, such as -ginkgo.focus, one process does all, and its report tells all.
+// If any flag of ginkgo is set, such as -ginkgo.focus, this process runs all specs, and its report contains all
+// results.
 func share(t *testing.T) (wait func()) {
 	t.Helper()
 	if claims = os.Getenv(claimsVariable); claims != "" || hasGinkgoFlags(os.Args[1:]) {
 		return func() {}
 	}
 	claims = t.TempDir()
-	// The others end with the thread that starts them, even if this process is killed.
+	// The other processes end with the thread that starts them, even if this process is killed.
 	runtime.LockOSThread()
 	var waits []func()
 	for range processes - 1 {
@@ -63,10 +66,10 @@ func hasGinkgoFlags(arguments []string) bool {
 	return slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "ginkgo.") })
 }
 
-// startOther starts a process that takes its share, and returns what waits for its end.
+// startOther starts a process that runs its share of the specs, and returns a function that waits for its end.
 func startOther(t *testing.T) (wait func()) {
 	t.Helper()
-	// None of our other flags: they name files that are ours.
+	// The other flags of this process are not passed on, because they name output files of this process.
 	other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout="+timeLeft(t).String())
 	other.Env = append(os.Environ(), claimsVariable+"="+claims)
 	other.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
@@ -78,12 +81,13 @@ func startOther(t *testing.T) (wait func()) {
 	return func() {
 		err := other.Wait()
 		if err != nil {
-			t.Errorf("another process: %v\n%s", err, &output)
+			t.Errorf("the other process of this test failed: %v\n%s", err, &output)
 		}
 	}
 }
 
-// timeLeft is zero where there is no limit, as -test.timeout has it.
+// timeLeft returns the time until the deadline of the test, or zero if the test has no deadline. The flag -test.timeout
+// has the same meaning of zero.
 func timeLeft(t *testing.T) time.Duration {
 	t.Helper()
 	deadline, limited := t.Deadline()
@@ -95,11 +99,11 @@ func timeLeft(t *testing.T) time.Duration {
 
 var _ = BeforeEach(func() {
 	if claims != "" && !claim(CurrentSpecReport()) {
-		Skip("another process runs it")
+		Skip("another process runs this spec")
 	}
 })
 
-// claim tells whether this process runs a spec. An Ordered container is claimed as a whole.
+// claim reports whether this process runs a spec. An Ordered container is claimed as a whole.
 func claim(spec SpecReport) bool {
 	GinkgoHelper()
 	text := spec.FullText()
@@ -107,7 +111,7 @@ func claim(spec SpecReport) bool {
 		text = spec.ContainerHierarchyTexts[0]
 	}
 	if is, known := mine[text]; known {
-		Expect(spec.IsInOrderedContainer).To(BeTrue(), "another spec has this text, and one of them would never run: %s", text)
+		Expect(spec.IsInOrderedContainer).To(BeTrue(), "two specs have this text, and one of them would never run: %s", text)
 		return is
 	}
 	sum := sha256.Sum256([]byte(text))

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-var _ = Describe("A large component", func() {
-	It("applies, changes and deletes 5,000 dependents in a request each", func(ctx SpecContext) {
+var _ = Describe("Large components:", func() {
+	It("a component with 5,000 dependents is applied, changed and deleted with one request for each dependent", func(ctx SpecContext) {
 		const n = 5000
 		namespace := newNamespace(ctx)
 		mark := markAudit(ctx)

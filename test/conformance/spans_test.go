@@ -49,7 +49,7 @@ func attributeOf(s tracetest.SpanStub, key attribute.Key) string {
 	return ""
 }
 
-var _ = Describe("The spans of an operator", func() {
+var _ = Describe("The spans of an operator:", func() {
 	var (
 		namespace, operator string
 		exporter            *tracetest.InMemoryExporter
@@ -61,12 +61,12 @@ var _ = Describe("The spans of an operator", func() {
 			TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)),
 		}})
 	})
-	// waves are two, of which the second has two stages.
+	// waves renders two waves. The second wave has two stages.
 	waves := func() string {
 		second := settingOf(operator, "order", "1")
 		return together(configMap("a", "x"), configMap("b", "x"), configMap("c", "x", second), deployment("web", second))
 	}
-	// installing returns the spans of the pass that wrote.
+	// installing returns the spans of the pass that created the dependents.
 	installing := func() tracetest.SpanStubs {
 		spans := exporter.GetSpans()
 		first := slices.IndexFunc(spans, func(s tracetest.SpanStub) bool { return s.Name == "wave" })
@@ -77,7 +77,7 @@ var _ = Describe("The spans of an operator", func() {
 		return slices.DeleteFunc(spans, func(s tracetest.SpanStub) bool { return s.SpanContext.TraceID() != id })
 	}
 
-	It("are one for the pass, one for each wave, and one for each write", func(ctx SpecContext) {
+	It("a trace of a pass has one span for the pass, one span for each wave, and one span for each write", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", waves(), servedBy(operator))
 		expectReady(ctx, g)
 		Eventually(ctx, func() []string { return described(installing()) }).Should(HaveExactElements(
@@ -87,7 +87,7 @@ var _ = Describe("The spans of an operator", func() {
 			fmt.Sprintf("wave 1 > Create Deployment Deployment.apps %s/web", namespace),
 		))
 		pass := installing()[len(installing())-1]
-		Expect(pass.Name).To(Equal("pass"), "it ends last")
+		Expect(pass.Name).To(Equal("pass"), "the span of the pass ends last")
 		Expect(attributeOf(pass, "fairlead.outcome")).NotTo(BeEmpty())
 		Expect(attributeOf(pass, "fairlead.reconciler")).To(Equal(operator))
 		Expect(attributeOf(pass, "fairlead.component.kind")).To(Equal("Gadget"))
@@ -96,7 +96,7 @@ var _ = Describe("The spans of an operator", func() {
 		Expect(pass.Status.Code).To(Equal(codes.Unset))
 	})
 
-	It("tell of errors, and not what is in a Secret", func(ctx SpecContext) {
+	It("spans contain errors, and no data of Secrets", func(ctx SpecContext) {
 		const secret = "kaleidoscope"
 		manifest := "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\ntype: kubernetes.io/tls\nstringData: {password: " + secret + "}\n"
 		g := newGadget(ctx, namespace, "app", manifest, servedBy(operator))

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("An operator that crashes over an inventory in Secrets", func() {
-	// cut is after how many writes to a resource the operator crashes: all there are, and none where it is first.
+var _ = Describe("Crashes with an inventory in Secrets:", func() {
+	// cut defines crashes after each number of writes to a resource from first to last.
 	type cut struct {
 		resource    string
 		first, last int64
@@ -22,15 +22,27 @@ var _ = Describe("An operator that crashes over an inventory in Secrets", func()
 		to   int
 		cuts []cut
 	}{
-		{"that is the first", 0, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 4}, {"configmaps", 3, 3}}},
-		{"that grows out of the status", few, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 3}, {"configmaps", 3, 3}}},
-		{"that changes", many, many + 4, []cut{{"secrets", 0, 6}, {"gadgets", 1, 2}, {"configmaps", 3, 3}}},
-		{"that shrinks into the status", many, few, []cut{{"secrets", 0, 2}, {"gadgets", 1, 1}, {"configmaps", 3, 3}}},
-		{"whose component is deleted", many, 0, []cut{{"secrets", 0, 2}, {"gadgets", 1, 2}, {"configmaps", 3, 3}}},
+		{
+			"of a component that is applied for the first time",
+			0, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 4}, {"configmaps", 3, 3}},
+		},
+		{
+			"of a component whose inventory moves from the status to Secrets",
+			few, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 3}, {"configmaps", 3, 3}},
+		},
+		{
+			"of a component whose inventory changes",
+			many, many + 4, []cut{{"secrets", 0, 6}, {"gadgets", 1, 2}, {"configmaps", 3, 3}},
+		},
+		{
+			"of a component whose inventory moves from Secrets to the status",
+			many, few, []cut{{"secrets", 0, 2}, {"gadgets", 1, 1}, {"configmaps", 3, 3}},
+		},
+		{"of a component that is deleted", many, 0, []cut{{"secrets", 0, 2}, {"gadgets", 1, 2}, {"configmaps", 3, 3}}},
 	} {
 		for _, cut := range step.cuts {
 			for after := cut.first; after <= cut.last; after++ {
-				It(fmt.Sprintf("loses nothing %s, after %d writes to %s", step.name, after, cut.resource), func(ctx SpecContext) {
+				It(fmt.Sprintf("no entry in the inventory %s is lost by a crash after %d writes to %s", step.name, after, cut.resource), func(ctx SpecContext) {
 					namespace, operator := newNamespace(ctx), newOperatorName()
 					options := operatorOptions{component: spilling}
 					g := &gadget.Gadget{}
@@ -53,7 +65,7 @@ var _ = Describe("An operator that crashes over an inventory in Secrets", func()
 					if !isGone(ctx, g) {
 						recorded := inventoryOfGadget(ctx, g)
 						for name := range ownedConfigMaps(ctx, operator, namespace) {
-							Expect(recorded).To(HaveKey(name), "the record that the status names is complete at any time")
+							Expect(recorded).To(HaveKey(name), "the record that the status names is always complete")
 						}
 					}
 
@@ -73,15 +85,15 @@ var _ = Describe("An operator that crashes over an inventory in Secrets", func()
 						wanted = append(wanted, record.Name+"-0")
 					}
 					Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(ConsistOf(wanted),
-						"what the crash left over goes")
+						"records that the crash left over are deleted")
 					remove(ctx, g)
 					expectGone(ctx, g)
-					Expect(inventories(ctx, namespace)).To(BeEmpty(), "the deletion finds what was left over")
+					Expect(inventories(ctx, namespace)).To(BeEmpty(), "the deletion deletes left-over records")
 					if step.from == 0 {
-						return // Where there is nothing yet but a finalizer, the next operator looks for what there might be.
+						return // If only the finalizer exists, the next operator searches for dependents.
 					}
 					searched := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("list").Resource("endpoints")
-					Expect(verbs(searched)).To(BeEmpty(), "nothing was rebuilt from labels")
+					Expect(verbs(searched)).To(BeEmpty(), "the inventory was not rebuilt from labels")
 				})
 			}
 		}
@@ -93,6 +105,6 @@ func runUntilCrash(ctx context.Context, operator string, o operatorOptions, c *c
 	GinkgoHelper()
 	o.transport = c.wrap
 	stop := runOperator(operator, o)
-	Eventually(ctx, c.crashed.Load).Should(BeTrue(), "the crash comes: there are as many writes")
+	Eventually(ctx, c.crashed.Load).Should(BeTrue(), "the operator makes enough writes to crash")
 	stop()
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("An inventory in Secrets that was damaged", func() {
-	// start makes a settled component whose operator has ended, and returns what is recorded.
+var _ = Describe("Damaged inventories in Secrets:", func() {
+	// start creates a component, stops its operator, and returns the inventory.
 	start := func(ctx context.Context) (g *gadget.Gadget, operator string, before map[string]string) {
 		GinkgoHelper()
 		namespace, operator := newNamespace(ctx), newOperatorName()
@@ -22,39 +22,39 @@ var _ = Describe("An inventory in Secrets that was damaged", func() {
 		return g, operator, inventoryOfGadget(ctx, g)
 	}
 	damages := map[string]func(context.Context, *gadget.Gadget){
-		"because its Secret is gone, finalizer and all": func(ctx context.Context, g *gadget.Gadget) {
+		"the finalizer of the Secret with the inventory was removed and the Secret was deleted": func(ctx context.Context, g *gadget.Gadget) {
 			secret := inventories(ctx, g.Namespace)[0]
 			letGo(ctx, &secret)
 			remove(ctx, &secret)
 		},
-		"because its Secret was edited": func(ctx context.Context, g *gadget.Gadget) {
+		"the Secret with the inventory was edited": func(ctx context.Context, g *gadget.Gadget) {
 			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":{"inventory.json.gz":"cnViYmlzaA=="}}`)
 		},
-		"because its Secret was emptied": func(ctx context.Context, g *gadget.Gadget) {
+		"the Secret with the inventory was emptied": func(ctx context.Context, g *gadget.Gadget) {
 			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":null}`)
 		},
-		"because the cluster that the status names was edited": func(ctx context.Context, g *gadget.Gadget) {
+		"the id of the cluster in the status was edited": func(ctx context.Context, g *gadget.Gadget) {
 			identify(ctx, g, "elsewhere/"+string(g.UID))
 		},
-		"because the digest was edited": func(ctx context.Context, g *gadget.Gadget) {
+		"the digest of the inventory in the status was edited": func(ctx context.Context, g *gadget.Gadget) {
 			g = current(ctx, g)
 			g.Status.InventoryDigest = "rubbish"
 			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
 		},
-		"because the name of the Secret was edited": func(ctx context.Context, g *gadget.Gadget) {
+		"the name of the inventory's Secret in the status was edited": func(ctx context.Context, g *gadget.Gadget) {
 			g = current(ctx, g)
 			g.Status.InventoryRecord.Name += "x"
 			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
 		},
-		"because the name of the Secret was removed": func(ctx context.Context, g *gadget.Gadget) {
+		"the name of the inventory's Secret in the status was removed": func(ctx context.Context, g *gadget.Gadget) {
 			g = current(ctx, g)
 			g.Status.InventoryRecord = nil
 			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
 		},
-		"because the status was emptied": loseStatus,
+		"the status was emptied": loseStatus,
 	}
 	for how, damage := range damages {
-		It("is rebuilt, "+how+", and what is not rendered any more is pruned", func(ctx SpecContext) {
+		It("an inventory in Secrets is rebuilt after "+how+", and dependents that are no longer rendered are pruned", func(ctx SpecContext) {
 			g, operator, before := start(ctx)
 			damage(ctx, g)
 			mark, passed := markAudit(ctx), passes(operator)
@@ -71,7 +71,7 @@ var _ = Describe("An inventory in Secrets that was damaged", func() {
 			Expect(inventories(ctx, g.Namespace)).To(BeEmpty())
 		})
 
-		It("is rebuilt in a deletion, "+how, func(ctx SpecContext) {
+		It("an inventory in Secrets is rebuilt during a deletion after "+how, func(ctx SpecContext) {
 			g, operator, _ := start(ctx)
 			damage(ctx, g)
 			remove(ctx, g)
@@ -82,7 +82,7 @@ var _ = Describe("An inventory in Secrets that was damaged", func() {
 		})
 	}
 
-	It("is rebuilt where the status is emptied, and what is rendered differently by then is applied", func(ctx SpecContext) {
+	It("an inventory in Secrets is rebuilt after the status was emptied, and changed dependents are applied", func(ctx SpecContext) {
 		g, operator, before := start(ctx)
 		loseStatus(ctx, g)
 		changeManifests(ctx, g, configMaps("cm", many, "b"))
@@ -94,17 +94,17 @@ var _ = Describe("An inventory in Secrets that was damaged", func() {
 		Expect(changed.Data).To(HaveKeyWithValue("value", "b"))
 	})
 
-	It("is noticed where the status is edited while the operator runs", func(ctx SpecContext) {
+	It("a damaged inventory in Secrets is detected while the operator runs", func(ctx SpecContext) {
 		g, operator, before := start(ctx)
 		runOperator(operator, operatorOptions{component: spilling})
 		settle(ctx, operator)
-		damages["because the name of the Secret was edited"](ctx, g)
+		damages["the name of the inventory's Secret in the status was edited"](ctx, g)
 		Eventually(ctx, func() string { return current(ctx, g).Status.InventoryRecord.Name }).ShouldNot(HaveSuffix("x"))
 		expectSpilled(ctx, g, operator)
 		Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
 	})
 
-	It("keeps its Secret while somebody deletes it, because our finalizer holds it", func(ctx SpecContext) {
+	It("if another client deletes a Secret with an inventory, the operator's finalizer retains the Secret", func(ctx SpecContext) {
 		g, operator, before := start(ctx)
 		remove(ctx, &inventories(ctx, g.Namespace)[0])
 		runOperator(operator, operatorOptions{component: spilling})

@@ -18,14 +18,14 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// halves are as many Roles as fill two Secrets with their inventory: their names may be long, and these do not get
-// shorter when compressed.
+// halves is a number of Roles whose inventory fills two Secrets. The names of Roles may be long, and random names
+// cannot be compressed.
 const halves, lengthOfNames = 90, 8000
 
-// purged is the ConfigMap beside them that is made, and purged: only the record knows that it was there.
+// purged is a ConfigMap that is created and purged. After that, only the record contains it.
 const purged = "purged"
 
-// roles renders as many Roles as the manifests say, "number value", and a ConfigMap that is purged at once.
+// roles renders a ConfigMap that is purged at once, and Roles. The manifests have the form "number value".
 func roles(operator string) generator.Generator {
 	return generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		var number int
@@ -48,7 +48,7 @@ func roles(operator string) generator.Generator {
 	})
 }
 
-// longName returns the same name for the same number. No other kind may have one as long.
+// longName returns a long random name that depends only on number. No other kind allows names of this length.
 func longName(number int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	random := rand.New(rand.NewPCG(uint64(number), 0))
@@ -59,7 +59,7 @@ func longName(number int) string {
 	return string(name)
 }
 
-// ownedRoles returns the UIDs of an operator's Roles by name, and those of what was purged, which are empty.
+// ownedRoles returns the UIDs of an operator's Roles by name, and an empty UID for the purged ConfigMap.
 func ownedRoles(ctx context.Context, operator, namespace string) map[string]string {
 	GinkgoHelper()
 	list := &rbacv1.RoleList{}
@@ -79,7 +79,7 @@ func namesOf(secrets []corev1.Secret) []string {
 	return names
 }
 
-// sizes are those of objects, as JSON.
+// sizes returns the sizes of objects as JSON.
 func sizes[T any](objects []T) []int {
 	GinkgoHelper()
 	var found []int
@@ -91,7 +91,7 @@ func sizes[T any](objects []T) []int {
 	return found
 }
 
-var _ = Describe("An inventory that takes several Secrets", func() {
+var _ = Describe("Inventories in several Secrets:", func() {
 	var namespace, operator string
 	var options operatorOptions
 	BeforeEach(func(ctx SpecContext) {
@@ -103,17 +103,17 @@ var _ = Describe("An inventory that takes several Secrets", func() {
 		GinkgoHelper()
 		return newGadget(ctx, namespace, "app", rendering(number, "a"), servedBy(operator))
 	}
-	// expectParts waits until a gadget is ready, and its record is complete, in as many Secrets.
+	// expectParts waits until a gadget is ready, and its record is complete and has the given number of Secrets.
 	expectParts := func(ctx context.Context, g *gadget.Gadget, parts int) {
 		GinkgoHelper()
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(current(ctx, g).Status.InventoryRecord.Parts).To(BeEquivalentTo(parts))
-		Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(HaveLen(parts), "those before go")
+		Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(HaveLen(parts), "the former Secrets are deleted")
 		Expect(sizes(inventories(ctx, namespace))).To(HaveEach(BeNumerically("<=", 512<<10)))
 		Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedRoles(ctx, operator, namespace)))
 	}
-	// settled makes a component of two Secrets whose operator has ended.
+	// settled creates a component with two Secrets, and stops its operator.
 	settled := func(ctx context.Context) *gadget.Gadget {
 		GinkgoHelper()
 		stop := runOperator(operator, options)
@@ -123,7 +123,7 @@ var _ = Describe("An inventory that takes several Secrets", func() {
 		return g
 	}
 
-	It("is read part by part after a restart, which writes nothing, grows by parts, and goes with its component", func(ctx SpecContext) {
+	It("an inventory in several Secrets is read part by part after a restart, grows by parts, and is deleted with its component", func(ctx SpecContext) {
 		g := settled(ctx)
 		mark, before := markAudit(ctx), passes(operator)
 		runOperator(operator, options)
@@ -140,13 +140,13 @@ var _ = Describe("An inventory that takes several Secrets", func() {
 		Expect(ownedRoles(ctx, operator, namespace)).To(HaveLen(1))
 	})
 
-	// The writes to Secrets of an apply are two parts before the dependents, two after them, and two for each part of a
+	// An apply makes two writes to Secrets before the dependents (two parts), two after them, and two for each part of a
 	// former record.
 	for after, where := range map[int64]string{
-		1: "between the parts of the first record", 3: "between those of the record of what was written",
+		1: "between the parts of the first record", 3: "between the parts of the second record",
 		5: "before a part of a former record is deleted", 6: "between the parts of a former record",
 	} {
-		It("loses nothing in a crash "+where, func(ctx SpecContext) {
+		It("an inventory in several Secrets loses no entry by a crash "+where, func(ctx SpecContext) {
 			g := install(ctx, halves)
 			runUntilCrash(ctx, operator, options, &crash{counts: writesTo(namespace, "secrets"), after: after, unanswered: true})
 			runOperator(operator, options)
@@ -162,7 +162,7 @@ var _ = Describe("An inventory that takes several Secrets", func() {
 		})
 	}
 
-	It("is rebuilt from the record before where the status is emptied after a crash between two parts", func(ctx SpecContext) {
+	It("if the operator crashes between the writes of two Secrets of an inventory, and the status is emptied, the inventory is rebuilt from the previous Secrets", func(ctx SpecContext) {
 		g := settled(ctx)
 		former := current(ctx, g).Status.InventoryRecord.Name
 		changeManifests(ctx, g, rendering(halves+1, "a"))
@@ -177,11 +177,11 @@ var _ = Describe("An inventory that takes several Secrets", func() {
 		expectParts(ctx, g, 2)
 		created := inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Code(201)
 		Expect(created.Resource("roles")).To(HaveLen(1))
-		Expect(created.Resource("configmaps")).To(BeEmpty(), "what was purged is known from the record alone")
+		Expect(created.Resource("configmaps")).To(BeEmpty(), "the purged ConfigMap is known from the record and must not be created again")
 	})
 
 	for part := range 2 {
-		It(fmt.Sprintf("is rebuilt from the labels where part %d is gone, and keeps what is there", part), func(ctx SpecContext) {
+		It(fmt.Sprintf("an inventory in several Secrets is rebuilt from labels if part %d was deleted, and no dependent changes", part), func(ctx SpecContext) {
 			g := settled(ctx)
 			before := ownedRoles(ctx, operator, namespace)
 			secret := inventories(ctx, namespace)[part]

@@ -19,17 +19,17 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// spilling is what operators are run with whose statuses hold few dependents: about a dozen, and half of them where
-// Secrets are given up.
+// spilling are the options of operators whose statuses hold few dependents: about a dozen. An inventory moves back into
+// the status when it needs half of that.
 var spilling = component.Options{StatusInventory: 1800}
 
-// errLostAnswer is what an operator sees whose connection broke before the answer.
+// errLostAnswer is the error of a request whose connection broke before the response.
 var errLostAnswer = errors.New("the connection broke")
 
-// many dependents are recorded in Secrets, and few in the status.
+// many dependents are recorded in Secrets. few dependents are recorded in the status.
 const many, few = 24, 4
 
-// inventories returns the Secrets that hold inventories in a namespace.
+// inventories returns the Secrets with inventories in a namespace.
 func inventories(ctx context.Context, namespace string) []corev1.Secret {
 	GinkgoHelper()
 	list := &corev1.SecretList{}
@@ -37,7 +37,7 @@ func inventories(ctx context.Context, namespace string) []corev1.Secret {
 	return slices.DeleteFunc(list.Items, func(s corev1.Secret) bool { return !strings.HasPrefix(s.Name, "inventory-") })
 }
 
-// inventoryOfGadget reads the record of a gadget, wherever it is: the UIDs by name.
+// inventoryOfGadget reads the inventory of a gadget from the status or from Secrets. It returns the UIDs by name.
 func inventoryOfGadget(ctx context.Context, g *gadget.Gadget) map[string]string {
 	GinkgoHelper()
 	entries, err := component.Inventory(ctx, k8s, current(ctx, g).GetStatus())
@@ -61,8 +61,8 @@ func ownedConfigMaps(ctx context.Context, operator, namespace string) map[string
 	return found
 }
 
-// expectSpilled waits until a gadget is ready, and its record is complete, in the Secrets that its status names, and
-// nowhere else.
+// expectSpilled waits until a gadget is ready, and its inventory is complete in the Secrets that its status names, and
+// in no other Secret.
 func expectSpilled(ctx context.Context, g *gadget.Gadget, operator string) {
 	GinkgoHelper()
 	expectReady(ctx, g)
@@ -74,7 +74,7 @@ func expectSpilled(ctx context.Context, g *gadget.Gadget, operator string) {
 	Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedConfigMaps(ctx, operator, g.Namespace)))
 }
 
-// expectHeld waits until a gadget is ready, and its status holds the whole record.
+// expectHeld waits until a gadget is ready, and its status contains the whole inventory.
 func expectHeld(ctx context.Context, g *gadget.Gadget, operator string) {
 	GinkgoHelper()
 	expectReady(ctx, g)
@@ -86,7 +86,7 @@ func expectHeld(ctx context.Context, g *gadget.Gadget, operator string) {
 	Expect(inventories(ctx, g.Namespace)).To(BeEmpty())
 }
 
-var _ = Describe("An inventory that takes much of the status", func() {
+var _ = Describe("Large inventories:", func() {
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 	run := func(wrap func(http.RoundTripper) http.RoundTripper) (stop func()) {
@@ -97,7 +97,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		return newGadget(ctx, namespace, "app", configMaps("cm", n, "a"), servedBy(operator))
 	}
 
-	It("is in Secrets before the first dependent is created, and costs n + 4 requests besides", func(ctx SpecContext) {
+	It("a large inventory is written to Secrets before the first dependent is created, and the apply of n dependents needs at most n and four other requests", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -108,7 +108,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		Expect(inventories(ctx, namespace)[0].Finalizers).To(Equal([]string{operator + "/finalizer"}))
 	})
 
-	It("moves there when it grows, and back when it takes half of what the status holds", func(ctx SpecContext) {
+	It("an inventory that becomes too large for the status moves into Secrets, and moves back into the status when it needs at most half of the space there", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, few)
 		expectHeld(ctx, g, operator)
@@ -122,7 +122,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		expectSpilled(ctx, g, operator)
 	})
 
-	It("is written once for a change, not read, and not written where nothing changed", func(ctx SpecContext) {
+	It("a large inventory is written once for each change of the dependents, is not read, and is not written without a change", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -134,11 +134,11 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		changeManifests(ctx, g, strings.Replace(configMaps("cm", many, "a"), `"a"`, `"b"`, 1))
 		expectSpilled(ctx, g, operator)
 		told := verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))
-		Expect(told).To(HaveLen(5), "a Secret is let go before it is deleted: %v", told)
+		Expect(told).To(HaveLen(5), "the finalizer of a Secret is removed before the Secret is deleted: %v", told)
 		Expect(told).To(ContainElements("patch configmaps 200", "patch secrets 201", "update gadgets/status 200", "delete secrets 200"))
 	})
 
-	It("is read once after a restart, which writes nothing", func(ctx SpecContext) {
+	It("after a restart the operator reads a large inventory once, and writes nothing", func(ctx SpecContext) {
 		stop := run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -152,7 +152,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(Equal([]string{"get secrets 200"}))
 	})
 
-	It("leaves no Secret of the former one where the answer to the write of the status is lost", func(ctx SpecContext) {
+	It("no Secret of a previous inventory stays if the response to the write of the status is lost", func(ctx SpecContext) {
 		// The last write of a pass that changes a dependent names the record with the dependent's new digest.
 		var lost atomic.Int64
 		writes := writesTo(namespace, "gadgets")
@@ -168,7 +168,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		})
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
-		By("waiting until the garbage collection has looked at the Secret, which it does once, a second after the write")
+		By("waiting until the garbage collection of records has read the Secret, which it does once, a second after the write")
 		mark := markAudit(ctx)
 		Consistently(ctx, func() int { return len(requestsSince(ctx, mark, operator)) }).WithTimeout(3 * time.Second).Should(BeZero())
 		lost.Store(1)
@@ -181,7 +181,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		}).Should(Succeed())
 	})
 
-	It("is what a deletion goes by, and goes with it", func(ctx SpecContext) {
+	It("a deletion deletes the dependents in a large inventory, and then its Secrets", func(ctx SpecContext) {
 		stop := run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -196,7 +196,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		Expect(len(requests)-len(requests.Resource("secrets"))).To(BeNumerically("<=", many+4), "%v", verbs(requests))
 	})
 
-	It("outlives its namespace until the dependents are gone", func(ctx SpecContext) {
+	It("the Secrets of a large inventory are retained until the dependents are gone, also if the namespace of the Secrets is being deleted", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -210,7 +210,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
 	})
 
-	It("leaves no finalizer on Secrets where somebody takes the component's off", func(ctx SpecContext) {
+	It("no finalizer stays on the Secrets of a large inventory if the component's finalizer is removed", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -221,7 +221,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
 	})
 
-	It("stalls the component before anything is applied where Secrets may not be written, and says what to do", func(ctx SpecContext) {
+	It("a component whose large inventory cannot be written to Secrets is stalled before anything is applied, and the message contains the remedy", func(ctx SpecContext) {
 		run(func(next http.RoundTripper) http.RoundTripper { return forbiddenRecords{next} })
 		g := install(ctx, many)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden"), ContainSubstring("Secrets in the namespace "+namespace)))
@@ -233,7 +233,7 @@ var _ = Describe("An inventory that takes much of the status", func() {
 	})
 })
 
-// forbiddenRecords answers as an API server that allows no Secrets of inventories.
+// forbiddenRecords is a transport that forbids all requests for Secrets of inventories.
 type forbiddenRecords struct{ next http.RoundTripper }
 
 func (f forbiddenRecords) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -242,9 +242,9 @@ func (f forbiddenRecords) RoundTrip(request *http.Request) (*http.Response, erro
 	return refused.wrap(f.next).RoundTrip(request)
 }
 
-var _ = Describe("An inventory in Secrets of a namespace that is being deleted", func() {
-	// lose makes a component with so many dependents in another namespace that no status holds their record, loses it
-	// while no operator runs, and deletes the namespace.
+var _ = Describe("Large inventories in a namespace that is being deleted:", func() {
+	// lose creates a component whose inventory is too large for a status and whose dependents are in another namespace.
+	// While no operator runs, it deletes the Secrets of the inventory and the namespace.
 	lose := func(ctx context.Context, operator, other string, texts ...string) *gadget.Gadget {
 		GinkgoHelper()
 		namespace := newNamespace(ctx)
@@ -267,7 +267,7 @@ var _ = Describe("An inventory in Secrets of a namespace that is being deleted",
 		return g
 	}
 
-	It("holds nothing up where it is lost besides, and the operator is restarted in between", func(ctx SpecContext) {
+	It("the loss of a large inventory in a namespace that is being deleted does not block the deletion, also if the operator is restarted meanwhile", func(ctx SpecContext) {
 		operator, other := newOperatorName(), newNamespace(ctx)
 		g := lose(ctx, operator, other)
 		cut := &crash{counts: writesTo(other, "configmaps"), after: 20}
@@ -281,22 +281,22 @@ var _ = Describe("An inventory in Secrets of a namespace that is being deleted",
 		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", g.Namespace))
 	}, SpecTimeout(5*time.Minute))
 
-	It("is remembered where it is lost besides: nothing is looked for, and nothing is done, a second time", func(ctx SpecContext) {
+	It("after the loss of a large inventory in a namespace that is being deleted, dependents are searched once, and a Job of a deletion phase is created once", func(ctx SpecContext) {
 		operator, other := newOperatorName(), newNamespace(ctx)
 		g := lose(ctx, operator, other, strings.Replace(oneJob("clean", preDelete(operator)), "metadata: {", "metadata: {namespace: "+other+", ", 1))
 		mark := markAudit(ctx)
 		runOperator(operator, operatorOptions{component: spilling})
 		expectGone(ctx, g)
 		requests := auditEvents(ctx)[mark:].UserAgent(userAgent(operator))
-		Expect(inNamespace(requests, other).Resource("jobs").Verb("patch").Code(201)).To(HaveLen(1), "in two passes at least: it has to complete")
+		Expect(inNamespace(requests, other).Resource("jobs").Verb("patch").Code(201)).To(HaveLen(1), "the Job is created once, although its completion takes at least two passes")
 		Expect(requests.Verb("list").Resource("endpoints")).To(HaveLen(1))
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 		Expect(records(ctx, g.Namespace)).To(BeEmpty())
 	}, SpecTimeout(5*time.Minute))
 })
 
-var _ = Describe("Two operators of one name with an inventory in Secrets", func() {
-	It("come to one record, and lose nothing", func(ctx SpecContext) {
+var _ = Describe("Two operators of the same name with a large inventory:", func() {
+	It("two operators of the same name with a large inventory write one complete record", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{component: spilling})
 		runOperator(operator, operatorOptions{component: spilling})
@@ -314,7 +314,7 @@ var _ = Describe("Two operators of one name with an inventory in Secrets", func(
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
 	})
 
-	It("do not switch to a record of one that was overtaken", func(ctx SpecContext) {
+	It("the status does not refer to the Secrets with the inventory of an operator with an outdated state", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		slow := &turnstile{counts: writesTo(namespace, "gadgets/app/status"), open: make(chan struct{})}
 		stop := runOperator(operator, operatorOptions{component: spilling})
@@ -323,7 +323,7 @@ var _ = Describe("Two operators of one name with an inventory in Secrets", func(
 		stop()
 		runOperator(operator, operatorOptions{component: spilling, transport: slow.wrap})
 		changeManifests(ctx, g, configMaps("cm", many+4, "b"))
-		Eventually(ctx, slow.waiting.Load).Should(BeEquivalentTo(1), "its record is written, and not named")
+		Eventually(ctx, slow.waiting.Load).Should(BeEquivalentTo(1), "the record of the late operator is written, and the status does not name it yet")
 		runOperator(operator, operatorOptions{component: spilling})
 		expectReady(ctx, g)
 		named := current(ctx, g).Status.InventoryRecord.Name

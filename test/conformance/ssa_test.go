@@ -16,10 +16,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// updatePolicies are all of them.
+// updatePolicies are all update policies.
 var updatePolicies = []string{"replace", "recreate", "ssa-merge", "ssa-override"}
 
-// maker makes and changes objects as another tool does.
+// maker is another tool that creates and changes objects.
 type maker struct{ name, manager, operation string }
 
 // makers are the tools whose objects are adopted.
@@ -30,7 +30,7 @@ var makers = []maker{
 	{"helm install", "helm", "Update"},
 }
 
-// write creates or updates an object from YAML as the tool does.
+// write creates or updates an object from YAML in the way of the tool.
 func (m maker) write(ctx context.Context, namespace, text string) {
 	GinkgoHelper()
 	objects, err := manifests.Decode("test", []byte(text))
@@ -55,7 +55,7 @@ func (m maker) write(ctx context.Context, namespace, text string) {
 	Expect(k8s.Create(ctx, o, client.FieldOwner(m.manager))).To(Succeed())
 }
 
-// managers lists who owns fields of an object, as "manager operation", subresources left out.
+// managers lists the field managers of an object as "manager operation", without subresources.
 func managers(o *unstructured.Unstructured) []string {
 	var found []string
 	for _, e := range o.GetManagedFields() {
@@ -67,7 +67,7 @@ func managers(o *unstructured.Unstructured) []string {
 	return found
 }
 
-// ownEntry is how a policy's writes appear in managed fields.
+// ownEntry returns the operator's entry in the managed fields under an update policy.
 func ownEntry(policy string) string {
 	if policy == "replace" {
 		return operatorName + " Update"
@@ -81,15 +81,15 @@ func dataOf(ctx context.Context, namespace string) any {
 	return mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]
 }
 
-// settingsMap renders the ConfigMap settings with data in flow style.
+// settingsMap renders the ConfigMap settings. data is in flow style.
 func settingsMap(data string, annotations ...string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  annotations: {%s}\ndata: {%s}", strings.Join(annotations, ", "), data)
 }
 
-var _ = Describe("An object that another tool made", func() {
+var _ = Describe("Objects of other tools:", func() {
 	for _, m := range makers {
 		for _, policy := range updatePolicies {
-			It("by "+m.name+" is adopted under "+policy+" so that what the manifest drops later disappears", func(ctx SpecContext) {
+			It("an object of "+m.name+" is adopted with the update policy "+policy+", and fields that the manifest drops later are removed", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				m.write(ctx, namespace, settingsMap("a: x, b: x, theirs: x"))
 				g := newGadget(ctx, namespace, "app", settingsMap("a: x, b: x", updatePolicy(policy)))
@@ -100,7 +100,7 @@ var _ = Describe("An object that another tool made", func() {
 					Expect(adopted.Object["data"]).To(Equal(map[string]any{"a": "x", "b": "x"}))
 					Expect(managers(adopted)).To(ConsistOf(ownEntry(policy)))
 					Expect(adopted.GetAnnotations()).NotTo(Or(HaveKey(ContainSubstring("last-applied")), HaveKey(ContainSubstring("helm"))))
-					Expect(adopted.GetLabels()).To(HaveLen(1), "the owner label")
+					Expect(adopted.GetLabels()).To(HaveLen(1), "only the owner label is added")
 				} else {
 					Expect(adopted.Object["data"]).To(Equal(map[string]any{"a": "x", "b": "x", "theirs": "x"}))
 					Expect(managers(adopted)).To(ConsistOf(ownEntry(policy), m.manager+" "+m.operation))
@@ -113,7 +113,7 @@ var _ = Describe("An object that another tool made", func() {
 		}
 	}
 
-	It("and that is configured as a previous manager is taken over", func(ctx SpecContext) {
+	It("fields of a configured previous manager are taken over", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{
 			PreviousManagers: []string{"deployer"}, Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
@@ -126,14 +126,14 @@ var _ = Describe("An object that another tool made", func() {
 	})
 })
 
-var _ = Describe("What kubectl edited in a dependent", func() {
+var _ = Describe("Fields that kubectl edited in a dependent:", func() {
 	edit := func(ctx context.Context, namespace string) {
 		GinkgoHelper()
 		Expect(k8s.Patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"),
 			client.RawPatch("application/merge-patch+json", []byte(`{"data":{"theirs":"x"}}`)), client.FieldOwner("kubectl-edit"))).To(Succeed())
 	}
 
-	It("disappears at the next write under ssa-override, and is no drift until then", func(ctx SpecContext) {
+	It("with the update policy ssa-override, fields that kubectl edited are removed at the next write, and are not treated as drift until then", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy("ssa-override")))
 		expectReady(ctx, g)
@@ -150,7 +150,7 @@ var _ = Describe("What kubectl edited in a dependent", func() {
 	})
 
 	for _, policy := range []string{"ssa-merge", "replace"} {
-		It("stays under "+policy, func(ctx SpecContext) {
+		It("fields that kubectl edited are kept by the update policy "+policy, func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -162,8 +162,8 @@ var _ = Describe("What kubectl edited in a dependent", func() {
 	}
 })
 
-var _ = Describe("A dependent whose type gets a new version", func() {
-	// definition has the version v1, which knows a field more, and, where it says so, v1alpha1.
+var _ = Describe("New versions of a type:", func() {
+	// definition renders a definition with the version v1, which has an additional field, and optionally with v1alpha1.
 	definition := func(group string, alpha bool) string {
 		version := func(name, fields string, storage bool) string {
 			return fmt.Sprintf("  - {name: %s, served: true, storage: %v, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, "+
@@ -182,11 +182,11 @@ var _ = Describe("A dependent whose type gets a new version", func() {
 
 	for _, policy := range updatePolicies {
 		for _, keeps := range []bool{true, false} {
-			text := "while the old one is served"
+			text := "while the old version is served"
 			if !keeps {
-				text = "and loses the old one"
+				text = "also if the old version is removed"
 			}
-			It("follows "+text+", under "+policy, func(ctx SpecContext) {
+			It("a dependent follows its type to a new version, "+text+", with the update policy "+policy, func(ctx SpecContext) {
 				namespace, group := newNamespace(ctx), newGroup()
 				g := newGadget(ctx, namespace, "app", together(definition(group, true), instance(group, "v1alpha1", "size: 1, old: x", policy)))
 				expectReady(ctx, g)
@@ -202,7 +202,7 @@ var _ = Describe("A dependent whose type gets a new version", func() {
 					Expect(after.Object["status"]).To(Equal(map[string]any{"phase": "Running"}))
 				}
 
-				By("noticing drift from then on")
+				By("detecting drift in the new version")
 				patch(ctx, after, `{"spec":{"size":7}}`)
 				Eventually(ctx, func() any { return mustGet(ctx, group+"/v1", "Widget", namespace, "one").Object["spec"] }).
 					Should(HaveKeyWithValue("size", int64(2)))

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("A status hint", Ordered, func() {
+var _ = Describe("Status hints:", Ordered, func() {
 	var group string
 	BeforeAll(func(ctx SpecContext) {
 		group = newGroup()
@@ -22,7 +22,7 @@ var _ = Describe("A status hint", Ordered, func() {
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", "default", "none"); return err }).Should(MatchError(ContainSubstring("not found")))
 		DeferCleanup(func(ctx SpecContext) { remove(ctx, definition) })
 	})
-	// hinted renders a widget with hints, and what comes in the wave after it.
+	// hinted renders a widget with hints, and a ConfigMap in the next wave.
 	hinted := func(hints string) string {
 		w := strings.Replace(widget(group, "w"), "{name: w}", "{name: w, annotations: {"+setting("status-hint", hints)+"}}", 1)
 		return together(w, configMap("later", "a", order(1)))
@@ -39,7 +39,7 @@ var _ = Describe("A status hint", Ordered, func() {
 		Expect(err).To(HaveOccurred(), "the next wave waits")
 	}
 
-	DescribeTable("says what the type's controller reports when it is ready", func(ctx SpecContext, hints string, steps []string, done string) {
+	DescribeTable("an object with a status hint becomes ready as its controller reports it:", func(ctx SpecContext, hints string, steps []string, done string) {
 		g := newGadget(ctx, newNamespace(ctx), "app", hinted(hints))
 		for i := 0; i < len(steps); i += 2 {
 			if steps[i] != "" {
@@ -50,28 +50,28 @@ var _ = Describe("A status hint", Ordered, func() {
 		reports(ctx, g, done)
 		expectReady(ctx, g)
 	},
-		Entry("an observed generation", "has-observed-generation", []string{
+		Entry("has-observed-generation", "has-observed-generation", []string{
 			"", "its controller has not processed it yet",
 			`{"observedGeneration":0}`, "latest observed generation is 0",
 		}, `{"observedGeneration":1}`),
-		Entry("a condition Ready", "has-ready-condition", []string{
+		Entry("has-ready-condition", "has-ready-condition", []string{
 			"", "not Ready yet",
 			`{"conditions":[{"type":"Ready","status":"False","message":"no room"}]}`, "no room",
 			`{"conditions":[{"type":"Ready","status":"True","observedGeneration":0}]}`, "was set for generation 0",
 		}, `{"conditions":[{"type":"Ready","status":"True"}]}`),
-		Entry("conditions of its own", "conditions=Synced;Warm", []string{
+		Entry("conditions", "conditions=Synced;Warm", []string{
 			"", "not Synced yet",
 			`{"conditions":[{"type":"Synced","status":"True"}]}`, "not Warm yet",
 			`{"conditions":[{"type":"Synced","status":"True"},{"type":"Warm","status":"Unknown","message":"heating"}]}`, "heating",
 			`{"conditions":[{"type":"Synced","status":"True","observedGeneration":0},{"type":"Warm","status":"True"}]}`, "was set for generation 0",
 		}, `{"conditions":[{"type":"Synced","status":"True","observedGeneration":1},{"type":"Warm","status":"True"}]}`),
-		Entry("several of these", "has-observed-generation, conditions=Warm", []string{
+		Entry("several hints", "has-observed-generation, conditions=Warm", []string{
 			"", "its controller has not processed it yet",
 			`{"observedGeneration":1}`, "not Warm yet",
 		}, `{"observedGeneration":1,"conditions":[{"type":"Warm","status":"True"}]}`),
 	)
 
-	It("counts for the generation that was applied last", func(ctx SpecContext) {
+	It("a status hint ignores a status of another generation than the generation that was applied last", func(ctx SpecContext) {
 		g := newGadget(ctx, newNamespace(ctx), "app", hinted("has-ready-condition"))
 		expectWaiting(ctx, g, "not Ready yet")
 		reports(ctx, g, `{"conditions":[{"type":"Ready","status":"True","observedGeneration":1}]}`)
@@ -82,7 +82,7 @@ var _ = Describe("A status hint", Ordered, func() {
 		expectReady(ctx, g)
 	})
 
-	It("takes effect by one write of metadata when it changes", func(ctx SpecContext) {
+	It("a changed status hint takes effect by one write of metadata", func(ctx SpecContext) {
 		plain := strings.Replace(hinted("has-ready-condition"), setting("status-hint", "has-ready-condition"), "", 1)
 		g := newGadget(ctx, newNamespace(ctx), "app", plain)
 		expectReady(ctx, g)
@@ -95,14 +95,14 @@ var _ = Describe("A status hint", Ordered, func() {
 		expectReady(ctx, g)
 	})
 
-	It("is refused for what has no status", func(ctx SpecContext) {
+	It("a status hint on a type without a status is refused", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a", setting("status-hint", "has-ready-condition")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("a ConfigMap has no status to read")))
 		Expect(writes(ctx, operatorName, namespace).Resource("configmaps")).To(BeEmpty())
 	})
 
-	It("is not needed to see that a Ready condition is about an older generation", func(ctx SpecContext) {
+	It("a condition Ready of an older generation is ignored, also without a status hint", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", widget(group, "w"))
 		expectReady(ctx, g)

@@ -17,11 +17,11 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("The status of a component", func() {
+var _ = Describe("The status of a component:", func() {
 	type reconciler = *component.Reconciler[*gadget.Gadget]
 
-	// meddle runs an edit of a gadget again and again until the returned function is called, which tells how often it
-	// succeeded.
+	// meddle runs an edit of a gadget repeatedly until the returned function is called. That function returns the number
+	// of successful edits.
 	meddle := func(ctx context.Context, g *gadget.Gadget, edit func(context.Context, *gadget.Gadget) error) (stop func() int) {
 		var wg sync.WaitGroup
 		name, ended, count := client.ObjectKeyFromObject(g), &atomic.Bool{}, 0
@@ -36,7 +36,7 @@ var _ = Describe("The status of a component", func() {
 		return func() int { ended.Store(true); wg.Wait(); return count }
 	}
 
-	It("follows a storm of edits of the spec: the last one wins", func(ctx SpecContext) {
+	It("after many edits of the spec the last edit is applied", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "start"))
 		for i := range 25 {
@@ -52,7 +52,7 @@ var _ = Describe("The status of a component", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "cm-0").Object["data"]).To(HaveKeyWithValue("value", "edit-24"))
 	})
 
-	It("gets through, and the dependents too, while somebody else writes to the component all the time", func(ctx SpecContext) {
+	It("the status and the dependents are written while another client writes to the component all the time", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"))
 		stopStatus := meddle(ctx, g, func(ctx context.Context, g *gadget.Gadget) error {
@@ -70,11 +70,11 @@ var _ = Describe("The status of a component", func() {
 		}
 		ports, notes := stopStatus(), stopMetadata()
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "cm-0").Object["data"]).To(HaveKeyWithValue("value", "b4"))
-		Expect(current(ctx, g).Status.Port).To(Equal(ports), "no write of the other was undone")
+		Expect(current(ctx, g).Status.Port).To(Equal(ports), "no write of the other client was undone")
 		Expect(min(ports, notes)).To(BeNumerically(">", 10))
 	})
 
-	It("lets the component go while somebody else writes to it all the time", func(ctx SpecContext) {
+	It("a component is deleted while another client writes to it all the time", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"))
 		expectReady(ctx, g)
@@ -88,7 +88,7 @@ var _ = Describe("The status of a component", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("keeps conditions of an author's own", func(ctx SpecContext) {
+	It("conditions that an author adds to the status are kept", func(ctx SpecContext) {
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"))
 		expectReady(ctx, g)
 		fresh := current(ctx, g)
@@ -99,7 +99,7 @@ var _ = Describe("The status of a component", func() {
 		Expect(meta.FindStatusCondition(current(ctx, g).Status.Conditions, "Licensed")).NotTo(BeNil())
 	})
 
-	It("is seen by the next pass as it was written, however late the cache is", func(ctx SpecContext) {
+	It("a pass reads the status that the previous pass wrote, although the cache is late", func(ctx SpecContext) {
 		operator, late := newOperatorName(), &lag{path: "/gadgets"}
 		DeferCleanup(late.release)
 		passes, allocations := &atomic.Int64{}, &atomic.Int64{}
@@ -140,7 +140,7 @@ var _ = Describe("The status of a component", func() {
 		Expect(allocations.Load()).To(Equal(int64(1)))
 	})
 
-	It("may be updated by its author at any time: each update is redone on what is there, and none is lost", func(ctx SpecContext) {
+	It("an update of the status by Reconciler.UpdateStatus is repeated after a conflict, and never lost", func(ctx SpecContext) {
 		const writers, each = 4, 10
 		operator := newOperatorName()
 		var r reconciler
@@ -156,7 +156,7 @@ var _ = Describe("The status of a component", func() {
 					seen := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"}}
 					Expect(r.UpdateStatus(ctx, seen, func(g *gadget.Gadget) error {
 						g.Status.Port++
-						g.Status.Revision = 99 // Ours; it stays as it is.
+						g.Status.Revision = 99 // The operator owns this field, so the update must not change it.
 						return nil
 					})).To(Succeed())
 					Expect(seen.Status.Port).To(BeNumerically(">", 0))
@@ -171,7 +171,7 @@ var _ = Describe("The status of a component", func() {
 		Eventually(ctx, func() int { return current(ctx, g).Status.Port }).Should(Equal(writers * each))
 		Expect(current(ctx, g).Status.Revision).To(BeNumerically("<=", 6))
 
-		By("sending nothing where nothing changes")
+		By("updating the status without a change, which sends no request")
 		settle(ctx, operator)
 		mark := markAudit(ctx)
 		Expect(r.UpdateStatus(ctx, current(ctx, g), func(*gadget.Gadget) error { return nil })).To(Succeed())

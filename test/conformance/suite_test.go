@@ -29,7 +29,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// operatorName is the name of the reconciler that most specs run.
+// operatorName is the name of the reconciler that serves most specs.
 const operatorName = "gadgets.test.fairlead.io"
 
 var (
@@ -49,7 +49,7 @@ func TestConformance(t *testing.T) {
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
 	_, report := GinkgoConfiguration()
-	report.NoColor = true // The output of several processes is read in a log.
+	report.NoColor = true // The output of several processes is combined in a log.
 	RunSpecs(t, "Conformance", report)
 }
 
@@ -65,7 +65,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	runOperator(operatorName, operatorOptions{})
 })
 
-// newNamespace makes a namespace for a spec.
+// newNamespace creates a namespace for a spec.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	name := fmt.Sprintf("spec-%d", sequence.Add(1))
@@ -73,7 +73,7 @@ func newNamespace(ctx context.Context) string {
 	return name
 }
 
-// newGadget makes a gadget with manifests, for the suite's operator unless an edit says otherwise.
+// newGadget creates a gadget with manifests. The suite's operator serves the gadget, unless an edit changes its label.
 func newGadget(ctx context.Context, namespace, name, text string, edits ...func(*gadget.Gadget)) *gadget.Gadget {
 	GinkgoHelper()
 	g := &gadget.Gadget{
@@ -87,7 +87,7 @@ func newGadget(ctx context.Context, namespace, name, text string, edits ...func(
 	return g
 }
 
-// change updates a gadget, redoing it when the operator wrote in between.
+// change updates a gadget, and repeats the update if the operator wrote in between.
 func change(ctx context.Context, g *gadget.Gadget, edit func(*gadget.Gadget)) {
 	GinkgoHelper()
 	Eventually(ctx, func() error {
@@ -142,14 +142,14 @@ func create(ctx context.Context, text string) []*unstructured.Unstructured {
 	return objects
 }
 
-// get reads an object; its error is the API server's.
+// get reads an object, and returns the error of the API server.
 func get(ctx context.Context, apiVersion, kind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(schema.FromAPIVersionAndKind(apiVersion, kind))
 	return o, k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
 }
 
-// mustGet reads an object that exists.
+// mustGet reads an object that must exist.
 func mustGet(ctx context.Context, apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	o, err := get(ctx, apiVersion, kind, namespace, name)
@@ -167,10 +167,10 @@ func configMaps(prefix string, n int, value string, annotations ...string) strin
 	return b.String()
 }
 
-// setting writes an annotation of the suite's operator.
+// setting returns an annotation with a setting of the suite's operator.
 func setting(name, value string) string { return fmt.Sprintf("%s/%s: %q", operatorName, name, value) }
 
-// patch changes an object as a person with kubectl does, by a JSON merge patch.
+// patch changes an object by a JSON merge patch, like a user with kubectl.
 func patch(ctx context.Context, o client.Object, text string) {
 	GinkgoHelper()
 	Expect(k8s.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(text)))).To(Succeed())
@@ -190,7 +190,7 @@ func expectGone(ctx context.Context, o client.Object) {
 	Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(o), o) }).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 }
 
-// changeManifests gives a gadget other manifests.
+// changeManifests replaces the manifests of a gadget.
 func changeManifests(ctx context.Context, g *gadget.Gadget, text string) {
 	GinkgoHelper()
 	change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests = text })
@@ -201,7 +201,7 @@ func newConfigMap(namespace, name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-// countConfigMaps counts the ConfigMaps in a namespace that are not Kubernetes' own.
+// countConfigMaps counts the ConfigMaps in a namespace, except the ConfigMap that Kubernetes creates.
 func countConfigMaps(ctx context.Context, namespace string) int {
 	GinkgoHelper()
 	list := &corev1.ConfigMapList{}

@@ -22,10 +22,10 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("A pass that applies many dependents", func() {
+var _ = Describe("Changes during a pass with many dependents:", func() {
 	const writers = 4
-	// during starts a component of 200, stops its writes after the first, makes a change, and lets the writes go on
-	// when the operator has heard of it.
+	// during starts a component with 200 dependents, blocks its writes after the first ones, makes a change, and releases
+	// the writes when the operator has received the change.
 	during := func(ctx context.Context, change func(*gadget.Gadget), shown func(client.Object) bool) (g *gadget.Gadget, operator string) {
 		GinkgoHelper()
 		namespace, known := newNamespace(ctx), &hearsay{of: shown}
@@ -45,11 +45,11 @@ var _ = Describe("A pass that applies many dependents", func() {
 			return e.Verb != "delete" && strings.HasPrefix(e.Name, prefix)
 		})
 	}
-	// underWay are as many as were under way; whoever was waiting for a turn may have been given one at that very
+	// underWay matches the writes that had started before the change. A waiting write may have got a free slot at that
 	// moment.
 	underWay := Or(HaveLen(writers), HaveLen(writers+1))
 
-	It("ends when the spec changes: what is under way is completed, and the new set applied", func(ctx SpecContext) {
+	It("a change of the spec ends a pass: running writes are completed, and the new manifests are applied", func(ctx SpecContext) {
 		g, operator := during(ctx,
 			func(g *gadget.Gadget) { changeManifests(ctx, g, configMaps("new", 10, "b")) },
 			func(o client.Object) bool { return o.GetGeneration() > 1 })
@@ -61,7 +61,7 @@ var _ = Describe("A pass that applies many dependents", func() {
 		Expect(countConfigMaps(ctx, g.Namespace)).To(Equal(10))
 	})
 
-	It("ends when the component is deleted, and nothing is left", func(ctx SpecContext) {
+	It("a deletion of the component ends a pass, and no dependent stays", func(ctx SpecContext) {
 		g, operator := during(ctx,
 			func(g *gadget.Gadget) { remove(ctx, g) },
 			func(o client.Object) bool { return !o.GetDeletionTimestamp().IsZero() })
@@ -70,7 +70,7 @@ var _ = Describe("A pass that applies many dependents", func() {
 		Expect(countConfigMaps(ctx, g.Namespace)).To(BeZero())
 	})
 
-	It("goes on when anything else of the component changes", func(ctx SpecContext) {
+	It("a change of the component other than spec and deletion does not end a pass", func(ctx SpecContext) {
 		g, operator := during(ctx,
 			func(g *gadget.Gadget) {
 				patch(ctx, current(ctx, g), `{"metadata":{"labels":{"example.com/tier":"one"}}}`)
@@ -81,8 +81,8 @@ var _ = Describe("A pass that applies many dependents", func() {
 	})
 })
 
-var _ = Describe("A component whose spec changes with each write to a dependent", func() {
-	It("has all dependents in the end, and says so, and is up to date when it comes to rest", func(ctx SpecContext) {
+var _ = Describe("Specs that change with each write to a dependent:", func() {
+	It("a component whose spec changes with each write to a dependent is applied completely, and becomes ready for its last generation", func(ctx SpecContext) {
 		const dependents = 12
 		namespace, operator, shown, resting := newNamespace(ctx), newOperatorName(), &atomic.Int64{}, &atomic.Bool{}
 		watch := component.Watch{Object: &gadget.Gadget{}, Map: func(_ context.Context, o client.Object) []reconcile.Request {
@@ -112,8 +112,8 @@ var _ = Describe("A component whose spec changes with each write to a dependent"
 	})
 })
 
-var _ = Describe("A pass whose component changes before its status is written", func() {
-	It("tells what it changed all the same, and is no failure", func(ctx SpecContext) {
+var _ = Describe("Changes before the status is written:", func() {
+	It("if the component changes before a pass writes the status, the changes of this pass are still reported, and the pass is not counted as failed", func(ctx SpecContext) {
 		namespace, operator, exporter := newNamespace(ctx), newOperatorName(), tracetest.NewInMemoryExporter()
 		late := &intruder{method: http.MethodPut, path: "/gadgets/app/status"}
 		runOperator(operator, operatorOptions{transport: late.wrap, component: component.Options{

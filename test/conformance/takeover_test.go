@@ -14,9 +14,9 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("An object that somebody else owns", func() {
+var _ = Describe("Objects of another owner:", func() {
 	always := setting("adoption-policy", "always")
-	// ownerOf returns the readable owner id that an operator left.
+	// ownerOf returns the readable owner id of an operator on an object.
 	ownerOf := func(ctx context.Context, namespace, name, operator string) string {
 		GinkgoHelper()
 		return mustGet(ctx, "v1", "ConfigMap", namespace, name).GetAnnotations()[operator+"/owner-id"]
@@ -27,7 +27,7 @@ var _ = Describe("An object that somebody else owns", func() {
 	}
 
 	forEachPolicy(func(policy string) {
-		It("is taken from its controller where the policy is always, and does not go with it", func(ctx SpecContext) {
+		It("an object with the adoption policy always is taken over from its controller, and is not deleted with the controller", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			boss := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: boss, namespace: "+namespace+"}")[0]
 			create(ctx, fmt.Sprintf(`apiVersion: v1
@@ -46,13 +46,13 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 			Expect(taken.GetOwnerReferences()).To(BeEmpty())
 			Expect(taken.Object["data"]).To(Equal(map[string]any{"value": "ours", "foreign": "x"}))
 
-			By("noticing drift from then on")
+			By("detecting drift after the adoption")
 			patch(ctx, taken, `{"data":{"value":"theirs again"}}`)
 			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"] }).
 				Should(HaveKeyWithValue("value", "ours"))
 		})
 
-		It("moves to the component whose policy is always, which the other one says and leaves at that", func(ctx SpecContext) {
+		It("an object moves to the component with the adoption policy always, and the other component reports the conflict without a write", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			one := newGadget(ctx, namespace, "one", together(configMap("shared", "one", updatePolicy(policy)), configMap("one", "a")))
 			expectReady(ctx, one)
@@ -62,7 +62,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 			expectCondition(ctx, one, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(namespace+"/shared"), ContainSubstring(namespace+"/two")))
 			settle(ctx, operatorName)
 
-			By("going with the new owner alone")
+			By("deleting the object with its new owner only")
 			remove(ctx, one)
 			expectGone(ctx, one)
 			shared := mustGet(ctx, "v1", "ConfigMap", namespace, "shared")
@@ -75,7 +75,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 			expectGone(ctx, shared)
 		})
 
-		It("moves between components without being deleted in between, taken before it is given", func(ctx SpecContext) {
+		It("an object moves between components without a deletion, if the new owner adopts the object before the old owner stops rendering it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			kept := configMap("kept", "a")
 			one := newGadget(ctx, namespace, "one", together(configMap("moving", "a", updatePolicy(policy)), kept))
@@ -93,7 +93,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 			expectReady(ctx, two)
 		})
 
-		It("moves between components without being deleted in between, released before it is adopted", func(ctx SpecContext) {
+		It("an object moves between components without a deletion, if the old owner orphans the object before the new owner adopts it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			kept := configMap("kept", "a")
 			one := newGadget(ctx, namespace, "one", together(configMap("moving", "a", updatePolicy(policy), deletePolicy("orphan-on-apply")), kept))
@@ -109,7 +109,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 			Expect(deletions(ctx, mark, namespace)).To(BeEmpty())
 		})
 
-		It("is taken from another operator, with its marks, which says so and leaves it at that", func(ctx SpecContext) {
+		It("an object is taken over from another operator: the labels of that operator are removed, and that operator reports the conflict without a write", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			runOperator(operator, operatorOptions{})
 			one := newGadget(ctx, namespace, "one", together(configMap("shared", "one", operator+"/order: '1'", operator+"/adoption-policy: always"), configMap("one", "a")), servedBy(operator))
@@ -127,7 +127,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 		})
 	})
 
-	It("comes to rest with one of two components that both say always, and is taken back only by a change", func(ctx SpecContext) {
+	It("an object that two components adopt with the policy always stays with one of them, until a component changes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		text := func(value string) string { return together(configMaps("shared", 5, value, always)) }
 		gadgets := []*gadget.Gadget{newGadget(ctx, namespace, "one", text("a")), newGadget(ctx, namespace, "two", text("b"))}
@@ -147,7 +147,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 		expectCondition(ctx, gadgets[1], metav1alpha1.ConditionStalled, And(ContainSubstring("taken over"), ContainSubstring(namespace+"/one")))
 	})
 
-	It("has one owner in the end where two operators take it at once, and both come to rest", func(ctx SpecContext) {
+	It("if two operators with the adoption policy always adopt the same object at once, the object has a single owner in the end", func(ctx SpecContext) {
 		target, operators := newNamespace(ctx), []string{newOperatorName(), newOperatorName()}
 		const count = 10
 		text := configMaps("cm", count, "a")
@@ -169,7 +169,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 		Consistently(ctx, func() int { return len(inNamespace(auditEvents(ctx)[mark:], target).Writes()) }).WithPolling(300 * time.Millisecond).Should(BeZero())
 	})
 
-	It("is found without a request where a watch of the operator shows it", func(ctx SpecContext) {
+	It("an ownership conflict is found without a request if the operator watches the object", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		expectReady(ctx, newGadget(ctx, namespace, "one", configMap("shared", "a")))
 		settle(ctx, operatorName)
@@ -179,7 +179,7 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(Equal([]string{"patch configmaps 201"}))
 	})
 
-	It("may be adopted or not as the component says where its manifest does not, and a change of that makes no revision", func(ctx SpecContext) {
+	It("the component's default adoption policy applies if the manifest sets no adoption policy, and a change of the default makes no revision", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: "+namespace+"}")
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), func(g *gadget.Gadget) { g.Spec.Policies.Adoption = metav1alpha1.AdoptNever })

@@ -17,20 +17,20 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("A target in another cluster that has a namespace of the component's name", Ordered, func() {
+var _ = Describe("Targets in another cluster that has a namespace of the same name:", Ordered, func() {
 	var remote *testcluster.Cluster
 	var there client.Client
 	var namespace, operator string
 	var stop func()
 	var g *gadget.Gadget
 	BeforeAll(func(SpecContext) {
-		// Without controllers a namespace that is deleted stays for ever.
+		// Without controllers, a namespace that is being deleted stays forever.
 		remote = testcluster.StartFor(GinkgoTB(), testcluster.Options{NoControllers: true})
 		var err error
 		there, err = client.New(remote.Config(), client.Options{Scheme: k8s.Scheme()})
 		Expect(err).NotTo(HaveOccurred())
 	})
-	// allow gives the user of the kubeconfig a right in all namespaces.
+	// allow grants the user of the kubeconfig a right in all namespaces.
 	allow := func(ctx context.Context, name, resource string, verbs ...string) {
 		GinkgoHelper()
 		named := metav1.ObjectMeta{Name: namespace + "-" + name}
@@ -66,7 +66,7 @@ var _ = Describe("A target in another cluster that has a namespace of the compon
 		return there.Get(ctx, client.ObjectKeyFromObject(found), found)
 	}
 
-	It("waits for the end of that one like for the end of any other, where it may not see what is left in it", func(ctx SpecContext) {
+	It("a deletion waits until the namespace of the same name in the target cluster is gone, if the operator has no right to list the objects in it", func(ctx SpecContext) {
 		stop()
 		forbid(ctx)
 		Expect(there.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
@@ -79,7 +79,7 @@ var _ = Describe("A target in another cluster that has a namespace of the compon
 		Expect(settings(ctx)).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("is searched for dependents of a lost record although the component's own namespace is being deleted", func(ctx SpecContext) {
+	It("dependents of a lost inventory are searched in the target although the component's own namespace is being deleted", func(ctx SpecContext) {
 		stop()
 		loseStatus(ctx, g)
 		forbid(ctx)

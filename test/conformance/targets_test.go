@@ -29,7 +29,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// inCluster sends a gadget to the cluster of a kubeconfig.
+// inCluster sets the kubeconfig of a gadget to the given Secret.
 func inCluster(secret string) func(*gadget.Gadget) {
 	return func(g *gadget.Gadget) {
 		g.Spec.KubeConfig = &metav1alpha1.KubeConfigReference{Name: secret}
@@ -37,7 +37,7 @@ func inCluster(secret string) func(*gadget.Gadget) {
 	}
 }
 
-// showWhere renders a ConfigMap that says what the look-ups found.
+// showWhere renders a ConfigMap with the results of the look-ups.
 var showWhere = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	where := map[string]string{}
 	for name, lookup := range map[string]generator.Lookup{"target": req.Target, "local": req.Local} {
@@ -52,7 +52,7 @@ var showWhere = generator.GeneratorFunc(func(ctx context.Context, req generator.
 	}}, nil
 })
 
-var _ = Describe("A target in another cluster", Ordered, func() {
+var _ = Describe("Targets in another cluster:", Ordered, func() {
 	var (
 		remote    *testcluster.Cluster
 		there     client.Client
@@ -69,7 +69,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		Expect(there.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 	})
 
-	// deployer makes an administrator of the remote cluster, and returns its kubeconfig.
+	// deployer creates an administrator of the remote cluster, and returns its kubeconfig.
 	deployer := func(ctx context.Context, name string) []byte {
 		GinkgoHelper()
 		user, err := remote.User(ctx, name)
@@ -102,35 +102,35 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		return inNamespace(events.UserAgent("operator/"), namespace)
 	}
 
-	It("gets the dependents, repairs them, and loses them with the component", func(ctx SpecContext) {
+	It("dependents in another cluster are created, repaired, and deleted with the component", func(ctx SpecContext) {
 		keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), inCluster("far"))
 		expectReady(ctx, g)
 		Expect(remotely(ctx, "settings")()).To(Equal(map[string]string{"value": "a"}))
-		Expect(countConfigMaps(ctx, namespace)).To(BeZero(), "in the component's own cluster")
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero(), "no dependent in the component's own cluster")
 		Expect(current(ctx, g).Status.TargetCluster).NotTo(BeEmpty())
 
 		Expect(there.Delete(ctx, newConfigMap(namespace, "settings"))).To(Succeed())
-		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"), "a watch there tells of it: what is ready is not polled")
+		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"), "a watch in the target detects the drift, because ready dependents are not polled")
 		changeManifests(ctx, g, configMap("settings", "b"))
 		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "b"))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
-		Expect(remoteRequests(ctx).User(namespace)).To(HaveLen(len(remoteRequests(ctx))), "as the user of the kubeconfig")
+		Expect(remoteRequests(ctx).User(namespace)).To(HaveLen(len(remoteRequests(ctx))), "all requests are made as the user of the kubeconfig")
 	})
 
-	It("is written to without a limit on the client's side", func(ctx SpecContext) {
+	It("dependents in another cluster are written without a rate limit of the client", func(ctx SpecContext) {
 		keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 100, "a"), inCluster("far"))
 		expectReady(ctx, g)
 		written := remoteRequests(ctx).Writes()
 		Expect(written).To(HaveLen(100))
-		Expect(written[99].Time.Sub(written[0].Time)).To(BeNumerically("<", 5*time.Second), "it takes twenty at client-go's default of five a second")
+		Expect(written[99].Time.Sub(written[0].Time)).To(BeNumerically("<", 5*time.Second), "with the default limit of client-go, five a second, the writes would take twenty seconds")
 	})
 
-	It("is looked up beside the component's own cluster", func(ctx SpecContext) {
+	It("a rendering can look up objects in the target and in the component's own cluster", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{generate: showWhere})
 		for where, c := range map[string]client.Client{"far": there, "here": k8s} {
@@ -144,7 +144,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		Expect(remotely(ctx, "answer")()).To(Equal(map[string]string{"target": "far", "local": "here"}))
 	})
 
-	It("is written to with new credentials as soon as the Secret has them, without a new revision", func(ctx SpecContext) {
+	It("new credentials in the Secret of a kubeconfig are used at once, without a new revision", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
@@ -160,11 +160,11 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("is watched once for all components with the same kubeconfig, and no more when the last of them is gone", func(ctx SpecContext) {
+	It("components with the same kubeconfig share a watch, which ends with the last of them", func(ctx SpecContext) {
 		kubeconfig := deployer(ctx, namespace)
 		keep(ctx, "far", kubeconfig)
 		keep(ctx, "same", kubeconfig)
-		// A type that nothing else watches.
+		// No other spec uses a watch on this type.
 		const manifest = "apiVersion: v1\nkind: PodTemplate\nmetadata: {name: %s}\ntemplate: {spec: {containers: [{name: a, image: b}]}}"
 		one := newGadget(ctx, namespace, "one", fmt.Sprintf(manifest, "one"), inCluster("far"))
 		two := newGadget(ctx, namespace, "two", fmt.Sprintf(manifest, "two"), inCluster("same"))
@@ -184,20 +184,20 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		Eventually(ctx, func() (string, error) { return openWatches(ctx, remote, "podtemplates") }).Should(BeEmpty())
 	})
 
-	It("cannot be another cluster while dependents exist", func(ctx SpecContext) {
+	It("the target cluster cannot change while dependents exist", func(ctx SpecContext) {
 		own, err := os.ReadFile(cluster.Kubeconfig())
 		Expect(err).NotTo(HaveOccurred())
 		keep(ctx, "far", deployer(ctx, namespace))
 		keep(ctx, "near", own)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
-		By("refusing the component's own, by a kubeconfig or without one")
+		By("changing the target to the component's own cluster, which is refused with and without a kubeconfig")
 		for _, elsewhere := range []func(*gadget.Gadget){inCluster("near"), func(g *gadget.Gadget) { g.Spec.KubeConfig = nil }} {
 			change(ctx, g, elsewhere)
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist in cluster "),
-				ContainSubstring("the target is the component's own cluster now"), ContainSubstring("point the component back")))
+				ContainSubstring("the target is now the component's own cluster"), ContainSubstring("point the component back")))
 		}
-		By("not taking its dependents for gone when it is deleted")
+		By("deleting the component, which does not count its dependents as deleted")
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist"),
 			ContainSubstring("by removing the operator's finalizer")))
@@ -206,7 +206,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		expectGone(ctx, g)
 	})
 
-	DescribeTable("is refused, with what is wrong and without what is secret, where its kubeconfig", func(ctx SpecContext, edit func(string) string, want string) {
+	DescribeTable("a kubeconfig is refused with a message that contains the reason and no secrets, if the kubeconfig", func(ctx SpecContext, edit func(string) string, want string) {
 		kubeconfig := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
 			"clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: hush}}]\n"
 		keep(ctx, "far", []byte(edit(kubeconfig)))
@@ -216,26 +216,26 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 	},
-		Entry("is none", func(string) string { return "hush: {hush" }, "it is no kubeconfig"),
-		Entry("is of another form", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" }, "it is no kubeconfig"),
-		Entry("has no current context", replaced("current-context: c\n", ""), "it has no current-context"),
-		Entry("has another current context", replaced("current-context: c\n", "current-context: d\n"), "the context that current-context names"),
+		Entry("is not a kubeconfig", func(string) string { return "hush: {hush" }, "the content is not a kubeconfig"),
+		Entry("has another structure", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" }, "the content is not a kubeconfig"),
+		Entry("has no current context", replaced("current-context: c\n", ""), "the kubeconfig has no current-context"),
+		Entry("names a context that does not exist", replaced("current-context: c\n", "current-context: d\n"), "the kubeconfig lacks the context that current-context names"),
 		Entry("runs a program", replaced("token: hush", "exec: {apiVersion: client.authentication.k8s.io/v1, command: hush, interactiveMode: Never}"), "exec would run a program"),
-		Entry("wants a provider", replaced("token: hush", "auth-provider: {name: hush}"), "auth-provider would run"),
-		Entry("names a token's file", replaced("token: hush", "tokenFile: /hush"), "tokenFile names a file"),
-		Entry("names a certificate's file", replaced("token: hush", "client-certificate: /hush"), "client-certificate names a file"),
-		Entry("names a key's file", replaced("token: hush", "client-certificate-data: aHVzaA==, client-key: /hush"), "client-key names a file"),
-		Entry("names an authority's file", replaced("server:", "certificate-authority: /hush, server:"), "certificate-authority names a file"),
-		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of its cluster holds a password"),
-		Entry("has no URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of its cluster is no URL"),
-		Entry("has half a certificate", replaced("token: hush", "client-certificate-data: aHVzaA=="), "its cluster or user is incomplete"),
+		Entry("uses an auth provider", replaced("token: hush", "auth-provider: {name: hush}"), "auth-provider would run"),
+		Entry("names a token file", replaced("token: hush", "tokenFile: /hush"), "tokenFile names a file"),
+		Entry("names a certificate file", replaced("token: hush", "client-certificate: /hush"), "client-certificate names a file"),
+		Entry("names a key file", replaced("token: hush", "client-certificate-data: aHVzaA==, client-key: /hush"), "client-key names a file"),
+		Entry("names a file of a certificate authority", replaced("server:", "certificate-authority: /hush, server:"), "certificate-authority names a file"),
+		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of the cluster contains a password"),
+		Entry("has no HTTP URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of the cluster is not a URL"),
+		Entry("has a certificate without a key", replaced("token: hush", "client-certificate-data: aHVzaA=="), "the cluster or the user in the kubeconfig is incomplete"),
 	)
 
-	It("keeps its Secret until the dependents are gone, also when the namespace is deleted", func(ctx SpecContext) {
+	It("the Secret of a kubeconfig is retained until the dependents are gone, also if the namespace is deleted", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
-		// The namespace controller does so before it comes to components, or after it.
+		// The namespace controller may delete the Secret before or after the component.
 		remove(ctx, secret)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
 		expectGone(ctx, g)
@@ -244,7 +244,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("keeps each Secret that components use, and no other", func(ctx SpecContext) {
+	It("the Secrets of kubeconfigs that components use have a finalizer, and no other Secrets", func(ctx SpecContext) {
 		kubeconfig := deployer(ctx, namespace)
 		first, second := keep(ctx, "first", kubeconfig), keep(ctx, "second", kubeconfig)
 		held := func(secret client.Object) func() []string {
@@ -258,7 +258,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		change(ctx, g, inCluster("second"))
 		Eventually(ctx, held(first)).Should(HaveLen(1))
 		Expect(held(second)()).To(HaveLen(1))
-		By("going on although it is deleted")
+		By("continuing although the Secret is being deleted")
 		remove(ctx, first)
 		remove(ctx, second)
 		changeManifests(ctx, g, configMap("settings", "b"))
@@ -271,7 +271,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		expectGone(ctx, second)
 	})
 
-	It("holds its Secret again when somebody takes the finalizer off, in a deletion too", func(ctx SpecContext) {
+	It("a removed finalizer on the Secret of a kubeconfig is added again, also during a deletion", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"), func(g *gadget.Gadget) { g.Spec.RetryInterval = nil })
 		expectReady(ctx, g)
@@ -286,7 +286,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		strip()
 		patch(ctx, secret, `{"metadata":{"labels":null}}`)
 		Eventually(ctx, func() map[string]string { return mustGet(ctx, "v1", "Secret", namespace, "far").GetLabels() }).Should(
-			HaveKeyWithValue(operatorName+"/held", "true"), "by it the finalizer is found where the component is gone")
+			HaveKeyWithValue(operatorName+"/held", "true"), "the label is used to find the finalizer after the component is gone")
 		Expect(held()).To(Equal(before))
 		Expect(current(ctx, g).Status.TargetSecret).To(Equal("far"))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
@@ -301,7 +301,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		Expect(held()).To(BeEmpty())
 	})
 
-	It("that cannot be reached holds up its components alone, and a deletion says what to do", func(ctx SpecContext) {
+	It("an unreachable target cluster blocks only its own components, and the condition of a deletion contains the remedy", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
@@ -312,15 +312,15 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"),
 			ContainSubstring("127.0.0.1:1")))
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("or give the dependents up, which then stay as they are"))
-		By("going on when it can be reached again")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("or remove the operator's finalizer from the component: its dependents then stay"))
+		By("continuing when the target can be reached again")
 		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, former))
 		expectGone(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("that accepts requests and never answers holds up its components alone, and says so", func(ctx SpecContext) {
+	It("a target cluster that accepts requests and never responds blocks only its own components, and a condition reports the cluster", func(ctx SpecContext) {
 		silent, err := net.Listen("tcp", "127.0.0.1:0")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(silent.Close)
@@ -347,7 +347,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		}
 	})
 
-	It("whose Secret is gone all the same does not hang for want of a word", func(ctx SpecContext) {
+	It("if the Secret with the kubeconfig was deleted, a deletion reports the remedy, and continues when the Secret is created again", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
@@ -355,14 +355,14 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		patch(ctx, secret, `{"metadata":{"finalizers":null}}`)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ReferenceNotFound: Secret "+namespace+"/far with the kubeconfig does not exist; create it"),
-			ContainSubstring("or give the dependents up")))
+			ContainSubstring("or remove the operator's finalizer from the component")))
 		keep(ctx, "far", secret.Data["value"])
 		expectGone(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("is explained where the Secret, its key, or the right to identify the cluster is missing", func(ctx SpecContext) {
+	It("a missing Secret, a missing key, and a missing right to identify the cluster are reported", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True ReferenceNotFound: Secret "+namespace+"/far with the kubeconfig does not exist; create it")
 		user, err := remote.User(ctx, namespace)
@@ -379,12 +379,12 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 	})
 })
 
-// replaced returns an edit of a text.
+// replaced returns a function that replaces a text.
 func replaced(what, by string) func(string) string {
 	return func(text string) string { return strings.Replace(text, what, by, 1) }
 }
 
-// openWatches returns what the metrics of a cluster say of the watches on all objects of a type that are open.
+// openWatches returns the metrics of a cluster about open watches on all objects of a type.
 func openWatches(ctx context.Context, c *testcluster.Cluster, resource string) (string, error) {
 	config := c.Config()
 	httpClient, err := rest.HTTPClientFor(config)

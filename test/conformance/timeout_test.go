@@ -7,8 +7,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-var _ = Describe("A dependent with a timeout", func() {
-	It("fails at its timeout, by name, and its component goes on when it is ready after all", func(ctx SpecContext) {
+var _ = Describe("Dependents with a timeout:", func() {
+	It("a dependent that is not ready at its timeout is reported as failed, and is reported as ready when it becomes ready later", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
 		held := heldDeployment("web", settingOf(operator, "timeout", "2s"))

@@ -16,39 +16,65 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("What is not there yet", func() {
+var _ = Describe("Temporary obstacles:", func() {
 	exists := func(ctx context.Context, namespace, name string) func() error {
 		return func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, name); return err }
 	}
 
-	It("may be a type: its siblings are applied, it is named, and it follows when the type is served", func(ctx SpecContext) {
+	It("if the type of a dependent is not served, the condition names the dependent, the component waits, and the other dependents are applied", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widget(group, "one"), configMap("sibling", "a")))
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(
-			HavePrefix("True DependentsNotReady"), ContainSubstring("Widget."+group), ContainSubstring("does not serve")))
+		missing := "Widget." + group + " is not served, and nothing here defines it; install what defines version v1"
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling,
+			"True KindNotServed: waiting until ready: Widget."+group+" one ("+missing+")")
 		Eventually(ctx, exists(ctx, namespace, "sibling")).Should(Succeed())
-		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("KindNotServed"))
+		Expect(current(ctx, g).Status.Waiting).To(HaveExactElements(And(
+			HaveField("Reason", "KindNotServed"), HaveField("Message", missing))))
 		create(ctx, widgetDefinition(group))
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
 
-	It("may be a type for long: that costs no pass, and it follows within seconds when the type is served", func(ctx SpecContext) {
+	It("a type that is not served for a long time causes no pass, and the dependents of the type are applied within seconds when the type is served", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", widget(group, "one"), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "does not serve")
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "is not served")
 		settle(ctx, operator)
 		before := passes(operator)
 		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(23*time.Second).Should(BeZero(),
-			"in the midst of a pause of 16 seconds between attempts")
+			"this time covers a pause of 16 seconds between attempts")
 		create(ctx, widgetDefinition(group))
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "one"); return err }).
 			WithTimeout(8 * time.Second).Should(Succeed())
 	})
 
-	It("may be a webhook that does not serve yet", func(ctx SpecContext) {
+	It("may be a type next to work that goes on: the type is named first, and the work is what is waited for", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		pending := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: %s}\nspec: {accessModes: [ReadWriteOnce], " +
+			"storageClassName: none, resources: {requests: {storage: 1Gi}}}"
+		var texts []string
+		for i := range 11 {
+			texts = append(texts, fmt.Sprintf(pending, fmt.Sprintf("a-%d", i)))
+		}
+		g := newGadget(ctx, namespace, "app", together(append(texts, widget(group, "one"))...))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			"False DependentsNotReady: waiting until ready: Widget."+group+" one (Widget."+group+" is not served")
+		Expect(current(ctx, g).Status.Waiting[0].Dependent).To(Equal("Widget." + group + " one"))
+		Expect(current(ctx, g).Status.Waiting).To(HaveLen(10))
+	})
+
+	It("may be a type that a dependent defines, or is said to define: that is no mistake", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", widget(group, "one"), func(g *gadget.Gadget) {
+			g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{Group: group, Kind: "*"}}
+		})
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			"False DependentsNotReady: waiting until ready: Widget."+group+" one (Widget."+group+" is not served yet")
+	})
+
+	It("a dependent that a failing webhook rejects is retried until the webhook responds or is removed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		webhook := create(ctx, fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -62,7 +88,7 @@ webhooks:
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
   clientConfig: {url: "https://127.0.0.1:1/hook"}`, namespace))[0]
-		// The API server learns of a webhook a moment later.
+		// The API server calls a webhook only a moment after its configuration is created.
 		Eventually(ctx, func() error {
 			probe := newConfigMap(namespace, "probe")
 			defer func() { _ = k8s.Delete(ctx, probe) }()
@@ -74,7 +100,7 @@ webhooks:
 		expectReady(ctx, g)
 	})
 
-	It("may be a definition that somebody deleted: it comes back with its instances", func(ctx SpecContext) {
+	It("a definition that another client deletes is created again with its instances", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "one")))
 		expectReady(ctx, g)
@@ -87,7 +113,7 @@ webhooks:
 		expectReady(ctx, g)
 	})
 
-	It("may be a namespace of ours that somebody deleted: it comes back with what was in it", func(ctx SpecContext) {
+	It("a namespace of the component that another client deletes is created again with its dependents", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		inner := namespace + "-inner"
 		g := newGadget(ctx, namespace, "app", together(namespaceManifest(inner), strings.Replace(configMap("settings", "a"), "  name:", "  namespace: "+inner+"\n  name:", 1)))
@@ -101,7 +127,7 @@ webhooks:
 		expectReady(ctx, g)
 	})
 
-	It("may be the permission to watch a type: its siblings are applied, it is named, and it follows when it is granted", func(ctx SpecContext) {
+	It("if the operator has no right to read a dependent, the condition names the dependent, the component waits, and the other dependents are applied", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		user, err := cluster.User(ctx, operator)
 		Expect(err).NotTo(HaveOccurred())
@@ -129,8 +155,8 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 	})
 })
 
-var _ = Describe("Two operators of the same name", func() {
-	It("create nothing twice and agree", func(ctx SpecContext) {
+var _ = Describe("Two operators of the same name:", func() {
+	It("two operators of the same name create no dependent twice, and write the same status", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		runOperator(operator, operatorOptions{})
@@ -150,8 +176,8 @@ var _ = Describe("Two operators of the same name", func() {
 	})
 })
 
-var _ = Describe("A component among the dependents of another", func() {
-	It("is applied, waited for and deleted like any other", func(ctx SpecContext) {
+var _ = Describe("Components as dependents:", func() {
+	It("a component that is a dependent of another component is applied, waited for and deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		inner := fmt.Sprintf("apiVersion: gadgets.example.com/v1\nkind: Gadget\nmetadata: {name: inner, labels: {%s: %s}}\nspec:\n  manifests: |\n    %s",
 			operatorLabel, operatorName, strings.ReplaceAll(configMap("settings", "a"), "\n", "\n    "))
@@ -165,13 +191,13 @@ var _ = Describe("A component among the dependents of another", func() {
 	})
 })
 
-var _ = Describe("A look-up that fails while a component is rendered", func() {
+var _ = Describe("Look-ups that fail:", func() {
 	chart := fstest.MapFS{
 		"Chart.yaml": {Data: []byte("apiVersion: v2\nname: app\nversion: 1.0.0\n")},
 		"templates/copy.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: copy}\n" +
 			`data: {value: {{ (lookup "v1" "ConfigMap" .Release.Namespace "where").data.value }}}`)},
 	}
-	// render runs an operator whose look-up is answered with a code until it is told otherwise.
+	// render runs an operator and fails its look-up with a status code until the returned refusal is disabled.
 	render := func(ctx context.Context, namespace string, code int) (*gadget.Gadget, *refusal) {
 		GinkgoHelper()
 		generated, err := helm.New(chart, helm.Options{})
@@ -185,7 +211,7 @@ var _ = Describe("A look-up that fails while a component is rendered", func() {
 	}
 
 	for _, code := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
-		It(fmt.Sprintf("with %d is made again by itself, although the engine keeps no more than words of it", code), func(ctx SpecContext) {
+		It(fmt.Sprintf("a look-up that failed with status %d is retried, although the engine keeps only the text of the error", code), func(ctx SpecContext) {
 			g, failing := render(ctx, newNamespace(ctx), code)
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("not today")))
 			failing.on.Store(false)
@@ -193,7 +219,7 @@ var _ = Describe("A look-up that fails while a component is rendered", func() {
 		})
 	}
 
-	It("because it is forbidden is up to people", func(ctx SpecContext) {
+	It("a look-up without the right to read the object stalls the component", func(ctx SpecContext) {
 		g, _ := render(ctx, newNamespace(ctx), 0)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True GenerateFailed"), ContainSubstring("not today")))
 	})

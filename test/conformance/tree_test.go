@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,9 +22,10 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// liveObjects answers reads by the name of the object: with an error, or an object of that content.
+// liveObjects is a reader that returns an error, or an object with the given content, by the name of the object.
 type liveObjects map[string]any
 
 func (l liveObjects) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
@@ -83,20 +85,20 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 		answer any
 		want   component.Node
 	}{
-		"ready":                       {"apps/v1/Deployment/shop/x u=1", live("1", deployment(2)), component.Node{State: component.NodeReady, UID: "1"}},
-		"on its way, with why":        {"apps/v1/Deployment/shop/x u=1", live("1", deployment(1)), component.Node{State: component.NodeInProgress, UID: "1", Message: "Available: 1/2"}},
-		"being deleted":               {"/v1/Service/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
-		"a Secret":                    {"/v1/Secret/shop/x u=1", live("1", nil), component.Node{State: component.NodeReady, UID: "1"}},
-		"a Secret being deleted":      {"/v1/Secret/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
-		"gone":                        {"/v1/ConfigMap/shop/x u=1", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotFound, Message: "it does not exist"}},
-		"purged":                      {"/v1/ConfigMap/shop/x d=1 c=true", nil, component.Node{State: component.NodeCompleted}},
-		"not created yet":             {"/v1/ConfigMap/shop/x", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotCreated, Message: "it was not created yet"}},
-		"perhaps somebody else's":     {"/v1/ConfigMap/shop/x", live("2", nil), component.Node{State: component.NodeUnknown, UID: "2", Reason: component.NodeNotRecorded, Message: "an object of this name exists, but no write to it is recorded yet"}},
-		"replaced":                    {"/v1/ConfigMap/shop/x u=1", live("2", nil), component.Node{State: component.NodeMissing, UID: "2", Reason: component.NodeReplaced, Message: "the recorded object (UID 1) is gone; its name belongs to another one (UID 2)"}},
-		"forbidden":                   {"/v1/ConfigMap/shop/x u=1", forbidden, component.Node{State: component.NodeUnknown, Reason: component.NodeForbidden, Message: forbidden.Error()}},
-		"of a kind not served":        {"demo.example.com/v1/Widget/shop/x u=1", notServed, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
-		"of a kind no longer served":  {"demo.example.com/v1/Widget/shop/x u=1", notServedAnymore, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
-		"unreadable by other reasons": {"/v1/ConfigMap/shop/x u=1", errors.New("connection reset"), component.Node{State: component.NodeUnknown, Reason: component.NodeNotRead, Message: "connection reset"}},
+		"ready":                              {"apps/v1/Deployment/shop/x u=1", live("1", deployment(2)), component.Node{State: component.NodeReady, UID: "1"}},
+		"in progress, with the reason":       {"apps/v1/Deployment/shop/x u=1", live("1", deployment(1)), component.Node{State: component.NodeInProgress, UID: "1", Message: "Available: 1/2"}},
+		"being deleted":                      {"/v1/Service/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
+		"a Secret":                           {"/v1/Secret/shop/x u=1", live("1", nil), component.Node{State: component.NodeReady, UID: "1"}},
+		"a Secret being deleted":             {"/v1/Secret/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
+		"gone":                               {"/v1/ConfigMap/shop/x u=1", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotFound, Message: "it does not exist"}},
+		"purged":                             {"/v1/ConfigMap/shop/x d=1 c=true", nil, component.Node{State: component.NodeCompleted}},
+		"not created yet":                    {"/v1/ConfigMap/shop/x", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotCreated, Message: "it was not created yet"}},
+		"without a recorded write":           {"/v1/ConfigMap/shop/x", live("2", nil), component.Node{State: component.NodeUnknown, UID: "2", Reason: component.NodeNotRecorded, Message: "an object with this name exists, but no write to this object is recorded yet"}},
+		"replaced":                           {"/v1/ConfigMap/shop/x u=1", live("2", nil), component.Node{State: component.NodeMissing, UID: "2", Reason: component.NodeReplaced, Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now"}},
+		"forbidden":                          {"/v1/ConfigMap/shop/x u=1", forbidden, component.Node{State: component.NodeUnknown, Reason: component.NodeForbidden, Message: forbidden.Error()}},
+		"of a kind that is not served":       {"demo.example.com/v1/Widget/shop/x u=1", notServed, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
+		"of a kind that is no longer served": {"demo.example.com/v1/Widget/shop/x u=1", notServedAnymore, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
+		"not readable for another reason":    {"/v1/ConfigMap/shop/x u=1", errors.New("connection reset"), component.Node{State: component.NodeUnknown, Reason: component.NodeNotRead, Message: "connection reset"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nodes, err := component.Tree(t.Context(), liveObjects{"x": c.answer}, inventoryOf(t, c.entry))
@@ -116,10 +118,10 @@ func TestTreeShowsWhatIsWaitedForOfKindsThatAreNotServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const message = "the API server does not serve example.com/v1, Kind=Widget; install what defines it"
+	const message = "Widget.example.com is not served, and nothing here defines it; install what defines version v1"
 	nodes = component.AddUnrecorded(nodes, []metav1alpha1.DependentReport{
 		{Dependent: "Deployment.apps shop/web", Wave: 2, Reason: "InProgress"},
-		{Dependent: "ConfigMap shop/a", Reason: "KindNotServed", Message: "recorded, and so known better"},
+		{Dependent: "ConfigMap shop/a", Reason: "KindNotServed", Message: "in the inventory, so this report is ignored"},
 		{Dependent: "Widget.example.com w", Wave: 1, Reason: "KindNotServed", Message: message},
 		{Dependent: "what is this?", Reason: "KindNotServed"},
 	})
@@ -197,7 +199,7 @@ func TestTreeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// countingReader counts reads, and how many are under way at a time. The first ones wait for each other.
+// countingReader counts reads, and the maximum number of concurrent reads. The first 16 reads wait for each other.
 type countingReader struct {
 	all, now, most atomic.Int32
 	together       sync.WaitGroup
@@ -213,4 +215,29 @@ func (r *countingReader) Get(context.Context, client.ObjectKey, client.Object, .
 		r.together.Wait()
 	}
 	return errors.New("no")
+}
+
+func TestADependentWhoseUpdateWasRefusedIsNeverReady(t *testing.T) {
+	at := func(name string, state component.NodeState, reason, message string) component.Node {
+		key := manifests.Key{Kind: "Service", Namespace: "shop", Name: name}
+		return component.Node{Key: key, State: state, Reason: reason, Message: message}
+	}
+	report := func(name, reason string) metav1alpha1.DependentReport {
+		return metav1alpha1.DependentReport{Dependent: "Service shop/" + name, Reason: reason, Message: "why"}
+	}
+	nodes := []component.Node{
+		at("refused", component.NodeReady, "", ""), at("slow", component.NodeInProgress, "", "0/1"),
+		at("fine", component.NodeReady, "", ""), at("ready by now", component.NodeReady, "", ""),
+		at("contested", component.NodeReady, "", ""), at("gone", component.NodeMissing, component.NodeNotFound, "it does not exist"),
+	}
+	got := component.AddFailures(nodes, []metav1alpha1.DependentReport{
+		report("refused", "Invalid"), report("slow", "SomeNewReason"), report("ready by now", "InProgress"),
+		report("contested", component.ReportRepairConflict), report("gone", "Forbidden"),
+	})
+	want := slices.Clone(nodes)
+	want[0] = at("refused", component.NodeNotUpdated, "Invalid", "why")
+	want[1] = at("slow", component.NodeInProgress, "SomeNewReason", "not updated: why; 0/1")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }

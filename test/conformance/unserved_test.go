@@ -14,13 +14,13 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// acceptUnknown does what fairlead delete --accept-unknown does before it deletes.
+// acceptUnknown sets the annotation that fairlead delete --accept-unknown sets before the deletion.
 func acceptUnknown(ctx context.Context, g *gadget.Gadget, operator, group string) {
 	GinkgoHelper()
 	patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/accept-unknown":%q}}}`, operator, group))
 }
 
-var _ = Describe("A definition that serves no version", func() {
+var _ = Describe("Definitions that serve no version:", func() {
 	var namespace, group string
 
 	BeforeEach(func() { group = newGroup() })
@@ -31,7 +31,7 @@ var _ = Describe("A definition that serves no version", func() {
 			ContainSubstring(message), ContainSubstring("fairlead delete --accept-unknown "+group)))
 	}
 
-	It("by its own manifest, and never did, holds up no deletion", func(ctx SpecContext) {
+	It("a definition that never served a version does not block a deletion", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(unserved(widgetDefinition(group)), configMap("settings", "a")))
 		expectReady(ctx, g)
@@ -39,7 +39,7 @@ var _ = Describe("A definition that serves no version", func() {
 		expectGone(ctx, g)
 	})
 
-	It("is known to have served none through changes of its manifest, and by the operator that comes after", func(ctx SpecContext) {
+	It("a definition that never served a version does not block a deletion, also after changes of its manifest and a restart", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		operator := newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
@@ -56,7 +56,7 @@ var _ = Describe("A definition that serves no version", func() {
 		expectGone(ctx, g)
 	})
 
-	It("but served one before is not deleted, because its instances are still stored, until that is accepted", func(ctx SpecContext) {
+	It("a definition that served a version before is not deleted until the user accepts that its stored instances are lost", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", widgetDefinition(group))
 		expectReady(ctx, g)
@@ -64,7 +64,7 @@ var _ = Describe("A definition that serves no version", func() {
 		changeManifests(ctx, g, unserved(widgetDefinition(group)))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		blocked(ctx, g, "widgets."+group+" serves no version, but may have served one before")
+		blocked(ctx, g, "widgets."+group+" serves no version, but may have served a version before")
 		acceptUnknown(ctx, g, operatorName, "other.example.com")
 		settle(ctx, operatorName)
 		blocked(ctx, g, "serves no version")
@@ -72,7 +72,7 @@ var _ = Describe("A definition that serves no version", func() {
 		expectGone(ctx, g)
 	})
 
-	It("but others changed it is not deleted, because it may have served one then", func(ctx SpecContext) {
+	It("a definition that other clients changed is not deleted until the user accepts that its instances are lost, because the definition may have served a version", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", unserved(widgetDefinition(group)))
 		expectReady(ctx, g)
@@ -80,12 +80,12 @@ var _ = Describe("A definition that serves no version", func() {
 		patch(ctx, crd, `{"spec":{"names":{"shortNames":["wid"]}}}`)
 		settle(ctx, operatorName)
 		remove(ctx, g)
-		blocked(ctx, g, "serves no version, but may have served one before")
+		blocked(ctx, g, "serves no version, but may have served a version before")
 		acceptUnknown(ctx, g, operatorName, group)
 		expectGone(ctx, g)
 	})
 
-	It("does not make an instance that can be listed acceptable", func(ctx SpecContext) {
+	It("a foreign instance that can be listed blocks a deletion, although the user accepted the loss of unknown instances", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", widgetDefinition(group))
 		expectReady(ctx, g)
@@ -98,7 +98,7 @@ var _ = Describe("A definition that serves no version", func() {
 	})
 })
 
-var _ = Describe("An aggregated API that does not answer", func() {
+var _ = Describe("Aggregated APIs that do not respond:", func() {
 	var namespace, operator string
 	var server *aggregate.Server
 	var stop func()
@@ -135,13 +135,13 @@ var _ = Describe("An aggregated API that does not answer", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	}
 
-	It("and never did since it was created for the component, holds up no deletion", func(ctx SpecContext) {
+	It("an APIService that the component created, and whose API was never available, does not block a deletion", func(ctx SpecContext) {
 		g := start(ctx)
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
 
-	It("and never did, as an operator recorded that has ended, holds up no deletion by another", func(ctx SpecContext) {
+	It("an APIService whose API was never available does not block a deletion after a restart of the operator", func(ctx SpecContext) {
 		g := start(ctx, func(g *gadget.Gadget) { g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{Group: "*", Kind: "Gizmo"}} })
 		stop()
 		runOperator(operator, operatorOptions{})
@@ -149,7 +149,7 @@ var _ = Describe("An aggregated API that does not answer", func() {
 		expectGone(ctx, g)
 	})
 
-	It("and was adopted, blocks the deletion until that is accepted", func(ctx SpecContext) {
+	It("an adopted APIService whose API does not respond blocks a deletion until the user accepts that its objects are lost", func(ctx SpecContext) {
 		create(ctx, server.Registration(namespace))
 		g := start(ctx)
 		remove(ctx, g)
@@ -157,7 +157,7 @@ var _ = Describe("An aggregated API that does not answer", func() {
 		acceptAndEnd(ctx, g)
 	})
 
-	It("and whose record was lost, blocks the deletion until it is deleted by hand", func(ctx SpecContext) {
+	It("after the loss of the inventory, an APIService whose API does not respond blocks a deletion until somebody deletes the APIService", func(ctx SpecContext) {
 		g := start(ctx)
 		stop()
 		emptied := current(ctx, g)
@@ -171,10 +171,10 @@ var _ = Describe("An aggregated API that does not answer", func() {
 		expectGone(ctx, g)
 	})
 
-	It("but did while no operator ran, blocks the deletion until that is accepted", func(ctx SpecContext) {
+	It("an APIService whose API was available only while no operator ran blocks a deletion until the user accepts that its objects are lost", func(ctx SpecContext) {
 		g := start(ctx)
 		stop()
-		// The API server looks at once at an APIService that changes.
+		// The API server checks an APIService at once when the APIService changes.
 		available := func() string {
 			patch(ctx, newAPIService(server.APIService()), fmt.Sprintf(`{"metadata":{"annotations":{"look":"%d"}}}`, time.Now().UnixNano()))
 			return fmt.Sprint(mustGet(ctx, "apiregistration.k8s.io/v1", "APIService", "", server.APIService()).Object["status"])

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("Changing the manifests of a component", func() {
+var _ = Describe("Changes of the manifests:", func() {
 	field := func(o *unstructured.Unstructured, path ...string) any {
 		v, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 		return v
@@ -26,7 +26,7 @@ var _ = Describe("Changing the manifests of a component", func() {
 	}
 
 	forEachPolicy(func(policy string) {
-		It("writes what changed and nothing else", func(ctx SpecContext) {
+		It("a change of the manifests writes only the changed dependents", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			same := configMaps("cm", 19, "a", updatePolicy(policy))
 			g := newGadget(ctx, namespace, "app", together(same, configMap("changing", "a", updatePolicy(policy))))
@@ -44,7 +44,7 @@ var _ = Describe("Changing the manifests of a component", func() {
 			Expect(data(ctx, namespace, "changing")).To(Equal(map[string]any{"value": "b"}))
 		})
 
-		It("takes out of an object what the manifest drops, and leaves what others added", func(ctx SpecContext) {
+		It("a change of the manifests removes fields that a manifest no longer contains, and keeps fields that other clients added", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			text := configMap("settings", "a", updatePolicy(policy))
 			g := newGadget(ctx, namespace, "app", strings.Replace(text, `data: {`, `data: {dropped: x, `, 1))
@@ -60,7 +60,7 @@ var _ = Describe("Changing the manifests of a component", func() {
 			patch(ctx, changed, `{"metadata":{"finalizers":null}}`)
 		})
 
-		It("takes an item out of a list, and leaves the items of others", func(ctx SpecContext) {
+		It("a change of the manifests removes an item from a list, and keeps the items that other clients added", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			service := func(ports string) string {
 				return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {%s}}\nspec:\n  type: NodePort\n  selector: {app: web}\n  ports: [%s]",
@@ -87,7 +87,7 @@ var _ = Describe("Changing the manifests of a component", func() {
 			Expect(ports(after)).To(And(HaveLen(2), HaveKeyWithValue("a", ports(before)["a"]), HaveKey("theirs")))
 		})
 
-		It("stalls on a field that cannot change, names it, and goes on with the siblings", func(ctx SpecContext) {
+		It("a change of an immutable field stalls the component, names the field, and the other dependents are applied", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			first := deployment("web", updatePolicy(policy))
 			g := newGadget(ctx, namespace, "app", together(first, deployment("sibling", updatePolicy(policy))))
@@ -101,7 +101,7 @@ var _ = Describe("Changing the manifests of a component", func() {
 			expectReady(ctx, g)
 		})
 
-		It("accepts what exports of live objects carry", func(ctx SpecContext) {
+		It("manifests that were exported from live objects are accepted, and cause no drift", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			runOperator(operator, operatorOptions{})
 			export := fmt.Sprintf(`apiVersion: v1
@@ -145,13 +145,13 @@ items:
 			for range 2 {
 				requestPass(ctx, g, operator)
 			}
-			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "nothing of it is taken for drift")
+			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "no exported field counts as drift")
 			remove(ctx, g)
 			expectGone(ctx, g)
 		})
 	})
 
-	It("goes back to the manifests before an upgrade that got stuck", func(ctx SpecContext) {
+	It("a failed upgrade can be reverted to the previous manifests", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		before := together(configMap("settings", "a"), deployment("web", order(1)))
 		g := newGadget(ctx, namespace, "app", before)
@@ -164,7 +164,7 @@ items:
 		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "a"}))
 	})
 
-	It("follows the last of many changes in a row", func(ctx SpecContext) {
+	It("after many changes of the manifests in a row the last change is applied", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 30, "start"))
 		for i := range 15 {
@@ -179,7 +179,7 @@ items:
 		Expect(err).To(HaveOccurred())
 	})
 
-	It("follows 300 dependents in one request each", func(ctx SpecContext) {
+	It("a change of 300 dependents needs one request for each dependent", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 300, "a"))
 		expectReady(ctx, g)
@@ -191,13 +191,13 @@ items:
 	})
 })
 
-var _ = Describe("A dependent that is no longer rendered", func() {
+var _ = Describe("Pruning:", func() {
 	exists := func(ctx context.Context, namespace, name string) bool {
 		_, err := get(ctx, "v1", "ConfigMap", namespace, name)
 		return err == nil
 	}
 
-	It("is deleted when the others are ready, in the order of a deletion", func(ctx SpecContext) {
+	It("dependents that are no longer rendered are pruned in the order of a deletion when the other dependents are ready", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("a", "x"), configMap("b", "x", order(2)), configMap("c", "x", deleteOrder(5))))
 		expectReady(ctx, g)
@@ -215,7 +215,7 @@ var _ = Describe("A dependent that is no longer rendered", func() {
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
 	})
 
-	It("stays when an apply failed", func(ctx SpecContext) {
+	It("dependents that are no longer rendered stay if an apply failed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("old", "x"))
 		expectReady(ctx, g)
@@ -224,7 +224,7 @@ var _ = Describe("A dependent that is no longer rendered", func() {
 		Expect(exists(ctx, namespace, "old")).To(BeTrue())
 	})
 
-	It("is forgotten and left alone when it is not ours any more", func(ctx SpecContext) {
+	It("if a dependent that is no longer rendered now has another owner, it is removed from the inventory and not deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("taken", "x"), configMap("replaced", "x"), configMap("kept", "x")))
 		expectReady(ctx, g)
@@ -240,7 +240,7 @@ var _ = Describe("A dependent that is no longer rendered", func() {
 		Expect(exists(ctx, namespace, "taken") && exists(ctx, namespace, "replaced")).To(BeTrue())
 	})
 
-	It("is deleted although somebody removed its owner label", func(ctx SpecContext) {
+	It("a dependent that is no longer rendered is pruned although its owner label was removed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("old", "x"), configMap("kept", "x")))
 		expectReady(ctx, g)
@@ -252,7 +252,7 @@ var _ = Describe("A dependent that is no longer rendered", func() {
 		Expect(exists(ctx, namespace, "old")).To(BeFalse())
 	})
 
-	It("is never all of them", func(ctx SpecContext) {
+	It("a rendering that would prune all dependents is refused", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "x"))
 		expectReady(ctx, g)

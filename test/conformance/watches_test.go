@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("A type of dependents", func() {
-	It("that may be listed but not watched keeps nobody busy", func(ctx SpecContext) {
+var _ = Describe("Watches on types of dependents:", func() {
+	It("a type that can be listed and not watched causes only few lists and passes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		user, err := cluster.User(ctx, operator)
 		Expect(err).NotTo(HaveOccurred())
@@ -48,10 +48,10 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(4 * time.Second).Should(BeNumerically("<=", 3))
 		lists := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("serviceaccounts").Verb("list").
 			Where(func(e testcluster.Event) bool { return e.Code == 200 })
-		Expect(len(lists)).To(BeNumerically("<=", 6), "five a second without the pause")
+		Expect(len(lists)).To(BeNumerically("<=", 6), "without a pause there would be five lists a second")
 	})
 
-	It("is not watched any more when its last dependent is gone", func(ctx SpecContext) {
+	It("the watch on a type ends when its last dependent is gone", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		definition := create(ctx, widgetDefinition(group))[0]
@@ -61,7 +61,8 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		expectReady(ctx, g)
 		settle(ctx, operator)
 
-		// With the definition the API server ends all watches on the type, and whoever still wants one asks again.
+		// When the definition is deleted, the API server ends all watches on the type. Only a watch that is still in use is
+		// then opened again.
 		mark := markAudit(ctx)
 		remove(ctx, definition)
 		expectGone(ctx, definition)
@@ -70,8 +71,8 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		}).WithTimeout(3 * time.Second).WithPolling(500 * time.Millisecond).Should(BeEmpty())
 	})
 
-	Context("whose definition drops a version", func() {
-		// twoVersions is a definition that has a v1alpha1 before v1.
+	Context("Definitions that drop a version:", func() {
+		// twoVersions renders a definition with the version v1alpha1 before v1.
 		twoVersions := func(group string, served bool) string {
 			return strings.Replace(widgetDefinition(group), "  versions:\n", fmt.Sprintf(`  versions:
     - name: v1alpha1
@@ -84,7 +85,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 			return strings.Replace(widget(group, name), "/v1\n", "/v1alpha1\n", 1)
 		}
 
-		It("is followed to the version that is left", func(ctx SpecContext) {
+		It("when a definition drops a version, dependents of this version are watched in the remaining version", func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			g := newGadget(ctx, namespace, "app", together(twoVersions(group, true), early(group, "one"), early(group, "pruned")))
 			expectReady(ctx, g)
@@ -97,12 +98,12 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 				Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 			patch(ctx, mustGet(ctx, group+"/v1", "Widget", namespace, "one"), `{"spec":{"size":7}}`)
 			Eventually(ctx, func() any { return mustGet(ctx, group+"/v1", "Widget", namespace, "one").Object["spec"] }).
-				Should(HaveKeyWithValue("size", BeEquivalentTo(1)), "drift is seen in the version that is left")
+				Should(HaveKeyWithValue("size", BeEquivalentTo(1)), "drift is detected in the remaining version")
 			remove(ctx, g)
 			expectGone(ctx, g)
 		})
 
-		It("does not hold up a deletion", func(ctx SpecContext) {
+		It("a version that a definition no longer contains does not block a deletion", func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			definition := create(ctx, twoVersions(group, true))[0]
 			Eventually(ctx, func() error { _, err := get(ctx, group+"/v1alpha1", "Widget", namespace, "x"); return err }).
@@ -118,7 +119,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		})
 	})
 
-	It("that somebody else defines anew with another scope is followed", func(ctx SpecContext) {
+	It("dependents follow a type that another client deletes and defines again with another scope", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		definition := create(ctx, widgetDefinition(group))[0]
 		g := newGadget(ctx, namespace, "app", widget(group, "one"), retrySoon)
@@ -134,7 +135,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		expectGone(ctx, g)
 	})
 
-	It("that is defined anew with another scope is followed", func(ctx SpecContext) {
+	It("dependents follow a type that the component defines again with another scope", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "one")))
 		expectReady(ctx, g)
@@ -149,8 +150,8 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 	})
 })
 
-var _ = Describe("A watch", func() {
-	It("shows metadata alone of a type without a status, and the whole object of one that has one", func(ctx SpecContext) {
+var _ = Describe("The objects that a watch receives:", func() {
+	It("a watch receives only metadata of types without a status, and whole objects of types with a status", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var mutex sync.Mutex
 		whole := map[string]bool{}
@@ -172,7 +173,7 @@ var _ = Describe("A watch", func() {
 		Expect(whole).To(And(HaveKeyWithValue("configmaps", false), HaveKeyWithValue("serviceaccounts", false), HaveKeyWithValue("deployments", true)))
 	})
 
-	It("that breaks off, and cannot go on where it was, is followed by a list: nothing that happened meanwhile is missed", func(ctx SpecContext) {
+	It("if a watch ends and cannot be resumed, a list replaces it, and no change is missed", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var broken, expired atomic.Bool
 		var mutex sync.Mutex
@@ -218,7 +219,7 @@ var _ = Describe("A watch", func() {
 		broken.Store(false)
 		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "cm-0")["value"] }).Should(Equal("a"))
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "cm-1"); return err }).Should(Succeed())
-		// What somebody made in place of a dependent belongs to nobody, and is adopted as any such object is.
+		// An object that replaced a dependent has no owner, and is adopted.
 		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "cm-2")["value"] }).Should(Equal("a"))
 		expectReady(ctx, g)
 		Expect(expired.Load()).To(BeFalse())

@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// applyOrder is the alias of order.
+// applyOrder returns the setting of the alias apply-order.
 func applyOrder(wave int) string { return setting("apply-order", fmt.Sprint(wave)) }
 
-var _ = Describe("Waves", func() {
+var _ = Describe("Waves:", func() {
 	exists := func(ctx context.Context, apiVersion, kind, namespace, name string) bool {
 		_, err := get(ctx, apiVersion, kind, namespace, name)
 		return err == nil
@@ -26,7 +26,7 @@ var _ = Describe("Waves", func() {
 	}
 
 	forEachPolicy(func(policy string) {
-		It("begin when the one before is ready, and the status says who is waited for and why", func(ctx SpecContext) {
+		It("a wave starts when the previous wave is ready, and the status names the dependents that it waits for", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", together(
 				configMap("third", "a", applyOrder(7), updatePolicy(policy)),
@@ -39,7 +39,7 @@ var _ = Describe("Waves", func() {
 			Expect(status.Waiting).To(HaveLen(1))
 			Expect(status.Waiting[0]).To(And(HaveField("Reason", "InProgress"), HaveField("Wave", int32(0))))
 			Expect(status.Dependents.Summary).To(Equal("1/3"))
-			Expect(status.Inventory).To(HaveLen(3), "all are recorded")
+			Expect(status.Inventory).To(HaveLen(3), "all dependents are recorded")
 			Expect(exists(ctx, "v1", "ConfigMap", namespace, "first")).To(BeTrue())
 			Expect(exists(ctx, "v1", "ConfigMap", namespace, "third")).To(BeFalse())
 
@@ -48,7 +48,7 @@ var _ = Describe("Waves", func() {
 			Expect(exists(ctx, "v1", "ConfigMap", namespace, "third")).To(BeTrue())
 		})
 
-		It("hold a change back until the earlier one is ready again", func(ctx SpecContext) {
+		It("a changed dependent of a later wave is not applied before the earlier wave is ready again", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			manifests := func(deployment func(string, ...string) string, value string) string {
 				return together(deployment("web", updatePolicy(policy)), configMap("later", value, order(1), updatePolicy(policy)))
@@ -64,7 +64,7 @@ var _ = Describe("Waves", func() {
 		})
 	})
 
-	It("follow one another in the same pass where they are ready at once", func(ctx SpecContext) {
+	It("waves that are ready at once follow one another in the same pass", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		wave := func(n int) string { return fmt.Sprintf("%s/order: %q", operator, fmt.Sprint(n)) }
@@ -74,7 +74,7 @@ var _ = Describe("Waves", func() {
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(verbs(writes(ctx, operator, namespace).Resource("gadgets"))).To(Equal(
-			[]string{"patch gadgets 200", "update gadgets/status 200", "update gadgets/status 200"}), "finalizer, record, result")
+			[]string{"patch gadgets 200", "update gadgets/status 200", "update gadgets/status 200"}), "the writes of the finalizer, the record and the result")
 		var names []string
 		for _, e := range writes(ctx, operator, namespace).Resource("configmaps") {
 			names = append(names, e.Name[:1])
@@ -82,7 +82,7 @@ var _ = Describe("Waves", func() {
 		Expect(strings.Join(names, "")).To(Equal("aabbccdd"))
 	})
 
-	It("have stages: a namespace before what is in it, a definition before its instances", func(ctx SpecContext) {
+	It("the stages of a wave apply a namespace before the objects in it, and a definition before its instances", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		inside := namespace + "-inside"
 		g := newGadget(ctx, namespace, "app", together(
@@ -96,7 +96,7 @@ var _ = Describe("Waves", func() {
 		Expect(verbs(failed)).To(BeEmpty())
 	})
 
-	DescribeTable("are refused, with all mistakes at once and before the first write", func(ctx SpecContext, text func(group string) string, names ...string) {
+	DescribeTable("invalid waves are refused with all mistakes before the first write:", func(ctx SpecContext, text func(group string) string, names ...string) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("innocent", "a"), text(newGroup())))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True ")
@@ -108,21 +108,21 @@ var _ = Describe("Waves", func() {
 		changeManifests(ctx, g, configMap("innocent", "a"))
 		expectReady(ctx, g)
 	},
-		Entry("when an instance is in an earlier wave than its definition", func(group string) string {
+		Entry("an instance in an earlier wave than its definition", func(group string) string {
 			return together(widgetDefinition(group, order(1)), widget(group, "early"))
 		}, "InvalidManifests", "early", "order 0 is before order 1"),
-		Entry("when settings have no such value", func(string) string {
+		Entry("settings with invalid values", func(string) string {
 			return together(configMap("one", "a", setting("order", "soon")), configMap("two", "a", setting("update-policy", "always")), configMap("three", "a", setting("colour", "red")))
 		}, "InvalidManifests", "one", "soon", "two", "always", "three", "colour"),
-		Entry("when an object is there twice", func(string) string {
+		Entry("two manifests of the same object", func(string) string {
 			return together(configMap("one", "a"), configMap("one", "b"), configMap("two", "a"), configMap("two", "a"))
 		}, "InvalidManifests", "/one: rendered more than once", "/two: rendered more than once"),
-		Entry("when manifests cannot be read", func(string) string {
+		Entry("manifests that cannot be decoded", func(string) string {
 			return together("kind: ConfigMap\nmetadata: {name: one}", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: two}")
 		}, "GenerateFailed", "no apiVersion", "generateName"),
 	)
 
-	It("go on past a dependent that the API server refuses only within its wave", func(ctx SpecContext) {
+	It("a dependent that the API server refuses blocks the later waves, but not the other dependents of the same wave", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		bad := "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}"
 		g := newGadget(ctx, namespace, "app", together(bad, deployment("sibling"), configMap("later", "a", order(1))))

@@ -9,8 +9,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-var _ = Describe("A Secret that the API server refuses", func() {
-	It("is named, and never quoted", func(ctx SpecContext) {
+var _ = Describe("Refused Secrets:", func() {
+	It("if the API server refuses a Secret, the condition names the Secret and does not contain its content", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nimmutable: aHVudGVyMg")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(ContainSubstring("Secret "+namespace+"/login"), ContainSubstring("withheld")))

@@ -1,5 +1,5 @@
-// Devcluster runs a throw-away Kubernetes cluster on this machine, from this one binary: it starts itself once per
-// component, under the component's name.
+// Command devcluster runs a temporary Kubernetes cluster on this machine from a single binary: it starts itself once
+// for each component, with the component's name as argv[0].
 package main
 
 import (
@@ -23,7 +23,8 @@ func run() int {
 	if runComponent, found := components.Lookup(filepath.Base(os.Args[0])); found {
 		return runComponent()
 	}
-	// Package initialisation of the components registered a global flag, --version, that is none of this command line.
+	// The components have registered a global flag --version at their initialisation. It is no flag of this program, so
+	// the flag set is replaced.
 	pflag.CommandLine = pflag.NewFlagSet(os.Args[0], pflag.ContinueOnError)
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

@@ -6,7 +6,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/docs"
 )
 
-// root is the project's.
+// root is the path of the project's root.
 const root = "../.."
 
 func readPages(t *testing.T) []*docs.Page {
@@ -27,7 +27,7 @@ func TestEveryBlockIsDecidedOn(t *testing.T) {
 		}
 		for _, directive := range page.Directives {
 			if directive != bareDirective && directive != ownDirective && directive != remoteDirective {
-				t.Errorf("%s: directive %q; say %s, %s or %s", page.Path, directive, bareDirective, ownDirective, remoteDirective)
+				t.Errorf("%s: unknown directive %q; write %s, %s or %s", page.Path, directive, bareDirective, ownDirective, remoteDirective)
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// WithoutExample returns the exported functions, not methods, of the packages below a folder that have no Example
-// function in the tests of their package, as folder.Function. Internal packages are no API.
+// WithoutExample returns the exported functions, without methods, that have no Example function in the tests of their
+// package, as folder.Function. It reads all packages below root except internal packages.
 func WithoutExample(root string) ([]string, error) {
 	var missing []string
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
@@ -33,7 +33,8 @@ func WithoutExample(root string) ([]string, error) {
 	return missing, err
 }
 
-// declared returns the exported functions of the package in a folder, and what its examples are of.
+// declared returns the exported functions of the package in a folder, and the names of the functions that its examples
+// show.
 func declared(folder string) (functions, examples []string, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {

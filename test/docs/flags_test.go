@@ -9,14 +9,14 @@ import (
 )
 
 var (
-	// command is a call of one of the programs, in a line of code or between backticks, up to what it is piped into.
+	// command matches a call of our programs in a line of code or between backticks, up to a pipe.
 	command = regexp.MustCompile("(?:^|[`$] ?|kubectl )(fairlead(?:-operator)? [^`|&;>]*)")
 	option  = regexp.MustCompile(`(?:^|[ \[(])(--[a-z][a-z-]*)`)
-	// listed is a flag wherever it is, for pages that name those of our programs only.
+	// listed matches every flag. It is used for pages that name only flags of our programs.
 	listed = regexp.MustCompile(`--[a-z][a-z-]*`)
 )
 
-// flagsOf returns the flags of our programs that a page names, with the number of the line.
+// flagsOf returns the flags of our programs on a page, with their line numbers.
 func flagsOf(text string) map[string]int {
 	flags := map[string]int{}
 	number := 0
@@ -31,7 +31,7 @@ func flagsOf(text string) map[string]int {
 	return flags
 }
 
-// The reference is made from the code, so what it does not list does not exist.
+// The reference pages are generated from the code, so a flag that they do not list does not exist.
 func TestFlagsAreInTheReference(t *testing.T) {
 	known := map[string]bool{"--help": true}
 	pages := readPages(t)

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// CheckData parses a block of JSON, or each document of YAML.
+// CheckData parses a block of JSON, or each document of a block of YAML.
 func CheckData(b Block) error {
 	if b.Language == "json" {
 		var value any
@@ -23,7 +23,7 @@ func CheckData(b Block) error {
 	return nil
 }
 
-// Complete makes a Component of a part of one: what is missing of type, name and source is filled in.
+// Complete completes a part of a Component to a whole Component. It adds type, name and source if they are missing.
 func Complete(part string) (string, error) {
 	component := map[string]any{}
 	if err := yaml.UnmarshalStrict([]byte(part), &component); err != nil {
@@ -36,7 +36,7 @@ func Complete(part string) (string, error) {
 	metadata, ok := component["metadata"].(map[string]any)
 	spec, valid := component["spec"].(map[string]any)
 	if !ok || !valid {
-		return "", fmt.Errorf("metadata and spec are maps")
+		return "", fmt.Errorf("metadata and spec must be maps")
 	}
 	fill(metadata, "name", "example")
 	if _, function := spec["function"]; !function {

@@ -19,8 +19,9 @@ import (
 	"strings"
 )
 
-// CheckGo compiles the Go blocks of the pages, those of a page together: imports and declarations are known in all of
-// it, statements are those of one function, one after the other. What is declared and not used is no error.
+// CheckGo compiles the Go blocks of pages. The blocks of a page are compiled together: imports and declarations are
+// visible on the whole page, and the statements of all blocks form one function. Unused variables and imports are no
+// errors.
 func CheckGo(ctx context.Context, root string, pages []*Page) error {
 	programs := map[*Page]*program{}
 	imports := map[string]bool{}
@@ -50,16 +51,16 @@ func CheckGo(ctx context.Context, root string, pages []*Page) error {
 	return errors.Join(errs...)
 }
 
-// program is what the Go blocks of a page come to.
+// program contains the Go code of a page.
 type program struct {
-	// paths are what is imported.
+	// paths are the imported packages.
 	paths                             []string
 	imports, declarations, statements bytes.Buffer
-	// depth counts the open scopes of the statements: each block may declare names anew.
+	// depth is the number of open scopes. Each block opens a scope, so it may declare the same names again.
 	depth int
 }
 
-// assemble returns nil for a page without Go.
+// assemble returns the program of a page, or nil if the page has no Go block.
 func assemble(page *Page) (*program, error) {
 	p := &program{}
 	found := false
@@ -78,7 +79,8 @@ func assemble(page *Page) (*program, error) {
 	return p, nil
 }
 
-// header makes declarations a file. It has no line of its own, so that positions are those of the block.
+// header is added before declarations, so that they form a file. It contains no line break, so that line numbers stay
+// those of the block.
 const header = "package page;"
 
 func (p *program) add(path string, block Block) error {
@@ -129,16 +131,19 @@ func (p *program) compile(lookup importer.Lookup) error {
 			errs = append(errs, err)
 		}
 	}}
-	_, _ = config.Check("page", files, []*ast.File{file}, nil) // Its error is the first of those above.
+	_, _ = config.Check("page", files, []*ast.File{file}, nil) // The returned error is the first of the collected errors.
 	return errors.Join(errs...)
 }
 
-// exports finds compiled packages, and all that they are made of.
+// exports returns the compiled packages with the given paths, and their dependencies.
 func exports(ctx context.Context, root string, paths []string) (importer.Lookup, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	list := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...)
+	list := exec.CommandContext(
+		ctx,
+		"go",
+		append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...)
 	var diagnosis bytes.Buffer
 	list.Dir, list.Stderr = root, &diagnosis
 	out, err := list.Output()
@@ -152,7 +157,7 @@ func exports(ctx context.Context, root string, paths []string) (importer.Lookup,
 	}
 	return func(path string) (io.ReadCloser, error) {
 		if found[path] == "" {
-			return nil, fmt.Errorf("package %s is not known", path)
+			return nil, fmt.Errorf("package %s is unknown", path)
 		}
 		return os.Open(found[path])
 	}, nil

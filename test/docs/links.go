@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// Anchor is the anchor that GitHub gives to a heading.
+// Anchor returns the anchor that GitHub generates for a heading.
 func Anchor(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -25,8 +25,8 @@ func Anchor(heading string) string {
 	}, heading)
 }
 
-// CheckLinks follows the links of all pages inside the project: files and folders must be there, and so must headings.
-// What is elsewhere is not asked for, but must be a URL.
+// CheckLinks checks the links of all pages. A link inside the project must lead to an existing file, folder or heading.
+// A link to another place must be a URL; it is not requested.
 func CheckLinks(root string, pages []*Page) error {
 	byPath := map[string]*Page{}
 	for _, p := range pages {
@@ -59,17 +59,17 @@ func checkLink(root string, pages map[string]*Page, from *Page, destination stri
 		file = path.Join(path.Dir(from.Path), target.Path)
 	}
 	if _, err := os.Stat(filepath.Join(root, file)); err != nil {
-		return errors.New("no such file")
+		return errors.New("the file does not exist")
 	}
 	if target.Fragment == "" {
 		return nil
 	}
 	page, found := pages[file]
 	if !found {
-		return errors.New("only headings of documentation have anchors")
+		return errors.New("only headings of documentation pages have anchors")
 	}
 	if !page.Anchors[target.Fragment] {
-		return errors.New("no such heading")
+		return errors.New("the heading does not exist")
 	}
 	return nil
 }

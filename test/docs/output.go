@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// ellipsis stands for any text in a line; alone in a line it stands for any lines.
+// ellipsis stands for any text in a line. On its own line it stands for any lines.
 const ellipsis = "…"
 
-// prompt begins a command in a console block. A line that ends in a backslash is continued by the next.
+// prompt is the prefix of a command in a console block. A line that ends in a backslash continues on the next line.
 const prompt = "$ "
 
-// Command is a command of a console block, and what it prints. Nothing is expected of one that is followed by another.
+// Command is a command of a console block, and its expected output. A command without output lines may print anything.
 type Command struct {
 	Line         int
 	Script, Want string
 }
 
-// Commands takes a console block apart.
+// Commands returns the commands of a console block.
 func Commands(b Block) []Command {
 	var commands []Command
 	continued := false
@@ -37,9 +37,9 @@ func Commands(b Block) []Command {
 	return commands
 }
 
-// Matches compares what a command printed with what the page says that it prints. White space at the end of lines does
-// not count, and any number of spaces is one: columns are as wide as their longest word. What is another one each time
-// stands for any other of its sort: a time, a duration, twelve digits of a digest.
+// Matches compares the output of a command with the expected output. White space at the end of lines is ignored, and
+// several spaces are equal to one, because the width of columns varies. Values that differ in each run, such as times,
+// durations and digests, match any value of the same kind.
 func Matches(want, got string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`^`)
@@ -64,7 +64,7 @@ func Matches(want, got string) bool {
 	return err == nil && expression.MatchString(squeezed.String())
 }
 
-// alike are texts of which one stands for any other, and by what they are replaced.
+// alike are patterns of values that differ in each run, and their replacements.
 var alike = []struct {
 	expression  *regexp.Regexp
 	replacement string

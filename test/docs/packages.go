@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Packages returns the folders of Go packages below a root, relative and with slashes, in order. A module of its own
-// counts as one.
+// Packages returns the folders of Go packages below a root, as sorted relative paths with slashes. A nested module is
+// returned as a single folder.
 func Packages(root string) ([]string, error) {
 	found := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/docs"
 )
 
-// named are the folders that the first column of a table of packages names.
+// named matches the folders in the first column of a table of packages.
 var named = regexp.MustCompile("`([a-z0-9/-]+)`")
 
 func TestTheArchitectureNamesEveryPackage(t *testing.T) {
@@ -40,12 +40,12 @@ func TestTheArchitectureNamesEveryPackage(t *testing.T) {
 	}
 	for _, folder := range packages {
 		if !slices.Contains(listed, folder) {
-			t.Errorf("%s is not in the table of packages", folder)
+			t.Errorf("%s is not in the table of packages in ARCHITECTURE.md", folder)
 		}
 	}
 	for _, folder := range listed {
 		if _, err := os.Stat(filepath.Join(root, folder)); err != nil {
-			t.Errorf("the table of packages: %v", err)
+			t.Errorf("the table of packages in ARCHITECTURE.md: %v", err)
 		}
 	}
 }

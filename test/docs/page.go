@@ -15,27 +15,27 @@ import (
 
 // Page is a Markdown file.
 type Page struct {
-	// Path is relative to the project's root, with slashes.
+	// Path is the path relative to the project's root, with slashes.
 	Path string
-	// Directives are the words of comments such as <!-- docs: bare -->.
+	// Directives are the words in comments such as <!-- docs: bare -->.
 	Directives []string
 	Blocks     []Block
 	Links      []Link
-	// Anchors are those that GitHub gives to the headings.
+	// Anchors are the anchors that GitHub generates for the headings.
 	Anchors map[string]bool
 }
 
-// Block is fenced code, or a comment that begins with an info string: what has to be done, and would only distract who
-// reads.
+// Block is a fenced block of code, or a comment that begins with an info string. Such a comment contains commands that
+// the test needs and that would only distract readers.
 type Block struct {
-	// Line is the line of the page on which the text begins.
+	// Line is the line of the page on which the text of the block begins.
 	Line int
-	// Language is the first word of the info string, and empty where there is none.
+	// Language is the first word of the info string. It is empty if there is no info string.
 	Language string
-	// Words are the others.
+	// Words are the other words of the info string.
 	Words []string
 	Text  string
-	// Reason says why the block is not run. It is what a comment right before it says.
+	// Reason is the reason why the block is not run, from a comment right before the block.
 	Reason string
 }
 
@@ -45,16 +45,16 @@ type Link struct {
 	Destination string
 }
 
-// directivePrefix begins comments that are about the page as a whole.
+// directivePrefix is the prefix of comments that apply to the whole page.
 const directivePrefix = "docs:"
 
-// reasonPrefix begins comments that say why the block after them is not run.
+// reasonPrefix is the prefix of comments with the reason why the next block is not run.
 const reasonPrefix = noRun + ":"
 
-// Has tells whether a directive is there.
+// Has reports whether the page has a directive.
 func (p *Page) Has(directive string) bool { return slices.Contains(p.Directives, directive) }
 
-// Pages reads README.md, CONTRIBUTING.md, ARCHITECTURE.md, the README of the chart, and what is below docs/, in the
+// Pages reads README.md, CONTRIBUTING.md, ARCHITECTURE.md, the README of the chart, and all pages below docs/, in the
 // order of their paths.
 func Pages(root string) ([]*Page, error) {
 	paths := []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "config/chart/README.md"}
@@ -84,7 +84,7 @@ func Pages(root string) ([]*Page, error) {
 	return pages, nil
 }
 
-// Parse reads a page. Indented code is an error, because it has no info string.
+// Parse parses a page. Indented code is an error, because it cannot have an info string.
 func Parse(path string, source []byte) (*Page, error) {
 	p := &Page{Path: path, Anchors: map[string]bool{}}
 	document := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
@@ -98,13 +98,13 @@ func Parse(path string, source []byte) (*Page, error) {
 	return p, err
 }
 
-// reader collects what is of interest in a document.
+// reader collects the blocks, links and anchors of a document.
 type reader struct {
 	page   *Page
 	source []byte
-	// line is where the block begins whose inline nodes are visited.
+	// line is the line on which the block of the visited inline nodes begins.
 	line int
-	// reason is that of the next block, where nothing else is in between.
+	// reason is the reason for the next block. It is dropped if other content follows.
 	reason string
 }
 
@@ -120,7 +120,7 @@ func (r *reader) visit(node ast.Node) error {
 	case *ast.FencedCodeBlock:
 		r.fenced(node, reason)
 	case *ast.CodeBlock:
-		return fmt.Errorf("%s:%d: indented code; fence it, and say in the info string what it is", r.page.Path, r.line)
+		return fmt.Errorf("%s:%d: indented code; use a fenced block with an info string", r.page.Path, r.line)
 	case *ast.HTMLBlock:
 		r.comment(node)
 	case *ast.Heading:
@@ -147,7 +147,7 @@ func (r *reader) fenced(node *ast.FencedCodeBlock, reason string) {
 	r.page.Blocks = append(r.page.Blocks, block)
 }
 
-// comment keeps those that are directives or reasons, or begin with a language that is known.
+// comment stores comments that are directives or reasons, or that begin with a known language.
 func (r *reader) comment(node *ast.HTMLBlock) {
 	content := string(node.Lines().Value(r.source))
 	if node.HasClosure() {
@@ -181,7 +181,8 @@ func newBlock(line int, info, content string) Block {
 	return b
 }
 
-// heading enters the anchor of a heading as GitHub makes it; of equal ones the second ends in -1.
+// heading adds the anchor of a heading in the form that GitHub generates. The anchor of a second equal heading ends in
+// -1.
 func (r *reader) heading(node *ast.Heading) {
 	anchor := Anchor(plainText(node, r.source))
 	unique := anchor

@@ -70,18 +70,18 @@ func TestDecide(t *testing.T) {
 		{info: "sh", want: docs.ActionRun},
 		{info: "sh norun", reason: "it needs a registry", want: docs.ActionSyntax},
 		{info: "console norun", reason: "it needs a registry", want: docs.ActionShow},
-		{info: "sh norun", err: "nothing says why it is not run"},
-		{info: "sh", reason: "it needs a registry", err: "a reason not to run it, and no norun"},
+		{info: "sh norun", err: "the reason for norun is missing"},
+		{info: "sh", reason: "it needs a registry", err: "the block has a reason for norun, but not the word norun"},
 		{info: "sh fails", want: docs.ActionFail},
 		{info: "console", want: docs.ActionCompare},
 		{info: "console eventually", want: docs.ActionAwait},
 		{info: "yaml", want: docs.ActionDryRun},
 		{info: "yaml file=a/b.yaml", want: docs.ActionWrite},
 		{info: "text", want: docs.ActionShow},
-		{info: "", err: "no info string; say console, go, json"},
-		{info: "bash", err: `info string "bash"; say console`},
-		{info: "sh later", err: `"later" after sh; say fails, norun, nothing, or file=PATH`},
-		{info: "sh norun fails", err: `"norun fails" after sh; one word is enough`},
+		{info: "", err: "no info string; write console, go, json"},
+		{info: "bash", err: `unknown info string "bash"; write console`},
+		{info: "sh later", err: `"later" after sh; write fails, norun, nothing, or file=PATH`},
+		{info: "sh norun fails", err: `"norun fails" after sh: only one word is allowed`},
 	} {
 		got, err := decide(t, test.info, test.reason)
 		if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.HasPrefix(err.Error(), test.err)) {
@@ -165,9 +165,9 @@ func TestCheckLinksTellsWhatLeadsNowhere(t *testing.T) {
 		"https://example.com/a#b":     "",
 		"decide.go":                   "",
 		"#here":                       "",
-		"b.md":                        "no such file",
-		"#there":                      "no such heading",
-		"decide.go#L1":                "only headings of documentation have anchors",
+		"b.md":                        "the file does not exist",
+		"#there":                      "the heading does not exist",
+		"decide.go#L1":                "only headings of documentation pages have anchors",
 		"mailto:somebody@example.com": "no host",
 	} {
 		p := &docs.Page{Path: "doc.go", Links: []docs.Link{{Line: 3, Destination: destination}}, Anchors: map[string]bool{"here": true}}

@@ -19,28 +19,28 @@ import (
 )
 
 const (
-	// bareDirective gives a page a cluster of its own, on which nothing of Fairlead is.
+	// bareDirective gives a page its own cluster, without Fairlead.
 	bareDirective = "bare"
-	// ownDirective gives it one of its own, with an operator, and with default as the namespace.
+	// ownDirective gives a page its own cluster, with an operator and with the namespace default.
 	ownDirective = "own"
-	// remoteDirective gives it a second cluster, whose kubeconfig is the file remote.kubeconfig.
+	// remoteDirective gives a page a second cluster, whose kubeconfig is the file remote.kubeconfig.
 	remoteDirective = "remote"
 
-	// blockTimeout is how long the commands of a block may take.
+	// blockTimeout is the maximum duration of the commands of a block.
 	blockTimeout = 2 * time.Minute
-	// awaitTimeout is how long a block may take to print what is expected eventually, and awaitInterval the time
-	// between two attempts.
+	// awaitTimeout is the maximum time until a block prints its expected output, and awaitInterval is the time between two
+	// attempts.
 	awaitTimeout, awaitInterval = 30 * time.Second, 200 * time.Millisecond
 )
 
-// TestPages does what the pages say, each from its beginning to its end: what a block leaves is there for those after
+// TestPages runs the blocks of each page in order. The files and variables of a block are visible to the blocks after
 // it.
 func TestPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster")
 	}
 	ctrllog.SetLogger(logr.Discard())
-	// Operators end with the thread that started them.
+	// An operator ends with the thread that started it.
 	runtime.LockOSThread()
 	stage := &stage{root: absolute(t, root)}
 	t.Cleanup(func() { stage.end(t) })
@@ -54,7 +54,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// play does what a page says, and stops where that fails.
+// play runs the blocks of a page, and stops at the first failure.
 func play(t *testing.T, page *docs.Page, session *docs.Session) {
 	p := &player{session: session}
 	for _, block := range page.Blocks {
@@ -67,7 +67,7 @@ func play(t *testing.T, page *docs.Page, session *docs.Session) {
 	}
 }
 
-// only bounds the test to some pages: go test ./test/docs -run TestPages -page docs/cli.md,docs/how-to
+// only limits the test to some pages, such as go test ./test/docs -run TestPages -page docs/cli.md,docs/how-to.
 var only = flag.String("page", "", "paths, or their beginnings, of the only pages whose commands are run")
 
 func wanted(page *docs.Page) bool {
@@ -83,11 +83,11 @@ func absolute(t *testing.T, path string) string {
 	return result
 }
 
-// runs tells whether a page does anything with a cluster or a shell.
+// runs reports whether a page has blocks that need a cluster or a shell.
 func runs(page *docs.Page) bool {
 	for _, block := range page.Blocks {
 		switch action, err := block.Decide(); {
-		case err != nil: // Another test tells.
+		case err != nil: // Another test reports this error.
 		case action == docs.ActionCompile, action == docs.ActionShow, action == docs.ActionParse, action == docs.ActionWrite:
 		default:
 			return true
@@ -96,7 +96,7 @@ func runs(page *docs.Page) bool {
 	return false
 }
 
-// player does what the blocks of a page say.
+// player runs the blocks of a page.
 type player struct {
 	session *docs.Session
 	objects int
@@ -112,7 +112,7 @@ func (p *player) play(ctx context.Context, block docs.Block) error {
 		return p.run(ctx, block.Text)
 	case docs.ActionFail:
 		if out, err := p.session.Run(ctx, block.Text); err == nil {
-			return fmt.Errorf("it succeeded, and is to fail\n%s", out)
+			return fmt.Errorf("the block succeeded, but must fail\n%s", out)
 		}
 		return nil
 	case docs.ActionSyntax:
@@ -132,9 +132,9 @@ func (p *player) play(ctx context.Context, block docs.Block) error {
 	case docs.ActionWrite:
 		return p.session.Write(block.File(), block.Text)
 	case docs.ActionParse, docs.ActionCompile, docs.ActionShow:
-		return nil // Other tests do that.
+		return nil // Other tests check these blocks.
 	}
-	return fmt.Errorf("nobody knows how to %q", action)
+	return fmt.Errorf("unknown action %q", action)
 }
 
 func (p *player) run(ctx context.Context, script string) error {
@@ -144,7 +144,7 @@ func (p *player) run(ctx context.Context, script string) error {
 	return nil
 }
 
-// kubectl hands objects to kubectl.
+// kubectl passes objects to kubectl.
 func (p *player) kubectl(ctx context.Context, command, objects string) error {
 	p.objects++
 	file := filepath.Join(p.session.Dir, fmt.Sprintf(".objects-%d.yaml", p.objects))
@@ -154,11 +154,11 @@ func (p *player) kubectl(ctx context.Context, command, objects string) error {
 	return p.run(ctx, "kubectl "+command+" -f '"+file+"'")
 }
 
-// compare runs the commands of a console block, one after the other.
+// compare runs the commands of a console block in order, and compares their output.
 func (p *player) compare(ctx context.Context, block docs.Block, action docs.Action) error {
 	commands := docs.Commands(block)
 	if len(commands) == 0 {
-		return fmt.Errorf("no line begins with \"$ \"; say text, or console norun")
+		return fmt.Errorf("no line begins with \"$ \"; use the language text, or console norun")
 	}
 	for i, command := range commands {
 		try := p.once
@@ -177,11 +177,11 @@ func (p *player) once(ctx context.Context, command docs.Command, fails bool) err
 	out, err := p.session.Run(ctx, command.Script)
 	switch {
 	case fails && err == nil:
-		return fmt.Errorf("it succeeded, and is to fail\n%s", out)
+		return fmt.Errorf("the command succeeded, but must fail\n%s", out)
 	case !fails && err != nil:
 		return fmt.Errorf("%w\n%s", err, out)
 	case strings.TrimSpace(command.Want) != "" && !docs.Matches(command.Want, out):
-		return fmt.Errorf("it prints something else than the page says:\n%s", out)
+		return fmt.Errorf("the output differs from the page:\n%s", out)
 	}
 	return nil
 }

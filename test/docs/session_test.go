@@ -69,7 +69,7 @@ func TestWhatABlockStartedEndsWithIt(t *testing.T) {
 	process := strings.TrimSpace(run(t, s, "tail -f /dev/null > log 2>&1 &\necho $!"))
 	gomega.NewWithT(t).Eventually(func() bool {
 		state, err := os.ReadFile(filepath.Join("/proc", process, "stat"))
-		return err != nil || strings.Contains(string(state), ") Z ") // It is gone, or nobody took note yet.
+		return err != nil || strings.Contains(string(state), ") Z ") // The process is gone, or is a zombie.
 	}).Should(gomega.BeTrue())
 }
 
@@ -95,6 +95,6 @@ func TestCheckReadsWithoutRunning(t *testing.T) {
 		t.Error(err)
 	}
 	if err := s.Check(t.Context(), "if then"); err == nil {
-		t.Error("nonsense passed")
+		t.Error("Check accepted a script with a syntax error")
 	}
 }

@@ -24,26 +24,26 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// nodes is how many fake nodes clusters have, as those of "make dev".
+// nodes is the number of fake nodes of a cluster. It is the same as for "make dev".
 const nodes = 3
 
-// exampleNamespace exists where there is an operator: examples name it.
+// exampleNamespace is the namespace in examples. It exists in clusters with an operator.
 const exampleNamespace = "apps"
 
-// stage is what pages are played on. Clusters are started when they are needed.
+// stage holds the clusters for pages. A cluster is started when it is needed.
 type stage struct {
 	root string
-	// tools is the folder of the programs that pages use.
+	// tools is the folder with the programs that pages use.
 	tools string
-	// environment is what the commands of all pages are given.
+	// environment is the environment of the commands on all pages.
 	environment []string
-	// shared is for the pages that need no cluster of their own.
+	// shared is the cluster for pages that need no cluster of their own.
 	shared *site
-	// own are those that the page at hand has for itself.
+	// own are the clusters that only the current page uses.
 	own []*site
 }
 
-// site is a cluster, and the operator on it, if there is one.
+// site is a cluster, and optionally an operator.
 type site struct {
 	cluster  *testcluster.Cluster
 	admin    client.Client
@@ -51,7 +51,7 @@ type site struct {
 	log      string
 }
 
-// session makes the surroundings of a page.
+// session returns a session for a page, with its clusters and programs.
 func (s *stage) session(t *testing.T, page *docs.Page) *docs.Session {
 	t.Helper()
 	if s.tools == "" {
@@ -72,7 +72,7 @@ func (s *stage) session(t *testing.T, page *docs.Page) *docs.Session {
 	return session
 }
 
-// siteOf returns the cluster for a page, and the namespace that its commands mean.
+// siteOf returns the cluster for a page, and the default namespace of its commands.
 func (s *stage) siteOf(t *testing.T, page *docs.Page) (here *site, namespace string) {
 	t.Helper()
 	switch {
@@ -91,7 +91,7 @@ func (s *stage) siteOf(t *testing.T, page *docs.Page) (here *site, namespace str
 	return s.shared, namespace
 }
 
-// kubeconfig writes one for the administrator of a cluster.
+// kubeconfig writes a kubeconfig for the administrator of a cluster.
 func (s *stage) kubeconfig(t *testing.T, here *site, path, namespace string) {
 	t.Helper()
 	content, err := clientcmd.LoadFromFile(here.cluster.Kubeconfig())
@@ -106,7 +106,7 @@ func (s *stage) kubeconfig(t *testing.T, here *site, path, namespace string) {
 	}
 }
 
-// prepare builds what pages use. Go does nothing where it is current.
+// prepare builds the programs that pages use. The go command skips programs that are up to date.
 func (s *stage) prepare(t *testing.T) {
 	t.Helper()
 	built := filepath.Join(s.root, "bin", "docs")
@@ -127,15 +127,15 @@ func (s *stage) prepare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Go takes results of tests from its cache while what they read stands. They must not outlive the programs'
-	// sources.
+	// The go command caches test results until a file that the test has read changes. So the test reads the sources of the
+	// programs.
 	for folder := range strings.FieldsSeq(s.command(t, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/...")) {
 		if _, err := os.ReadDir(folder); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.environment = append(os.Environ(), "PATH="+s.tools+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	// Their defaults are in the home folder, of which a page has another one.
+	// Their defaults are in the home folder, and a page has another home folder.
 	for _, variable := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
 		s.environment = append(s.environment, variable+"="+strings.TrimSpace(s.command(t, "go", "env", variable)))
 	}
@@ -155,7 +155,7 @@ func (s *stage) command(t *testing.T, name string, arguments ...string) string {
 	return string(out)
 }
 
-// startOwn starts a cluster that ends with the page.
+// startOwn starts a cluster that is stopped at the end of the page.
 func (s *stage) startOwn(t *testing.T, withOperator bool) *site {
 	t.Helper()
 	here := s.start(t, withOperator)
@@ -163,7 +163,7 @@ func (s *stage) startOwn(t *testing.T, withOperator bool) *site {
 	return here
 }
 
-// start starts a cluster; with an operator, it is one as "make dev" runs.
+// start starts a cluster. With an operator it is the same as the cluster of "make dev".
 func (s *stage) start(t *testing.T, withOperator bool) *site {
 	t.Helper()
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{Nodes: nodes})
@@ -212,7 +212,7 @@ func (h *site) startOperator(ctx context.Context, tools string) error {
 	return program.WaitForLease(ctx, admin)
 }
 
-// clear ends what the page had for itself.
+// clear stops the clusters that only the current page uses.
 func (s *stage) clear(t *testing.T) {
 	t.Helper()
 	for _, here := range s.own {
@@ -221,7 +221,7 @@ func (s *stage) clear(t *testing.T) {
 	s.own = nil
 }
 
-// end ends everything.
+// end stops all clusters.
 func (s *stage) end(t *testing.T) {
 	t.Helper()
 	s.clear(t)
@@ -230,7 +230,7 @@ func (s *stage) end(t *testing.T) {
 	}
 }
 
-// stop keeps the logs where the test failed.
+// stop stops a cluster, and keeps its logs if the test has failed.
 func (h *site) stop(t *testing.T) {
 	t.Helper()
 	if t.Failed() {

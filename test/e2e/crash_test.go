@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// crowd renders 200 dependents in four waves, half of them Secrets: those numbered from .Values.first on.
+// crowd renders 200 dependents in four waves. Half of them are Secrets. Their numbers begin with .Values.first.
 const crowd = `
 {{- range untilStep (int .Values.first) (int (add .Values.first 200)) 1 }}
 ---
@@ -33,13 +33,13 @@ metadata:
 {{- end }}
 `
 
-// point is where an operator is killed.
+// point is a state at which an operator is killed.
 type point struct {
 	name    string
 	reached func(*witness) bool
 }
 
-var _ = Describe("An operator that is killed again and again", Ordered, func() {
+var _ = Describe("Repeated crashes of an operator:", Ordered, func() {
 	var (
 		component  *v1alpha1.Component
 		kubeconfig string
@@ -49,14 +49,14 @@ var _ = Describe("An operator that is killed again and again", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		seed := uint64(GinkgoRandomSeed())
-		AddReportEntry("seed of the points", seed)
+		AddReportEntry("seed of the points at which the operator is killed", seed)
 		offsets = rand.New(rand.NewPCG(seed, 0))
 		kubeconfig = startRelay(identity)
 		component = newComponent(newNamespace(ctx), "crowd", crowd, `{"first": 0, "version": "one"}`)
 	})
 	BeforeEach(func(ctx SpecContext) { before = audit(ctx) })
 
-	// spread returns points after about as many steps as there are between them; how many exactly is random.
+	// spread returns n points at increasing counts up to the count of. The exact counts are random.
 	spread := func(n, of int, what string, count func(*witness) int) []point {
 		points := make([]point, n)
 		for i := range points {
@@ -66,14 +66,14 @@ var _ = Describe("An operator that is killed again and again", Ordered, func() {
 		return points
 	}
 
-	It("creates each of 200 dependents once, and records them all", func(ctx SpecContext) {
+	It("an operator that is killed repeatedly creates each of 200 dependents once, and records all of them", func(ctx SpecContext) {
 		points := slices.Concat(
 			[]point{
-				{"the finalizer is there", func(w *witness) bool { return len(w.component.Finalizers) > 0 }},
-				{"the inventory is recorded", func(w *witness) bool { return len(w.component.Status.Inventory) > 0 }},
+				{"the operator has added the finalizer", func(w *witness) bool { return len(w.component.Finalizers) > 0 }},
+				{"the operator has written the inventory", func(w *witness) bool { return len(w.component.Status.Inventory) > 0 }},
 			},
 			spread(7, 200, "are created", func(w *witness) int { return w.created }),
-			[]point{{"all are created", func(w *witness) bool { return w.created == 200 }}},
+			[]point{{"all dependents are created", func(w *witness) bool { return w.created == 200 }}},
 		)
 		Expect(points).To(HaveLen(10))
 		w := newWitness(ctx, component.Namespace)
@@ -85,7 +85,7 @@ var _ = Describe("An operator that is killed again and again", Ordered, func() {
 		Expect(dependents(ctx, component)).To(HaveLen(200))
 	}, SpecTimeout(3*time.Minute))
 
-	It("changes, adds and prunes each dependent once in an upgrade", func(ctx SpecContext) {
+	It("an operator that is killed repeatedly changes, adds and prunes each dependent once in an upgrade", func(ctx SpecContext) {
 		w := newWitness(ctx, component.Namespace)
 		w.until(ctx, func(w *witness) bool { return w.created == 200 })
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
@@ -103,7 +103,7 @@ var _ = Describe("An operator that is killed again and again", Ordered, func() {
 		Expect(dependents(ctx, component)).To(HaveLen(200))
 	}, SpecTimeout(3*time.Minute))
 
-	It("leaves nothing behind when it deletes", func(ctx SpecContext) {
+	It("an operator that is killed repeatedly leaves no object behind after a deletion", func(ctx SpecContext) {
 		w := newWitness(ctx, component.Namespace)
 		w.until(ctx, func(w *witness) bool { return w.created == 200 })
 		Expect(admin.Delete(ctx, component)).To(Succeed())
@@ -116,19 +116,19 @@ var _ = Describe("An operator that is killed again and again", Ordered, func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// killAt starts an operator for each point and kills it there. With few writers an operator gets not much further than
-// the point.
+// killAt starts an operator for each point and kills it there. The operators have few concurrent writes, so that they
+// are killed close to the point.
 func killAt(ctx context.Context, kubeconfig string, w *witness, points []point) {
 	GinkgoHelper()
 	for _, p := range points {
-		By("killing it when " + p.name)
+		By("killing the operator when " + p.name)
 		operator := startOperator(kubeconfig, "--max-concurrent-writes=2")
 		w.until(ctx, p.reached)
 		operator.kill()
 	}
 }
 
-// settle runs an operator until the component is ready, and checks that its inventory is what lives.
+// settle runs an operator until the component is ready, and checks that its inventory is equal to the live dependents.
 func settle(ctx context.Context, kubeconfig string, component *v1alpha1.Component) {
 	GinkgoHelper()
 	operator := startOperator(kubeconfig)
@@ -137,7 +137,7 @@ func settle(ctx context.Context, kubeconfig string, component *v1alpha1.Componen
 	Expect(recorded(ctx, component)()).To(Equal(dependents(ctx, component)))
 }
 
-// recorded returns what the inventory holds, as dependents does.
+// recorded returns the dependents in the inventory, in the same form as dependents.
 func recorded(ctx context.Context, component *v1alpha1.Component) func() ([]string, error) {
 	return func() ([]string, error) {
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(component), component); err != nil {
@@ -160,10 +160,10 @@ func audit(ctx context.Context) testcluster.Events {
 	return events
 }
 
-// writes counts requests, and the objects that they are for.
+// writes counts requests, and the objects that they write.
 type writes struct{ requests, objects int }
 
-// written counts the operator's writes to dependents that succeeded, by verb and code.
+// written counts the operator's successful writes to dependents, by verb and status code.
 func written(ctx context.Context, before testcluster.Events) map[string]writes {
 	GinkgoHelper()
 	counts, seen := map[string]writes{}, map[string]bool{}
@@ -183,7 +183,7 @@ func written(ctx context.Context, before testcluster.Events) map[string]writes {
 	return counts
 }
 
-// names returns the objects that requests are for, each once.
+// names returns the names of the objects in requests, without duplicates.
 func names(requests testcluster.Events) []string {
 	var found []string
 	for _, e := range requests {

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// operatorUser is how the API server sees the ServiceAccount of config/rbac.
+// operatorUser is the user name of the ServiceAccount in config/rbac.
 const operatorUser = "system:serviceaccount:fairlead-system:fairlead-operator"
 
 var (
@@ -21,7 +21,7 @@ var (
 	operatorBinary string
 )
 
-// buildOperator builds the program that is tested; Go does nothing where it is current.
+// buildOperator builds the tested program. The go command skips a program that is up to date.
 func buildOperator(ctx context.Context) {
 	GinkgoHelper()
 	const root, program = "../..", "./cmd/fairlead-operator"
@@ -33,8 +33,8 @@ func buildOperator(ctx context.Context) {
 	output, err := build.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 
-	// Go takes results of tests from its cache while what they read stands. They must not outlive the program's
-	// sources.
+	// The go command caches test results until a file that the test has read changes. So the test reads the sources of the
+	// program.
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", program)
 	list.Dir = root
 	folders, err := list.Output()
@@ -62,12 +62,12 @@ func startOperator(kubeconfig string, arguments ...string) *process {
 	p.log = log.Name()
 	p.command.Stdout, p.command.Stderr = log, log
 	Expect(p.command.Start()).To(Succeed())
-	Expect(log.Close()).To(Succeed(), "the process has a handle of its own")
+	Expect(log.Close()).To(Succeed(), "the process has its own file handle")
 	DeferCleanup(p.kill)
 	return p
 }
 
-// kill ends the operator by SIGKILL, which it cannot notice. Further calls do nothing.
+// kill ends the operator by SIGKILL, which the operator cannot handle. Further calls do nothing.
 func (p *process) kill() {
 	if p.ended {
 		return

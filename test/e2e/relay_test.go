@@ -17,10 +17,10 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// startRelay passes requests on to the API server in the name of a user, and returns the path of a kubeconfig that
-// leads to it. It outlives the operators that use it: a request that is under way when its operator is killed gets its
-// answer. Without that the audit log has 504 for such a request, whether or not its object was written, and could not
-// tell how often something was done.
+// startRelay starts a proxy that forwards requests to the API server as a user, and returns the path of a kubeconfig
+// for the proxy. The proxy outlives the operators that use it, so it receives the response to a request whose operator
+// was killed. Without the proxy the audit log would have status 504 for such a request, whether its object was written
+// or not.
 func startRelay(user testcluster.User) (kubeconfig string) {
 	GinkgoHelper()
 	transport, err := rest.TransportFor(user.Config)
@@ -30,8 +30,7 @@ func startRelay(user testcluster.User) (kubeconfig string) {
 	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
-			// With a context that could not be cancelled at all the proxy would look for another sign that the client
-			// is gone.
+			// If this context could never be cancelled, the proxy would detect the end of the client in another way.
 			ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 			defer cancel()
 			r = r.WithContext(ctx)

@@ -1,5 +1,5 @@
-// Package e2e_test runs the operator's real program under its own identity, and looks at it from the API server's side
-// alone.
+// Package e2e_test runs the operator's real program under its own identity, and checks only the state and the audit log
+// of the API server.
 package e2e_test
 
 import (
@@ -67,7 +67,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Eventually(ctx, func() error { return admin.List(ctx, &gadget.GadgetList{}) }).Should(Succeed())
 }, NodeTimeout(10*time.Minute))
 
-// newNamespace makes a namespace for a spec.
+// newNamespace creates a namespace for a spec.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	name := fmt.Sprintf("spec-%d", sequence.Add(1))
@@ -75,7 +75,7 @@ func newNamespace(ctx context.Context) string {
 	return name
 }
 
-// newComponent returns a component, not created yet, whose source is one file of templates.
+// newComponent returns a component whose source is one file of templates. It is not created yet.
 func newComponent(namespace, name, templates, values string) *v1alpha1.Component {
 	return &v1alpha1.Component{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -86,7 +86,7 @@ func newComponent(namespace, name, templates, values string) *v1alpha1.Component
 	}
 }
 
-// condition returns the condition Ready of the current generation as "Status Reason: Message".
+// condition returns the condition Ready as "Status Reason: Message", if it is for the current generation.
 func condition(o client.Object, status metav1alpha1.Status) string {
 	c := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady)
 	if c == nil || c.ObservedGeneration != o.GetGeneration() {
@@ -95,7 +95,7 @@ func condition(o client.Object, status metav1alpha1.Status) string {
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-// componentCondition reads the condition Ready.
+// componentCondition returns a function that reads the condition Ready.
 func componentCondition(ctx context.Context, c *v1alpha1.Component) func() (string, error) {
 	return func() (string, error) {
 		current := &v1alpha1.Component{}

@@ -23,7 +23,7 @@ const (
 	gadgetAgent      = "gadget-operator"
 )
 
-// startGadgetOperator runs an operator as an author writes it, until the spec ends.
+// startGadgetOperator runs the operator for gadgets, an operator of an author, until the spec ends.
 func startGadgetOperator(ctx context.Context) {
 	GinkgoHelper()
 	config := rest.CopyConfig(cluster.Config())
@@ -39,7 +39,7 @@ func startGadgetOperator(ctx context.Context) {
 	})
 }
 
-// newGadget returns a gadget, not created yet.
+// newGadget returns a gadget. It is not created yet.
 func newGadget(namespace, name, manifests string) *gadget.Gadget {
 	return &gadget.Gadget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -47,7 +47,7 @@ func newGadget(namespace, name, manifests string) *gadget.Gadget {
 	}
 }
 
-// readyOf reads the condition Ready of a Component or a Gadget.
+// readyOf returns a function that reads the condition Ready of a Component or a Gadget.
 func readyOf(ctx context.Context, owner client.Object) func() (string, error) {
 	return func() (string, error) {
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(owner), owner); err != nil {
@@ -76,7 +76,7 @@ func exists(ctx context.Context, o client.Object) func() (bool, error) {
 	}
 }
 
-// owners returns which reconcilers have left an owner label.
+// owners returns the reconcilers whose owner labels are on an object.
 func owners(o client.Object) (found []string) {
 	for _, name := range []string{reconciler, gadgetReconciler} {
 		if _, labelled := o.GetLabels()[name+"/"+manifests.LabelOwnerID]; labelled {
@@ -86,7 +86,7 @@ func owners(o client.Object) (found []string) {
 	return found
 }
 
-var _ = Describe("Two operators on one cluster, with components of the same name in the same namespace", func() {
+var _ = Describe("Two operators with components of the same name in the same namespace:", func() {
 	const name = "twin"
 	var namespace string
 
@@ -96,7 +96,8 @@ var _ = Describe("Two operators on one cluster, with components of the same name
 		startGadgetOperator(ctx)
 	})
 
-	// Each has a ConfigMap and a Secret. What is blue here is green there.
+	// The component and the gadget each have a ConfigMap and a Secret. The name blue of one kind is the name green of the
+	// other.
 	const (
 		ofComponent = "{apiVersion: v1, kind: ConfigMap, metadata: {name: blue}, data: {by: component}}\n---\n" +
 			"{apiVersion: v1, kind: Secret, metadata: {name: green}, stringData: {by: component}}\n"
@@ -104,7 +105,7 @@ var _ = Describe("Two operators on one cluster, with components of the same name
 			"{apiVersion: v1, kind: Secret, metadata: {name: blue}, stringData: {by: gadget}}\n"
 	)
 
-	It("leave each other's dependents alone, while they apply, repair and delete", func(ctx SpecContext) {
+	It("two operators apply, repair and delete their dependents without changing each other's dependents", func(ctx SpecContext) {
 		before := audit(ctx)
 		c, g := newComponent(namespace, name, ofComponent, `{}`), newGadget(namespace, name, ofGadget)
 		Expect(admin.Create(ctx, c)).To(Succeed())
@@ -149,7 +150,7 @@ var _ = Describe("Two operators on one cluster, with components of the same name
 	}
 	gadgetWanting := func() client.Object { return newGadget(namespace, name, wanted) }
 
-	DescribeTable("do not take what the other has",
+	DescribeTable("two operators do not take over a dependent from each other, if",
 		func(ctx SpecContext, first, second func() client.Object, firstName string) {
 			owner, other := first(), second()
 			Expect(admin.Create(ctx, owner)).To(Succeed())
@@ -162,12 +163,12 @@ var _ = Describe("Two operators on one cluster, with components of the same name
 			Expect(get(ctx, &corev1.ConfigMap{}, namespace, "wanted")).To(Equal(held))
 			Eventually(ctx, readyOf(ctx, owner)).Should(HavePrefix("True Ready"))
 
-			By("deleting the one that did not get it")
+			By("deleting the owner that does not have the dependent")
 			Expect(admin.Delete(ctx, other)).To(Succeed())
 			Eventually(ctx, exists(ctx, other)).Should(BeFalse())
 			Expect(get(ctx, &corev1.ConfigMap{}, namespace, "wanted")).To(Equal(held))
 
-			By("deleting the one that has it, while the other waits")
+			By("deleting the owner of the dependent, while the other owner waits for the dependent")
 			other = second()
 			Expect(admin.Create(ctx, other)).To(Succeed())
 			Eventually(ctx, readyOf(ctx, other)).Should(HavePrefix("False " + metav1alpha1.ReasonOwnershipConflict))
@@ -178,7 +179,7 @@ var _ = Describe("Two operators on one cluster, with components of the same name
 			Expect(admin.Delete(ctx, other)).To(Succeed())
 			Eventually(ctx, exists(ctx, other)).Should(BeFalse())
 		},
-		Entry("the component is first", componentWanting, gadgetWanting, "Component.fairlead.io ", SpecTimeout(time.Minute)),
-		Entry("the gadget is first", gadgetWanting, componentWanting, "Gadget.gadgets.example.com ", SpecTimeout(time.Minute)),
+		Entry("the component is created first", componentWanting, gadgetWanting, "Component.fairlead.io ", SpecTimeout(time.Minute)),
+		Entry("the gadget is created first", gadgetWanting, componentWanting, "Gadget.gadgets.example.com ", SpecTimeout(time.Minute)),
 	)
 })

@@ -17,16 +17,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// witness sees by watches of its own how far an operator is with the ConfigMaps and Secrets of a namespace, so that a
-// spec can act at a point of its work.
+// witness watches the ConfigMaps and Secrets of a namespace, so that a spec can act at a certain progress of an
+// operator.
 type witness struct {
 	events chan watch.Event
-	// seen is the digest of the manifest that each living dependent had when it was seen first.
+	// seen maps the UID of each live dependent to the digest of its manifest in the first event.
 	seen map[types.UID]string
-	// created, updated and deleted count dependents, each once.
+	// created and deleted count dependents, each dependent once.
 	created, deleted int
 	updated          map[types.UID]bool
-	// component is what was seen last.
+	// component is the last received version of the component.
 	component *v1alpha1.Component
 }
 
@@ -49,7 +49,7 @@ func newWitness(ctx context.Context, namespace string) *witness {
 	return w
 }
 
-// until returns when the work has come to a point.
+// until waits until reached returns true.
 func (w *witness) until(ctx context.Context, reached func(*witness) bool) {
 	GinkgoHelper()
 	for !reached(w) {
@@ -57,7 +57,7 @@ func (w *witness) until(ctx context.Context, reached func(*witness) bool) {
 		case event := <-w.events:
 			w.note(event)
 		case <-ctx.Done():
-			Fail("the point was not reached in time")
+			Fail("the operator did not make the awaited requests in time")
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (w *witness) note(event watch.Event) {
 	}
 }
 
-// dependents returns what lives with the owner label of a component, as kind, name and UID.
+// dependents returns the live objects with the owner label of a component, as kind, name and UID.
 func dependents(ctx context.Context, c *v1alpha1.Component) []string {
 	GinkgoHelper()
 	owner := client.MatchingLabels{reconciler + "/" + manifests.LabelOwnerID: ownerOf(ctx, c).ID()}

@@ -1,2 +1,2 @@
-// Package faults_test plays the life of a component with many things that go wrong: see pkg/component/componenttest.
+// Package faults_test runs the life of a component with many injected faults; see pkg/component/componenttest.
 package faults_test

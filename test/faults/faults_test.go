@@ -20,11 +20,11 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// The flags: go test ./test/faults -seeds 1 -seed 123 repeats the run with seed 123.
+// These are the flags. Example: go test ./test/faults -seeds 1 -seed 123 repeats the run with seed 123.
 var (
-	seedCount = flag.Int("seeds", defaultSeeds, "how many seeds to play")
-	firstSeed = flag.Uint64("seed", 1, "the first of them")
-	parallel  = flag.Int("at-once", 12, "how many are played at a time")
+	seedCount = flag.Int("seeds", defaultSeeds, "the number of seeds to run")
+	firstSeed = flag.Uint64("seed", 1, "the first seed")
+	parallel  = flag.Int("at-once", 12, "the number of seeds that run concurrently")
 )
 
 func TestMain(m *testing.M) {
@@ -50,7 +50,7 @@ func TestFaults(t *testing.T) {
 	asProcess := operateProcess(t.TempDir())
 	scenario := componenttest.Scenario[*gadget.Gadget]{
 		Config: cluster.Config(), Scheme: scheme, Reconciler: reconciler, Component: newGadget, Steps: steps, Parallel: *parallel,
-		Faults: componenttest.Faults{Most: 8, Crashes: 1}, Patience: 3 * time.Minute, // For machines that are busy otherwise.
+		Faults: componenttest.Faults{Most: 8, Crashes: 1}, Patience: 3 * time.Minute, // The time is long enough for busy machines.
 		Operator: func(ctx context.Context, config *rest.Config, namespace string) error {
 			if isKilled(namespace) {
 				return asProcess(ctx, config, namespace)
@@ -63,14 +63,14 @@ func TestFaults(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log("repeat one of them with: make faults SEEDS=1 SEED=<seed>")
+			t.Log("repeat a failed seed with: make faults SEEDS=1 SEED=<seed>")
 		}
 	})
 	componenttest.Run(t, scenario)
 }
 
-// isKilled says that the operator of a namespace runs as a process of its own, which is killed where others only end:
-// it does for every tenth seed.
+// isKilled reports whether the operator of a namespace runs as a separate process, which is killed. This is so for
+// every tenth seed. The other operators only end.
 func isKilled(namespace string) bool { return strings.HasSuffix(namespace, "0") }
 
 func install(ctx context.Context, t *testing.T, admin client.Client) {

@@ -15,21 +15,21 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// version is what the manifests of a gadget are made of.
+// version contains the values for the manifests of a gadget.
 type version struct {
 	value string
-	// extra data of ConfigMaps, and a ConfigMap that is released, which a later version drops.
+	// extra adds data to ConfigMaps, and a ConfigMap with the delete policy orphan. A later version drops them.
 	extra bool
-	// types says that there is a definition with an instance.
+	// types adds a definition with an instance.
 	types bool
 	port  int
 }
 
-// policies are the update policies, each of which has a ConfigMap.
+// policies are the update policies. Each of them has a ConfigMap.
 var policies = []string{"replace", "recreate", "ssa-merge", "ssa-override"}
 
-// manifests returns three waves: settings, a definition and an instance of it, and a Job that is purged with the next
-// wave; a Job; a Service.
+// manifests returns manifests in three waves. The first wave has settings, a definition with an instance, and a Job
+// that is purged with the next wave. The second wave has a Job, and the third a Service.
 func (v version) manifests(namespace string) string {
 	var documents []string
 	add := func(text string, args ...any) { documents = append(documents, fmt.Sprintf(text, args...)) }
@@ -87,7 +87,7 @@ spec: {selector: {app: shop}, ports: [{name: http, port: %[2]d}]}`, reconciler, 
 	return strings.Join(documents, "\n---\n")
 }
 
-// released is the name of a ConfigMap that is kept when it is not rendered any more.
+// released is the name of a ConfigMap that is orphaned when it is no longer rendered.
 const released = "released"
 
 func newGadget(namespace string) *gadget.Gadget {
@@ -107,8 +107,8 @@ var steps = []componenttest.Step[*gadget.Gadget]{
 	{Name: "prune", Change: upgrade(version{value: "two", port: 81})},
 }
 
-// drift edits some dependents, deletes one, and takes the label off another. What is applied once keeps what it
-// becomes.
+// drift edits some dependents, deletes one dependent, and removes the owner label of another dependent. A dependent
+// with the reconcile policy once must not be repaired.
 func drift(ctx context.Context, c client.Client, namespace string) error {
 	configMap := func(name string) client.Object {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -127,20 +127,21 @@ func drift(ctx context.Context, c client.Client, namespace string) error {
 	)
 }
 
-// checkReleased says what is wrong with an object that the upgrade released: it must be there, without a trace of the
+// checkReleased returns an error unless the ConfigMap that the upgrade orphaned exists, without a trace of the
 // operator.
 func checkReleased(ctx context.Context, c client.Client, namespace string) error {
 	var found corev1.ConfigMap
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: released}, &found); err != nil {
-		return fmt.Errorf("what was released: %w", err)
+		return fmt.Errorf("the orphaned ConfigMap: %w", err)
 	}
 	for _, e := range found.ManagedFields {
 		if e.Manager == reconciler {
-			return fmt.Errorf("what was released still has fields of %s", reconciler)
+			return fmt.Errorf("the orphaned ConfigMap still has fields of %s", reconciler)
 		}
 	}
 	if len(found.Labels)+len(found.Annotations) > 0 || found.Data["value"] != "one" {
-		return fmt.Errorf("what was released is %v, with labels %v and annotations %v", found.Data, found.Labels, found.Annotations)
+		return fmt.Errorf("the orphaned ConfigMap has the wrong data %v, labels %v or annotations %v",
+			found.Data, found.Labels, found.Annotations)
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ import (
 
 const (
 	reconciler = "faults.test.fairlead.io"
-	// runAsOperator makes the test binary behave as an operator that serves the namespace which it names.
+	// runAsOperator is an environment variable with a namespace. If it is set, the test binary runs as an operator that
+	// serves this namespace.
 	runAsOperator = "FAIRLEAD_TEST_RUN_AS_OPERATOR"
 )
 
@@ -52,7 +53,7 @@ func operate(ctx context.Context, config *rest.Config, namespace string) error {
 	r := component.NewReconciler[*gadget.Gadget](reconciler, gadget.Generate, component.Options{
 		Policies:           component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 		SkipNameValidation: true,
-		// What does not go away by itself is tried again before patience is at its end.
+		// Errors that need a change are retried well before the test times out.
 		RetryInterval: 2 * time.Second,
 	})
 	if err := r.SetupWithManager(mgr); err != nil {
@@ -61,7 +62,7 @@ func operate(ctx context.Context, config *rest.Config, namespace string) error {
 	return mgr.Start(ctx)
 }
 
-// operatorMain is the main function of the operator as a process of its own.
+// operatorMain is the main function of an operator that runs as a separate process.
 func operatorMain() int {
 	ctrl.SetLogger(zap.New())
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
@@ -72,8 +73,8 @@ func operatorMain() int {
 	return 1
 }
 
-// operateProcess runs the operator as a process of its own, whose requests come by a relay in this one. It ends by
-// SIGKILL.
+// operateProcess returns a function that runs the operator as a separate process until the context ends, which kills
+// the process. Its requests go through a relay in this process.
 func operateProcess(folder string) func(context.Context, *rest.Config, string) error {
 	return func(ctx context.Context, config *rest.Config, namespace string) error {
 		relay, err := startRelay(config)
@@ -94,7 +95,7 @@ func operateProcess(folder string) func(context.Context, *rest.Config, string) e
 			return err
 		}
 		defer func() { _ = output.Close() }()
-		command := exec.CommandContext(ctx, os.Args[0]) // It kills when the context ends.
+		command := exec.CommandContext(ctx, os.Args[0]) // The process is killed when the context ends.
 		command.Env = append(os.Environ(), runAsOperator+"="+namespace, "KUBECONFIG="+kubeconfig)
 		command.Stdout, command.Stderr = output, output
 		err = command.Run()
@@ -103,7 +104,8 @@ func operateProcess(folder string) func(context.Context, *rest.Config, string) e
 	}
 }
 
-// startRelay passes requests on, with what happens to them. Where there is no answer, the connection ends without one.
+// startRelay forwards requests with the injected faults. If a request gets no response, the relay closes the connection
+// without a response.
 func startRelay(config *rest.Config) (*httptest.Server, error) {
 	transport, err := rest.TransportFor(config)
 	if err != nil {
@@ -115,7 +117,7 @@ func startRelay(config *rest.Config) (*httptest.Server, error) {
 	}
 	return httptest.NewServer(&httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
-		ErrorLog:     log.New(io.Discard, "", 0), // Cut watches are no news.
+		ErrorLog:     log.New(io.Discard, "", 0), // Errors of interrupted watches are expected.
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}), nil

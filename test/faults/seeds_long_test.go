@@ -2,5 +2,5 @@
 
 package faults_test
 
-// defaultSeeds is how many seeds a long run plays.
+// defaultSeeds is the number of seeds in a long run.
 const defaultSeeds = 300

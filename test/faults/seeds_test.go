@@ -2,5 +2,5 @@
 
 package faults_test
 
-// defaultSeeds is how many seeds a normal run plays.
+// defaultSeeds is the number of seeds in a normal run.
 const defaultSeeds = 15

@@ -1,3 +1,3 @@
-// Package gadget is an operator as an author would write it, with public packages only: a kind of its own, whose spec
-// holds the manifests that a GeneratorFunc returns. Tests use it to put any set of dependents before the reconciler.
+// Package gadget is an operator as an author would write it, with public packages only. The spec of its kind Gadget
+// contains the manifests that its generator returns. Tests use the operator to reconcile any set of dependents.
 package gadget

@@ -35,7 +35,7 @@ var Generate = generator.GeneratorFunc(func(_ context.Context, req generator.Req
 	return objects, nil
 })
 
-// Scheme knows Gadget and the types of Kubernetes.
+// Scheme returns a scheme with Gadget and the types of Kubernetes.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(s); err != nil {

@@ -13,7 +13,7 @@ import (
 // GroupVersion is the group and version of Gadget.
 var GroupVersion = schema.GroupVersion{Group: "gadgets.example.com", Version: "v1"}
 
-// Gadget is a component whose spec holds its manifests.
+// Gadget is a component whose spec contains its manifests.
 type Gadget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -22,33 +22,34 @@ type Gadget struct {
 	Status GadgetStatus `json:"status,omitzero"`
 }
 
-// GadgetStatus has a field of its own beside what the reconciler maintains.
+// GadgetStatus has the common status fields and the additional field Port.
 type GadgetStatus struct {
 	metav1alpha1.Status `json:",inline"`
-	// Port is allocated once.
+	// Port is an example of a value that an operator allocates once.
 	Port int `json:"port,omitempty"`
 }
 
-// GadgetSpec holds manifests.
+// GadgetSpec contains the manifests and the settings of a component.
 type GadgetSpec struct {
 	// Manifests is a stream of YAML documents.
 	Manifests string `json:"manifests,omitempty"`
-	// TargetNamespace is where they go; the gadget's namespace by default.
+	// TargetNamespace is the namespace of the dependents; the gadget's namespace by default.
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 	// ManagedTypes are additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern `json:"managedTypes,omitempty"`
-	// References are read before rendering.
+	// References are the Secrets and ConfigMaps that are read before rendering.
 	References []metav1alpha1.Reference `json:"references,omitempty"`
-	// Policies are those of dependents that name none.
+	// Policies are the default policies of dependents.
 	Policies metav1alpha1.Policies `json:"policies,omitzero"`
-	// AllowEmpty accepts that nothing is rendered although there are dependents.
+	// AllowEmpty permits a rendering without objects although dependents exist.
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
-	// ServiceAccountName, User and Groups, and KubeConfig say as whom, and where, the manifests are applied.
+	// ServiceAccountName, User and Groups are the identity that applies the manifests. KubeConfig selects the target
+	// cluster.
 	ServiceAccountName string                            `json:"serviceAccountName,omitempty"`
 	User               string                            `json:"user,omitempty"`
 	Groups             []string                          `json:"groups,omitempty"`
 	KubeConfig         *metav1alpha1.KubeConfigReference `json:"kubeConfig,omitempty"`
-	// Suspend, Interval, RetryInterval and Timeout are what they are in other components.
+	// Suspend, Interval, RetryInterval and Timeout have the same meaning as in other components.
 	Suspend       bool             `json:"suspend,omitempty"`
 	Interval      *metav1.Duration `json:"interval,omitempty"`
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
@@ -69,7 +70,7 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// GetParameters returns what the generator needs of the spec.
+// GetParameters returns the parameters of the generator.
 func (g *Gadget) GetParameters() (map[string]any, error) {
 	return map[string]any{"manifests": g.Spec.Manifests}, nil
 }
@@ -77,7 +78,7 @@ func (g *Gadget) GetParameters() (map[string]any, error) {
 // GetStatus returns the status.
 func (g *Gadget) GetStatus() *metav1alpha1.Status { return &g.Status.Status }
 
-// Placement returns where the manifests go.
+// Placement returns the namespace and name for the dependents.
 func (g *Gadget) Placement() (namespace, name string) {
 	if g.Spec.TargetNamespace != "" {
 		return g.Spec.TargetNamespace, g.Name
@@ -85,13 +86,13 @@ func (g *Gadget) Placement() (namespace, name string) {
 	return g.Namespace, g.Name
 }
 
-// References returns what is read before rendering.
+// References returns the references that are read before rendering.
 func (g *Gadget) References() []metav1alpha1.Reference { return g.Spec.References }
 
-// Policies returns those of dependents that name none.
+// Policies returns the default policies of dependents.
 func (g *Gadget) Policies() metav1alpha1.Policies { return g.Spec.Policies }
 
-// AllowEmpty says whether nothing may be rendered although there are dependents.
+// AllowEmpty reports whether a rendering without objects is permitted.
 func (g *Gadget) AllowEmpty() bool { return g.Spec.AllowEmpty }
 
 // ServiceAccountName returns the service account that applies the manifests.
@@ -100,16 +101,16 @@ func (g *Gadget) ServiceAccountName() string { return g.Spec.ServiceAccountName 
 // Impersonation returns the user that applies the manifests.
 func (g *Gadget) Impersonation() (user string, groups []string) { return g.Spec.User, g.Spec.Groups }
 
-// KubeConfig returns where the manifests are applied.
+// KubeConfig returns the reference to the kubeconfig of the target cluster.
 func (g *Gadget) KubeConfig() *metav1alpha1.KubeConfigReference { return g.Spec.KubeConfig }
 
-// AdditionalManagedTypes returns types that no manifest defines.
+// AdditionalManagedTypes returns managed types that no manifest defines.
 func (g *Gadget) AdditionalManagedTypes() []metav1alpha1.TypePattern { return g.Spec.ManagedTypes }
 
-// Suspended says whether reconciling is suspended.
+// Suspended reports whether reconciling is suspended.
 func (g *Gadget) Suspended() bool { return g.Spec.Suspend }
 
-// ResyncInterval is ten hours by default.
+// ResyncInterval returns the resync interval; ten hours by default.
 func (g *Gadget) ResyncInterval() time.Duration {
 	if g.Spec.Interval != nil {
 		return g.Spec.Interval.Duration
@@ -117,7 +118,7 @@ func (g *Gadget) ResyncInterval() time.Duration {
 	return 10 * time.Hour
 }
 
-// RetryInterval is a minute by default.
+// RetryInterval returns the retry interval; a minute by default.
 func (g *Gadget) RetryInterval() time.Duration {
 	if g.Spec.RetryInterval != nil {
 		return g.Spec.RetryInterval.Duration
@@ -125,7 +126,7 @@ func (g *Gadget) RetryInterval() time.Duration {
 	return time.Minute
 }
 
-// Timeout is ten minutes by default.
+// Timeout returns the timeout; ten minutes by default.
 func (g *Gadget) Timeout() time.Duration {
 	if g.Spec.Timeout != nil {
 		return g.Spec.Timeout.Duration
@@ -133,7 +134,7 @@ func (g *Gadget) Timeout() time.Duration {
 	return 10 * time.Minute
 }
 
-// RenderInputs leaves out of the spec what has no influence on the rendering.
+// RenderInputs returns the part of the spec that influences the rendering.
 func (g *Gadget) RenderInputs() any {
 	return map[string]any{"manifests": g.Spec.Manifests}
 }

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// engine are the packages whose own unit tests have a goal.
+// engine is the pattern of the packages whose unit tests have a coverage goal.
 const engine = "./pkg/component/internal/..."
 
-// coverageOfEngine runs the unit tests of each package of the engine, which need no cluster, and returns the statement
-// coverage of each by its own tests. A package whose tests fail has none.
+// coverageOfEngine runs the unit tests of each package of the engine without a cluster, and returns the statement
+// coverage of each package by its own tests. A package whose tests fail has no coverage.
 func coverageOfEngine(ctx context.Context, dir string) ([]measure, error) {
 	test := exec.CommandContext(ctx, "go", "test", "-short", "-cover", engine)
 	test.Dir, test.Stderr = dir, os.Stderr
@@ -27,14 +27,20 @@ func coverageOfEngine(ctx context.Context, dir string) ([]measure, error) {
 }
 
 var (
-	// covered is in the line of a package in the output of go test. The package and its tests' result come before it.
+	// covered matches the line of a package in the output of go test. The output of the package's tests precedes this
+	// line.
 	covered = regexp.MustCompile(`(?m)^(\S*)[ \t]+(\S+)\t.*coverage: ([0-9]+)(?:\.[0-9]+)?% of statements`)
 	failed  = regexp.MustCompile(`(?m)^FAIL\t(\S+)`)
 )
 
-// readCoverage reads the output of go test. The place of a package is its path below pkg/component.
+// readCoverage reads the output of go test. The name of a package in the result is its path below pkg/component.
 func readCoverage(out string) measure {
-	m := measure{name: "statement coverage of each package of the engine by its own tests", goal: "70 %", lowest: true, every: true}
+	m := measure{
+		name:   "statement coverage of each package of the engine by its own tests",
+		goal:   "70 %",
+		lowest: true,
+		every:  true,
+	}
 	low := 0
 	for _, match := range covered.FindAllStringSubmatch(out, -1) {
 		percent, err := strconv.Atoi(match[3])

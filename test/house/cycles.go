@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// fileCycles finds the files of a package that depend on each other. A file depends on another if it names something
-// that the other declares, fields and methods included.
+// fileCycles finds files of a package that depend on each other. A file depends on another file if it uses a name that
+// the other file declares, including fields and methods.
 func (c *code) fileCycles() measure {
 	m := measure{name: "files of a package in one dependency cycle", goal: "-"}
 	uses := map[*packages.Package]graph{}
@@ -33,7 +33,7 @@ func (c *code) fileCycles() measure {
 	return m
 }
 
-// graph holds which nodes a node leads to.
+// graph maps each node to the nodes that it depends on.
 type graph map[string]map[string]bool
 
 // largestCycle returns the number of nodes in the largest strongly connected component, by Tarjan's algorithm.
@@ -52,7 +52,7 @@ type search struct {
 	graph      graph
 	index, low map[string]int
 	stack      []string
-	// open are the nodes on the stack.
+	// open contains the nodes on the stack.
 	open    map[string]bool
 	largest int
 }

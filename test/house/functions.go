@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// tooLong is the number of lines from which a function counts as long.
+// tooLong is the number of lines above which a function counts as long.
 const tooLong = 60
 
 // lengthOfFunctions counts the lines of each function, from its first line to its closing brace.
@@ -43,7 +43,7 @@ func nameOfFunction(f *ast.FuncDecl) string {
 	return receiver(f.Recv.List[0].Type) + "." + f.Name.Name
 }
 
-// receiver returns the name of the type of a receiver, without its parameters.
+// receiver returns the name of a receiver's type without type parameters.
 func receiver(of ast.Expr) string {
 	switch t := of.(type) {
 	case *ast.StarExpr:
@@ -58,7 +58,7 @@ func receiver(of ast.Expr) string {
 	return "?"
 }
 
-// eachFunction calls visit with the functions and methods that have a body.
+// eachFunction calls visit for each function and method that has a body.
 func (c *code) eachFunction(visit func(*packages.Package, *ast.FuncDecl)) {
 	for _, p := range c.packages {
 		for _, file := range p.Syntax {
@@ -71,9 +71,9 @@ func (c *code) eachFunction(visit func(*packages.Package, *ast.FuncDecl)) {
 	}
 }
 
-// singleCallers finds the unexported functions and methods that are used by a single declaration, in another file. A
-// reader of the caller has to open another file for a part of it. Uses in tests and in the function itself do not
-// count; a call by an interface is no use of the methods behind it.
+// singleCallers finds unexported functions and methods that a single declaration uses, in another file. To understand
+// the caller, a reader has to open another file. Uses in tests and in the function itself are not counted, and neither
+// are calls through an interface.
 func (c *code) singleCallers() measure {
 	m := measure{name: "unexported functions with one caller, in another file", goal: "8 %"}
 	callers := map[types.Object]map[ast.Decl]bool{}
@@ -116,8 +116,8 @@ func (c *code) singleCallers() measure {
 	return m
 }
 
-// eachUse calls visit with each object that a declaration uses. A use of a method of an instantiated type is a use of
-// the generic method.
+// eachUse calls visit for each object that a declaration uses. A method of an instantiated type is reported as the
+// generic method.
 func (c *code) eachUse(visit func(p *packages.Package, by ast.Decl, used types.Object)) {
 	for _, p := range c.packages {
 		for _, file := range p.Syntax {

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "renew the golden file")
 
-// The comments in the module say what counts, and why.
+// The comments in the test module describe which lines and declarations are counted, and why.
 func TestMeasuresOfAModule(t *testing.T) {
 	measures, err := measureAll(t.Context(), filepath.Join("testdata", "module"), false)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestMeasuresOfAModule(t *testing.T) {
 
 func TestAFolderWithoutModuleIsAnError(t *testing.T) {
 	if _, err := measureAll(t.Context(), t.TempDir(), false); err == nil {
-		t.Error("an empty folder was measured")
+		t.Error("the measurement of a folder without a Go module returned no error")
 	}
 }
 
@@ -46,14 +46,14 @@ func TestLargestCycle(t *testing.T) {
 		edges string
 		want  int
 	}{
-		"nothing":                     {"", 0},
-		"a chain has none":            {"a>b b>c", 1},
-		"a diamond has none":          {"a>b a>c b>d c>d", 1},
-		"a file may depend on itself": {"a>a", 1},
-		"two":                         {"a>b b>a", 2},
-		"the larger of two cycles":    {"a>b b>a b>c c>d d>e e>c", 3},
-		"cycles that share a node":    {"a>b b>a b>c c>b", 3},
-		"a way out, and none back":    {"a>b b>c c>a c>d d>e", 3},
+		"nothing":                {"", 0},
+		"a chain has no cycle":   {"a>b b>c", 1},
+		"a diamond has no cycle": {"a>b a>c b>d c>d", 1},
+		"a file that depends on itself is no cycle": {"a>a", 1},
+		"two":                                   {"a>b b>a", 2},
+		"the larger of two cycles":              {"a>b b>a b>c c>d d>e e>c", 3},
+		"cycles that share a node":              {"a>b b>a b>c c>b", 3},
+		"a cycle with an edge to another chain": {"a>b b>c c>a c>d d>e", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := graph{}
@@ -77,19 +77,19 @@ func TestWideLinesOfMarkdown(t *testing.T) {
 		page string
 		want int
 	}{
-		"prose counts":                          {wide, 1},
-		"umlauts count once":                    {strings.Repeat("ü", columns), 0},
-		"a table does not":                      {"| " + wide + " |", 0},
-		"nor a block of code":                   {"```sh\n" + wide + "\n```", 0},
-		"nor one in a list":                     {"- a\n\n  ```sh\n  " + wide + "\n  ```", 0},
-		"prose behind a block does":             {"```sh\n```\n" + wide, 1},
-		"a comment of several lines does not":   {"<!-- sh\n" + wide + "\n-->", 0},
-		"prose behind a short comment does":     {"<!-- norun: reason -->\n" + wide, 1},
-		"a line of links does not":              {"- [" + wide + "](a.md), [b](b.md).", 0},
-		"a line with a link and words does":     {"see [" + wide + "](a.md)", 1},
-		"the address of a link does not":        {"[a]: https://example.com/" + strings.Repeat("a", columns), 0},
-		"a generated page does not":             {"<!-- Made from the code by make generate. -->\n" + wide, 0},
-		"a page that names generated ones does": {"Pages are generated.\n" + wide, 1},
+		"prose counts":                                    {wide, 1},
+		"an umlaut counts as one column":                  {strings.Repeat("ü", columns), 0},
+		"a table is not counted":                          {"| " + wide + " |", 0},
+		"a block of code is not counted":                  {"```sh\n" + wide + "\n```", 0},
+		"a block of code in a list is not counted":        {"- a\n\n  ```sh\n  " + wide + "\n  ```", 0},
+		"prose after a block of code is counted":          {"```sh\n```\n" + wide, 1},
+		"a comment of several lines is not counted":       {"<!-- sh\n" + wide + "\n-->", 0},
+		"prose after a comment is counted":                {"<!-- norun: reason -->\n" + wide, 1},
+		"a line of links is not counted":                  {"- [" + wide + "](a.md), [b](b.md).", 0},
+		"a line with a link and words is counted":         {"see [" + wide + "](a.md)", 1},
+		"the definition of a link is not counted":         {"[a]: https://example.com/" + strings.Repeat("a", columns), 0},
+		"a generated page is not counted":                 {"<!-- Made from the code by make generate. -->\n" + wide, 0},
+		"a page that mentions generated pages is counted": {"Pages are generated.\n" + wide, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := wideInMarkdown(test.page); got != test.want {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// load parses and type-checks the packages of a checkout. Errors in the code are reported on the standard error, and
-// what could be read is measured.
+// load parses and type-checks the packages of a checkout. Errors in the code are printed to the standard error, and the
+// readable part of the code is measured.
 func load(ctx context.Context, dir string) (*code, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func load(ctx context.Context, dir string) (*code, error) {
 	c := &code{dir: root}
 	for _, p := range found {
 		if p.Module == nil {
-			return nil, errors.New("the packages belong to no module")
+			return nil, errors.New("the packages are not part of a module")
 		}
 		c.module = p.Module.Path
 		if !slices.ContainsFunc(strings.Split(c.folder(p), "/"), leftOut) {
@@ -46,7 +46,7 @@ func load(ctx context.Context, dir string) (*code, error) {
 	return c, nil
 }
 
-// leftOut reports whether the content of a folder of that name is not measured.
+// leftOut reports whether a folder with the given name is excluded from the measures.
 func leftOut(folder string) bool {
 	switch folder {
 	case "testdata", "templates", "bin":
@@ -60,7 +60,7 @@ func (c *code) folder(p *packages.Package) string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.PkgPath, c.module), "/")
 }
 
-// position returns the file, relative to the root, and the line of a position.
+// position returns the file, relative to the root, and the line number of a position.
 func (c *code) position(p *packages.Package, at token.Pos) string {
 	position := p.Fset.Position(at)
 	return fmt.Sprintf("%s:%d", c.relative(position.Filename), position.Line)

@@ -1,14 +1,13 @@
-// Command house prints measures of how the code is laid out: the size of packages, types and functions, dependency
-// cycles, long lines. It is a mirror and no gate: its exit code is 0 whatever the values are, and 1 only if nothing can
-// be measured.
+// Command house prints measures of the structure of the code: the size of packages, types and functions, dependency
+// cycles, and long lines. The measures are for information only: the exit code is 0 for any values, and 1 only if the
+// code cannot be measured.
 //
 //	go run ./test/house                  this checkout
 //	go run ./test/house -C DIR           another checkout
 //	go run ./test/house -top 10          the ten worst places of each measure
 //	go run ./test/house -coverage        with the coverage of internal packages; takes minutes
 //
-// It measures Go code outside of files that are generated, files named _test.go, and folders named testdata and
-// templates.
+// It measures Go code, except generated files, files named _test.go, and folders named testdata and templates.
 package main
 
 import (
@@ -37,7 +36,7 @@ func main() {
 	writeTable(os.Stdout, measures, *top)
 }
 
-// measureAll measures the checkout in a folder.
+// measureAll returns all measures of the checkout in a folder.
 func measureAll(ctx context.Context, dir string, coverage bool) ([]measure, error) {
 	c, err := load(ctx, dir)
 	if err != nil {
@@ -62,8 +61,8 @@ func measureAll(ctx context.Context, dir string, coverage bool) ([]measure, erro
 	return measures, nil
 }
 
-// packageCycles is a constant: the compiler refuses cycles between packages. It stands in the table so that nobody
-// looks for it.
+// packageCycles returns the constant 0, because the compiler refuses cycles between packages. The row is in the table
+// for completeness.
 func packageCycles() measure {
 	return measure{name: "packages in one dependency cycle", summary: "0", goal: "0"}
 }
@@ -72,6 +71,6 @@ func packageCycles() measure {
 type code struct {
 	module   string
 	packages []*packages.Package
-	// dir is the root of the checkout; places are relative to it.
+	// dir is the root of the checkout. Places are relative to it.
 	dir string
 }

@@ -13,7 +13,7 @@ func (c *code) filesOfPackages() measure {
 	return m
 }
 
-// linesOfPackages counts the lines of each package below pkg, comments and blank lines included.
+// linesOfPackages counts the lines of each package below pkg, including comments and blank lines.
 func (c *code) linesOfPackages() measure {
 	m := measure{name: "lines in the largest package of pkg/", goal: "2,500"}
 	for _, p := range c.packages {

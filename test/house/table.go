@@ -12,17 +12,17 @@ import (
 // measure is a row of the table.
 type measure struct {
 	name string
-	// summary is the value of the row; empty if that is the value of the worst place.
+	// summary is the value in the row. If it is empty, the value of the worst place is used.
 	summary string
 	places  []place
 	goal    string
-	// lowest says that low values are worse than high ones.
+	// lowest is set if low values are worse than high values.
 	lowest bool
-	// every says that all places are named.
+	// every is set if the row names all places.
 	every bool
 }
 
-// place is where a value was measured.
+// place is a measured value and its location.
 type place struct {
 	value int
 	where string
@@ -30,7 +30,7 @@ type place struct {
 
 func (p place) String() string { return fmt.Sprintf("%d %s", p.value, p.where) }
 
-// worst returns the places, the worst first.
+// worst returns the places in descending order, the worst first.
 func (m measure) worst() []place {
 	return slices.SortedFunc(slices.Values(m.places), func(a, b place) int {
 		order := cmp.Compare(b.value, a.value)
@@ -41,7 +41,7 @@ func (m measure) worst() []place {
 	})
 }
 
-// rows returns the cells of a measure, in a row for each of its worst places.
+// rows returns the cells of a measure, with a row for each of its worst places.
 func (m measure) rows(top int) [][]string {
 	places := m.worst()
 	if !m.every {
@@ -67,7 +67,7 @@ func (m measure) rows(top int) [][]string {
 	return rows
 }
 
-// writeTable prints measures as a Markdown table that is readable as it is.
+// writeTable prints measures as a Markdown table with aligned columns.
 func writeTable(out io.Writer, measures []measure, top int) {
 	rows := [][]string{{"measure", "value", "where", "goal"}}
 	for _, m := range measures {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// methodsOfTypes counts the methods of each type that has fields or a value, those of embedded types of this repository
-// included: a type that is split into parts that it embeds has the same methods as before. Methods in generated files
-// do not count.
+// methodsOfTypes counts the methods of each type that has fields or a value, including the methods of embedded types of
+// this repository. So a type cannot reduce its number of methods by embedding its parts. Methods in generated files are
+// not counted.
 func (c *code) methodsOfTypes() measure {
 	m := measure{name: "methods on one type, with those of embedded types", goal: "20"}
 	c.eachType(func(p *packages.Package, name *types.TypeName) {
@@ -30,12 +30,12 @@ func (c *code) methodsOfTypes() measure {
 	return m
 }
 
-// fieldsOfStructs counts the fields of each struct that does something.
+// fieldsOfStructs counts the fields of each struct with behaviour.
 //
-// Left out are API and plain data. API are the types of api, and exported structs outside of internal packages whose
-// fields all are exported, such as options, which the caller fills in. Plain data has neither behaviour nor a part that
-// has: no method besides those by which values are compared, printed, encoded and copied (see plainMethods), and no
-// field that is a lock, an atomic value, a channel, a function or an interface.
+// API and plain data are excluded. API are the types in the folder api, and exported structs outside of internal
+// packages whose fields are all exported, such as options. Plain data has only methods that compare, print, encode or
+// copy values (see plainMethods), and none of its fields is a lock, an atomic value, a channel, a function or an
+// interface.
 func (c *code) fieldsOfStructs() measure {
 	m := measure{name: "fields of a struct that is not API or plain data", goal: "12"}
 	c.eachType(func(p *packages.Package, name *types.TypeName) {
@@ -48,7 +48,7 @@ func (c *code) fieldsOfStructs() measure {
 	return m
 }
 
-// plainMethods are the names of methods that make no data something else: those of common interfaces.
+// plainMethods are the names of methods that plain data may have: the methods of common interfaces.
 var plainMethods = regexp.MustCompile(
 	`^(String|GoString|Error|Unwrap|Is|As|Format|Len|Less|Swap|Equal|Compare|IsZero|DeepCopy.*|Marshal.*|Unmarshal.*)$`)
 
@@ -80,7 +80,7 @@ func isPlainData(name *types.TypeName, s *types.Struct) bool {
 	return true
 }
 
-// hasBehaviour reports whether a type has a method of its own that is not one of plainMethods.
+// hasBehaviour reports whether a type declares a method that is not one of plainMethods.
 func hasBehaviour(name *types.TypeName) bool {
 	named, ok := name.Type().(*types.Named)
 	if !ok {
@@ -94,7 +94,8 @@ func hasBehaviour(name *types.TypeName) bool {
 	return false
 }
 
-// isActive reports whether a field of that type is no data. Errors and values of any type are.
+// isActive reports whether a field of the given type makes a struct more than plain data. Errors and values of type any
+// do not.
 func isActive(t types.Type) bool {
 	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
 		return false
@@ -119,7 +120,7 @@ func isLock(t types.Type) bool {
 	return path == "sync" || path == "sync/atomic"
 }
 
-// eachType calls visit with the types that the files of packages declare, those within functions left out.
+// eachType calls visit for each type that the files of packages declare, except types inside functions.
 func (c *code) eachType(visit func(*packages.Package, *types.TypeName)) {
 	for _, p := range c.packages {
 		for _, file := range p.Syntax {

@@ -1,4 +1,4 @@
-// Package markdown prints reports of the programs in test.
+// Package markdown prints Markdown tables for the reports of the programs in test.
 package markdown
 
 import (
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// WriteTable prints rows of equal length as a Markdown table whose columns are aligned. The first row is the header.
+// WriteTable prints rows of equal length as a Markdown table with aligned columns. The first row is the header.
 func WriteTable(w io.Writer, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

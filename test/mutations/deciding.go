@@ -1,55 +1,57 @@
 package main
 
-// deciding are mutations of what is made of the API server's answers.
+// deciding are mutations of the code that interprets the responses of the API server.
 var deciding = []mutation{
 	{
-		"a conflict is a failure", "execute/execute.go",
+		"a conflict is treated as another failure", "execute/execute.go",
 		`if isConflict(err) {`, `if false && isConflict(err) {`,
-		"An object that exists already|Two operators of the same name",
+		"Objects that exist before they are applied|Two operators of the same name",
 	},
 	{
-		"another UID is a failure", "execute/classify.go",
+		"a conflict of UIDs is treated as another failure", "execute/classify.go",
 		` || isOtherUID(err)`, "",
-		"An object that changes hands",
+		"Objects whose owner changes right before a write",
 	},
 	{
-		"terminating is gone", "execute/write.go",
+		"a terminating object counts as gone", "execute/write.go",
 		`if obj == nil || obj.GetDeletionTimestamp() == nil {`, `if obj == nil || true {`,
-		"Deleting a component",
+		"Deletions of components",
 	},
 	{
-		"not served is gone", "execute/definitions.go",
+		"an object of a type that is not served counts as gone", "execute/definitions.go",
 		`if source.defines(a, &list.Items[i]) {`, `if false {`,
-		"A type of dependents|What is not there yet|Foreign instances",
+		"Watches on types of dependents|Temporary obstacles|Foreign instances",
 	},
 	{
-		"not served has no instances", "execute/definitions.go",
+		"a type that is not served counts as without instances", "execute/definitions.go",
 		`return nil, c.confirmNeverServed(ctx, definition, err)`, `return nil, nil`,
-		"Foreign instances of a type|A definition",
+		"Foreign instances of a type|Definitions",
 	},
 	{
-		"the watches get no answer", "execute/execute.go",
+		"the watches do not receive the responses to own writes", "execute/execute.go",
 		`done(trackedAnswer(observed, a))`, `done(nil)`,
-		"A dependent that somebody else changes",
+		"Drift of dependents",
 	},
 	{
-		"a wrong path stays wrong", "discovery/renewal.go",
+		"an outdated path of a type is kept", "discovery/renewal.go",
 		"	m.Reset()\n", "	_ = m\n",
-		"A type of dependents|A type in several versions",
+		"Watches on types of dependents|Types in several versions",
 	},
 	{
-		"what is refused is tried again at once", "execute/classify.go",
+		"a refused write is retried at once", "execute/classify.go",
 		`return s.Code >= http.StatusBadRequest && s.Code < http.StatusInternalServerError`, `return false`,
-		"names a dependent that may not be deleted",
+		"the operator has no right to delete a dependent",
 	},
 	{
-		"what is refused for its fields is tried again at once", "execute/classify.go",
-		`return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}`, `return &plan.Failure{Class: plan.Transient, Reason: reason, Message: invalid(s)}`,
-		"Changing the manifests of a component|Waves",
+		"a write with invalid fields is retried at once",
+		"execute/classify.go",
+		`return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}`,
+		`return &plan.Failure{Class: plan.Transient, Reason: reason, Message: invalid(s)}`,
+		"Changes of the manifests|Waves",
 	},
 	{
-		"a Secret is quoted", "execute/classify.go",
+		"an error quotes a Secret", "execute/classify.go",
 		`f = redacted(f, err)`, `_, _ = redacted, err`,
-		"A Secret that the API server refuses",
+		"Refused Secrets",
 	},
 }

@@ -1,9 +1,9 @@
-// Command mutations shows that the tests notice when execute and observe do not do what they should: it picks changes
-// of their code at random, makes one at a time, and runs the package's own tests and the specs that should notice. No
-// file of the checkout is touched.
+// Command mutations proves that the tests detect defects in the packages execute and observe. It selects defects at
+// random, applies one at a time, and runs the unit tests of the package and the conformance specs that should detect
+// it. The files of the checkout are not changed.
 //
-//	go run ./test/mutations -seed 7        ten of them, chosen by seed 7
-//	go run ./test/mutations -only claim    those whose name contains claim
+//	go run ./test/mutations -seed 7        ten mutations, selected by seed 7
+//	go run ./test/mutations -only claim    the mutations whose names contain claim
 package main
 
 import (
@@ -18,10 +18,10 @@ import (
 )
 
 func main() {
-	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "which mutations are chosen")
-	count := flag.Int("count", 10, "how many are chosen")
-	only := flag.String("only", "", "a part of the names of those to choose from")
-	list := flag.Bool("list", false, "list the mutations and the specs that should notice, and run none")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "the seed of the random selection")
+	count := flag.Int("count", 10, "the maximum number of mutations to run")
+	only := flag.String("only", "", "select only mutations whose names contain this text")
+	list := flag.Bool("list", false, "list the selected mutations and the specs that should detect them; run none")
 	flag.Parse()
 	chosen := choose(*seed, *count, *only)
 	if *list {
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// choose picks mutations at random.
+// choose selects mutations at random.
 func choose(seed uint64, count int, only string) []mutation {
 	var found []mutation
 	for _, m := range mutations() {

@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// folder holds the mutated packages.
+// folder contains the mutated packages.
 const folder = "pkg/component/internal/"
 
-// mutation is a change of the code that some test must notice.
+// mutation is a defect in the code that at least one test must detect.
 type mutation struct {
 	name string
-	// file is below folder.
+	// file is the path of the mutated file below folder.
 	file string
-	// was is found once in the file, and becomes is.
+	// was is a text that occurs once in the file. The mutation replaces it by is.
 	was, is string
-	// focus matches the specs of the conformance suite that should notice.
+	// focus is a regular expression for the titles of the conformance specs that should detect the mutation.
 	focus string
 }
 
@@ -31,7 +31,7 @@ func mutations() []mutation {
 	return append(append(writing, deciding...), observing...)
 }
 
-// apply returns the mutated file.
+// apply returns the path and the mutated content of the file.
 func (m mutation) apply(root string) (path string, content []byte, err error) {
 	path = filepath.Join(root, folder, m.file)
 	source, err := os.ReadFile(path)
@@ -39,12 +39,18 @@ func (m mutation) apply(root string) (path string, content []byte, err error) {
 		return "", nil, err
 	}
 	if n := bytes.Count(source, []byte(m.was)); n != 1 {
-		return "", nil, fmt.Errorf("%s holds this text %d times, not once; adapt the mutation to the code: %s", m.file, n, m.was)
+		return "", nil, fmt.Errorf(
+			"%s contains the text of the mutation %d times, want once; adapt the mutation to the code: %s",
+			m.file,
+			n,
+			m.was,
+		)
 	}
 	return path, bytes.Replace(source, []byte(m.was), []byte(m.is), 1), nil
 }
 
-// verdict names the first test, and the first spec, that noticed.
+// verdict contains the names of the first unit test and the first spec that detected the mutation. A name is empty if
+// none did.
 type verdict struct{ test, spec string }
 
 func (v verdict) String() string {
@@ -57,7 +63,7 @@ func (v verdict) String() string {
 	return show("unit tests ", v.test) + show("conformance", v.spec)
 }
 
-// run runs the tests with the mutation laid over the source.
+// run runs the tests with the mutation, which an overlay of the go command replaces in the source.
 func (m mutation) run(ctx context.Context) (verdict, error) {
 	root, err := filepath.Abs(".")
 	if err != nil {
@@ -71,7 +77,7 @@ func (m mutation) run(ctx context.Context) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	defer func() { _ = os.RemoveAll(temporary) }() // Nothing is lost with it.
+	defer func() { _ = os.RemoveAll(temporary) }() // The folder contains only temporary files.
 	mutated, overlay := filepath.Join(temporary, filepath.Base(path)), filepath.Join(temporary, "overlay.json")
 	replaced, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutated}})
 	if err != nil {
@@ -88,14 +94,22 @@ func (m mutation) run(ctx context.Context) (verdict, error) {
 		return v, err
 	}
 	if without, err := specs(ctx, "", regexp.QuoteMeta(v.spec)); err != nil || without != "" {
-		return verdict{}, errors.Join(err, fmt.Errorf("%s fails without the mutation, too", v.spec))
+		return verdict{}, errors.Join(err, fmt.Errorf("%s also fails without the mutation", v.spec))
 	}
 	return v, nil
 }
 
-// specs runs specs of the conformance suite, and returns the text of the first that failed.
+// specs runs specs of the conformance suite, and returns the text of a spec that failed, or an empty text.
 func specs(ctx context.Context, overlay, focus string) (string, error) {
-	failed, err := test(ctx, overlay, firstSpec, "./test/conformance", "-ginkgo.fail-fast", "-ginkgo.no-color", "-ginkgo.focus="+focus)
+	failed, err := test(
+		ctx,
+		overlay,
+		firstSpec,
+		"./test/conformance",
+		"-ginkgo.fail-fast",
+		"-ginkgo.no-color",
+		"-ginkgo.focus="+focus,
+	)
 	return strings.Replace(failed, "[It] ", "", 1), err
 }
 
@@ -104,8 +118,8 @@ var (
 	firstSpec = regexp.MustCompile(`(?m)^\s*\[(?:FAIL|TIMEDOUT|PANICKED)\] (.*)$`)
 )
 
-// test runs a package's tests, with an overlay if there is one, and returns the name of the first that failed, "" where
-// all passed.
+// test runs the tests of a package, with an overlay if the path is not empty. It returns the name of a failed test, or
+// an empty text if all tests passed.
 func test(ctx context.Context, overlay string, failed *regexp.Regexp, pkg string, args ...string) (string, error) {
 	arguments := append([]string{"test", "-count=1", "-vet=off", "-timeout=10m", "-overlay=" + overlay, pkg}, args...)
 	output, err := exec.CommandContext(ctx, "go", arguments...).CombinedOutput()
@@ -119,6 +133,7 @@ func test(ctx context.Context, overlay string, failed *regexp.Regexp, pkg string
 	if len(found) == 0 || bytes.Contains(output, []byte("[build failed]")) {
 		return "", fmt.Errorf("%w: %s", err, output)
 	}
-	// A test fails with its subtest, which comes after it and says more; ginkgo names a spec at last in its summary.
+	// The last name is used: a failed subtest is printed after its test, and ginkgo prints the names of specs in a summary
+	// at the end.
 	return strings.TrimSpace(string(found[len(found)-1][1])), nil
 }

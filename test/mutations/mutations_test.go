@@ -12,7 +12,7 @@ func TestMutationsFitTheCode(t *testing.T) {
 	for _, m := range mutations() {
 		t.Run(m.name, func(t *testing.T) {
 			if names[m.name] {
-				t.Error("there are two of that name")
+				t.Error("two mutations have the same name")
 			}
 			names[m.name] = true
 			path, content, err := m.apply("../..")
@@ -20,7 +20,7 @@ func TestMutationsFitTheCode(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := parser.ParseFile(token.NewFileSet(), path, content, 0); err != nil {
-				t.Errorf("it is no Go code any more: %v", err)
+				t.Errorf("the mutated file is not valid Go code: %v", err)
 			}
 			if _, err := regexp.Compile(m.focus); err != nil || m.focus == "" {
 				t.Errorf("focus %q: %v", m.focus, err)
@@ -28,6 +28,6 @@ func TestMutationsFitTheCode(t *testing.T) {
 		})
 	}
 	if len(names) < 25 {
-		t.Errorf("only %d mutations", len(names))
+		t.Errorf("got %d mutations, want at least 25", len(names))
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// rival is the program that a case is compared with.
+// rival is the program that Fairlead is compared with in a case.
 type rival string
 
 const (
@@ -17,20 +17,20 @@ const (
 
 // testCase is one rendering.
 type testCase struct {
-	// name, which is the place on the command line, and variant are for people.
+	// name is the place from the command line. name and variant identify the case in the report.
 	name, variant string
 	rival         rival
-	// source is a folder, and path the place in it that is rendered.
+	// source is a folder, and path is the rendered folder inside of source.
 	source, path string
-	// values is a file, or empty.
+	// values is the path of a values file, or empty.
 	values  string
 	upgrade bool
 }
 
-// folder is what the rival renders.
+// folder returns the folder that the rival renders.
 func (c testCase) folder() string { return filepath.Join(c.source, c.path) }
 
-// casesOf returns the cases of a place on the command line, DIR or DIR//PATH.
+// casesOf returns the cases for a place on the command line, which has the form DIR or DIR//PATH.
 func casesOf(place string) ([]testCase, error) {
 	source, path, _ := strings.Cut(filepath.ToSlash(place), "//")
 	base := testCase{name: place, source: source, path: path, rival: rivalKustomize}

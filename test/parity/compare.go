@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// verdict is what came of a comparison.
+// verdict is the result of a comparison.
 type verdict struct {
-	// objects is how many the rival rendered.
+	// objects is the number of objects that the rival rendered.
 	objects int
-	// refused is why neither of them renders.
+	// refused is the reason why neither program renders the case.
 	refused string
-	// masked are the fields, and the objects, that differ between two runs of the rival.
+	// masked are the fields and objects that differ between two runs of the rival.
 	masked []string
-	// differences are those that must not be.
+	// differences are the fields and objects that differ between Fairlead and both runs of the rival.
 	differences []string
 }
 
-// judge compares what Fairlead rendered between two runs of its rival with these.
+// judge compares the output of Fairlead with two runs of the rival, one before and one after it.
 func judge(before, ours, after output) verdict {
 	switch {
 	case before.failure != "" && ours.failure != "":
@@ -28,7 +28,10 @@ func judge(before, ours, after output) verdict {
 	case before.failure != "" || after.failure != "":
 		return verdict{differences: []string{"Fairlead renders, and the rival does not: " + before.failure + after.failure}}
 	case ours.failure != "":
-		return verdict{objects: len(before.objects), differences: []string{"the rival renders, and Fairlead does not: " + ours.failure}}
+		return verdict{
+			objects:     len(before.objects),
+			differences: []string{"the rival renders, and Fairlead does not: " + ours.failure},
+		}
 	}
 	j := judgement{verdict: verdict{objects: len(before.objects)}}
 	first, second, rendered := byID(before.objects), byID(after.objects), byID(ours.objects)
@@ -39,7 +42,7 @@ func judge(before, ours, after output) verdict {
 		case !stable:
 			j.masked = append(j.masked, known.id.String())
 		case !there:
-			j.differences = append(j.differences, known.id.String()+": Fairlead does not render it")
+			j.differences = append(j.differences, known.id.String()+": Fairlead does not render this object")
 		default:
 			j.value(known.id.String(), "", known.body, found.body, again.body)
 		}
@@ -50,7 +53,8 @@ func judge(before, ours, after output) verdict {
 
 type judgement struct{ verdict }
 
-// extra finds what only Fairlead rendered. Objects with a random name are as many of each kind as the rival has.
+// extra finds objects that only Fairlead rendered. Objects with random names are compared by their number for each
+// kind.
 func (j *judgement) extra(ours []object, first map[id]object, after []object) {
 	random := map[string]int{}
 	for _, o := range after {
@@ -67,11 +71,11 @@ func (j *judgement) extra(ours []object, first map[id]object, after []object) {
 			random[kind]--
 			continue
 		}
-		j.differences = append(j.differences, o.id.String()+": only Fairlead renders it")
+		j.differences = append(j.differences, o.id.String()+": only Fairlead renders this object")
 	}
 }
 
-// value compares a value of ours with the one that the rival has in both its runs.
+// value compares a value of Fairlead with the value of the rival, if that is equal in both runs.
 func (j *judgement) value(where, path string, before, ours, after any) {
 	known, isMap := before.(map[string]any)
 	again, isMapAgain := after.(map[string]any)
@@ -132,7 +136,7 @@ func (j *judgement) differ(where, path string, want, got any) {
 	j.differences = append(j.differences, fmt.Sprintf("%s: %s: want %s, got %s", where, path, shown(want), shown(got)))
 }
 
-// missing is what a field that does not exist is shown as.
+// missing represents a field that does not exist, in messages.
 type missing struct{}
 
 func presence(value any, exists bool) any {
@@ -157,7 +161,7 @@ func shown(value any) string {
 	return text
 }
 
-// same compares numbers by value: to the API server 1 and 1.0 are the same JSON.
+// same compares numbers by value, because 1 and 1.0 are the same number to the API server.
 func same(a, b any) bool {
 	if x, ok := a.(int64); ok {
 		a = float64(x)

@@ -25,14 +25,14 @@ func TestJudge(t *testing.T) {
 		before, ours, after string
 		masked, differences []string
 	}{
-		"equal, in another order": {before: header + other, ours: other + "---\n" + header, after: header + other},
-		"a number that is written in another way": {
+		"equal objects in another order": {before: header + other, ours: other + "---\n" + header, after: header + other},
+		"an equal number in another notation": {
 			before: header + "data: {m: 1e+06}", ours: header + "data: {m: 1000000}", after: header + "data: {m: 1e+06}",
 		},
 		"a list and its items": {
 			before: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}", ours: header, after: header,
 		},
-		"what the API server reads the same": {
+		"values that the API server treats as equal": {
 			before: "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: null, labels: null, annotations: {x: null}}",
 			ours:   "apiVersion: v1\nkind: Secret\nmetadata: {name: a, annotations: {x: ''}}",
 			after:  "apiVersion: v1\nkind: Secret\nmetadata: {name: a, annotations: {x: ''}}",
@@ -49,27 +49,27 @@ func TestJudge(t *testing.T) {
 			before: header + "l: [1]", ours: header + "l: [1, 2]", after: header + "l: [1]",
 			differences: []string{"Secret.v1 a: l: want []interface {}{1}, got []interface {}{1, 2}"},
 		},
-		"a field more, and a field less": {
+		"an additional field and a missing field": {
 			before: header + "data: {k: null}", ours: header + "data: {l: 1}", after: header + "data: {k: null}",
 			differences: []string{"Secret.v1 a: data.k: want <nil>, got nothing", "Secret.v1 a: data.l: want nothing, got 1"},
 		},
-		"an object less": {
+		"a missing object": {
 			before: header + other, ours: header, after: header + other,
-			differences: []string{"Secret.v1 b: Fairlead does not render it"},
+			differences: []string{"Secret.v1 b: Fairlead does not render this object"},
 		},
-		"an object more": {
+		"an additional object": {
 			before: header, ours: header + other, after: header,
-			differences: []string{"Secret.v1 b: only Fairlead renders it"},
+			differences: []string{"Secret.v1 b: only Fairlead renders this object"},
 		},
-		"an object twice": {
+		"an object that the rival renders twice": {
 			before: header + "---\n" + header, ours: header, after: header + "---\n" + header,
-			differences: []string{"Secret.v1 a (copy 2): Fairlead does not render it"},
+			differences: []string{"Secret.v1 a (copy 2): Fairlead does not render this object"},
 		},
 		"a random value": {
 			before: header + "data: {k: x, m: 1}", ours: header + "data: {k: y, m: 1}", after: header + "data: {k: z, m: 1}",
 			masked: []string{"Secret.v1 a data.k"},
 		},
-		"a value of the clock, and another one": {
+		"a value from the clock, and another different value": {
 			before: header + "data: {k: x, m: 1}", ours: header + "data: {k: x, m: 2}", after: header + "data: {k: y, m: 1}",
 			masked: []string{"Secret.v1 a data.k"}, differences: []string{"Secret.v1 a: data.m: want 1, got 2"},
 		},
@@ -94,13 +94,13 @@ func TestJudge(t *testing.T) {
 func TestJudgeFailures(t *testing.T) {
 	some, none := rendered(t, header), output{failure: "no"}
 	if got := judge(none, none, none); got.refused == "" || len(got.differences) > 0 {
-		t.Errorf("what neither renders is no difference: %+v", got)
+		t.Errorf("a case that neither program renders must not be a difference: %+v", got)
 	}
 	if got := judge(some, none, some); len(got.differences) != 1 {
-		t.Errorf("what only the rival renders is a difference: %+v", got)
+		t.Errorf("a case that only the rival renders must be a difference: %+v", got)
 	}
 	if got := judge(none, some, none); len(got.differences) != 1 {
-		t.Errorf("what only Fairlead renders is a difference: %+v", got)
+		t.Errorf("a case that only Fairlead renders must be a difference: %+v", got)
 	}
 }
 
@@ -108,13 +108,13 @@ func TestReportAnswersOneOnADifference(t *testing.T) {
 	var out strings.Builder
 	equal := result{testCase: testCase{name: "shop", rival: rivalHelm}}
 	if code := report(&out, []result{equal}); code != 0 {
-		t.Errorf("equal renderings: want 0, got %d", code)
+		t.Errorf("exit code for equal renderings: want 0, got %d", code)
 	}
 	different := result{testCase: testCase{name: "shop", variant: "upgrade"}, verdict: verdict{differences: []string{"Secret.v1 a: data.k: want 1, got 2"}}}
 	if code := report(&out, []result{equal, different}); code != 1 {
-		t.Errorf("a difference: want 1, got %d", code)
+		t.Errorf("exit code for different renderings: want 1, got %d", code)
 	}
 	if !strings.Contains(out.String(), "shop upgrade: DIFFERENT\n  Secret.v1 a: data.k") {
-		t.Errorf("the difference is not told:\n%s", &out)
+		t.Errorf("the report does not contain the difference:\n%s", &out)
 	}
 }

@@ -1,16 +1,15 @@
-// Parity compares what Fairlead renders with what Helm and kustomize render themselves, on any charts and
+// Command parity compares the output of Fairlead with the output of Helm and kustomize, for any charts and
 // kustomizations:
 //
 //	go run ./test/parity [--kube-version 1.36.3] DIR[//PATH]...
 //
-// DIR is the source, and PATH the folder in it that is rendered. A chart is rendered with its own values, once more as
-// an upgrade, and with each file of values in its folder ci; a kustomization is rendered as it is. The rivals are
-// bin/helm and bin/kustomize, of the versions that Fairlead contains, each in a process of its own; "make parity"
-// builds them.
+// DIR is the source, and PATH is the rendered folder inside of it. A chart is rendered with its own values, again as an
+// upgrade, and with each values file in its folder ci. A kustomization is rendered once. The rivals are bin/helm and
+// bin/kustomize, in the versions that Fairlead contains. Each runs as a separate process; "make parity" builds them.
 //
-// A rival runs twice, before Fairlead and after it. Where its own two runs differ, the chart draws random values or
-// asks the clock, and nothing can be compared; such fields are counted, and told. All others must be equal, as sets of
-// objects. Cluster look-ups find nothing for either, because none of the programs has a cluster.
+// A rival runs twice, before Fairlead and after it. If its two runs differ in a field, the chart uses random values or
+// the clock, and the field cannot be compared. The report counts and lists such fields. All other fields must be equal,
+// as sets of objects. Look-ups find no objects, because no program has a cluster.
 package main
 
 import (
@@ -28,13 +27,16 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code: 1 where anything differs, 2 where nothing could be compared.
+// run returns the exit code: 1 if a case differs, and 2 if no case could be compared.
 func run(ctx context.Context) int {
 	kubeVersion := flag.String("kube-version", "1.36.3", "version of Kubernetes to render for")
 	bin := flag.String("bin", "bin", "folder of the programs helm, kustomize and fairlead")
 	flag.Parse()
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "parity: name folders of charts or kustomizations: make parity CHARTS=\"dir dir//path\"")
+		fmt.Fprintln(
+			os.Stderr,
+			"parity: want folders of charts or kustomizations as arguments: make parity CHARTS=\"dir dir//path\"",
+		)
 		return 2
 	}
 	home, err := os.MkdirTemp("", "parity-")

@@ -22,7 +22,7 @@ type object struct {
 // id identifies an object in a rendering.
 type id struct {
 	apiVersion, kind, namespace, name string
-	// copyNumber tells objects apart that are rendered several times, from 0.
+	// copyNumber is the number of the object among objects with the same identity, from 0.
 	copyNumber int
 }
 
@@ -34,9 +34,9 @@ func (i id) String() string {
 	return text
 }
 
-// parse reads a stream of YAML documents with other code than Fairlead's, which is what is tested. Lists count as their
-// items, and what the API server reads the same is the same: a null namespace and none, null labels and none, a null
-// label and an empty one.
+// parse reads a stream of YAML documents. It shares no code with Fairlead, which is the tested program. It replaces
+// lists by their items, and normalises values that the API server treats as equal: a null namespace and a missing one,
+// null labels and missing labels, a null label and an empty label.
 func parse(stream []byte) ([]object, error) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream)))
 	seen := map[id]int{}
@@ -111,5 +111,10 @@ func idOf(body map[string]any) id {
 		}
 		return fmt.Sprint(value)
 	}
-	return id{apiVersion: text(body["apiVersion"]), kind: text(body["kind"]), namespace: text(metadata["namespace"]), name: text(metadata["name"])}
+	return id{
+		apiVersion: text(body["apiVersion"]),
+		kind:       text(body["kind"]),
+		namespace:  text(metadata["namespace"]),
+		name:       text(metadata["name"]),
+	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The release that is rendered.
+// These are the name and the namespace of the rendered release.
 const (
 	releaseName = "parity"
 	namespace   = "parity-ns"
@@ -21,13 +21,13 @@ type programs struct {
 	bin, home, kubeVersion string
 }
 
-// output is what a program rendered, or why it did not.
+// output contains the rendered objects of a program, or its error.
 type output struct {
 	objects []object
 	failure string
 }
 
-// compare renders a case with the rival, Fairlead, and the rival again.
+// compare renders a case with the rival, with Fairlead, and with the rival again.
 func (p programs) compare(ctx context.Context, c testCase) result {
 	before := p.rival(ctx, c)
 	ours := p.fairlead(ctx, c)
@@ -39,7 +39,16 @@ func (p programs) rival(ctx context.Context, c testCase) output {
 	if c.rival == rivalKustomize {
 		return p.run(ctx, "kustomize", "build", c.folder())
 	}
-	args := []string{"template", releaseName, c.folder(), "--namespace", namespace, "--kube-version", p.kubeVersion, "--include-crds"}
+	args := []string{
+		"template",
+		releaseName,
+		c.folder(),
+		"--namespace",
+		namespace,
+		"--kube-version",
+		p.kubeVersion,
+		"--include-crds",
+	}
 	if c.values != "" {
 		args = append(args, "--values", c.values)
 	}
@@ -63,7 +72,7 @@ func (p programs) fairlead(ctx context.Context, c testCase) output {
 	return p.run(ctx, "fairlead", args...)
 }
 
-// run gives the program a home of its own: nothing that a person configured takes effect.
+// run runs a program with an empty home folder, so that no personal configuration has an effect.
 func (p programs) run(ctx context.Context, name string, args ...string) output {
 	program, err := filepath.Abs(filepath.Join(p.bin, name))
 	if err != nil {
@@ -78,7 +87,7 @@ func (p programs) run(ctx context.Context, name string, args ...string) output {
 	}
 	objects, err := parse(out.Bytes())
 	if err != nil {
-		return output{failure: fmt.Sprintf("%s: its output: %v", name, err)}
+		return output{failure: fmt.Sprintf("%s: invalid output: %v", name, err)}
 	}
 	return output{objects: objects}
 }

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// result is what came of a case.
+// result is the result of a case.
 type result struct {
 	testCase
 	verdict
@@ -30,12 +30,21 @@ func (r result) outcome() string {
 	return "equal"
 }
 
-// report writes a table, and what it counts, and returns the exit code: 1 where anything differs.
+// report writes a table and a summary, and returns the exit code: 1 if a case differs.
 func report(out io.Writer, results []result) int {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "SOURCE\tVARIANT\tRIVAL\tOBJECTS\tMASKED\tRESULT")
 	for _, r := range results {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n", r.name, r.variant, r.rival, r.objects, len(r.masked), r.outcome())
+		_, _ = fmt.Fprintf(
+			table,
+			"%s\t%s\t%s\t%d\t%d\t%s\n",
+			r.name,
+			r.variant,
+			r.rival,
+			r.objects,
+			len(r.masked),
+			r.outcome(),
+		)
 	}
 	_ = table.Flush()
 	different, refused := 0, 0

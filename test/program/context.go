@@ -1,5 +1,5 @@
-// Package program holds what the programs in test share: they prepare a cluster, run the operator, and end in the same
-// way.
+// Package program contains the common code of the programs in test: they prepare a cluster, run the operator, and end
+// in the same way.
 package program
 
 import (
@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// ErrInterrupted ends a program when its user, or whoever started it, ends it.
+// ErrInterrupted is the reason if the user, or the parent process, ends a program.
 var ErrInterrupted = errors.New("interrupted")
 
-// Interruptible returns a context that ends, with ErrInterrupted as its cause, at the first signal, for an orderly end,
-// and when the program that started this one is gone: "go run" passes no SIGTERM on. A second signal ends the program
-// at once.
+// Interruptible returns a context that ends with ErrInterrupted as its cause, at the first signal or when the parent
+// process has ended, so that the program can end in order. The parent is checked because "go run" forwards no SIGTERM.
+// A second signal ends the program at once.
 func Interruptible(parent context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	endOnSignal(cancel)
@@ -44,10 +44,10 @@ func endWithParent(ctx context.Context, cancel context.CancelCauseFunc) {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
-	cancel(fmt.Errorf("%w: process %d, which started this one, is gone", ErrInterrupted, parent))
+	cancel(fmt.Errorf("%w: the parent process %d has ended", ErrInterrupted, parent))
 }
 
-// CauseOf returns why the context ended rather than what failed for that.
+// CauseOf returns the cause if the context has ended, and otherwise err.
 func CauseOf(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

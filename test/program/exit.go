@@ -6,18 +6,18 @@ import (
 	"os"
 )
 
-// The exit codes of programs besides 0.
+// These are the exit codes of programs, except 0.
 const (
 	ExitFailed      = 1
 	ExitBadUsage    = 2
-	ExitInterrupted = 130 // as shells have it
+	ExitInterrupted = 130 // the exit code of shells after SIGINT
 )
 
-// ExitCode tells people how a program ended, under its name, and returns its exit code.
+// ExitCode prints how the program with the given name ended, and returns its exit code.
 func ExitCode(name string, err error) int {
 	switch {
 	case errors.Is(err, ErrInterrupted):
-		_, _ = fmt.Fprintln(os.Stderr, "Interrupted; nothing is left running.")
+		_, _ = fmt.Fprintln(os.Stderr, "Interrupted; no process is left running.")
 		return ExitInterrupted
 	case err != nil:
 		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// Furnish makes a new cluster ready for the operator, and returns a client of its administrator, under a user agent,
-// and the operator's credentials.
+// Furnish installs the types and rights of the operator in a new cluster. It returns a client of the administrator with
+// the given user agent, and the operator's credentials.
 func Furnish(ctx context.Context, cluster *testcluster.Cluster, agent string) (client.Client, testcluster.User, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {

@@ -19,48 +19,48 @@ import (
 )
 
 const (
-	// OperatorBinary is what "make build" makes, seen from the project's root.
+	// OperatorBinary is the path of the program that "make build" builds, from the project's root.
 	OperatorBinary = "bin/fairlead-operator"
-	// OperatorNamespace holds the operator's Lease.
+	// OperatorNamespace is the namespace of the operator's Lease.
 	OperatorNamespace = "fairlead-system"
-	// OperatorUser is how the API server sees the ServiceAccount of config/rbac.
+	// OperatorUser is the user name of the ServiceAccount in config/rbac.
 	OperatorUser = "system:serviceaccount:" + OperatorNamespace + ":fairlead-operator"
 
 	leaseName = "fairlead-operator"
-	// stopPatience is longer than the operator gives the passes that are under way.
+	// stopPatience is longer than the time that the operator waits for running passes before it ends.
 	stopPatience = 30 * time.Second
-	// tailLines is how much of a log is shown.
+	// tailLines is the number of lines that Tail prints.
 	tailLines = 20
 )
 
 // Operator is a running operator.
 type Operator struct {
 	command *exec.Cmd
-	// done gets what Wait returned.
+	// done receives the result of Wait.
 	done chan error
 }
 
-// OperatorIdentity returns credentials of the operator's ServiceAccount, whose rules config/rbac holds.
+// OperatorIdentity returns credentials of the operator's ServiceAccount, with the rules of config/rbac.
 func OperatorIdentity(ctx context.Context, cluster *testcluster.Cluster) (testcluster.User, error) {
 	return cluster.User(ctx, OperatorUser, "system:serviceaccounts", "system:serviceaccounts:"+OperatorNamespace)
 }
 
-// StartOperator starts the process, which appends to the log; ended is called when it ends, wanted or not. It must be
-// called from the main thread, with which the process ends.
+// StartOperator starts the operator, which appends to the log. ended is called when the process ends for any reason.
+// StartOperator must be called from the main thread, because the process ends with the thread.
 func StartOperator(log string, arguments []string, ended context.CancelCauseFunc) (*Operator, error) {
 	return StartProgram(OperatorBinary, log, arguments, ended)
 }
 
-// StartProgram is StartOperator for another executable of the operator.
+// StartProgram is like StartOperator with another executable.
 func StartProgram(executable, log string, arguments []string, ended context.CancelCauseFunc) (*Operator, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = out.Close() }() // The process has a handle of its own.
+	defer func() { _ = out.Close() }() // The process has its own file handle.
 	o := &Operator{command: exec.Command(executable, arguments...), done: make(chan error, 1)}
 	o.command.Stdout, o.command.Stderr = out, out
-	// A group of its own: Ctrl-C is for this program, which ends the operator in order.
+	// The process is in its own process group: Ctrl-C reaches only this program, which then ends the operator in order.
 	o.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if err := o.command.Start(); err != nil {
 		return nil, fmt.Errorf("start the operator: %w", err)
@@ -76,54 +76,60 @@ func StartProgram(executable, log string, arguments []string, ended context.Canc
 // PID is the id of the process.
 func (o *Operator) PID() int { return o.command.Process.Pid }
 
-// Stop ends the operator as kubelet does, and returns when it is gone. It is called once. A process that has only been
-// started handles no signals yet: that the signal itself ends it, before it has done anything, is no failure.
+// Stop ends the operator by SIGTERM, like the kubelet, and returns when it has ended. It must be called once. If the
+// process has just been started, it does not handle signals yet; then its end by the signal is not an error.
 func (o *Operator) Stop() error {
-	_ = o.command.Process.Signal(syscall.SIGTERM) // It may be gone already.
+	_ = o.command.Process.Signal(syscall.SIGTERM) // The process may have ended already.
 	select {
 	case err := <-o.done:
 		status, ok := o.command.ProcessState.Sys().(syscall.WaitStatus)
 		if err == nil || ok && status.Signaled() && status.Signal() == syscall.SIGTERM {
 			return nil
 		}
-		return fmt.Errorf("the operator's end: %w", err)
+		return fmt.Errorf("wait for the operator to end: %w", err)
 	case <-time.After(stopPatience):
 		_ = o.command.Process.Kill()
 		return fmt.Errorf("the operator did not end within %s, and was killed: %w", stopPatience, <-o.done)
 	}
 }
 
-// Kill ends the operator by SIGKILL, which it cannot notice, and returns when it is gone. It is called once, instead of
-// Stop.
+// Kill ends the operator by SIGKILL, which the operator cannot handle, and returns when it has ended. It must be called
+// once, instead of Stop.
 func (o *Operator) Kill() error {
 	if err := o.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	// How it ends is no news.
+	// The exit status of a killed process is expected.
 	if err := <-o.done; err != nil && o.command.ProcessState == nil {
 		return err
 	}
 	return nil
 }
 
-// WaitForLease returns when an operator holds the Lease.
+// WaitForLease waits until an operator holds the Lease.
 func WaitForLease(ctx context.Context, admin client.Client) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		lease := &coordinationv1.Lease{}
-		last = admin.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: leaseName}, lease)
-		if last == nil && (lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "") {
-			last = errors.New("nobody holds it")
-		}
-		return last == nil, nil
-	})
+	err := wait.PollUntilContextTimeout(
+		ctx,
+		10*time.Millisecond,
+		time.Minute,
+		true,
+		func(ctx context.Context) (bool, error) {
+			lease := &coordinationv1.Lease{}
+			last = admin.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: leaseName}, lease)
+			if last == nil && (lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "") {
+				last = errors.New("no operator holds the Lease")
+			}
+			return last == nil, nil
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("wait for the operator's Lease: %w (%w)", err, last)
 	}
 	return nil
 }
 
-// Tail shows the last lines of a log.
+// Tail prints the last lines of a log.
 func Tail(path string, out io.Writer) {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 
 func TestStopAcceptsAProcessThatHandlesNoSignalsYet(t *testing.T) {
 	if err := start(t, "echo started; exec sleep 60").Stop(); err != nil {
-		t.Errorf("it did nothing that could have failed: %v", err)
+		t.Errorf("a process that SIGTERM ended was reported as an error: %v", err)
 	}
 }
 
 func TestStopTellsOfAProcessThatFailsAtItsEnd(t *testing.T) {
 	err := start(t, "trap 'exit 3' TERM; echo started; while :; do sleep 0.1; done").Stop()
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") {
-		t.Errorf("the end was %v, want exit status 3", err)
+		t.Errorf("the process ended with %v, want exit status 3", err)
 	}
 }
 
-// start runs a shell script instead of an operator, and returns when it has said a first word.
+// start runs a shell script instead of an operator, and returns when it has printed its first line.
 func start(t *testing.T, script string) *program.Operator {
 	t.Helper()
 	runtime.LockOSThread() // The process ends with the thread that started it.

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// FreeAddress returns a loopback address that nobody listens on.
+// FreeAddress returns a loopback address with a free port.
 func FreeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -20,7 +20,7 @@ func FreeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// LiveHeap returns the bytes that are in use after a garbage collection, of the process that serves profiles at the
+// LiveHeap returns the number of bytes in use after a garbage collection, of a process that serves profiles at the
 // address.
 func LiveHeap(ctx context.Context, address string) (float64, error) {
 	body, err := Get(ctx, "http://"+address+"/debug/pprof/heap?gc=1&debug=1")
@@ -35,7 +35,7 @@ func LiveHeap(ctx context.Context, address string) (float64, error) {
 	return 0, errors.New("the heap profile has no line HeapAlloc")
 }
 
-// Get reads a page, whose status must be 200.
+// Get reads a page. It returns an error unless the status is 200.
 func Get(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command promql tells what PromQL queries use. It is a module of its own, so that nobody else gets what Prometheus
-// requires.
+// Command promql parses PromQL queries, and prints the metrics and labels that they use. It is a separate module, so
+// that the main module does not depend on Prometheus.
 //
 //	echo '["sum by (state) (fairlead_components{state=\"Ready\"})"]' | promql
 //
@@ -17,17 +17,17 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Usage is what a query uses.
+// Usage contains the metrics and labels of a query.
 type Usage struct {
-	// Error says why it is no query. There is nothing else then.
+	// Error is the reason if the query is invalid. Then the other fields are empty.
 	Error string `json:"error,omitempty"`
-	// Selectors are what selects series, in the order in which they are written.
+	// Selectors are the selectors of series, in the order of the query.
 	Selectors []Selector `json:"selectors,omitempty"`
-	// Grouping are the labels that aggregations group by, or without.
+	// Grouping are the labels in the clauses by and without of aggregations.
 	Grouping []string `json:"grouping,omitempty"`
 }
 
-// Selector selects series.
+// Selector is a selector of series.
 type Selector struct {
 	Metric   string    `json:"metric"`
 	Matchers []Matcher `json:"matchers,omitempty"`

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// wrongObjects looks at the objects of all types that can be listed and deleted: what components have, what is left of
-// those that are gone, and what the operator keeps for them.
+// wrongObjects checks the objects of all types that can be listed and deleted: dependents of components, remains of
+// deleted components, and objects that the operator stores.
 func (w *world) wrongObjects(ctx context.Context, components map[string]*v1alpha1.Component) ([]string, error) {
 	gvks, err := w.types()
 	if err != nil {
@@ -33,7 +33,7 @@ func (w *world) wrongObjects(ctx context.Context, components map[string]*v1alpha
 		list.SetGroupVersionKind(gvk)
 		err := w.admin.List(ctx, list)
 		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
-			continue // A definition that has just gone.
+			continue // The definition of this type has just been deleted.
 		}
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", gvk.Kind, err)
@@ -43,7 +43,7 @@ func (w *world) wrongObjects(ctx context.Context, components map[string]*v1alpha
 		}
 	}
 	for uid, what := range c.recorded {
-		c.wrong = append(c.wrong, fmt.Sprintf("%s (%s) is recorded, and not there", what, uid))
+		c.wrong = append(c.wrong, fmt.Sprintf("%s (%s) is recorded, but does not exist", what, uid))
 	}
 	return c.wrong, nil
 }
@@ -68,11 +68,11 @@ func (w *world) types() ([]schema.GroupVersionKind, error) {
 	return gvks, nil
 }
 
-// check looks at objects, one by one.
+// check contains the state of a check of all objects.
 type check struct {
 	world      *world
 	components map[string]*v1alpha1.Component
-	// recorded are the dependents that were not found yet.
+	// recorded are the dependents in inventories that the check has not found yet.
 	recorded map[types.UID]string
 	wrong    []string
 }
@@ -112,28 +112,28 @@ func (c *check) look(kind string, o *metav1.PartialObjectMetadata) {
 	_, isLabelled := o.Labels[reconciler+"/owner-id"]
 	switch {
 	case isRecorded && (owner == nil || !isLabelled):
-		c.complain("%s is recorded, and not marked as a dependent", what)
+		c.complain("%s is recorded, but has no label of a dependent", what)
 	case isRecorded && o.Labels["soak"] != owner.values.Text:
-		c.complain("%s has %s, and its component %s", what, o.Labels["soak"], owner.values.Text)
+		c.complain("%s has the value %s, but its component has %s", what, o.Labels["soak"], owner.values.Text)
 	case !isRecorded && isLabelled && name != "" && len(o.OwnerReferences) == 0:
-		c.complain("%s is left of component %s, which does not record it", what, name)
+		c.complain("%s has the owner label of component %s, whose inventory does not contain it", what, name)
 	}
 	if strings.HasPrefix(o.Name, "guard-") {
-		c.complain("%s is left", what)
+		c.complain("%s was not deleted", what)
 	}
 	if kind == "Secret" {
 		c.lookAtSecret(what, o)
 	}
 }
 
-// lookAtSecret looks for records and finalizers that nobody needs.
+// lookAtSecret finds records and finalizers that no component needs.
 func (c *check) lookAtSecret(what string, o *metav1.PartialObjectMetadata) {
 	if id := o.Annotations[reconciler+"/record-of"]; id != "" {
 		owner, name := c.owner(id)
 		if owner == nil {
-			c.complain("%s records something of component %s, which is gone", what, name)
+			c.complain("%s is a record of component %s, which does not exist", what, name)
 		} else if !names(&c.components[name].Status, o.Name) {
-			c.complain("%s is a record that component %s does not name", what, name)
+			c.complain("%s is a record that the status of component %s does not name", what, name)
 		}
 		return
 	}
@@ -150,11 +150,11 @@ func (c *check) lookAtSecret(what string, o *metav1.PartialObjectMetadata) {
 		}
 	}
 	if holders != users {
-		c.complain("%s is held by %d components, and used by %d", what, holders, users)
+		c.complain("%s has finalizers of %d components, but %d components use it", what, holders, users)
 	}
 }
 
-// names says that a status names a Secret as a part of a record.
+// names reports whether a status names a Secret as a part of a record.
 func names(s *metav1alpha1.Status, secret string) bool {
 	records := []string{s.PhaseRecord, s.RenderedSet}
 	if s.HasInventoryRecord() {
@@ -163,7 +163,7 @@ func names(s *metav1alpha1.Status, secret string) bool {
 	return slices.ContainsFunc(records, func(id string) bool { return id != "" && strings.Contains(secret, id) })
 }
 
-// owner finds the component that an owner id names.
+// owner returns the component with the given owner id, and its name.
 func (c *check) owner(id string) (*component, string) {
 	parts := strings.Split(id, "/")
 	name := parts[len(parts)-1]

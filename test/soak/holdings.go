@@ -17,25 +17,25 @@ import (
 
 const mebibyte = 1 << 20
 
-// What a process may hold more than one that has just started, for the same components: goroutines that end a while
-// later, such as those of network connections, and what is remembered of what there was, such as the types that were
-// served.
+// These are the tolerances for a process in comparison with a process that has just started, with the same components.
+// They cover goroutines that end later, such as those of network connections, and memory about former objects, such as
+// types that were served before.
 const (
 	moreGoroutines = 12
 	moreHeap       = 4 * mebibyte
 	moreHeapShare  = 0.25
 )
 
-// holdings is what the operator's process holds.
+// holdings contains the resources of the operator's process.
 type holdings struct {
 	goroutines int
-	// stacks counts goroutines by where they are.
+	// stacks counts goroutines by their stack.
 	stacks  counts
 	heap    float64
 	watches counts
 }
 
-// measure looks at an operator that has nothing to do.
+// measure measures an operator that has nothing to do.
 func (w *world) measure(ctx context.Context) (holdings, error) {
 	text, err := w.operator.goroutines(ctx)
 	if err != nil {
@@ -53,8 +53,9 @@ func (w *world) measure(ctx context.Context) (holdings, error) {
 	return h, err
 }
 
-// unusedWatches tells the watches on dependents of types that no component has any of, and those that there are too
-// many of: two clusters are watched, that of the components and that of the kubeconfig, which is the same one.
+// unusedWatches returns the watches on types without dependents, and the watches on a type beyond two. Two watches on a
+// type are expected: one for the cluster of the components, and one for the cluster of the kubeconfig, which is the
+// same cluster.
 func (w *world) unusedWatches(ctx context.Context) ([]string, error) {
 	list := &v1alpha1.ComponentList{}
 	if err := w.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
@@ -77,16 +78,19 @@ func (w *world) unusedWatches(ctx context.Context) ([]string, error) {
 	var unused []string
 	watched := map[schema.GroupResource]int{}
 	for _, e := range w.watches {
-		if r := (schema.GroupResource{Group: e.APIGroup, Resource: e.Resource}); strings.Contains(e.RequestURI, "labelSelector="+url.QueryEscape(reconciler+"/owner-id")) {
+		if r := (schema.GroupResource{Group: e.APIGroup, Resource: e.Resource}); strings.Contains(
+			e.RequestURI,
+			"labelSelector="+url.QueryEscape(reconciler+"/owner-id"),
+		) {
 			if watched[r]++; !used[r] || watched[r] > 2 {
-				unused = append(unused, "a watch that nobody needs: "+e.RequestURI)
+				unused = append(unused, "a watch that no component needs: "+e.RequestURI)
 			}
 		}
 	}
 	return unused, nil
 }
 
-// watchesOf counts watches by what is watched.
+// watchesOf counts watches by path and selector.
 func watchesOf(events testcluster.Events) counts {
 	c := counts{}
 	for _, e := range events {
@@ -101,8 +105,8 @@ func watchesOf(events testcluster.Events) counts {
 	return c
 }
 
-// stacksOf reads a profile of goroutines: groups of them, each with a line that counts them, "3 @ 0x1 0x2", and a line
-// for each function.
+// stacksOf reads a profile of goroutines. The profile consists of groups. Each group has a line with its number of
+// goroutines, such as "3 @ 0x1 0x2", and a line for each function.
 func stacksOf(profile string) counts {
 	c := counts{}
 	for group := range strings.SplitSeq(profile, "\n\n") {
@@ -124,18 +128,21 @@ func stacksOf(profile string) counts {
 	return c
 }
 
-// exceededBy tells what the later holdings have too much of.
+// exceededBy returns the resources of which the later holdings have too many.
 func (h holdings) exceededBy(later holdings) []string {
 	var what []string
 	if later.goroutines > h.goroutines+moreGoroutines {
-		what = append(what, fmt.Sprintf("%d goroutines were %d before; there are more of:\n    %s",
+		what = append(what, fmt.Sprintf("there are %d goroutines, and there were %d before; these have increased:\n    %s",
 			later.goroutines, h.goroutines, strings.Join(h.stacks.grown(later.stacks), "\n    ")))
 	}
 	if later.heap > h.heap*(1+moreHeapShare)+moreHeap {
-		what = append(what, fmt.Sprintf("%.1f MiB of live heap were %.1f before", later.heap/mebibyte, h.heap/mebibyte))
+		what = append(
+			what,
+			fmt.Sprintf("the live heap has %.1f MiB, and had %.1f MiB before", later.heap/mebibyte, h.heap/mebibyte),
+		)
 	}
 	for _, watch := range h.watches.grown(later.watches) {
-		what = append(what, "a watch too many: "+watch)
+		what = append(what, "an additional watch: "+watch)
 	}
 	return what
 }

@@ -1,12 +1,12 @@
-// Command soak lets components come, change and go at random, while others edit and delete what belongs to them, the
-// operator is killed, and the API server restarts. In the end everything must be as the components want it, and the
-// operator must hold no more than before.
+// Command soak creates, changes and deletes components at random, while other clients edit and delete their dependents,
+// the operator is killed, and the API server is restarted. At the end all components must have the wanted state, and
+// the operator must not hold more resources than before.
 //
 //	go run ./test/soak -duration 30m
 //
-// It is run from the project's root, after "make cluster build"; "make soak" does that. It boots a cluster of its own,
-// prints what it did, and exits with 1 and what is wrong where something is. The seed makes the same choices again,
-// though not at the same moments.
+// Run it from the project's root, after "make cluster build"; "make soak" does both. It boots its own cluster and
+// prints the operations. If something is wrong, it prints the errors and exits with 1. The same seed makes the same
+// choices, but not at the same times.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// The operator is told to end with the thread that started it. The main thread lasts as long as the program.
+// The operator ends with the thread that started it. The main thread lasts as long as the program.
 func init() { runtime.LockOSThread() }
 
 func main() {
@@ -32,18 +32,21 @@ func main() {
 
 func run() int {
 	s := settings{out: os.Stdout}
-	flag.DurationVar(&s.duration, "duration", 30*time.Minute, "how long to go on before the end is looked at")
-	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "what is chosen at random")
+	flag.DurationVar(&s.duration, "duration", 30*time.Minute, "the duration of the operations before the final check")
+	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "the seed of the random choices")
 	flag.StringVar(&s.executable, "operator", program.OperatorBinary, "the operator's program")
 	flag.Parse()
 	if flag.NArg() > 0 || s.duration <= 0 {
-		fmt.Fprintln(os.Stderr, "soak: want a duration above zero, and no arguments but flags; -help lists them")
+		fmt.Fprintln(os.Stderr, "soak: want a duration above zero, and flags only; -help lists the flags")
 		return program.ExitBadUsage
 	}
 	if _, err := os.Stat(s.executable); err != nil {
-		return program.ExitCode("soak", fmt.Errorf("%w; run 'make build', and this from the project's root", err))
+		return program.ExitCode(
+			"soak",
+			fmt.Errorf("%w; run 'make build', and then this program from the project's root", err),
+		)
 	}
-	ctrl.SetLogger(logr.Discard()) // What its client libraries log is nothing for people.
+	ctrl.SetLogger(logr.Discard()) // The messages of client libraries are not useful here.
 	ctx, cancel := program.Interruptible(context.Background())
 	defer cancel(nil)
 	return program.ExitCode("soak", soak(ctx, s))

@@ -23,10 +23,10 @@ import (
 	engine "github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// reachPatience is how long a new API server may take to answer our own client.
+// reachPatience is the maximum time until a new API server responds to this program's client.
 const reachPatience = 30 * time.Second
 
-// errNothing says that there is nothing that could be done this to.
+// errNothing is returned if no object is suitable for an operation.
 var errNothing = apierrors.NewNotFound(schema.GroupResource{Resource: "objects"}, "suitable")
 
 func (w *world) createGuest(ctx context.Context) error {
@@ -49,7 +49,7 @@ func (w *world) removeGuest(ctx context.Context) error {
 	return w.remove(ctx, pick(w.random, guests))
 }
 
-// removeGuests leaves the residents alone.
+// removeGuests deletes all components except the residents.
 func (w *world) removeGuests(ctx context.Context) error {
 	for _, name := range w.names(guest) {
 		if err := w.remove(ctx, name); err != nil {
@@ -59,38 +59,45 @@ func (w *world) removeGuests(ctx context.Context) error {
 	return nil
 }
 
-// names returns the names of components that begin so, sorted, for what is chosen from them must depend on the seed
-// alone.
+// names returns the sorted names of components with the given prefix. They are sorted, because the choice among them
+// must depend only on the seed.
 func (w *world) names(prefix string) []string {
 	names := slices.Sorted(maps.Keys(w.population))
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
 
-// emptyStatus takes a component's record away.
+// emptyStatus removes the status of a component, including the inventory.
 func (w *world) emptyStatus(ctx context.Context) error {
 	c := named(pick(w.random, w.names("")))
-	err := w.admin.Status().Patch(ctx, c, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/status"}]`)))
+	err := w.admin.Status().Patch(
+		ctx,
+		c,
+		client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/status"}]`)),
+	)
 	if apierrors.IsInvalid(err) {
-		return errNothing // There is none yet.
+		return errNothing // The component has no status yet.
 	}
 	return err
 }
 
-// changeSettings changes what some components look up, and others refer to.
+// changeSettings changes the ConfigMap that some components look up or reference.
 func (w *world) changeSettings(ctx context.Context) error {
 	w.named++
 	patch := fmt.Sprintf(`{"data":{"text":"settings-%[1]d","values.yaml":"read: settings-%[1]d"}}`, w.named)
 	return w.admin.Patch(ctx, settingsMap(), client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
-// editDependent changes a value that the manifest sets.
+// editDependent changes a field that the manifest sets.
 func (w *world) editDependent(ctx context.Context) error {
 	return w.patchDependent(ctx, `{"metadata":{"labels":{"soak":"edited"}}}`)
 }
 
-// addToDependent sets a value that the manifest does not.
+// addToDependent sets a field that the manifest does not set.
 func (w *world) addToDependent(ctx context.Context) error {
-	return w.patchDependent(ctx, fmt.Sprintf(`{"metadata":{"annotations":{"somebody":"was here %d"}}}`, w.random.IntN(1000)))
+	return w.patchDependent(
+		ctx,
+		fmt.Sprintf(`{"metadata":{"annotations":{"somebody":"was here %d"}}}`, w.random.IntN(1000)),
+	)
 }
 
 func (w *world) unlabelDependent(ctx context.Context) error {
@@ -113,7 +120,7 @@ func (w *world) patchDependent(ctx context.Context, patch string) error {
 	return w.admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
-// dependent chooses one of those that are recorded.
+// dependent selects a recorded dependent.
 func (w *world) dependent(ctx context.Context) (*unstructured.Unstructured, error) {
 	c := named(pick(w.random, w.names("")))
 	if err := w.admin.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
@@ -121,7 +128,9 @@ func (w *world) dependent(ctx context.Context) (*unstructured.Unstructured, erro
 	}
 	entries, err := w.inventoryOf(ctx, c)
 	if err != nil && c.Status.HasInventoryRecord() {
-		return nil, errNothing // The operator has just replaced it; where it is lost, it will be when all is looked at.
+		// The operator may have just replaced this dependent. A lost dependent is found by the check at the end of the
+		// round.
+		return nil, errNothing
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +147,7 @@ func (w *world) dependent(ctx context.Context) (*unstructured.Unstructured, erro
 	return o, nil
 }
 
-// inventoryOf returns what is recorded of a component, by its status or by Secrets.
+// inventoryOf returns the inventory of a component, from its status or from Secrets.
 func (w *world) inventoryOf(ctx context.Context, c *v1alpha1.Component) ([]metav1alpha1.InventoryEntry, error) {
 	entries, err := engine.Inventory(ctx, w.admin, &c.Status)
 	if err != nil {
@@ -153,13 +162,19 @@ func settingsMap() *corev1.ConfigMap {
 
 func keyOf(name string) client.ObjectKey { return client.ObjectKey{Namespace: namespace, Name: name} }
 
-// retry returns when the request is answered.
+// retry repeats a request until it succeeds.
 func retry(ctx context.Context, request func(context.Context) error) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, reachPatience, true, func(ctx context.Context) (bool, error) {
-		last = request(ctx)
-		return last == nil, nil
-	})
+	err := wait.PollUntilContextTimeout(
+		ctx,
+		100*time.Millisecond,
+		reachPatience,
+		true,
+		func(ctx context.Context) (bool, error) {
+			last = request(ctx)
+			return last == nil, nil
+		},
+	)
 	if err != nil {
 		return errors.Join(err, last)
 	}

@@ -12,43 +12,44 @@ import (
 )
 
 const (
-	// maxGuests bounds how many components there are besides the residents.
+	// maxGuests is the maximum number of components in addition to the residents.
 	maxGuests = 30
-	// retryInterval is how long components wait after what does not go away by itself: there is a lot of that here.
+	// retryInterval is the retry interval of components. It is short, because many of their errors need a retry here.
 	retryInterval = 5 * time.Second
-	// maxMeanwhile bounds the operations while no operator runs.
+	// maxMeanwhile is the maximum number of operations while no operator runs.
 	maxMeanwhile = 12
 )
 
-// operation is something that is done to the world.
+// operation is a change of the cluster or of the operator.
 type operation struct {
 	name string
-	// weight is how often it is chosen, compared with others.
+	// weight is the relative frequency of the operation.
 	weight int
 	do     func(*world, context.Context) error
-	// kills says that it ends the operator, and process that it is done to a process rather than to objects.
+	// kills is set if the operation ends the operator. process is set if the operation affects a process instead of
+	// objects.
 	kills, process bool
 }
 
-// operations returns all there are.
+// operations returns all operations.
 func operations() []operation {
 	return []operation{
 		{name: "create a component", weight: 12, do: (*world).createGuest},
 		{name: "change a component", weight: 16, do: (*world).changeAny},
 		{name: "delete a component", weight: 9, do: (*world).removeGuest},
 		{name: "empty a status", weight: 1, do: (*world).emptyStatus},
-		{name: "change what is read", weight: 2, do: (*world).changeSettings},
+		{name: "change the settings that components read", weight: 2, do: (*world).changeSettings},
 		{name: "edit a dependent", weight: 25, do: (*world).editDependent},
 		{name: "add to a dependent", weight: 6, do: (*world).addToDependent},
 		{name: "delete a dependent", weight: 12, do: (*world).deleteDependent},
-		{name: "take the owner's label off a dependent", weight: 4, do: (*world).unlabelDependent},
+		{name: "remove the owner label of a dependent", weight: 4, do: (*world).unlabelDependent},
 		{name: "kill the operator", weight: 3, do: (*world).killOperator, kills: true, process: true},
 		{name: "stop the operator", weight: 1, do: (*world).stopOperator, kills: true, process: true},
 		{name: "restart the API server", weight: 1, do: (*world).restartAPIServer, process: true},
 	}
 }
 
-// operate does something that is chosen at random.
+// operate performs a random operation.
 func (w *world) operate(ctx context.Context) error {
 	o := pickWeighted(w.random, operations())
 	if o.kills && !w.killing {
@@ -57,7 +58,7 @@ func (w *world) operate(ctx context.Context) error {
 	return w.perform(ctx, o)
 }
 
-// meanwhile does a few things, to objects alone.
+// meanwhile performs some random operations on objects.
 func (w *world) meanwhile(ctx context.Context) error {
 	objects := slices.DeleteFunc(operations(), func(o operation) bool { return o.process })
 	for range w.random.IntN(maxMeanwhile) {
@@ -68,7 +69,8 @@ func (w *world) meanwhile(ctx context.Context) error {
 	return nil
 }
 
-// perform counts what could be done: an object may be gone, or have been written by the operator in between.
+// perform performs an operation and counts it if it was possible. An operation is impossible if its object was deleted,
+// or was written by the operator in between.
 func (w *world) perform(ctx context.Context, o operation) error {
 	err := o.do(w, ctx)
 	switch {
@@ -81,8 +83,8 @@ func (w *world) perform(ctx context.Context, o operation) error {
 	return fmt.Errorf("%s: %w", o.name, err)
 }
 
-// killOperator lets the operator notice nothing, and stopOperator lets it end in order; another one starts a while
-// later.
+// killOperator ends the operator by SIGKILL, and stopOperator lets the operator end in order. Both start another
+// operator a while later.
 func (w *world) killOperator(ctx context.Context) error {
 	return w.succeed(ctx, (*operator).kill)
 }
@@ -91,7 +93,7 @@ func (w *world) stopOperator(ctx context.Context) error {
 	return w.succeed(ctx, (*operator).stop)
 }
 
-// succeed ends the operator, and starts the next one after a while.
+// succeed ends the operator, performs some operations, and starts the next operator.
 func (w *world) succeed(ctx context.Context, end func(*operator) error) error {
 	if err := w.endOperator(end); err != nil {
 		return err
@@ -109,11 +111,11 @@ func (w *world) restartAPIServer(ctx context.Context) error {
 	if err := w.cluster.RestartAPIServer(ctx); err != nil {
 		return err
 	}
-	// The connection of our own client may be a broken one.
+	// The connection of this program's client may be broken, so the first request is repeated.
 	return retry(ctx, func(ctx context.Context) error { return w.admin.Get(ctx, keyOf(settingsName), settingsMap()) })
 }
 
-// pick returns one of the choices, of which there is at least one.
+// pick returns a random element of choices, which must not be empty.
 func pick[T any](random *rand.Rand, choices []T) T { return choices[random.IntN(len(choices))] }
 
 func pickWeighted(random *rand.Rand, from []operation) operation {

@@ -8,20 +8,21 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// operator is a process of the operator.
+// operator is a running process of the operator.
 type operator struct {
 	process *program.Operator
-	// profiles is where it serves them.
+	// profiles is the address at which the process serves its profiles.
 	profiles string
-	// wanted says that its end is.
+	// wanted is set if the process is ended on purpose.
 	wanted atomic.Bool
 }
 
-// statusInventory is how much of an inventory a status holds, in bytes, so that some are in Secrets, and some move
-// there and back.
+// statusInventory is the maximum size in bytes of an inventory in a status. It is small, so that some inventories are
+// in Secrets, and some move between status and Secrets.
 const statusInventory = 600
 
-// startOperator starts the operator, unelected: the next one need not wait for the Lease of one that was killed.
+// startOperator starts the operator without leader election, so that it need not wait for the Lease of a killed
+// operator.
 func (w *world) startOperator() error {
 	address, err := program.FreeAddress()
 	if err != nil {
@@ -29,7 +30,10 @@ func (w *world) startOperator() error {
 	}
 	o := &operator{profiles: address}
 	o.process, err = program.StartProgram(w.executable, w.log, []string{
-		"--kubeconfig=" + w.kubeconfig, "--pprof-bind-address=" + address, "--metrics-bind-address=0", "--health-probe-bind-address=0",
+		"--kubeconfig=" + w.kubeconfig,
+		"--pprof-bind-address=" + address,
+		"--metrics-bind-address=0",
+		"--health-probe-bind-address=0",
 		fmt.Sprintf("--max-status-inventory-bytes=%d", statusInventory),
 	}, func(cause error) {
 		if !o.wanted.Load() {
@@ -43,10 +47,10 @@ func (w *world) startOperator() error {
 	return nil
 }
 
-// endOperator ends the operator. Of one that does not end as it should, the last lines of its log are shown.
+// endOperator ends the operator. If the operator does not end as expected, the last lines of its log are printed.
 func (w *world) endOperator(end func(*operator) error) error {
 	ended := w.operator
-	w.operator = nil // It is ended once, whatever comes of that.
+	w.operator = nil // It is ended only once, also after an error.
 	err := end(ended)
 	if err != nil {
 		program.Tail(w.log, w.out)

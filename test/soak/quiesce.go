@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// quiesceTime is how long everything may take to become as it should be when nothing is done any more.
+	// quiesceTime is the maximum time until all components have the wanted state after the last operation.
 	quiesceTime = 3 * time.Minute
-	// quietTime without a request means that the operator is done.
+	// quietTime is the time without a request after which the operator is done.
 	quietTime = 3 * time.Second
 	glance    = 500 * time.Millisecond
-	// operatorAgent begins the user agent of the operator's requests.
+	// operatorAgent is the prefix of the user agent of the operator's requests.
 	operatorAgent = "fairlead-operator"
 )
 
-// quiesce returns when everything is as it should be, and the operator asks for nothing any more.
+// quiesce waits until all components have the wanted state, and the operator sends no more requests.
 func (w *world) quiesce(ctx context.Context) error {
 	w.lastRequest = time.Now()
 	deadline := w.lastRequest.Add(quiesceTime)
@@ -52,7 +52,7 @@ func (w *world) quiesce(ctx context.Context) error {
 	}
 }
 
-// restless tells what the operator has asked for a moment ago.
+// restless returns a message if the operator has sent requests a moment ago.
 func (w *world) restless(ctx context.Context) ([]string, error) {
 	events, err := w.drain(ctx)
 	if err != nil {
@@ -64,16 +64,16 @@ func (w *world) restless(ctx context.Context) ([]string, error) {
 	if time.Since(w.lastRequest) >= quietTime {
 		return nil, nil
 	}
-	return []string{"the operator has not been at rest for long; just now it asked for " + describe(events)}, nil
+	return []string{"the operator still sends requests; the last requests are " + describe(events)}, nil
 }
 
-// readAudit counts the operator's requests.
+// readAudit reads the audit log and counts the operator's requests.
 func (w *world) readAudit(ctx context.Context) error {
 	_, err := w.drain(ctx)
 	return err
 }
 
-// drain counts the operator's requests since the last call, and returns those that are not part of a watch.
+// drain counts the operator's requests since the last call, and returns the requests that do not belong to a watch.
 func (w *world) drain(ctx context.Context) (testcluster.Events, error) {
 	events, watches, err := w.cluster.DrainAudit(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *world) drain(ctx context.Context) (testcluster.Events, error) {
 	return events.Where(func(e testcluster.Event) bool { return e.Verb != "watch" && e.Resource != "" }), nil
 }
 
-// describe tells the last of some requests.
+// describe returns the last requests as text.
 func describe(events testcluster.Events) string {
 	if len(events) == 0 {
 		return "nothing"
@@ -99,7 +99,7 @@ func describe(events testcluster.Events) string {
 	return strings.Join(last, ", ")
 }
 
-// wrong tells what is not as it should be at this moment.
+// wrong returns everything that currently differs from the wanted state.
 func (w *world) wrong(ctx context.Context) ([]string, error) {
 	list := &v1alpha1.ComponentList{}
 	if err := w.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
@@ -111,20 +111,20 @@ func (w *world) wrong(ctx context.Context) ([]string, error) {
 		c := &list.Items[i]
 		found[c.Name] = c
 		if w.population[c.Name] == nil {
-			wrong = append(wrong, fmt.Sprintf("component %s was deleted, and is there: %s", c.Name, standing(c)))
+			wrong = append(wrong, fmt.Sprintf("component %s was deleted, but still exists: %s", c.Name, standing(c)))
 		} else if !isReady(c) {
 			wrong = append(wrong, fmt.Sprintf("component %s is not Ready: %s", c.Name, standing(c)))
 		}
 	}
 	for _, name := range w.names("") {
 		if found[name] == nil {
-			wrong = append(wrong, fmt.Sprintf("component %s is gone", name))
+			wrong = append(wrong, fmt.Sprintf("component %s does not exist", name))
 		}
 	}
 	if len(wrong) > 0 {
 		return wrong, nil
 	}
-	// What belongs to components is looked at where these claim that all is well.
+	// The objects of components are checked only if all components report that they are ready.
 	others, err := w.wrongObjects(ctx, found)
 	slices.Sort(others)
 	return others, err
@@ -132,14 +132,15 @@ func (w *world) wrong(ctx context.Context) ([]string, error) {
 
 func isReady(c *v1alpha1.Component) bool {
 	ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
-	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation && c.DeletionTimestamp == nil
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation &&
+		c.DeletionTimestamp == nil
 }
 
-// standing tells what a component says of itself.
+// standing returns the condition Ready of a component as text.
 func standing(c *v1alpha1.Component) string {
 	ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
 	if ready == nil {
-		return "it has no condition Ready"
+		return "the component has no condition Ready"
 	}
 	return fmt.Sprintf("%s, generation %d of %d: %s", ready.Reason, ready.ObservedGeneration, c.Generation, ready.Message)
 }

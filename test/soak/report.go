@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// counts counts things by their names.
+// counts maps names to numbers.
 type counts map[string]int
 
 func (c counts) sum() int {
@@ -19,7 +19,7 @@ func (c counts) sum() int {
 	return n
 }
 
-// grown tells what there is more of later.
+// grown returns the names whose numbers are higher in later.
 func (c counts) grown(later counts) []string {
 	var more []string
 	for _, name := range slices.Sorted(maps.Keys(later)) {
@@ -30,7 +30,7 @@ func (c counts) grown(later counts) []string {
 	return more
 }
 
-// report prints what was done, and what it cost.
+// report prints the operations and their costs.
 func (w *world) report(out io.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(what string, values ...any) {
@@ -40,15 +40,15 @@ func (w *world) report(out io.Writer) {
 	for _, o := range operations() {
 		row("  "+o.name, w.done[o.name])
 	}
-	row("inventories in Secrets at once", w.spilled)
+	row("maximum of inventories in Secrets", w.spilled)
 	row("requests of the operator", w.requests.sum())
 	byCount := slices.SortedFunc(maps.Keys(w.requests), func(a, b string) int { return w.requests[b] - w.requests[a] })
 	for _, name := range byCount[:min(len(byCount), maxShown)] {
 		row("  "+name, w.requests[name])
 	}
-	row("held with the residents alone", "at the start, at the end")
+	row("resources of the operator with only the residents", "at the start, at the end")
 	row("  goroutines", w.before.goroutines, ", ", w.after.goroutines)
 	row("  live heap", fmt.Sprintf("%.1f MiB, %.1f MiB", w.before.heap/mebibyte, w.after.heap/mebibyte))
 	row("  watches", w.before.watches.sum(), ", ", w.after.watches.sum())
-	_ = t.Flush() // To a person's screen.
+	_ = t.Flush() // The output is a terminal, so errors are ignored.
 }

@@ -17,25 +17,29 @@ import (
 //go:embed templates/*
 var templates embed.FS
 
-// The names of components begin with whether they stay.
+// These are the prefixes of the names of components. Residents exist until the end, and guests are deleted at random.
 const (
 	resident = "resident"
 	guest    = "guest"
 )
 
-// shape is a sort of components.
+// shape is a kind of component.
 type shape struct {
 	name      string
 	templates string
-	// update are the policies under which its dependents may be updated. What others would lose with a dependent is not
-	// recreated.
+	// update are the update policies of its dependents. recreate is excluded if other objects would be lost with a
+	// dependent.
 	update []metav1alpha1.UpdatePolicy
-	// furnish adds to the spec what the shape needs; nil where that is nothing.
+	// furnish adds fields to the spec. It is nil if the shape needs no further fields.
 	furnish func(*v1alpha1.ComponentSpec)
 }
 
 var (
-	inPlace   = []metav1alpha1.UpdatePolicy{metav1alpha1.UpdateSSAOverride, metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateReplace}
+	inPlace = []metav1alpha1.UpdatePolicy{
+		metav1alpha1.UpdateSSAOverride,
+		metav1alpha1.UpdateSSAMerge,
+		metav1alpha1.UpdateReplace,
+	}
 	anyUpdate = append([]metav1alpha1.UpdatePolicy{metav1alpha1.UpdateRecreate}, inPlace...)
 )
 
@@ -43,7 +47,12 @@ var shapes = []shape{
 	{name: "plain", templates: "plain.yaml", update: anyUpdate},
 	{name: "wide", templates: "wide.yaml", update: anyUpdate},
 	{name: "workload", templates: "workload.yaml", update: inPlace},
-	{name: "identity", templates: "plain.yaml", update: anyUpdate, furnish: func(s *v1alpha1.ComponentSpec) { s.ServiceAccountName = identityName }},
+	{
+		name:      "identity",
+		templates: "plain.yaml",
+		update:    anyUpdate,
+		furnish:   func(s *v1alpha1.ComponentSpec) { s.ServiceAccountName = identityName },
+	},
 	{name: "remote", templates: "plain.yaml", update: anyUpdate, furnish: func(s *v1alpha1.ComponentSpec) {
 		s.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: kubeconfigName}}
 	}},
@@ -64,13 +73,13 @@ type values struct {
 	Text  string `json:"text"`
 }
 
-// component is one that there should be.
+// component is a component that should exist.
 type component struct {
 	shape  shape
 	values values
 }
 
-// choose makes up values.
+// choose returns random values.
 func (w *world) choose() values {
 	w.named++
 	return values{Count: 1 + w.random.IntN(6), Waves: 1 + w.random.IntN(3), Text: fmt.Sprintf("text-%d", w.named)}
@@ -108,7 +117,7 @@ func (v values) raw() (*runtime.RawExtension, error) {
 	return &runtime.RawExtension{Raw: raw}, err
 }
 
-// sources returns a file with templates, and the one that all of them share.
+// sources returns the file with the templates of a shape, and the file that all shapes share.
 func sources(name string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, file := range []string{name, "_metadata.tpl"} {

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// round is how long operations go on until all is looked at.
+	// round is the duration of the operations between two checks of all objects.
 	round = 2 * time.Minute
-	// calm is the share of the time, at its end, in which the operator is not killed: what it loses grip of must show
-	// in one process.
+	// calm is the share of the whole time, at the end, in which the operator is not killed. So leaks add up in a single
+	// process.
 	calm = 0.4
 	// maxPause is the longest pause between two operations.
 	maxPause = 150 * time.Millisecond
 )
 
-// settings say what to run.
+// settings are the options of the command line.
 type settings struct {
 	duration   time.Duration
 	seed       uint64
@@ -29,7 +29,7 @@ type settings struct {
 	out        io.Writer
 }
 
-// violation is something that must not be.
+// violation is an error that lists everything that is wrong.
 type violation struct{ what []string }
 
 func (v violation) Error() string {
@@ -43,10 +43,10 @@ func (v violation) Error() string {
 	return text
 }
 
-// maxShown bounds how much is told of what is wrong.
+// maxShown is the maximum number of listed violations.
 const maxShown = 20
 
-// soak runs everything. Its error tells what was wrong.
+// soak makes a whole run. Its error lists the violations.
 func soak(ctx context.Context, of settings) error {
 	w, err := newWorld(ctx, of)
 	if err != nil {
@@ -61,7 +61,7 @@ func soak(ctx context.Context, of settings) error {
 	return errors.Join(err, w.end())
 }
 
-// live is the life of a world.
+// live makes the operations and checks of a run.
 func (w *world) live(ctx context.Context) error {
 	err := w.settleResidents(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *world) live(ctx context.Context) error {
 	}
 	what := w.before.exceededBy(w.after)
 	if w.spilled == 0 {
-		what = append(what, "no inventory was ever in Secrets")
+		what = append(what, "no inventory was stored in Secrets at any check")
 	}
 	if len(what) > 0 {
 		return violation{what}
@@ -92,8 +92,8 @@ func (w *world) live(ctx context.Context) error {
 	return nil
 }
 
-// settleResidents creates the components that stay, and restarts the operator: what it holds then is what any process
-// needs for them.
+// settleResidents creates the residents, and restarts the operator. The resources of the new process are the reference
+// for the comparison at the end.
 func (w *world) settleResidents(ctx context.Context) error {
 	for _, s := range shapes {
 		if err := w.create(ctx, resident+s.name, s); err != nil {
@@ -112,7 +112,7 @@ func (w *world) settleResidents(ctx context.Context) error {
 	return w.quiesce(ctx)
 }
 
-// trouble makes operations, round by round, until the time is over. The time in which all is looked at does not count.
+// trouble makes operations in rounds until the duration is over. The time of the checks is not included.
 func (w *world) trouble(ctx context.Context) error {
 	for left := w.duration; left > 0; left -= round {
 		this := min(left, round)
@@ -130,12 +130,12 @@ func (w *world) trouble(ctx context.Context) error {
 		if err := w.quiesce(ctx); err != nil {
 			return err
 		}
-		w.say("%d operations, %d components, all as they should be", w.done.sum(), len(w.population))
+		w.say("%d operations, %d components, all in the wanted state", w.done.sum(), len(w.population))
 	}
 	return nil
 }
 
-// pause returns after a while, or when the operator ended by itself.
+// pause waits for a random time. It returns an error if the operator ends.
 func (w *world) pause(ctx context.Context) error {
 	select {
 	case <-time.After(time.Duration(w.random.Int64N(int64(maxPause)))):
@@ -147,13 +147,13 @@ func (w *world) pause(ctx context.Context) error {
 	}
 }
 
-// crash tells of an operator that ended by itself.
+// crash returns the error for an operator that ended without being stopped.
 func (w *world) crash(cause error) error {
 	program.Tail(w.log, w.out)
 	return violation{[]string{cause.Error()}}
 }
 
-// say tells what happens, for those who wait.
+// say prints the progress.
 func (w *world) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(w.out, format+"\n", args...)
 }
@@ -162,7 +162,7 @@ func logBeside(kubeconfig string) string {
 	return filepath.Join(filepath.Dir(kubeconfig), "operator.log")
 }
 
-// end stops everything.
+// end stops the operator and the cluster.
 func (w *world) end() error {
 	var err error
 	if w.operator != nil {

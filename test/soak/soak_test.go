@@ -12,7 +12,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// A short one, as a process: the operator must be started from its main thread.
+// The test makes a short run in a separate process, because the operator must be started from the main thread of a
+// process.
 func TestSoakFindsNothingWrong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster")
@@ -23,16 +24,16 @@ func TestSoakFindsNothingWrong(t *testing.T) {
 	build(t, root, bin+"/", "./cmd/fairlead-operator", "./test/soak")
 	soak := exec.CommandContext(t.Context(), filepath.Join(bin, "soak"), "-operator", filepath.Join(bin, "fairlead-operator"), "-duration", "20s")
 	soak.Dir = root
-	// So that it ends its cluster.
+	// An interruption lets the process end its cluster.
 	soak.Cancel = func() error { return soak.Process.Signal(os.Interrupt) }
 	soak.WaitDelay = 30 * time.Second
 	output, err := soak.CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), string(output))
-	g.Expect(string(output)).To(ContainSubstring("all as they should be"))
+	g.Expect(string(output)).To(ContainSubstring("all in the wanted state"))
 }
 
-// build builds programs; Go does nothing where they are current. Results of tests come from Go's cache while what they
-// read stands, and must not outlive the programs' sources.
+// build builds programs. The go command skips programs that are up to date. It caches test results until a file that
+// the test has read changes, so the test reads the sources of the programs.
 func build(t *testing.T, root, to string, programs ...string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -75,15 +76,15 @@ func TestHoldingsExceedThoseBeforeByWhatDoesNotGoAway(t *testing.T) {
 		},
 		"goroutines": {
 			later: holdings{goroutines: 150, stacks: counts{"a": 90, "b": 60}, heap: 8 * mebibyte},
-			want:  []string{"150 goroutines were 100 before; there are more of:\n    b: 60, before 0"},
+			want:  []string{"there are 150 goroutines, and there were 100 before; these have increased:\n    b: 60, before 0"},
 		},
 		"heap": {
 			later: holdings{goroutines: 100, heap: 20 * mebibyte},
-			want:  []string{"20.0 MiB of live heap were 8.0 before"},
+			want:  []string{"the live heap has 20.0 MiB, and had 8.0 MiB before"},
 		},
 		"watches": {
 			later: holdings{goroutines: 100, watches: counts{"/api/v1/secrets": 2, "/api/v1/pods": 1}},
-			want:  []string{"a watch too many: /api/v1/pods: 1, before 0", "a watch too many: /api/v1/secrets: 2, before 1"},
+			want:  []string{"an additional watch: /api/v1/pods: 1, before 0", "an additional watch: /api/v1/secrets: 2, before 1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,49 +19,49 @@ import (
 const (
 	// reconciler is the name of the operator's reconciler.
 	reconciler = "fairlead.io"
-	// namespace is where the components are.
+	// namespace is the namespace of the components.
 	namespace = "soak"
-	// identityName is the service account that some of them act as, and settingsName the ConfigMap that some of them
+	// identityName is the service account that some components act as. settingsName is the ConfigMap that some components
 	// read.
 	identityName = "writer"
 	settingsName = "settings"
-	// kubeconfigName is the Secret with the kubeconfig that some of them go by. It leads to their own cluster.
+	// kubeconfigName is the Secret with the kubeconfig that some components use. It leads to the components' own cluster.
 	kubeconfigName = "kubeconfig"
 	// definedGroup is the group of the types that components define.
 	definedGroup = "soak.example.com"
 )
 
-// world is a cluster with an operator, and what is done to it. It is used by one goroutine, that of the main thread.
+// world contains a cluster, its operator, and the state of a run. Only the goroutine of the main thread uses it.
 type world struct {
 	settings
 
 	random  *rand.Rand
 	cluster *testcluster.Cluster
 	admin   client.Client
-	// kubeconfig is the operator's.
+	// kubeconfig is the path of the operator's kubeconfig.
 	kubeconfig, log string
 	operator        *operator
-	// died gets why an operator ended by itself.
+	// died receives the reason if an operator ends without being stopped.
 	died chan error
-	// killing says that the operator may be killed.
+	// killing is set if the operator may be killed.
 	killing bool
-	// population are the components that there should be, by name; named counts those that ever were.
+	// population are the components that should exist, by name. named is the number of generated names and values.
 	population map[string]*component
 	named      int
-	// done counts operations, and requests those of the operator, by what they are.
+	// done counts the operations by name. requests counts the operator's requests by kind.
 	done, requests counts
-	// spilled is how many inventories were in Secrets at once, at the most, when all was looked at.
+	// spilled is the maximum number of inventories in Secrets at any check.
 	spilled int
-	// watches are those of the operator that are open, and lastRequest is when it was last seen to ask for something
-	// else.
+	// watches are the operator's open watches. lastRequest is the time at which the operator was last seen to send another
+	// request.
 	watches       testcluster.Events
 	lastRequest   time.Time
 	before, after holdings
 }
 
-// newWorld boots a cluster and starts the operator. Its caller calls end.
+// newWorld boots a cluster and starts the operator. The caller must call end.
 func newWorld(ctx context.Context, of settings) (*world, error) {
-	// Pods must become ready, and the API server be restarted.
+	// The dev cluster is necessary, because pods must become ready and the API server must be restarted.
 	if err := os.Unsetenv("KUBEBUILDER_ASSETS"); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (w *world) furnish(ctx context.Context) error {
 	return w.startOperator()
 }
 
-// scenery is what components need besides themselves.
+// scenery returns the objects that components need in addition to their own.
 func scenery(kubeconfig []byte) []client.Object {
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	all := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
@@ -110,10 +110,16 @@ func scenery(kubeconfig []byte) []client.Object {
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: identityName}},
 		},
 		&rbacv1.ClusterRole{
-			ObjectMeta: metav1.ObjectMeta{Name: definedGroup, Labels: map[string]string{reconciler + "/aggregate-to-operator": "true"}},
-			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{definedGroup}, Resources: []string{"*"}, Verbs: all}},
+			ObjectMeta: metav1.ObjectMeta{
+				Name:   definedGroup,
+				Labels: map[string]string{reconciler + "/aggregate-to-operator": "true"},
+			},
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{definedGroup}, Resources: []string{"*"}, Verbs: all}},
 		},
 		&corev1.Secret{ObjectMeta: named(kubeconfigName), Data: map[string][]byte{"value": kubeconfig}},
-		&corev1.ConfigMap{ObjectMeta: named(settingsName), Data: map[string]string{"text": "first", "values.yaml": "read: first"}},
+		&corev1.ConfigMap{
+			ObjectMeta: named(settingsName),
+			Data:       map[string]string{"text": "first", "values.yaml": "read: first"},
+		},
 	}
 }

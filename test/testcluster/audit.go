@@ -21,27 +21,28 @@ import (
 
 const (
 	auditLogFile = "audit.log"
-	// markerAgent is the user agent of our own requests, which AuditEvents leaves out.
+	// markerAgent is the user agent of this package's own requests. AuditEvents omits them.
 	markerAgent = "testcluster-marker"
-	// settleTime lets the API server log a request whose answer was read before its handler had returned.
+	// settleTime is the time in which the API server logs a request whose response was received before its handler
+	// returned.
 	settleTime    = 30 * time.Millisecond
 	markerTimeout = 10 * time.Second
-	// stageStarted is that of a watch whose answer began.
+	// stageStarted is the audit stage at the start of a watch.
 	stageStarted = "ResponseStarted"
 )
 
-// Event is a request that the API server answered; a watch is there from its start.
+// Event is a request that the API server has answered, or a watch that has started.
 type Event struct {
 	ID   string
 	Time time.Time // when the request arrived
-	// Answered is when its answer was sent; of a watch when it started.
+	// Answered is the time at which the response was sent, or at which a watch started.
 	Answered  time.Time
 	UserAgent string
 	User      string
-	// ImpersonatedUser is empty unless User acted as another.
+	// ImpersonatedUser is the impersonated user. It is empty if User did not impersonate another user.
 	ImpersonatedUser string
-	// Verb is the Kubernetes verb, such as list or deletecollection; for other paths than resources the HTTP method in
-	// lower case.
+	// Verb is the Kubernetes verb, such as list or deletecollection. For paths that are no resources it is the HTTP method
+	// in lower case.
 	Verb        string
 	APIGroup    string
 	Resource    string // empty for other paths than resources
@@ -52,19 +53,19 @@ type Event struct {
 	Code        int
 }
 
-// Events are requests in the order in which they were answered.
+// Events are requests in the order of their responses.
 type Events []Event
 
-// AuditEvents returns all requests since the cluster started, each once. Every request whose answer was received before
-// the call is among them. The list only grows: events[len(before):] are the requests since an earlier call. It fails
-// without Options.Audit.
+// AuditEvents returns all requests since the cluster started, each once. It includes every request whose response was
+// received before the call. The list only grows: events[len(before):] are the requests since an earlier call.
+// AuditEvents returns an error without Options.Audit.
 func (c *Cluster) AuditEvents(ctx context.Context) (Events, error) {
 	events, _, err := c.readAudit(ctx)
 	return events, err
 }
 
-// DrainAudit is AuditEvents for whoever watches for long: each event is returned once, by either of the two, and not
-// kept. It tells the watches that are open besides.
+// DrainAudit is like AuditEvents for long runs: it removes the returned events from memory, so that neither DrainAudit
+// nor AuditEvents returns them again. It also returns the open watches.
 func (c *Cluster) DrainAudit(ctx context.Context) (events, watches Events, err error) {
 	events, watches, err = c.readAudit(ctx)
 	c.audit.mutex.Lock()
@@ -73,7 +74,7 @@ func (c *Cluster) DrainAudit(ctx context.Context) (events, watches Events, err e
 	return events, watches, err
 }
 
-// readAudit returns the events that are kept, and the open watches among all that were read.
+// readAudit returns the events in memory, and the open watches.
 func (c *Cluster) readAudit(ctx context.Context) (events, watches Events, err error) {
 	ctx, cancel := context.WithTimeout(ctx, markerTimeout)
 	defer cancel()
@@ -83,11 +84,11 @@ func (c *Cluster) readAudit(ctx context.Context) (events, watches Events, err er
 	}
 	defer func() { _ = log.Close() }()
 
-	// One caller at a time, or one would read past the mark of another.
+	// Without the lock a caller could read past the mark of another caller.
 	c.audit.mutex.Lock()
 	defer c.audit.mutex.Unlock()
-	// Two marks with a pause between them: the first shows that the log is served, the second that whatever was late
-	// for it is written.
+	// Two marks are sent with a pause between them. The first mark shows that the API server writes the log. The second
+	// mark shows that delayed events are also written.
 	if _, err := c.mark(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -103,7 +104,7 @@ func (c *Cluster) readAudit(ctx context.Context) (events, watches Events, err er
 	return c.audit.readUntil(ctx, log, mark)
 }
 
-// mark sends a request that can be told from all others, and returns the text to look for.
+// mark sends a request that is unique, and returns the text to search for in the log.
 func (c *Cluster) mark(ctx context.Context) (string, error) {
 	config := c.Config()
 	config.UserAgent = markerAgent
@@ -124,25 +125,27 @@ func (c *Cluster) mark(ctx context.Context) (string, error) {
 	return mark, response.Body.Close()
 }
 
-// auditReader remembers what was read, because the log of a load test is long. Whoever uses it holds the mutex.
+// auditReader keeps the events that it has read, because the log of a load test is long. A caller must hold the mutex.
 type auditReader struct {
 	mutex  sync.Mutex
 	offset int64
 	events Events
-	// open are the watches without an end, by the id of their request.
+	// open are the watches that have not ended, by the id of their request.
 	open map[string]Event
-	// killed is when an API server was killed last: it told of no ends, and its last line may be half a one.
+	// killed is the time at which an API server was last killed. The log then lacks the ends of its requests, and its last
+	// line may be incomplete.
 	killed time.Time
 }
 
-// cut says that the API server was killed at that time.
+// cut records the time at which the API server was killed.
 func (r *auditReader) cut(killed time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.killed = killed
 }
 
-// readUntil reads on to the line with the mark, which must come, and returns all events of the log so far.
+// readUntil reads the log up to the line with the mark, and returns all events of the log so far. It waits for the
+// mark.
 func (r *auditReader) readUntil(ctx context.Context, log *os.File, mark string) (events, watches Events, err error) {
 	if _, err := log.Seek(r.offset, io.SeekStart); err != nil {
 		return nil, nil, fmt.Errorf("audit log: %w", err)
@@ -163,7 +166,8 @@ func (r *auditReader) readUntil(ctx context.Context, log *os.File, mark string) 
 		case <-time.After(time.Millisecond):
 		}
 	}
-	// The line with the mark may be incomplete yet; it is read again next time, and left out for its user agent.
+	// The line with the mark may be incomplete. It is read again at the next call, and is omitted because of its user
+	// agent.
 	unread = unread[:bytes.LastIndexByte(unread[:bytes.Index(unread, []byte(mark))], '\n')+1]
 	if err := r.parse(unread); err != nil {
 		return nil, nil, err
@@ -172,7 +176,7 @@ func (r *auditReader) readUntil(ctx context.Context, log *os.File, mark string) 
 	return slices.Clone(r.events), r.watches(), nil
 }
 
-// watches returns those that are open, in the order of their ids.
+// watches returns the open watches, in the order of their ids.
 func (r *auditReader) watches() Events {
 	var found Events
 	for _, id := range slices.Sorted(maps.Keys(r.open)) {
@@ -183,7 +187,7 @@ func (r *auditReader) watches() Events {
 	return found
 }
 
-// auditLine is the part of audit.k8s.io/v1 that an Event is made of.
+// auditLine contains the fields of an audit.k8s.io/v1 Event that are used in an Event.
 type auditLine struct {
 	AuditID, Stage           string
 	RequestReceivedTimestamp time.Time
@@ -197,7 +201,7 @@ type auditLine struct {
 	ResponseStatus           struct{ Code int }
 }
 
-// parse keeps the first line of each request. A watch has two: when it starts and when it ends.
+// parse stores the first line of each request. A watch has two lines: one for its start and one for its end.
 func (r *auditReader) parse(log []byte) error {
 	for line := range bytes.Lines(log) {
 		var parsed auditLine
@@ -259,13 +263,13 @@ func (e Events) UserAgent(prefix string) Events {
 	return e.Where(func(event Event) bool { return strings.HasPrefix(event.UserAgent, prefix) })
 }
 
-// User returns the requests of the user, also those in which it acted as another.
+// User returns the requests of the user, including those in which it impersonated another user.
 func (e Events) User(name string) Events {
 	return e.Where(func(event Event) bool { return event.User == name })
 }
 
-// As returns the requests of whoever acted as the user, by impersonation; without a name, of those who acted as
-// themselves.
+// As returns the requests that were made as the user by impersonation. If name is empty, it returns the requests
+// without impersonation.
 func (e Events) As(name string) Events {
 	return e.Where(func(event Event) bool { return event.ImpersonatedUser == name })
 }
@@ -275,7 +279,7 @@ func (e Events) Verb(verbs ...string) Events {
 	return e.Where(func(event Event) bool { return slices.Contains(verbs, event.Verb) })
 }
 
-// Writes returns the requests that change something or try to.
+// Writes returns the requests with verbs that change objects, including failed requests.
 func (e Events) Writes() Events {
 	return e.Verb("create", "update", "patch", "delete", "deletecollection")
 }

@@ -16,16 +16,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// folderPrefix begins the names of the clusters' folders, which are temporary ones.
+// folderPrefix is the prefix of the names of the clusters' temporary folders.
 const folderPrefix = "testcluster-"
 
-// ErrNeedsDevCluster tells that the options ask for what envtest cannot give. Tests may skip on it.
+// ErrNeedsDevCluster means that the options need features that envtest does not have. Tests can skip when they get it.
 var ErrNeedsDevCluster = errors.New("needs the dev cluster; unset " + assetsVariable)
 
-// Options say what to run. The zero value is an API server with the controllers of Kubernetes and no node, so pods stay
-// pending.
+// Options configures a cluster. The zero value is an API server with the controllers of Kubernetes and without nodes,
+// so pods stay pending.
 type Options struct {
-	// Nodes is the number of fake nodes. Pods on them become ready at once, and nothing is executed.
+	// Nodes is the number of fake nodes. Pods on fake nodes become ready at once, and no containers run.
 	Nodes int
 	// Audit records requests for AuditEvents.
 	Audit bool
@@ -35,15 +35,15 @@ type Options struct {
 	// Echo answers webhooks and APIServices whose Services have ready pods: everything is admitted, and no types are
 	// served.
 	Echo bool
-	// NoControllers leaves out garbage collection, namespace deletion, workloads and all else that controllers do: a
+	// NoControllers disables all controllers, such as garbage collection, namespace deletion and workloads. The start is a
 	// second faster.
 	NoControllers bool
 }
 
 // Cluster is a running cluster. Its methods may be called from several goroutines.
 type Cluster struct {
-	// HasControllers is false where nobody collects garbage, empties namespaces or makes pods: with NoControllers, and
-	// under envtest without a kube-controller-manager among the assets.
+	// HasControllers is false if there are no controllers that collect garbage, delete the contents of namespaces, or
+	// create pods: with NoControllers, and under envtest without a kube-controller-manager among the assets.
 	HasControllers bool
 
 	backend   backend
@@ -56,29 +56,29 @@ type Cluster struct {
 	stopError error
 }
 
-// backend is what runs the processes.
+// backend runs the processes of a cluster.
 type backend interface {
-	// user returns a kubeconfig for that identity.
+	// user returns a kubeconfig for a user in the given groups.
 	user(ctx context.Context, name string, groups []string) ([]byte, error)
-	// restartAPIServer kills the API server, and returns when another one is ready. It tells when the former one was
-	// gone.
+	// restartAPIServer kills the API server, starts another one, and waits until it is ready. It returns the time at which
+	// the former API server had ended.
 	restartAPIServer(ctx context.Context) (killed time.Time, err error)
-	// stop returns when no process is left.
+	// stop ends all processes, and returns when they have ended.
 	stop() error
 }
 
-// User is an identity at the cluster.
+// User is a user of the cluster.
 type User struct {
 	Config *rest.Config
-	// Kubeconfig is the path of a file that is gone after Stop.
+	// Kubeconfig is the path of a file. Stop deletes the file.
 	Kubeconfig string
 }
 
-// Start boots a cluster and returns when it is usable. The caller must call Stop; the context ends the start, not the
-// cluster. When it fails, nothing runs, and the error names the folder with the logs; where the context was cancelled
-// there is none.
+// Start boots a cluster and returns when it is usable. The caller must call Stop. ctx ends only the start, not the
+// cluster. If the start fails, no process is running, and the error names the folder with the logs. If ctx was
+// cancelled, the folder is removed.
 //
-// The processes end with this one, even if it crashes; under envtest this does not hold.
+// The processes end with this process, even if it crashes; this does not hold under envtest.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -104,21 +104,21 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	return cluster, nil
 }
 
-// unstarted returns why a cluster did not start, with the folder of its logs. Of a start that was called off nothing is
-// left.
+// unstarted returns the error of a failed start, with the folder of the logs. After a cancelled start it removes the
+// folder.
 func unstarted(ctx context.Context, dir string, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
-	// Gone when nothing was written: then there are no logs to look at.
+	// Remove succeeds only if the folder is empty. Then there are no logs.
 	if os.Remove(dir) == nil {
 		return err
 	}
 	return fmt.Errorf("%w (logs in %s)", err, dir)
 }
 
-// StartFor is Start for the length of a test or, with GinkgoTB in BeforeSuite, of a suite. It skips under -short, ends
-// the test when the cluster does not start, and keeps the logs of a failed one.
+// StartFor is Start for the duration of a test or, with GinkgoTB in BeforeSuite, of a suite. It skips the test under
+// -short, fails the test if the cluster does not start, and keeps the logs of a failed test.
 func StartFor(t testing.TB, options Options) *Cluster {
 	t.Helper()
 	if testing.Short() {
@@ -139,8 +139,8 @@ func StartFor(t testing.TB, options Options) *Cluster {
 	return cluster
 }
 
-// Stop ends the cluster and removes its files, except for logs to keep. Further calls do nothing and return the same.
-// The result tells, too, if a component had ended by itself.
+// Stop ends the cluster and removes its files, unless KeepLogs was called. Further calls have no effect and return the
+// same error. The error also reports a component that had ended without being stopped.
 func (c *Cluster) Stop() error {
 	c.stopOnce.Do(func() {
 		c.stopError = c.backend.stop()
@@ -154,8 +154,8 @@ func (c *Cluster) Stop() error {
 	return c.stopError
 }
 
-// RestartAPIServer kills the API server, which cannot notice, and returns when another one with the same data is ready.
-// One caller at a time. Under envtest it is ErrNeedsDevCluster.
+// RestartAPIServer kills the API server by SIGKILL, and returns when another API server with the same data is ready. It
+// must not be called concurrently. Under envtest it returns ErrNeedsDevCluster.
 func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	killed, err := c.backend.restartAPIServer(ctx)
 	if err != nil {
@@ -165,20 +165,19 @@ func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// KeepLogs makes Stop leave the cluster's folder in place, and returns its path. In TestMain, call it when the tests
-// failed.
+// KeepLogs makes Stop keep the cluster's folder, and returns its path. In TestMain, call it if the tests have failed.
 func (c *Cluster) KeepLogs() string {
 	c.keepLogs.Store(true)
 	return c.dir
 }
 
-// Config returns a configuration for the administrator, without a client-side rate limit. Each call returns a copy.
+// Config returns a copy of the administrator's configuration, without a client-side rate limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
 
-// User makes credentials for a user in the given groups. What it may do, RBAC rules say.
+// User creates credentials for a user in the given groups. RBAC rules determine the rights of the user.
 func (c *Cluster) User(ctx context.Context, name string, groups ...string) (User, error) {
 	kubeconfig, err := c.backend.user(ctx, name, groups)
 	if err != nil {

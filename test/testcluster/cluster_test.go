@@ -29,7 +29,7 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := newClient(t, joe.Config, "by-joe").List(ctx, &corev1.ConfigMapList{}); !apierrors.IsForbidden(err) {
-		t.Errorf("a user without a role lists config maps: %v", err)
+		t.Errorf("want a Forbidden error for a user without a role, got %v", err)
 	}
 
 	before, err := cluster.AuditEvents(ctx)
@@ -37,7 +37,7 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := before.User("joe").UserAgent("by-joe").Resource("configmaps").Verb("list").Code(403); len(got) != 1 {
-		t.Errorf("one forbidden list of joe, got %v of %v", got, before.User("joe"))
+		t.Errorf("want one forbidden list of joe, got %v of %v", got, before.User("joe"))
 	}
 
 	const count = 50
@@ -52,7 +52,7 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 	for range 3 {
 		group.Go(func() {
 			if _, err := cluster.AuditEvents(ctx); err != nil {
-				t.Errorf("beside other callers: %v", err)
+				t.Errorf("concurrent waits for the audit log failed: %v", err)
 			}
 		})
 	}
@@ -63,15 +63,15 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 	}
 	created := events[len(before):].UserAgent("by-admin").Writes().Resource("configmaps.").Code(201)
 	if len(created) != count {
-		t.Errorf("%d creates, got %d", count, len(created))
+		t.Errorf("want %d creates, got %d", count, len(created))
 	}
 	for _, event := range created {
 		if !event.Answered.After(event.Time) {
-			t.Errorf("arrived at %s, answered at %s", event.Time, event.Answered)
+			t.Errorf("the audit event has the arrival time %s and the response time %s", event.Time, event.Answered)
 		}
 	}
 	if len(events.UserAgent("testcluster-marker")) != 0 {
-		t.Error("the helper's own requests are among the events")
+		t.Error("the events contain the package's own requests")
 	}
 }
 
@@ -113,7 +113,7 @@ func TestStopLeavesNoProcessAndNoFile(t *testing.T) {
 	}
 	dir := filepath.Dir(cluster.Kubeconfig())
 	if len(processesNaming(t, dir)) == 0 {
-		t.Error("a running cluster has processes")
+		t.Error("no process of the running cluster was found")
 	}
 	for range 2 {
 		if err := cluster.Stop(); err != nil {
@@ -121,10 +121,10 @@ func TestStopLeavesNoProcessAndNoFile(t *testing.T) {
 		}
 	}
 	if left := processesNaming(t, dir); len(left) != 0 {
-		t.Errorf("processes left: %v", left)
+		t.Errorf("processes of the cluster still run: %v", left)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
+		t.Errorf("the folder still exists: %v", err)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestAStartThatIsCalledOffLeavesNoFile(t *testing.T) {
 		t.Errorf("want the context's error, got %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "testcluster-*")); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
+		t.Errorf("folders and processes of the cluster remain: %v, %v", left, err)
 	}
 }
 
@@ -174,8 +174,8 @@ func TestAMissingBinaryNamesTheTarget(t *testing.T) {
 	}
 }
 
-// The binary of the dev cluster is each of its components when called by the component's name, and so can be envtest's
-// assets.
+// If the binary of the dev cluster is called by the name of a component, it runs this component. So it can be used as
+// envtest's assets.
 func TestEnvtestRunsItsAssets(t *testing.T) {
 	assets := t.TempDir()
 	binary, err := filepath.Abs("../../bin/devcluster")
@@ -190,14 +190,14 @@ func TestEnvtestRunsItsAssets(t *testing.T) {
 	t.Setenv("KUBEBUILDER_ASSETS", assets)
 	cluster := testcluster.StartFor(t, testcluster.Options{Audit: true})
 	if !cluster.HasControllers {
-		t.Error("a controller manager is among the assets")
+		t.Error("HasControllers is false, although the assets contain a controller manager")
 	}
 	joe, err := cluster.User(t.Context(), "joe", "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
 	account := types.NamespacedName{Namespace: "default", Name: "default"}
-	eventually(t, "a service account is made by a controller", func() bool {
+	eventually(t, "a controller creates a service account", func() bool {
 		return newClient(t, joe.Config, "joe").Get(t.Context(), account, &corev1.ServiceAccount{}) == nil
 	})
 	events, err := cluster.AuditEvents(t.Context())
@@ -205,7 +205,7 @@ func TestEnvtestRunsItsAssets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(events.User("joe").Resource("serviceaccounts").Code(200)) != 1 {
-		t.Errorf("one successful read, got %v", events.User("joe"))
+		t.Errorf("want one successful read, got %v", events.User("joe"))
 	}
 }
 
@@ -227,7 +227,7 @@ func newClient(t *testing.T, config *rest.Config, userAgent string) client.Clien
 	return c
 }
 
-// processesNaming lists processes with the text on their command line.
+// processesNaming lists the processes whose command lines contain the text.
 func processesNaming(t *testing.T, text string) []string {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -249,7 +249,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	for !holds() {
 		select {
 		case <-deadline:
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("this did not happen within 30 s: %s", what)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -285,7 +285,7 @@ func TestARestartedAPIServerHasItsDataAndNoWatches(t *testing.T) {
 		t.Errorf("got %d open watches after the restart, want %d", got, want)
 	}
 	if err := newClient(t, cluster.Config(), "other").Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-		t.Errorf("the object is lost: %v", err)
+		t.Errorf("after the restart of the API server the object does not exist: %v", err)
 	}
 }
 

@@ -19,21 +19,22 @@ import (
 
 const modulePath = "github.com/fairlead-io/fairlead"
 
-// stopTimeout is how long the dev cluster may take to end before it is killed; it needs a tenth of a second.
+// stopTimeout is the maximum time until the dev cluster ends; after that it is killed. It normally ends in a tenth of a
+// second.
 const stopTimeout = 10 * time.Second
 
-// restartedLine is what the dev cluster says of a restart, as a layout of time.
+// restartedLine is the line that the dev cluster prints after a restart of the API server, as a layout for time.Parse.
 const restartedLine = "ready again; the API server was killed at " + time.RFC3339Nano
 
-// devCluster is a running bin/devcluster.
+// devCluster is a running process of bin/devcluster.
 type devCluster struct {
 	executable string
 	dir        string
 	command    *exec.Cmd
 	stderr     bytes.Buffer
-	// restarted gets what was said of each restart of the API server.
+	// restarted receives the line that the dev cluster prints after each restart of the API server.
 	restarted chan string
-	// ended is closed when the process is gone; waitError and stderr may be read from then on.
+	// ended is closed when the process has ended. After that, waitError and stderr may be read.
 	ended     chan struct{}
 	waitError error
 }
@@ -51,16 +52,16 @@ func (c *Cluster) startDevCluster(ctx context.Context, options Options) error {
 	return nil
 }
 
-// programVariable names the program of the dev cluster, for tests of other projects.
+// programVariable is an environment variable with the path of the dev cluster's program, for tests of other projects.
 const programVariable = "FAIRLEAD_DEVCLUSTER"
 
-// findDevCluster looks in the folder bin of the project's root, which is above the working directory, unless the
-// environment names the program.
+// findDevCluster returns the path of the program in the environment variable or, if it is not set, in the folder bin of
+// the project's root, which is above the working directory.
 func findDevCluster() (string, error) {
 	if named := os.Getenv(programVariable); named != "" {
 		executable, err := exec.LookPath(named)
 		if err != nil {
-			return "", fmt.Errorf("the dev cluster that %s names: %w", programVariable, err)
+			return "", fmt.Errorf("the program of the dev cluster in %s: %w", programVariable, err)
 		}
 		return executable, nil
 	}
@@ -91,7 +92,7 @@ func isModuleRoot(dir string) bool {
 	return strings.TrimSpace(firstLine) == "module "+modulePath
 }
 
-// start returns when the cluster announced itself on its output. The context ends the start only.
+// start waits until the cluster prints that it is ready. The context ends only the start.
 func (d *devCluster) start(ctx context.Context, options Options) error {
 	arguments := []string{"up", "--dir", d.dir, "--nodes", strconv.Itoa(options.Nodes)}
 	if options.Audit {
@@ -118,7 +119,7 @@ func (d *devCluster) start(ctx context.Context, options Options) error {
 	}
 	announced := make(chan bool, 1)
 	go func() {
-		// A line, or the end of the output when the process fails.
+		// This reads a line, or the end of the output if the process fails.
 		lines := bufio.NewScanner(stdout)
 		announced <- lines.Scan()
 		for lines.Scan() {
@@ -139,7 +140,7 @@ func (d *devCluster) start(ctx context.Context, options Options) error {
 	}
 }
 
-// restartAPIServer reads the time from the line that says that the new one is ready.
+// restartAPIServer restarts the API server, and reads the time from the line that the dev cluster prints afterwards.
 func (d *devCluster) restartAPIServer(ctx context.Context) (killed time.Time, err error) {
 	if err := d.command.Process.Signal(syscall.SIGUSR1); err != nil {
 		return killed, err
@@ -166,7 +167,7 @@ func (d *devCluster) stop() error {
 	select {
 	case <-d.ended:
 	case <-time.After(stopTimeout):
-		_ = d.command.Process.Kill() // Its components end with it.
+		_ = d.command.Process.Kill() // The components end with the process.
 		<-d.ended
 	}
 	if d.waitError != nil {
@@ -175,7 +176,7 @@ func (d *devCluster) stop() error {
 	return nil
 }
 
-// lastWords is what the ended process had to say.
+// lastWords returns the output of the ended process.
 func (d *devCluster) lastWords() string {
 	if words := strings.TrimSpace(d.stderr.String()); words != "" {
 		return words
@@ -201,7 +202,7 @@ type startRequest struct {
 }
 
 // starter runs on one thread for as long as this process lives. Linux sends the parent-death signal when the *thread*
-// that started a child ends, and the Go runtime ends threads of goroutines as it sees fit.
+// that started a child ends, and the Go runtime may end any other thread.
 var starter = sync.OnceValue(func() chan<- startRequest {
 	requests := make(chan startRequest)
 	go func() {

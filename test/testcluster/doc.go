@@ -1,7 +1,7 @@
-// Package testcluster gives tests a real Kubernetes cluster: the one of test/devcluster, which "make cluster" builds,
-// or, where the environment variable KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, the one of
-// controller-runtime's envtest. Tests of other projects say by FAIRLEAD_DEVCLUSTER where the program of the dev cluster
-// is.
+// Package testcluster starts real Kubernetes clusters for tests: the dev cluster of test/devcluster, which "make
+// cluster" builds, or the cluster of controller-runtime's envtest if the environment variable KUBEBUILDER_ASSETS names
+// a folder with etcd and kube-apiserver. Tests of other projects set FAIRLEAD_DEVCLUSTER to the path of the dev
+// cluster's program.
 //
 // In a test, or a ginkgo BeforeSuite with GinkgoTB():
 //
@@ -13,6 +13,6 @@
 //	cluster, err := testcluster.Start(ctx, testcluster.Options{Audit: true})
 //	defer cluster.Stop()
 //
-// A cluster takes about three seconds and half a gigabyte, so a package's tests share one, each in a namespace of its
-// own.
+// A cluster takes about three seconds to start and half a gigabyte of memory. So the tests of a package share a
+// cluster, and each test uses its own namespace.
 package testcluster

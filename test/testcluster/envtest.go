@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// assetsVariable is envtest's own variable for the folder of its binaries.
+// assetsVariable is envtest's environment variable with the folder of its binaries.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// auditPolicy is the one of the dev cluster.
+// auditPolicy is the same policy as in the dev cluster.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -24,7 +24,7 @@ rules:
 - level: Metadata
 `
 
-// envtestCluster is a control plane of envtest and, if there is one among the assets, a controller manager beside it.
+// envtestCluster is a control plane of envtest, with a controller manager if the assets contain one.
 type envtestCluster struct {
 	environment       envtest.Environment
 	controllerManager *exec.Cmd
@@ -81,14 +81,18 @@ func (e *envtestCluster) startControllerManager(executable, dir, kubeconfig stri
 	if err != nil {
 		return fmt.Errorf("log of the controller manager: %w", err)
 	}
-	defer func() { _ = log.Close() }() // The child has a handle of its own.
+	defer func() { _ = log.Close() }() // The child process has its own file handle.
 
-	command := exec.Command(executable,
+	command := exec.Command(
+		executable,
 		"--kubeconfig="+kubeconfig,
 		"--leader-elect=false",
 		"--secure-port=0",
 		"--use-service-account-credentials",
-		"--service-account-private-key-file="+filepath.Join(e.environment.ControlPlane.GetAPIServer().CertDir, "sa-signer.key"),
+		"--service-account-private-key-file="+filepath.Join(
+			e.environment.ControlPlane.GetAPIServer().CertDir,
+			"sa-signer.key",
+		),
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
 	)
@@ -115,7 +119,7 @@ func (*envtestCluster) restartAPIServer(context.Context) (time.Time, error) {
 
 func (e *envtestCluster) stop() error {
 	if e.controllerManager != nil {
-		_ = e.controllerManager.Process.Kill() // Gone already is as good.
+		_ = e.controllerManager.Process.Kill() // The process may have ended already.
 		_ = e.controllerManager.Wait()
 	}
 	return e.environment.Stop()

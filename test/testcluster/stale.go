@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// staleAge keeps dropStaleData away from clusters that are about to lock their folder.
+// staleAge is the minimum age of stale folders. A younger folder may belong to a cluster that has not locked it yet.
 const staleAge = 10 * time.Minute
 
-// dropStaleData removes the data, over 100 MB each, of clusters whose tests were killed. Their logs stay. What cannot
-// be removed now, a later start removes.
+// dropStaleData removes the data of clusters whose tests were killed, which is over 100 MB each. It keeps their logs.
+// Data that cannot be removed now is removed at a later start.
 func dropStaleData() {
 	folders, err := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*"))
 	if err != nil {
@@ -25,7 +25,8 @@ func dropStaleData() {
 	}
 }
 
-// inUse tells whether a running dev cluster holds the folder's lock. Without a readable lock it is not ours to judge.
+// inUse reports whether a running dev cluster holds the folder's lock. A folder without a readable lock counts as in
+// use.
 func inUse(folder string) bool {
 	lock, err := os.Open(filepath.Join(folder, "lock"))
 	if err != nil {

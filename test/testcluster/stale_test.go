@@ -46,7 +46,7 @@ func TestOnlyDataThatNobodyUsesIsDropped(t *testing.T) {
 				t.Errorf("want dropped %t, got %v", test.dropped, err)
 			}
 			if _, err := os.Stat(lock.Name()); err != nil {
-				t.Errorf("more than the data is gone: %v", err)
+				t.Errorf("other files than the data were removed: %v", err)
 			}
 		})
 	}

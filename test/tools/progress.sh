@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs a "go ... -v" command and tells now and then how far it is; some compile for minutes the first time.
+# Runs a "go ... -v" command and prints its progress from time to time, because a first compilation takes minutes.
 # Usage: progress.sh WHAT EXPECTATION COMMAND...
-# The output of the command is shown only when it fails.
+# The output of the command is printed only if it fails.
 set -euo pipefail
 
 what=$1 expectation=$2
@@ -11,7 +11,7 @@ trap 'rm -f "$log"' EXIT
 
 "$@" >"$log" 2>&1 &
 job=$!
-# A command in the background ignores Ctrl-C by itself.
+# A command in the background ignores Ctrl-C, so the script forwards it.
 trap 'kill "$job"' INT TERM
 
 spent() { printf '%dm%02ds' $((SECONDS / 60)) $((SECONDS % 60)); }
@@ -25,7 +25,8 @@ while kill -0 "$job" 2>/dev/null; do
 		announced=true
 	fi
 	if ((SECONDS >= next_line)); then
-		# Go prints a package per line, and sentences about downloads; nothing before the first one is compiled.
+		# The go command prints a line for each compiled package, and sentences about downloads. Before the first package
+		# is compiled it prints nothing.
 		at=$(tail -n 1 "$log")
 		echo "$what: $(spent), $(grep -vc ' ' "$log" || true) packages so far, at ${at:-the first}"
 		next_line=$((SECONDS + 20))

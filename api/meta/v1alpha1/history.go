@@ -14,8 +14,8 @@ const (
 	// RevisionReady: all dependents of the revision were ready at the same time. The history does not record later changes
 	// of their readiness.
 	RevisionReady RevisionOutcome = "Ready"
-	// RevisionFailed: the component is Stalled, or was Stalled when the next revision began; or the inputs could not be
-	// rendered, so that no revision was made of them.
+	// RevisionFailed: the component is Stalled, or was Stalled when the next revision began. An entry for inputs that
+	// could not be rendered also has this outcome.
 	RevisionFailed RevisionOutcome = "Failed"
 	// RevisionSuperseded: the next revision began before this revision was ready.
 	RevisionSuperseded RevisionOutcome = "Superseded"
@@ -23,12 +23,12 @@ const (
 
 // RevisionRecord is an entry of the history of a component: a revision and its outcome.
 type RevisionRecord struct {
-	// Revision is the number of the revision. It is zero if the inputs could not be rendered: then no revision was made,
-	// and the dependents stay as applied before.
+	// Revision is the number of the revision. It is zero if the inputs could not be rendered. Such inputs make no
+	// revision, and the dependents stay unchanged.
 	Revision int64 `json:"revision"`
 
 	// Generation is the generation of the component from which the revision was rendered. If two revisions have the same
-	// generation, the content of a reference or source has changed in between.
+	// generation, the content of a reference or source has changed between them.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 
@@ -43,12 +43,24 @@ type RevisionRecord struct {
 	// +optional
 	SourceDigest string `json:"sourceDigest,omitempty"`
 
+	// SourceVersion is the name and the version of the rendered source, such as "web-1.2.0" for a chart. It is empty if the
+	// generator knows no version.
+	// +optional
+	SourceVersion string `json:"sourceVersion,omitempty"`
+
+	// Changes are the values that differ from those of the revision before, such as "replicas: 1 → 2". Values from Secrets
+	// and values with the name of a secret are named, not shown. It is empty if the inputs changed while
+	// the operator did not run.
+	// +optional
+	// +listType=atomic
+	Changes []string `json:"changes,omitempty"`
+
 	// Started is the time of the first attempt to apply the revision, or of the first failed rendering.
 	Started metav1.Time `json:"started"`
 
-	// Ended is the time when the revision was ready for the first time, or when the next revision began before that. An
-	// entry of a failed rendering ends when the inputs of the previous revision are restored, or when the next entry
-	// begins.
+	// Ended is the time when the revision was ready for the first time, or when the next revision began, whichever was
+	// earlier. An entry for a failed rendering ends when the inputs of the previous revision are restored, or when the
+	// next entry begins.
 	// +optional
 	Ended *metav1.Time `json:"ended,omitempty"`
 

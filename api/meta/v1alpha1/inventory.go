@@ -11,14 +11,15 @@ import (
 )
 
 // InventoryEntry is the record of one dependent. Status.Inventory, or the Secrets that Status.InventoryRecord names,
-// hold entries in their text form, which takes about 110 bytes:
+// contain entries in their text form, which has about 110 bytes:
 //
 //	apps/v1/Deployment/shop/web u=8f0c…  d=5b0e… f=91aa… o=1
 //
-// First group/version/kind/namespace/name (group and namespace may be empty; all texts are path-escaped), then fields
-// that are not zero. Fields that a reader does not know are kept. A critical field, whose key is !name@version, must be
-// known: a reader that does not know its name fails with an UnknownFieldError, which names the first version that knows
-// the field. A field is critical if a reader that ignores it would write or delete something wrong.
+// The text begins with group/version/kind/namespace/name, in which group and namespace may be empty. Then follow the
+// fields that are not zero. All texts are path-escaped. A reader keeps unknown fields. An exception are critical
+// fields, whose key is !name@version: a reader to which the name is unknown returns an UnknownFieldError, with the
+// first version that knows the field. A field is critical if a reader that ignores it would write or delete a wrong
+// object.
 type InventoryEntry struct {
 	Group, Version, Kind, Namespace, Name string
 
@@ -32,8 +33,8 @@ type InventoryEntry struct {
 	// Values is a hash of the values that the API server stored for the fields of the manifest. It is set if drift is
 	// detected by comparing values.
 	Values string
-	// Revision is the revision of the component from which the manifest with Digest was rendered. It is zero if it is not
-	// known.
+	// Revision is the revision of the component from which the manifest with Digest was rendered. It is zero if the
+	// revision is unknown.
 	Revision int64
 	// Rendition is the rendition of Revision; see Status.Rendition.
 	Rendition int64
@@ -53,8 +54,8 @@ type InventoryEntry struct {
 	// Trigger identifies the state of the component at the last apply. It is empty unless the reconcile policy is
 	// on-object-or-component-change.
 	Trigger string
-	// AppliedAt is when the object was applied last, in seconds since 1970. It is zero if the object has neither a reapply
-	// interval nor a timeout.
+	// AppliedAt is the time of the object's last apply, in seconds since 1970. It is zero if the object has neither a
+	// reapply interval nor a timeout.
 	AppliedAt int64
 	// Guarded is set before the reconciler creates an admission policy that denies new instances of the types that this
 	// dependent defines. Such a policy exists while the dependent is about to be deleted.
@@ -62,21 +63,22 @@ type InventoryEntry struct {
 	// Phase is the phase of the deletion in which the object is applied. It is empty for ordinary dependents. If Completed
 	// is set and UID is empty, the object has completed its work and is gone, and it is not applied again.
 	Phase string
-	// Occurrence is set for an object that stands at several points of the order: the number, from 1, of the point that
-	// the entry describes. The object is done with the points before. It is 0 for other objects. It is critical: a reader
-	// that ignores it would apply the object again at points that are done.
+	// Occurrence is set for an object that is applied at several points of the order. It is the number, from 1, of the
+	// point that the entry describes. The apply of the object at earlier points is complete. Occurrence is 0 for other
+	// objects. The field is critical, because a reader that ignores it would apply the object again at earlier points.
 	Occurrence int
-	// Failed is the message of an object that failed and was deleted because of that. It is empty for other objects. It is
-	// critical: a reader that ignores it would create the object again.
+	// Failed is the message of an object that failed and was therefore deleted. It is empty for other objects. The field
+	// is critical, because a reader that ignores it would create the object again.
 	Failed string
 	// Types are the managed types that this dependent defines. The format of each is Kind.group, or *.group.
 	Types []string
-	// Unserved is set for a definition (a CustomResourceDefinition or APIService) that has served nothing since it was
-	// created for the component. It identifies the last observed state of the definition, and counts only while the live
-	// object is in that state. It is not critical: a reader that does not know it assumes that the types were served.
+	// Unserved is set for a definition (a CustomResourceDefinition or APIService) whose types have never been served since
+	// it was created for the component. It identifies the last observed state of the definition, and is only valid as long
+	// as the live object is in this state. The field is not critical, because a reader that ignores it assumes that the
+	// types were served.
 	Unserved string
 
-	// unknown holds the fields that this version does not know; a newer version wrote them.
+	// unknown has the fields that are unknown to this version, because a newer version wrote them.
 	unknown []string
 }
 
@@ -89,14 +91,15 @@ const (
 // criticalMark is the first character of the key of a critical field.
 const criticalMark = "!"
 
-// UnknownFieldError is the error of an entry with a critical field that this version does not know. The entry is not
-// damaged: a newer version wrote it. Nothing may be done to the component, not even a recovery of its inventory.
+// UnknownFieldError is the error of an entry with a critical field that is unknown to this version, because a newer
+// version wrote the entry. The reconciler must not change the component or its dependents, and must not rebuild the
+// inventory.
 type UnknownFieldError struct {
-	// Entry is group/version/kind/namespace/name of the dependent, as the record has it.
+	// Entry is group/version/kind/namespace/name of the dependent, in the form of the record.
 	Entry string
 	// Field is the name of the field.
 	Field string
-	// Since is the first version that knows the field, empty if the entry does not say it.
+	// Since is the first version that knows the field. It is empty if the entry does not contain the version.
 	Since string
 }
 
@@ -110,8 +113,8 @@ func (e *UnknownFieldError) Error() string {
 		e.Entry, e.Field, known)
 }
 
-// EffectiveDeleteOrder returns the wave number of a deletion: DeleteOrder, or the reverse of Order. Waves of a deletion
-// ascend.
+// EffectiveDeleteOrder returns the number of the wave in which the object is deleted: DeleteOrder, or else the negative
+// of Order. A deletion begins with the wave that has the lowest number.
 func (e InventoryEntry) EffectiveDeleteOrder() int {
 	if e.DeleteOrder != nil {
 		return *e.DeleteOrder
@@ -182,8 +185,8 @@ func (e InventoryEntry) String() string {
 	return b.String()
 }
 
-// ParseInventoryEntry reads the text form. The error quotes the entry. It is an UnknownFieldError if a newer version
-// wrote the entry and it must not be read without the field.
+// ParseInventoryEntry reads the text form of an entry. The error contains the text. It is an UnknownFieldError if the
+// entry has an unknown critical field.
 func ParseInventoryEntry(text string) (InventoryEntry, error) {
 	id, rest, _ := strings.Cut(text, " ")
 	parts := strings.Split(id, "/")
@@ -299,8 +302,8 @@ func (e *InventoryEntry) textField(key string) *string {
 	return nil
 }
 
-// ParseInventory reads all entries of a status; the errors of all bad entries are joined. If one of them is an
-// UnknownFieldError, the caller must not change anything.
+// ParseInventory reads all entries of a status, and joins the errors of all invalid entries. If the error contains an
+// UnknownFieldError, the caller must not change the component or its dependents.
 func ParseInventory(lines []string) ([]InventoryEntry, error) {
 	entries := make([]InventoryEntry, 0, len(lines))
 	var errs []error

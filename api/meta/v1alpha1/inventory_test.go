@@ -34,16 +34,16 @@ func TestInventoryEntry(t *testing.T) {
 			"/v1/K//n !oc@v0.1=1 t=A.g",
 		},
 		{
-			"one that failed and is deleted",
+			"an object that failed and was deleted",
 			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Failed: "no, 2 = 1"},
 			"/v1/K//n !fd@v0.1=no%2C%202%20=%201",
 		},
-		{"a delete order of zero is not none", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
+		{"a delete order of zero", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
 		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},
 		{"a percent sign in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "100%25"}, "/v1/K//100%2525"},
 		{"a slash in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a/b"}, "/v1/K//a%2Fb"},
-		{"a line in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a\nb"}, "/v1/K//a%0Ab"},
+		{"a line break in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a\nb"}, "/v1/K//a%0Ab"},
 		{"letters of other scripts", InventoryEntry{Version: "v1", Kind: "K", Name: "ü\u2003x"}, "/v1/K//%C3%BC%E2%80%83x"},
 		{"a kind with a space", InventoryEntry{Version: "v1", Kind: "My Kind", Name: "n"}, "/v1/My%20Kind//n"},
 		{"types with spaces and commas", InventoryEntry{Version: "v1", Kind: "K", Name: "n", Types: []string{"My Kind.g", "a,b.g"}}, "/v1/K//n t=My%20Kind.g,a%2Cb.g"},
@@ -61,9 +61,9 @@ func TestInventoryEntry(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a typical one has about 110 bytes", func(t *testing.T) {
+	t.Run("a typical entry has about 110 bytes", func(t *testing.T) {
 		if len(typical) > 125 {
-			t.Errorf("it has %d", len(typical))
+			t.Errorf("got %d bytes", len(typical))
 		}
 	})
 	t.Run("fields of a newer version are kept", func(t *testing.T) {
@@ -87,10 +87,10 @@ func TestInventoryEntryErrors(t *testing.T) {
 		{"a broken escape in a field", "a/v1/ConfigMap/ns/n u=%zz", `invalid URL escape "%zz"`},
 		{"a broken escape in a type", "a/v1/ConfigMap/ns/n t=%zz", `invalid URL escape "%zz"`},
 		{"a field without a value", "a/v1/ConfigMap/ns/n u", `field "u" has no value`},
-		{"an order that is no number", "a/v1/ConfigMap/ns/n o=x", `parsing "x"`},
-		{"a delete order that is no number", "a/v1/ConfigMap/ns/n x=x", `parsing "x"`},
-		{"an occurrence that is no number", "a/v1/ConfigMap/ns/n !oc@v0.1=x", `parsing "x"`},
-		{"a completion that is neither", "a/v1/ConfigMap/ns/n c=x", `parsing "x"`},
+		{"an order that is not a number", "a/v1/ConfigMap/ns/n o=x", `parsing "x"`},
+		{"a delete order that is not a number", "a/v1/ConfigMap/ns/n x=x", `parsing "x"`},
+		{"an occurrence that is not a number", "a/v1/ConfigMap/ns/n !oc@v0.1=x", `parsing "x"`},
+		{"a completion that is neither true nor false", "a/v1/ConfigMap/ns/n c=x", `parsing "x"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ParseInventoryEntry(c.text)
@@ -104,17 +104,17 @@ func TestInventoryEntryErrors(t *testing.T) {
 func TestCriticalFields(t *testing.T) {
 	for _, c := range []struct{ name, text, field, since, message string }{
 		{
-			"one that a newer version wrote", "batch/v1/Job/shop/a%20b u=x !xx@v9.1=1 r=1", "xx", "v9.1",
+			"a field of a newer version", "batch/v1/Job/shop/a%20b u=x !xx@v9.1=1 r=1", "xx", "v9.1",
 			`inventory entry batch/v1/Job/shop/a%20b: the field "xx" must not be ignored, and this version does not know it; ` +
 				"v9.1 and later versions of the operator know it",
 		},
 		{
-			"one without a version", "/v1/K//n !xx=1", "xx", "",
+			"a field without a version", "/v1/K//n !xx=1", "xx", "",
 			`inventory entry /v1/K//n: the field "xx" must not be ignored, and this version does not know it; ` +
 				"a newer version of the operator wrote it",
 		},
-		{"one that is known in another form", "/v1/K//n !oc@v9.1=1", "oc", "v9.1", ""},
-		{"one with the name of a field that is not critical", "/v1/K//n !u@v9.1=1", "u", "v9.1", ""},
+		{"a known field with another version", "/v1/K//n !oc@v9.1=1", "oc", "v9.1", ""},
+		{"a field with the name of a field that is not critical", "/v1/K//n !u@v9.1=1", "u", "v9.1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			entries, err := ParseInventory([]string{"/v1/K//a", "bad", c.text})
@@ -132,7 +132,8 @@ func TestCriticalFields(t *testing.T) {
 	}
 }
 
-// The golden records are what former versions wrote. Who changes the format adds the form before as another file.
+// The golden records were written by earlier versions. If you change the format, add a record in the old format as
+// another file.
 func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
 	files, err := filepath.Glob("testdata/inventory-*.txt")
 	if err != nil || len(files) == 0 {
@@ -164,7 +165,7 @@ func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
 func TestParseInventory(t *testing.T) {
 	got, err := ParseInventory([]string{"/v1/K//a", "bad", "/v1/K//b", "worse"})
 	if len(got) != 2 || got[0].Name != "a" || got[1].Name != "b" {
-		t.Errorf("the good entries are %v", got)
+		t.Errorf("got the valid entries %v", got)
 	}
 	if err == nil || !strings.Contains(err.Error(), `"bad"`) || !strings.Contains(err.Error(), `"worse"`) {
 		t.Errorf("got %v", err)
@@ -179,7 +180,7 @@ func TestEffectiveDeleteOrder(t *testing.T) {
 	}{
 		{"the reverse of the order", InventoryEntry{Order: 5}, -5},
 		{"its own", InventoryEntry{Order: 5, DeleteOrder: new(7)}, 7},
-		{"its own, if zero", InventoryEntry{Order: 5, DeleteOrder: new(0)}, 0},
+		{"an explicit zero", InventoryEntry{Order: 5, DeleteOrder: new(0)}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.entry.EffectiveDeleteOrder(); got != c.want {
@@ -200,10 +201,10 @@ func FuzzParseInventoryEntry(f *testing.F) {
 		}
 		second, err := ParseInventoryEntry(first.String())
 		if err != nil {
-			t.Fatalf("%q is written as %q: %v", text, first, err)
+			t.Fatalf("%q is formatted as %q: %v", text, first, err)
 		}
 		if diff := cmp.Diff(first, second, cmp.AllowUnexported(InventoryEntry{}), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%q is written as %q:\n%s", text, first, diff)
+			t.Errorf("%q is formatted as %q:\n%s", text, first, diff)
 		}
 	})
 }
@@ -219,7 +220,7 @@ func FuzzInventoryEntry(f *testing.F) {
 		got, err := ParseInventoryEntry(want.String())
 		if version == "" || kind == "" || name == "" {
 			if err == nil {
-				t.Errorf("%q is no entry", want)
+				t.Errorf("the invalid entry %q was parsed", want)
 			}
 			return
 		}

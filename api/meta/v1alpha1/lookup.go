@@ -21,13 +21,13 @@ const (
 	LookupOwn LookupState = "own"
 )
 
-// Lookup is the record of an object, or of a list of objects, that a rendering looked up. Status.Lookups holds look-ups
-// in their text form:
+// Lookup is the record of an object, or of a list of objects, that a rendering looked up. Status.Lookups contains
+// look-ups in their text form:
 //
 //	/v1/Secret/shop/db d=5b0e…
 //
-// A Lookup is encoded as text: group/version/kind/namespace/name, as in an InventoryEntry, followed by the other fields
-// that are not zero. The name of a list is *.
+// The text begins with group/version/kind/namespace/name, as in an InventoryEntry. Then follow the other fields that
+// are not zero. The name of a list is *.
 type Lookup struct {
 	Group, Version, Kind, Namespace, Name string
 
@@ -41,7 +41,7 @@ type Lookup struct {
 	Status bool
 }
 
-// LookupList is the name in the record of a list.
+// LookupList is the name of a look-up that lists objects.
 const LookupList = "*"
 
 // String returns the text form of the look-up.
@@ -63,7 +63,7 @@ func (l Lookup) String() string {
 	return text
 }
 
-// ParseLookup parses the text form of a look-up. The error quotes the text.
+// ParseLookup parses the text form of a look-up. The error contains the text.
 func ParseLookup(text string) (Lookup, error) {
 	id, rest, _ := strings.Cut(text, " ")
 	parts := strings.Split(id, "/")

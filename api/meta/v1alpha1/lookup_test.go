@@ -11,12 +11,12 @@ func TestTheTextOfALookup(t *testing.T) {
 	}{
 		{"an object", "/v1/Secret/shop/db d=5b0e", Lookup{Version: "v1", Kind: "Secret", Namespace: "shop", Name: "db", State: LookupFound, Digest: "5b0e"}},
 		{
-			"an object whose status counts", "apps/v1/Deployment/shop/web d=5b0e s=true",
+			"an object whose status affects the rendering", "apps/v1/Deployment/shop/web d=5b0e s=true",
 			Lookup{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", State: LookupFound, Digest: "5b0e", Status: true},
 		},
 		{"an object that is missing", "/v1/Secret/shop/db is=missing", Lookup{Version: "v1", Kind: "Secret", Namespace: "shop", Name: "db", State: LookupMissing}},
 		{
-			"a list beside the component", "/v1/Pod//* l=true d=aa",
+			"a list in the cluster of the component", "/v1/Pod//* l=true d=aa",
 			Lookup{Version: "v1", Kind: "Pod", Name: LookupList, Local: true, State: LookupFound, Digest: "aa"},
 		},
 		{
@@ -26,10 +26,10 @@ func TestTheTextOfALookup(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.lookup.String(); got != c.text {
-				t.Errorf("written as %q, want %q", got, c.text)
+				t.Errorf("formatted as %q, want %q", got, c.text)
 			}
 			if got, err := ParseLookup(c.text); err != nil || got != c.lookup {
-				t.Errorf("read as %+v, %v, want %+v", got, err, c.lookup)
+				t.Errorf("parsed as %+v, %v, want %+v", got, err, c.lookup)
 			}
 		})
 	}
@@ -38,7 +38,7 @@ func TestTheTextOfALookup(t *testing.T) {
 func TestALookupThatCannotBeReadIsAnError(t *testing.T) {
 	for _, text := range []string{"", "v1/Secret/shop/db", "/v1/Secret/shop/", "/v1/Secret/shop/%zz", "/v1/Secret/shop/db d", "/v1/Secret/shop/db x=1", "/v1/Secret/shop/db d=%zz"} {
 		if got, err := ParseLookup(text); err == nil {
-			t.Errorf("%q is read as %+v", text, got)
+			t.Errorf("%q is parsed as %+v", text, got)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func FuzzParseLookup(f *testing.F) {
 		}
 		again, err := ParseLookup(l.String())
 		if err != nil || again != l {
-			t.Errorf("%q is read as %+v, and that as %+v, %v", text, l, again, err)
+			t.Errorf("%q is parsed as %+v, and its text form as %+v, %v", text, l, again, err)
 		}
 	})
 }

@@ -2,21 +2,21 @@ package v1alpha1
 
 import "time"
 
-// Policies are the defaults for dependents whose manifests set no policy. An empty field of a component's policies is
-// taken from the policies of its reconciler.
+// Policies are the policies of dependents whose manifests set no policy. If a field of a component's policies is empty,
+// the policy of its reconciler applies.
 //
 // +kubebuilder:object:generate=false
 type Policies struct {
-	// Reconcile is the reconcile policy; on-object-change by default.
+	// Reconcile is the reconcile policy. The default is on-object-change.
 	Reconcile ReconcilePolicy
-	// Update is the update policy; replace by default.
+	// Update is the update policy. The default is replace.
 	Update UpdatePolicy
-	// Adoption is the adoption policy; if-unowned by default.
+	// Adoption is the adoption policy. The default is if-unowned.
 	Adoption AdoptionPolicy
-	// Delete is the delete policy; delete by default. Some PersistentVolumeClaims and namespaces stay even under the
-	// policy delete: see docs/dependents/ownership-and-deletion.md.
+	// Delete is the delete policy. The default is delete. Some PersistentVolumeClaims and namespaces are kept even with
+	// the policy delete: see docs/dependents/ownership-and-deletion.md.
 	Delete DeletePolicy
-	// MissingNamespaces is the policy for dependents whose namespace does not exist; by default the namespace is created.
+	// MissingNamespaces is the policy for dependents whose namespace does not exist. By default, the namespace is created.
 	MissingNamespaces MissingNamespacesPolicy
 	// Reapply is the time after which a dependent is applied again even if no drift was detected. Zero, the default, turns
 	// this off.
@@ -76,8 +76,8 @@ const (
 	// UpdateSSAMerge uses server-side apply with force. Fields that other field managers own and that are not in the
 	// manifest are kept.
 	UpdateSSAMerge UpdatePolicy = "ssa-merge"
-	// UpdateSSAOverride uses server-side apply with force, and takes over the fields that kubectl and Helm own. Fields of
-	// theirs that are not in the manifest are removed.
+	// UpdateSSAOverride uses server-side apply with force, and takes over the fields that kubectl and Helm own. Fields
+	// that kubectl or Helm own and that are not in the manifest are removed.
 	UpdateSSAOverride UpdatePolicy = "ssa-override"
 )
 
@@ -89,7 +89,7 @@ type AdoptionPolicy string
 const (
 	// AdoptIfUnowned adopts the existing object if it has no owner. It is the default.
 	AdoptIfUnowned AdoptionPolicy = "if-unowned"
-	// AdoptNever never adopts an existing object; the existing object is an error.
+	// AdoptNever reports an existing object as an error, and never adopts it.
 	AdoptNever AdoptionPolicy = "never"
 	// AdoptAlways adopts the existing object even if it has another owner.
 	AdoptAlways AdoptionPolicy = "always"

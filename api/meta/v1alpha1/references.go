@@ -25,11 +25,11 @@ type ValuesReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// ValuesKey is the key that holds the values, as YAML; values.yaml by default.
+	// ValuesKey is the key with the values in YAML. The default is values.yaml.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ValuesKey string `json:"valuesKey,omitempty"`
-	// Optional says that a missing object or key is no error.
+	// Optional means that a missing object or key is not an error.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
@@ -40,10 +40,10 @@ type Reference struct {
 	Kind ReferenceKind `json:"kind"`
 	// Name of the object.
 	Name string `json:"name"`
-	// Optional says that a missing object is no error.
+	// Optional means that a missing object is not an error.
 	Optional bool `json:"optional,omitempty"`
-	// Credential is set if the content is a credential and no input of the rendering. A change of the content starts a
-	// pass, but makes no new revision. The generator is called again only if the last rendering failed.
+	// Credential means that the content is a credential and not an input of the rendering. A change of the content starts
+	// a pass, but makes no new revision. The generator is called again only if the last rendering failed.
 	Credential bool `json:"credential,omitempty"`
 }
 
@@ -56,7 +56,7 @@ type KubeConfigReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Key in the Secret; value by default.
+	// Key in the Secret. The default is value.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key,omitempty"`
@@ -73,18 +73,18 @@ type SourceReference struct {
 // sha256Digits matches a SHA-256 digest in lower-case hexadecimal digits.
 var sha256Digits = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// Validate returns all errors of a reference, joined. A URL with a password is an error, because everybody with read
+// Validate returns the joined errors of a reference. A URL with a password is an error, because everybody with read
 // access to the component could read the password.
 func (s SourceReference) Validate() error {
 	var errs []error
 	switch location, err := url.Parse(s.URL); {
 	case err != nil:
-		errs = append(errs, errors.New("url: want one such as https://example.com/chart-1.2.3.tgz"))
+		errs = append(errs, errors.New("url: want a URL such as https://example.com/chart-1.2.3.tgz"))
 	case location.Scheme == "" || location.Host == "":
-		errs = append(errs, fmt.Errorf("url %q: want one such as https://example.com/chart-1.2.3.tgz", s.Location()))
+		errs = append(errs, fmt.Errorf("url %q: want a URL such as https://example.com/chart-1.2.3.tgz", s.Location()))
 	case location.User != nil:
 		errs = append(errs, fmt.Errorf(
-			"url %q: it holds credentials, which everybody could read who may read the component; remove them", s.Location()))
+			"url %q: remove the credentials, because everybody who may read the component could read them", s.Location()))
 	}
 	if !sha256Digits.MatchString(s.SHA256) {
 		errs = append(errs, fmt.Errorf(

@@ -7,11 +7,11 @@ import (
 // Condition types of a component. They follow kstatus: Ready is True if the desired state is reached; Reconciling and
 // Stalled are present, with status True, only while they apply.
 const (
-	// ConditionReady is True if every dependent of the observed generation is applied and ready. It is False otherwise,
-	// and Unknown while the component is suspended.
+	// ConditionReady is True if every dependent of the observed generation is applied and ready. It is Unknown while the
+	// component is suspended, and False otherwise.
 	ConditionReady = "Ready"
-	// ConditionReconciling is present, with status True, while the reconciler works towards the desired state without
-	// help.
+	// ConditionReconciling is present, with status True, while the reconciler works towards the desired state and no
+	// person has to act.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is present, with status True, while a person has to act. Its message names the necessary action.
 	ConditionStalled = "Stalled"
@@ -58,9 +58,12 @@ const (
 	ReasonObserving = "Observing"
 	// ReasonDependentsNotReady: some dependents are not ready yet, and later waves wait for them. The message names them.
 	ReasonDependentsNotReady = "DependentsNotReady"
+	// ReasonKindNotServed: the component waits only for dependents whose types the API server does not serve, and that
+	// nothing in the component defines. It continues when the types are served.
+	ReasonKindNotServed = "KindNotServed"
 	// ReasonDependentsNotGone: some dependents were deleted but still exist, for example because of a finalizer.
 	ReasonDependentsNotGone = "DependentsNotGone"
-	// ReasonRetrying: a temporary error occurred; the operation is retried within seconds.
+	// ReasonRetrying: a temporary error occurred, and the operation will be retried within seconds.
 	ReasonRetrying = "Retrying"
 	// ReasonDependentContested: another client repeatedly reverts the repairs of some dependents. All other dependents are
 	// applied and ready.
@@ -81,7 +84,7 @@ const (
 	// ReasonValuesKept: two renderings of the same inputs have different values. The values of the first rendering are
 	// kept.
 	ReasonValuesKept = "ValuesKept"
-	// ReasonInvalidManifests: the rendered manifests, or the annotations with their settings, are invalid.
+	// ReasonInvalidManifests: the rendered manifests, or annotations with settings in them, are invalid.
 	ReasonInvalidManifests = "InvalidManifests"
 	// ReasonInvalidSpec: the spec of the component is invalid.
 	ReasonInvalidSpec = "InvalidSpec"
@@ -107,17 +110,18 @@ const (
 	ReasonWarning = "Warning"
 	// ReasonInformation: the generator returned notes, and no warning.
 	ReasonInformation = "Information"
-	// ReasonNewerRecord: a newer version wrote the record of the dependents, and this version cannot use it. Nothing is
-	// changed until a version runs that can.
+	// ReasonNewerRecord: a newer version wrote the inventory, and this version cannot read it. The component and its
+	// dependents are not changed until a version runs that can read the inventory.
 	ReasonNewerRecord = "NewerRecord"
-	// ReasonForeignFinalizers: deletion waits until the finalizers of others are removed from the component.
+	// ReasonForeignFinalizers: the deletion waits until the finalizers of other controllers are removed from the
+	// component.
 	ReasonForeignFinalizers = "ForeignFinalizers"
 )
 
 // Status is the part of a component's status that the reconciler writes. Authors of operators embed it inline in the
 // status of their own type. Only the reconciler may write it.
 type Status struct {
-	// ObservedGeneration is the generation of the component that the conditions refer to.
+	// ObservedGeneration is the generation of the component to which the conditions refer.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -126,9 +130,9 @@ type Status struct {
 	// +optional
 	Reconciler string `json:"reconciler,omitempty"`
 
-	// Identity identifies the component that this status was written for. It is the UID of the namespace kube-system
-	// and the UID of the component, separated by a slash. A component that was restored from a backup has another UID
-	// than the one recorded here. The reconciler then checks whether the component is still in the same cluster.
+	// Identity identifies the component for which this status was written. It is the UID of the namespace kube-system
+	// and the UID of the component, separated by a slash. After a restore from a backup, the component has another UID
+	// than the UID in Identity. The reconciler then checks whether the component is still in the same cluster.
 	// +optional
 	Identity string `json:"identity,omitempty"`
 
@@ -139,13 +143,13 @@ type Status struct {
 	// +optional
 	TargetName string `json:"targetName,omitempty"`
 
-	// TargetCluster is the UID of the namespace kube-system in the cluster that the dependents were applied to. It is
-	// empty if that is the cluster of the component itself.
+	// TargetCluster is the UID of the namespace kube-system in the cluster to which the dependents were applied. It is
+	// empty if the dependents are in the cluster of the component.
 	// +optional
 	TargetCluster string `json:"targetCluster,omitempty"`
 
-	// TargetSecret is the name of the Secret with the kubeconfig of the target cluster. A finalizer keeps the Secret while
-	// dependents exist.
+	// TargetSecret is the name of the Secret with the kubeconfig of the target cluster. A finalizer prevents the deletion
+	// of the Secret while dependents exist.
 	// +optional
 	TargetSecret string `json:"targetSecret,omitempty"`
 
@@ -168,12 +172,12 @@ type Status struct {
 	// +optional
 	InputDigest string `json:"inputDigest,omitempty"`
 
-	// Rendition counts how often the inputs of Revision were rendered again because a looked-up object changed.
+	// Rendition is the number of times that the inputs of Revision were rendered again because a looked-up object changed.
 	// +optional
 	Rendition int64 `json:"rendition,omitempty"`
 
-	// Lookups are the objects and lists that the current rendering looked up, in the text form of Lookup. It is empty if
-	// there are more than a hundred of them.
+	// Lookups are the objects and lists that the current rendering looked up, in the text form of Lookup. The list is
+	// empty if there are more than a hundred look-ups.
 	// +optional
 	// +listType=atomic
 	Lookups []string `json:"lookups,omitempty"`
@@ -197,8 +201,8 @@ type Status struct {
 	// +listType=atomic
 	History []RevisionRecord `json:"history,omitempty"`
 
-	// LastHandledReconcileAt is the last requested pass that was acknowledged. Its value is that of the annotations
-	// reconcile-requested-at and reconcile-acknowledge. The rest of the status is the result of that pass.
+	// LastHandledReconcileAt identifies the last requested pass that was acknowledged. Its value is the value of the
+	// annotations reconcile-requested-at and reconcile-acknowledge. The rest of the status is the result of this pass.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
@@ -207,15 +211,20 @@ type Status struct {
 	// +optional
 	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`
 
-	// Dependents contains the number of dependents, and how many of them are ready.
+	// Dependents has the number of dependents, and the number of ready dependents.
 	// +optional
 	Dependents DependentCounts `json:"dependents,omitempty,omitzero"`
 
-	// Waiting lists dependents that are not ready yet, not deleted yet, failed, or contested, each with the reason. It has
-	// at most ten entries.
+	// Waiting lists dependents that are not ready yet, not deleted yet, failed, or contested by another client, each with
+	// the reason. It has at most ten entries.
 	// +optional
 	// +listType=atomic
 	Waiting []DependentReport `json:"waiting,omitempty"`
+
+	// Blocked lists the managed types whose instances block a deletion or a prune, at most ten.
+	// +optional
+	// +listType=atomic
+	Blocked []BlockReport `json:"blocked,omitempty"`
 
 	// ManagedTypes are the additional managed types at the last apply, in the form Kind.group. Both parts may be patterns.
 	// +optional
@@ -223,7 +232,7 @@ type Status struct {
 	ManagedTypes []string `json:"managedTypes,omitempty"`
 
 	// PhaseRecord identifies the record of the dependents that are applied during the deletion of the component. It is
-	// empty if there are none.
+	// empty if there are no such dependents.
 	// +optional
 	PhaseRecord string `json:"phaseRecord,omitempty"`
 
@@ -232,8 +241,8 @@ type Status struct {
 	// +listType=atomic
 	Inventory []string `json:"inventory,omitempty"`
 
-	// InventoryRecord names the Secrets that hold an inventory that is too large for the status. An InventoryRecord
-	// without a name means that the inventory is in the status, and that outdated Secrets may still exist.
+	// InventoryRecord names the Secrets with the inventory, if the inventory is too large for the status. An
+	// InventoryRecord without a name means that the inventory is in the status, and that outdated Secrets may still exist.
 	// +optional
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
 
@@ -243,7 +252,7 @@ type Status struct {
 	InventoryDigest string `json:"inventoryDigest,omitempty"`
 }
 
-// InventoryRecord names the Secrets that hold an inventory. Their names are Name-0, Name-1 and so on.
+// InventoryRecord names the Secrets that contain an inventory. Their names are Name-0, Name-1 and so on.
 type InventoryRecord struct {
 	// Namespace of the Secrets.
 	// +optional
@@ -267,13 +276,29 @@ type DependentCounts struct {
 	Total int32 `json:"total"`
 	// Ready is the number of desired dependents that are applied and ready.
 	Ready int32 `json:"ready"`
-	// Summary is "ready/desired", for printer columns.
+	// Summary has the number of ready and of desired dependents, such as 3/5, for printer columns.
 	Summary string `json:"summary,omitempty"`
+}
+
+// BlockReport is a managed type whose instances block a deletion or a prune.
+type BlockReport struct {
+	// Type is the managed type, such as Widget.example.com.
+	Type string `json:"type"`
+	// Count is the number of foreign instances. It is zero if the instances could not be listed.
+	// +optional
+	Count int32 `json:"count,omitempty"`
+	// Names are the first ten foreign instances.
+	// +optional
+	// +listType=atomic
+	Names []string `json:"names,omitempty"`
+	// Message says why it is not known whether foreign instances exist, and what to do.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // DependentReport is the reason why a component is waiting for a dependent.
 type DependentReport struct {
-	// Dependent names the object: kind, group, namespace, name.
+	// Dependent has kind, group, namespace and name of the object.
 	Dependent string `json:"dependent"`
 	// Wave is the apply order of the dependent, or its delete order if it is being deleted.
 	Wave int32 `json:"wave"`

@@ -106,12 +106,13 @@ func TestAStaleReadIsOfTheSameObject(t *testing.T) {
 		t.Errorf("want an earlier state without a request, got %q, error %v, %d requests", body, err, s.reached.Load())
 	}
 	if _, _, err := send(t, transport, s, http.MethodGet, collection+"/b"); err != nil || s.reached.Load() != 4 {
-		t.Errorf("what was never seen is read, error %v, %d requests", err, s.reached.Load())
+		t.Errorf("an object that was not read before must be read from the server, got error %v after %d requests",
+			err, s.reached.Load())
 	}
 	t1 := target{version: "v1", namespace: "shop", resource: "configmaps", name: "a"}
 	injector.memory.keep(t1, "", "u2", &http.Response{Header: http.Header{}}, []byte("recreated"))
 	if _, body, err := send(t, transport, s, http.MethodGet, object); err != nil || body != "recreated" {
-		t.Errorf("what was created anew is not answered with its predecessor, got %q, %v", body, err)
+		t.Errorf("a read of a recreated object must not return the deleted object, got %q, %v", body, err)
 	}
 }
 
@@ -141,7 +142,7 @@ func TestADecisionDependsOnTheSeedAndTheRequestAlone(t *testing.T) {
 		differs = differs || first != faults(seed+1, requests)
 	}
 	if !differs {
-		t.Error("all seeds are the same")
+		t.Error("all seeds cause the same faults")
 	}
 }
 
@@ -168,7 +169,7 @@ func TestNothingGetsThroughAfterACrash(t *testing.T) {
 	first := i.Wrap(http.DefaultTransport)
 	life := i.revive(t.Context())
 	if _, _, err := send(t, first, s, http.MethodGet, object); !errors.Is(err, errStopped) {
-		t.Errorf("a process that came before is cut off, got %v", err)
+		t.Errorf("want an error for a request of the previous process, got %v", err)
 	}
 	transport := i.Wrap(http.DefaultTransport)
 	stream := watch(t, transport, s)
@@ -184,11 +185,11 @@ func TestNothingGetsThroughAfterACrash(t *testing.T) {
 		t.Errorf("want a refusal, got %v", err)
 	}
 	if _, err := io.ReadAll(stream); err == nil {
-		t.Error("its watches end, too")
+		t.Error("a watch of a stopped process did not end")
 	}
 	i.revive(t.Context())
 	if _, _, err := send(t, i.Wrap(http.DefaultTransport), s, http.MethodPut, object); err != nil {
-		t.Errorf("the next process gets through: %v", err)
+		t.Errorf("a request of the next process failed: %v", err)
 	}
 }
 

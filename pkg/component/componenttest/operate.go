@@ -10,14 +10,14 @@ import (
 const (
 	// stopTime is how long an operator may take to return after its context ended.
 	stopTime = 20 * time.Second
-	// mostFailures is how often an operator may end by itself, as it does where it cannot start: it is started again,
-	// as kubelet would.
+	// mostFailures is the number of times that an operator may end by itself, for example because it cannot start. As
+	// kubelet does, operate then restarts the operator.
 	mostFailures = 20
 )
 
 var errStuck = fmt.Errorf("the operator did not return within %s after its context ended", stopTime)
 
-// operate runs one operator after the other until ctx ends.
+// operate runs the operator until ctx ends, and restarts the operator when it ends.
 func (p *play[C]) operate(ctx context.Context) error {
 	for failures := 0; ; {
 		life := p.injector.revive(ctx)
@@ -64,8 +64,8 @@ func (p *play[C]) runOnce(life context.Context) error {
 	}
 }
 
-// checkCrash looks at what a process left that ended in the middle of its work: whatever it had written to must be
-// recorded.
+// checkCrash checks the cluster after the operator was stopped in the middle of a pass. It waits until the operator's
+// last requests have ended, and returns an error if the inventory does not contain a dependent that the operator wrote.
 func (p *play[C]) checkCrash(ctx context.Context) error {
 	for {
 		_, underWay, _ := p.injector.requests()

@@ -104,7 +104,7 @@ func TestAFilterStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// A disruption budget makes no sense for a single replica.
+// The filter removes the disruption budget for a single replica.
 func ExampleNewFilter() {
 	filter, err := cel.NewFilter(`object.kind != "PodDisruptionBudget" || parameters.replicas > 1`)
 	if err != nil {

@@ -67,7 +67,7 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 		return cause
 	}
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err // what is around it quotes the whole URL
+		err = wrapped.Err // the outer error quotes the whole URL
 	}
 	var (
 		untrusted *tls.CertificateVerificationError
@@ -80,7 +80,8 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 	case errors.As(err, &untrusted):
 		return fmt.Errorf("%s: the certificate of the service is not trusted: %w; check the CA, and the host in the URL",
 			e.name, err)
-	case errors.As(err, &network) && network.Op == "remote error": // what crypto/tls calls an alert of the other side
+	case errors.As(err, &network) && network.Op == "remote error":
+		// Package crypto/tls uses this name for an alert that the server sent.
 		return fmt.Errorf("%s: the service refuses the connection: %w; check the client certificate", e.name, err)
 	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s: the service does not use TLS; check scheme and port", e.name)

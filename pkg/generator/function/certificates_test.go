@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// quiet drops what servers say about clients that do not trust them.
+// quiet discards the messages of servers about clients that do not trust them.
 var quiet = log.New(io.Discard, "", 0)
 
-// otherCertificate vouches for no server of these tests.
+// otherCertificate is a certificate that none of the test servers use.
 var otherCertificate, otherKey = selfSigned()
 
 func selfSigned() (certificate, key []byte) {

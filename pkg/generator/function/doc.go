@@ -22,10 +22,10 @@
 // config.kubernetes.io/local-config. Items of the answer with this annotation are ignored, so a function may return its
 // input.
 //
-// If the answer contains a result with severity error, the rendering fails. Other results are reported to the user. A
-// function that is temporarily unable to answer returns status 429 or 503, optionally with the header Retry-After. A
-// function cannot look up objects in a cluster, because the specification has no way to do so; all input is in the
-// request.
+// If the answer contains a result with severity error, the rendering fails. Results of other severities are reported to
+// the user. A function that is temporarily unable to answer returns status 429 or 503, optionally with the header
+// Retry-After. A function cannot look up objects in a cluster, because the specification has no way to do so; all input
+// is in the request.
 //
 // Like every generator, a function must be deterministic: equal requests get equal answers.
 package function

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 )
 
-// greeting is a generator of your own.
+// greeting is an example of a generator.
 func greeting(_ context.Context, req generator.Request) ([]client.Object, error) {
 	if req.Parameters["text"] == nil {
 		return nil, fmt.Errorf("parameter text: write what to greet with")
@@ -29,8 +29,8 @@ func greeting(_ context.Context, req generator.Request) ([]client.Object, error)
 	}}, nil
 }
 
-// A service renders for operators that are written elsewhere. In a program, main has the server; the token and the
-// certificate come from Secrets that are mounted.
+// A service renders dependents for operators in other programs. In a real program, main runs the server, and mounted
+// Secrets contain the token and the certificate.
 func ExampleHandler() {
 	render := function.Handler(generator.GeneratorFunc(greeting), function.HandlerOptions{})
 	const token = "Bearer from-a-secret"
@@ -50,7 +50,7 @@ func ExampleHandler() {
 	// Output: 401
 }
 
-// An operator renders with a service that somebody else maintains.
+// An operator renders dependents with a service that another team maintains.
 func ExampleNew() {
 	service := httptest.NewServer(function.Handler(generator.GeneratorFunc(greeting), function.HandlerOptions{}))
 	defer service.Close()
@@ -71,7 +71,7 @@ func ExampleNew() {
 	// Output: ConfigMap demo
 }
 
-// The component says which service renders it.
+// A parameter of the component selects the service that renders it.
 func ExampleNewFor() {
 	g := function.NewFor(func(req generator.Request) (function.Service, error) {
 		region, ok := req.Parameters["region"].(string)

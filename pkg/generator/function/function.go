@@ -32,7 +32,7 @@ const whenBusy = time.Second
 // Options configures a Generator. The zero value is usable.
 type Options struct {
 	// MaxCalls is the maximum number of concurrent calls; DefaultMaxCalls by default. It limits the number of workers that
-	// slow functions occupy. Further calls return a temporary error, which is retried after a second.
+	// wait for slow functions. At the limit, further renderings return a temporary error, which is retried after a second.
 	MaxCalls int
 	// MaxRequestBytes and MaxResponseBytes are the maximum sizes of bodies; DefaultMaxRequestBytes and
 	// DefaultMaxResponseBytes by default.
@@ -57,8 +57,9 @@ var (
 )
 
 // New returns a generator that calls a service. The version of the generator combines the URL and the items of the
-// service, so a change of these renders all components again. A change of credentials, or a new version of the service
-// at the same URL, does not. To render again with a new version of the service, put the version into the URL.
+// service, so a change of the URL or the items renders all components again. A change of the credentials, or of the
+// program behind the same URL, does not. To render again with a new version of the service, put the version into the
+// URL.
 func New(service Service, o Options) (*Generator, error) {
 	if _, err := service.endpoint(); err != nil {
 		return nil, err

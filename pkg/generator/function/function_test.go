@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 )
 
-// head begins an answer.
+// head is the beginning of a response.
 const head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 
 // serve starts a server that ends with the test.
@@ -36,7 +36,7 @@ func serve(t *testing.T, handle http.HandlerFunc) string {
 	return server.URL
 }
 
-// answering returns a handler that always says the same.
+// answering returns a handler that always sends the same response.
 func answering(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -59,7 +59,7 @@ func request() generator.Request {
 			zones: {
 				"zones.txt": []byte("a b"),
 				"raw":       {0xff},
-			}, db: {"password": []byte("hunter2")}, other: {"x": []byte("not asked for")},
+			}, db: {"password": []byte("hunter2")}, other: {"x": []byte("not requested")},
 		},
 	}
 }
@@ -84,7 +84,7 @@ func generate(
 	return g.Generate(t.Context(), req)
 }
 
-// transient says whether an error goes away by itself, and when to try again.
+// transient reports whether an error is temporary, and after which delay to retry.
 func transient(err error) (after time.Duration, is bool) {
 	var retry interface{ RetryAfter() time.Duration }
 	if !errors.As(err, &retry) {
@@ -242,41 +242,41 @@ func TestWhatAServiceMayAnswer(t *testing.T) {
 		transient bool
 		after     time.Duration
 	}{
-		"an error of its own":       {handle: answering(500, "secret"), want: "the service answers 500 Internal Server Error", transient: true},
-		"a gateway without backend": {handle: answering(502, ""), want: "the service answers 502 Bad Gateway", transient: true},
+		"an internal error of the service": {handle: answering(500, "secret"), want: "the service answers 500 Internal Server Error", transient: true},
+		"a gateway without a backend":      {handle: answering(502, ""), want: "the service answers 502 Bad Gateway", transient: true},
 		"not now": {handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(503)
 		}, want: "the service answers 503 Service Unavailable", transient: true, after: 7 * time.Second},
-		"not for a year": {handle: func(w http.ResponseWriter, _ *http.Request) {
+		"a retry delay of a year": {handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "31536000")
 			w.WriteHeader(429)
 		}, want: "the service answers 429 Too Many Requests", transient: true, after: 5 * time.Minute},
-		"a path that is not there": {handle: answering(404, "secret"), want: "the service answers 404 Not Found: want 200; check the URL, and the function"},
-		"no answer for us":         {handle: answering(401, "secret"), want: "the service answers 401 Unauthorized: renew the token, or the client certificate"},
-		"not implemented":          {handle: answering(501, ""), want: "the service answers 501 Not Implemented: want 200; check the URL, and the function"},
-		"too much for it":          {handle: answering(413, ""), want: "the service answers 413 Request Entity Too Large: send less, or raise the limit of the service"},
-		"an empty success":         {handle: answering(204, ""), want: "the service answers 204 No Content: want 200; check the URL, and the function"},
-		"a way to go": {
+		"a path that does not exist":                  {handle: answering(404, "secret"), want: "the service answers 404 Not Found: want 200; check the URL, and the function"},
+		"missing authorisation":                       {handle: answering(401, "secret"), want: "the service answers 401 Unauthorized: renew the token, or the client certificate"},
+		"not implemented":                             {handle: answering(501, ""), want: "the service answers 501 Not Implemented: want 200; check the URL, and the function"},
+		"a request that is too large for the service": {handle: answering(413, ""), want: "the service answers 413 Request Entity Too Large: send less, or raise the limit of the service"},
+		"an empty success":                            {handle: answering(204, ""), want: "the service answers 204 No Content: want 200; check the URL, and the function"},
+		"a redirect": {
 			handle: func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "http://127.0.0.1:1/?token=x", http.StatusTemporaryRedirect)
 			},
 			want: "the service answers 307 Temporary Redirect: redirects are not followed; use the URL that the redirect leads to",
 		},
-		"garbage":                 {handle: answering(200, "\x00\x01: ["), want: "the answer: the body is neither JSON nor YAML"},
-		"nothing":                 {handle: answering(200, ""), want: "the answer: the body is not a ResourceList of config.kubernetes.io/v1"},
+		"binary data":             {handle: answering(200, "\x00\x01: ["), want: "the answer: the body is neither JSON nor YAML"},
+		"an empty body":           {handle: answering(200, ""), want: "the answer: the body is not a ResourceList of config.kubernetes.io/v1"},
 		"a web page":              {handle: answering(200, "<html>secret</html>"), want: "the answer: the body is not a ResourceList"},
 		"another kind":            {handle: answering(200, "{apiVersion: v1, kind: List}"), want: "the answer: the body is not a ResourceList of config.kubernetes.io/v1"},
 		"a field of another type": {handle: answering(200, head+"items: secret"), want: "the answer: the body is not a ResourceList: "},
 		"an object without kind":  {handle: answering(200, head+"items: [{apiVersion: v1, metadata: {name: a}}]"), want: "the answer:1: items[0]: no kind: write one, such as ConfigMap"},
 		"a null":                  {handle: answering(200, head+"items: [null]"), want: "the answer: items[0] is null"},
-		"a bomb":                  {handle: answering(200, bomb()), want: "the answer: line "},
-		"too much":                {handle: answering(200, head+"# "+strings.Repeat("x", 2000)), want: "the answer is larger than 1000 bytes"},
-		"less than it announced": {handle: func(w http.ResponseWriter, _ *http.Request) {
+		"aliases that expand to a large document": {handle: answering(200, bomb()), want: "the answer: line "},
+		"a response above the limit":              {handle: answering(200, head+"# "+strings.Repeat("x", 2000)), want: "the answer is larger than 1000 bytes"},
+		"a response that ends early": {handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, head)
 		}, want: "unexpected EOF", transient: true},
-		"nothing at all": {handle: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, want: "EOF", transient: true},
+		"a connection that is closed without a response": {handle: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, want: "EOF", transient: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, c.handle)
@@ -297,7 +297,7 @@ func TestWhatAServiceMayAnswer(t *testing.T) {
 	}
 }
 
-// bomb is a small document that stands for a large one.
+// bomb returns a small document whose aliases expand to a large document.
 func bomb() string {
 	text := head + "a0: &a0 [xxxxxxxxxxxxxxxx]\n"
 	for i := range 9 {
@@ -376,7 +376,7 @@ func TestNoMoreCallsThanAllowedAreUnderWay(t *testing.T) {
 }
 
 func TestARequestThatIsTooLargeIsNotSent(t *testing.T) {
-	url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("sent") })
+	url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request that is too large was sent") })
 	_, err := generate(t, function.Service{URL: url}, function.Options{MaxRequestBytes: 10}, request())
 	if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), "more than the limit of 10") {
 		t.Errorf("got %v", err)
@@ -400,17 +400,17 @@ func TestATokenGoesToAServiceThatTheCAVouchesFor(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		_, _ = io.WriteString(w, head+"results: [{severity: error, message: I know s3cret}]")
+		_, _ = io.WriteString(w, head+"results: [{severity: error, message: the token is s3cret}]")
 	}, nil)
 	for name, c := range map[string]struct {
 		service function.Service
 		want    string
 	}{
-		"a function that tells the token": {function.Service{URL: url, CA: ca, Token: "s3cret\n"}, "I know (redacted)"},
-		"another token":                   {function.Service{URL: url, CA: ca, Token: "old"}, "the service answers 401 Unauthorized"},
-		"another CA":                      {function.Service{URL: url, CA: otherCertificate, Token: "s3cret"}, "the certificate of the service is not trusted"},
-		"no CA":                           {function.Service{URL: url, Token: "s3cret"}, "the certificate of the service is not trusted"},
-		"another host":                    {function.Service{URL: strings.Replace(url, "127.0.0.1", "localhost", 1), CA: ca}, "the certificate of the service is not trusted"},
+		"a function that returns the token in a result": {function.Service{URL: url, CA: ca, Token: "s3cret\n"}, "the token is (redacted)"},
+		"another token": {function.Service{URL: url, CA: ca, Token: "old"}, "the service answers 401 Unauthorized"},
+		"another CA":    {function.Service{URL: url, CA: otherCertificate, Token: "s3cret"}, "the certificate of the service is not trusted"},
+		"no CA":         {function.Service{URL: url, Token: "s3cret"}, "the certificate of the service is not trusted"},
+		"another host":  {function.Service{URL: strings.Replace(url, "127.0.0.1", "localhost", 1), CA: ca}, "the certificate of the service is not trusted"},
 	} {
 		_, err := generate(t, c.service, function.Options{}, request())
 		if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), c.want) ||
@@ -423,7 +423,7 @@ func TestATokenGoesToAServiceThatTheCAVouchesFor(t *testing.T) {
 func TestAClientCertificateIsPresented(t *testing.T) {
 	url, ca := secure(t, func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TLS.PeerCertificates) != 1 {
-			t.Error("no certificate")
+			t.Error("the client presented no certificate")
 		}
 		_, _ = io.WriteString(w, head)
 	}, &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12})
@@ -454,7 +454,7 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
 	t.Setenv("NO_PROXY", "nowhere")
-	// Requests to the loopback never use a proxy: this one is to a name that is not resolved.
+	// Requests to the loopback address never use a proxy. So this request goes to a host name that cannot be resolved.
 	_, err := generate(t, function.Service{URL: "http://render.invalid"}, function.Options{}, request())
 	if _, is := transient(err); !is || strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("got %v", err)
@@ -492,13 +492,13 @@ func TestTheVersionTellsWhereTheServiceIsAndNotHowItIsReached(t *testing.T) {
 	base := versionOf(function.Service{URL: "https://a"})
 	if base == "" ||
 		base != versionOf(function.Service{URL: "https://a", Token: "x", CA: otherCertificate, Timeout: time.Second}) {
-		t.Error("credentials count")
+		t.Error("the credentials change the version of the generator")
 	}
 	if base == versionOf(function.Service{URL: "https://a/v2"}) ||
 		base == versionOf(function.Service{URL: "https://a", Items: []generator.Reference{db}}) {
-		t.Error("another service does not count")
+		t.Error("another URL does not change the version")
 	}
 	if function.NewFor(nil, function.Options{}).Version() != "" {
-		t.Error("a service that is looked for has a version")
+		t.Error("a generator of NewFor has a version")
 	}
 }

@@ -42,7 +42,7 @@ type HandlerOptions struct {
 	Timeout time.Duration
 }
 
-// Handler serves a generator as a function that Generator can call. It answers POST on every path.
+// Handler serves a generator as a function that Generator can call. It accepts POST requests on every path.
 //
 // Objects and reported results are returned with status 200. An error of the generator is returned as a result with
 // severity error, so that the user sees it. A temporary error (an error with a method RetryAfter, or a timeout) is
@@ -79,7 +79,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case h.renderings <- struct{}{}:
 		defer func() { <-h.renderings }()
 	default:
-		unavailable(w, whenBusy, "too many renderings are under way")
+		unavailable(w, whenBusy, "the maximum number of concurrent renderings is reached")
 		return
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.limit))
@@ -187,7 +187,8 @@ type collector struct {
 func (c *collector) add(told generator.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The specification has separate fields for a reference; a result of this package has one text.
+	// The specification has separate fields for an object reference. A result of this package has one text, so the text is
+	// part of the message.
 	said := result{
 		Message:  generator.Result{Message: told.Message, Object: told.Object}.String(),
 		Severity: severity(told.Severity),

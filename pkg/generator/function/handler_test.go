@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 )
 
-// handled serves a generator, and returns the URL.
+// handled serves a generator over HTTP, and returns the URL.
 func handled(t *testing.T, g generator.GeneratorFunc, o function.HandlerOptions) string {
 	t.Helper()
 	server := httptest.NewServer(function.Handler(g, o))
@@ -27,7 +27,7 @@ func handled(t *testing.T, g generator.GeneratorFunc, o function.HandlerOptions)
 	return server.URL
 }
 
-// post sends a body, and returns the status and the answer.
+// post sends a body, and returns the status and the body of the response.
 func post(t *testing.T, url, body string) (int, string) {
 	t.Helper()
 	response, err := http.Post(url, "application/yaml", strings.NewReader(body))
@@ -90,7 +90,7 @@ func TestWhatAGeneratorRendersAndTellsComesBack(t *testing.T) {
 	}
 }
 
-// later is an error that goes away by itself.
+// later is a temporary error.
 type later struct{ error }
 
 func (later) RetryAfter() time.Duration { return 1500 * time.Millisecond }
@@ -108,7 +108,7 @@ func TestWhatGoesWrongInAGeneratorReachesWhoCanMendIt(t *testing.T) {
 			},
 			want: "replicas must be odd",
 		},
-		"an error that goes away": {generate: func(context.Context, generator.Request) ([]client.Object, error) {
+		"a temporary error": {generate: func(context.Context, generator.Request) ([]client.Object, error) {
 			return nil, later{errors.New("not yet")}
 		}, want: "the service answers 503 Service Unavailable", transient: true, after: 2 * time.Second},
 		"too long": {generate: func(ctx context.Context, _ generator.Request) ([]client.Object, error) {
@@ -119,7 +119,7 @@ func TestWhatGoesWrongInAGeneratorReachesWhoCanMendIt(t *testing.T) {
 			generate: func(context.Context, generator.Request) ([]client.Object, error) { panic("no way") },
 			want:     "the generator panicked",
 		},
-		"nothing as an object": {
+		"a nil object": {
 			generate: func(context.Context, generator.Request) ([]client.Object, error) { return []client.Object{nil}, nil },
 			want:     "the generator returned nil as object 1",
 		},
@@ -139,7 +139,7 @@ func TestWhatGoesWrongInAGeneratorReachesWhoCanMendIt(t *testing.T) {
 
 func TestAHandlerRefusesWhatItCannotRead(t *testing.T) {
 	url := handled(t, func(context.Context, generator.Request) ([]client.Object, error) {
-		t.Error("rendered")
+		t.Error("the generator was called for a request that cannot be read")
 		return nil, nil
 	}, function.HandlerOptions{MaxRequestBytes: 500})
 	for body, want := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 )
 
-// A function that is written with the specification's own library needs nothing of ours but a URL.
+// A function that is written with the library of the specification works without any code of this repository.
 func TestAFunctionOfTheSpecificationsLibraryIsUnderstood(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var config struct {

@@ -32,7 +32,7 @@ type resourceList struct {
 	Results        []result         `json:"results,omitempty"`
 }
 
-// severity is a severity of the specification. An empty one means information.
+// severity is a severity of the specification. The empty string means information.
 type severity string
 
 const (

@@ -16,7 +16,7 @@ import (
 
 // Options configures Check. The zero value is usable.
 type Options struct {
-	// Timeout is the maximum duration of a rendering; a minute by default, as in a reconciler.
+	// Timeout is the maximum duration of a rendering. The default is a minute, as in a reconciler.
 	Timeout time.Duration
 	// MaxObjects is the maximum number of objects; generator.DefaultMaxObjects by default.
 	MaxObjects int
@@ -145,7 +145,7 @@ func (s subject) repeats(ctx context.Context, want string) error {
 	return s.same(ctx, later, want, "a rendering at another time", advice)
 }
 
-// same renders a request and returns an error if the result is not want.
+// same renders a request again and returns an error if the output differs from want.
 func (s subject) same(ctx context.Context, req generator.Request, want, what, advice string) error {
 	objects, err := s.render(ctx, req)
 	if err != nil {

@@ -36,7 +36,7 @@ func requests() []generator.Request {
 
 var podKind = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
-// good does everything that is wanted.
+// good is a generator that fulfils the whole contract.
 func good(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	if _, err := req.Target.List(ctx, podKind, req.Namespace); err != nil {
 		return nil, fmt.Errorf("look up: %w", err)
@@ -78,13 +78,13 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			}
 			return nil, nil
 		},
-		"a rendering after somebody changed the objects of the first " +
+		"a rendering after the objects of the first rendering were changed " +
 			"differs": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{shared}, nil
 		},
 		"return new objects each " +
 			"time": func(context.Context, generator.Request) ([]client.Object, error) { return []client.Object{data}, nil },
-		"a rendering after those of other requests " +
+		"a rendering after renderings of other requests " +
 			"differs": func(_ context.Context, req generator.Request) ([]client.Object, error) {
 			if req.Name == "b" {
 				last.Store("-b")
@@ -92,7 +92,7 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			return []client.Object{named(fmt.Sprint("a", last.Load()))}, nil
 		},
 		"a rendering at the same time as others differs": func(context.Context, generator.Request) ([]client.Object, error) {
-			// The first seven are one after the other.
+			// The first seven renderings run one after the other, the further renderings run concurrently.
 			return []client.Object{named(fmt.Sprint("a", rendered.Add(1) > 7))}, nil
 		},
 		"the generator returned 1 objects although its context had ended " +
@@ -157,11 +157,11 @@ func TestAFindingNamesTheRequest(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if generatortest.Verify(t.Context(), onlyA, generatortest.Options{}) == nil {
-		t.Error("nothing was checked, and nobody is told")
+		t.Error("Verify returned no error without requests")
 	}
 }
 
-// Any test framework can tell what is found.
+// Verify returns the violations as an error, for use with any test framework.
 func ExampleVerify() {
 	forgetful := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		return []client.Object{named(req.Name)}, nil

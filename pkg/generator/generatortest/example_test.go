@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/gotemplate"
 )
 
-// A test of a generator: one line, and the requests that matter.
+// The test of a generator is one line, with the requests to check.
 func ExampleCheck() {
 	test := func(t *testing.T, myGenerator generator.Generator) {
 		generatortest.Check(t, myGenerator, generatortest.Options{},
@@ -29,7 +29,7 @@ func ExampleCheck() {
 	_ = test
 }
 
-// Cases in testdata, each with the input of the generator and what is to be rendered from it.
+// Each case in testdata contains the input of the generator and the expected output.
 func ExampleGolden() {
 	test := func(t *testing.T) {
 		generatortest.Golden(t, "testdata", func(source fs.FS) (generator.Generator, error) {
@@ -56,7 +56,7 @@ func ExampleReadRequest() {
 	// Output: shop 2 <nil>
 }
 
-// A generator that reads the source of its request gets one.
+// WithSource is for a generator that reads the source in its request.
 func ExampleWithSource() {
 	reads := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		content, err := fs.ReadFile(req.Source, "motd.txt")

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-var update = flag.Bool("update", false, "write the expected files of golden tests anew")
+var update = flag.Bool("update", false, "overwrite the expected files of golden tests")
 
 // Names of the files with the expected result.
 const (

@@ -31,7 +31,7 @@ func (s subject) sharesNothing(ctx context.Context, objects []client.Object, wan
 		ctx,
 		s.request,
 		want,
-		"a rendering after somebody changed the objects of the first",
+		"a rendering after the objects of the first rendering were changed",
 		"return new objects each time",
 	)
 	if err != nil {
@@ -42,15 +42,15 @@ func (s subject) sharesNothing(ctx context.Context, objects []client.Object, wan
 			continue // the check of that request reports the error
 		}
 	}
-	if err := s.same(ctx, s.request, want, "a rendering after those of other "+
-		"requests", "keep nothing between renderings"); err != nil {
+	if err := s.same(ctx, s.request, want, "a rendering after renderings of other "+
+		"requests", "keep no state between renderings"); err != nil {
 		return err
 	}
 	failures := make(chan error, atOnce)
 	for range atOnce {
 		go func() {
 			failures <- s.same(ctx, s.request, want, "a rendering at the same time as "+
-				"others", "share nothing between renderings")
+				"others", "share no state between renderings")
 		}()
 	}
 	var first error

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// The templates of a component as operators have them: helpers, loops, and values written as YAML.
+// The templates are typical for a component of an operator: helpers, loops, and values written as YAML.
 const (
 	helpers = `{{ define "labels" }}app: {{ .Name }}
 part: {{ .Values.part | default "none" | quote }}
@@ -84,7 +84,7 @@ func BenchmarkGenerate(b *testing.B) {
 	versus.Compare(b, engine, func() error { return render(map[string]any{"Name": "demo", "Values": values}) })
 }
 
-// bare returns what renders files with nothing around the libraries.
+// bare returns a function that renders the files with the libraries alone.
 func bare(b *testing.B, files map[string]string) func(data any) error {
 	b.Helper()
 	group := template.New("").Option("missingkey=error")

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/gotemplate"
 )
 
-// Each of these would take the operator down: its memory, its stack, or a processor for ever.
+// Without limits, each of these templates would exhaust the memory or the stack of the operator, or run forever.
 func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 	const (
 		tooMuch = "the templates write more than 1048576 bytes"
@@ -21,7 +21,7 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 		return `{{ $x := ` + start + ` }}{{ range until 60 }}{{ $x = ` + step + ` }}{{ end }}`
 	}
 	cases := map[string]struct{ template, want string }{
-		"a text a billion times":         {`{{ $x := repeat 1000000000000 "x" }}`, tooMuch},
+		"a text repeated many times":     {`{{ $x := repeat 1000000000000 "x" }}`, tooMuch},
 		"a billion spaces":               {`{{ $x := indent 1000000000000 "x" }}`, tooMuch},
 		"a billion spaces on a new line": {`{{ $x := nindent 1000000000000 "x" }}`, tooMuch},
 		"a billion numbers":              {`{{ $x := until 1000000000 }}`, tooMuch},
@@ -33,19 +33,19 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 		},
 		"a billion random letters": {`{{ $x := randAlphaNum 1000000000000 }}`, tooMuch},
 		"a billion random bytes":   {`{{ $x := randBytes 1000000000000 }}`, tooMuch},
-		"a replacement for each of many": {
+		"a replacement for each of many matches": {
 			`{{ $y := repeat 10000 "y" }}{{ $x := replace "y" $y $y }}`,
 			tooMuch,
 		},
-		"a replacement for nothing, between all": {
+		"a replacement of the empty text between all characters": {
 			`{{ $y := repeat 10000 "y" }}{{ $x := replace "" $y $y }}`,
 			tooMuch,
 		},
-		"a replacement by an expression": {
+		"a replacement by a regular expression": {
 			`{{ $y := repeat 10000 "y" }}{{ $x := regexReplaceAll "y" $y $y }}`,
 			tooMuch,
 		},
-		"a replacement by a repeated match": {
+		"a replacement that repeats the match": {
 			`{{ $y := repeat 1000 "y" }}{{ $x := regexReplaceAll ".*" $y (repeat 2000 "$0") }}`,
 			tooMuch,
 		},
@@ -77,7 +77,7 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 			doubled(`list 1`, `list $x $x`) + `{{ $y := deepCopy $x }}`,
 			tooMuch,
 		},
-		"a list of lists that is a text": {
+		"a list of lists that is converted to text": {
 			doubled(`list 1`, `list $x $x`) + `{{ $y := toString $x }}`,
 			tooMuch,
 		},
@@ -119,11 +119,11 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 			`{{ block "x" . }}{{ if true }}{{ template "x" . }}{{ end }}{{ end }}`,
 			tooDeep,
 		},
-		"many small texts that are kept": {
+		"many small texts in a map": {
 			`{{ $x := dict }}{{ range until 10000 }}{{ $_ := set $x (print .) (repeat 1000 "x") }}{{ end }}`,
 			tooMuch,
 		},
-		"aliases that stand for more and more": {
+		"aliases of aliases": {
 			`{{ $x := fromYaml "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d]" }}`,
 			"aliases up to here expand to more than 10000 bytes",
 		},
@@ -140,7 +140,7 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 			"{{ range until 6 }}---\n{apiVersion: v1, kind: A, metadata: {name: a}}\n{{ end }}",
 			"a.yaml (rendered):11: the limit of 5 objects is exceeded here",
 		},
-		"aliases in what is rendered": {
+		"aliases in rendered manifests": {
 			"apiVersion: v1\nkind: A\nmetadata: {name: a}\nx: &x {{ repeat 6000 \"x\" }}\ny: [*x, *x]\n",
 			"a.yaml (rendered):5: the aliases up to here expand to more than 10000 bytes",
 		},
@@ -167,14 +167,15 @@ func TestLimitsCanBeRaised(t *testing.T) {
 		},
 	)
 	if err := renderOnce(t, source, gotemplate.Options{}); err == nil {
-		t.Error("the default is no limit")
+		t.Error("the default limit is not enforced")
 	}
 	if err := renderOnce(t, source, gotemplate.Options{Limits: generator.Limits{Depth: 400}}); err != nil {
 		t.Error(err)
 	}
 }
 
-// No template may panic past the engine, exhaust the stack, or return objects with an error.
+// For any template, Generate must return without a panic or a stack overflow, and must not return objects together with
+// an error.
 func FuzzTemplates(f *testing.F) {
 	for _, seed := range []string{
 		`{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`,

@@ -73,21 +73,21 @@ func TestErrors(t *testing.T) {
 			options: gotemplate.Options{Limits: generator.Limits{OutputBytes: 5000}},
 			want:    []string{"render template: a.yaml: the templates write more than 5000 bytes"},
 		},
-		"more output than allowed, in what is included and dropped": {
+		"more output than allowed, in included text that is not used": {
 			files: map[string]string{
 				"a.yaml": `{{ define "x" }}{{ repeat 1000 "0" }}{{ end }}{{ range until 10 }}{{ $x := include "x" . }}{{ end }}`,
 			},
 			options: gotemplate.Options{Limits: generator.Limits{OutputBytes: 5000}},
 			want:    []string{": the templates write more than 5000 bytes"},
 		},
-		"rendered text that is no YAML, and a manifest without a name": {
+		"rendered text that is not YAML, and a manifest without a name": {
 			files: map[string]string{
 				"a.yaml": "{{/* one line */}}\n{{ range until 3 }}\n{{ end }}\na: [",
 				"b.yaml": configMap + "---\n\napiVersion: v1\nkind: ConfigMap\n",
 			},
 			want: []string{"a.yaml (rendered):6: invalid YAML", "b.yaml (rendered):7: no metadata.name"},
 		},
-		"text that is no YAML for fromYaml": {
+		"text that is not YAML as argument of fromYaml": {
 			files: map[string]string{"a.yaml": "\n{{ fromYaml \"a: [\" }}"},
 			want:  []string{"a.yaml:2", "fromYaml: "},
 		},
@@ -104,7 +104,7 @@ func TestErrors(t *testing.T) {
 				}
 			}
 			if len(err.Error()) > 1000 {
-				t.Errorf("nobody reads %d characters", len(err.Error()))
+				t.Errorf("the error is too long: %d characters", len(err.Error()))
 			}
 		})
 	}

@@ -59,7 +59,7 @@ func TestMissingKeysRenderNothingWhereAsked(t *testing.T) {
 	}
 }
 
-// The template itself stops when its context is done.
+// The templates stop when the context of the rendering ends.
 func TestGenerateReturnsWhenItsContextIsDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	g, err := gotemplate.New(sourceOf(map[string]string{
@@ -84,7 +84,7 @@ func TestLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("finds nothing of a kind that is not served", func(t *testing.T) {
+	t.Run("finds no object of a kind that is not served", func(t *testing.T) {
 		target := lookupFunc(func(context.Context) error { return &meta.NoKindMatchError{} })
 		objects, err := g.Generate(t.Context(), generator.Request{Target: target})
 		if err != nil {
@@ -94,7 +94,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("got %s", name)
 		}
 	})
-	t.Run("fails the rendering where reading is forbidden", func(t *testing.T) {
+	t.Run("returns an error if reading is forbidden", func(t *testing.T) {
 		target := lookupFunc(func(context.Context) error {
 			return apierrors.NewForbidden(
 				schema.GroupResource{Group: "example.com", Resource: "things"},
@@ -109,7 +109,7 @@ func TestLookup(t *testing.T) {
 	})
 }
 
-// lookupFunc fails every look-up.
+// lookupFunc is a Lookup whose methods return the error of a function.
 type lookupFunc func(ctx context.Context) error
 
 func (f lookupFunc) Get(

@@ -18,7 +18,8 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// The source of a component renders like one that the generator was built with.
+// TestGoldenFromTheRequest checks that a source in the request renders to the same objects as a source that is passed
+// to New.
 func TestGoldenFromTheRequest(t *testing.T) {
 	shared, err := gotemplate.New(nil, options)
 	if err != nil {

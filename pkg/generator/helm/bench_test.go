@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// benchmarkChart has 40 templates of the usual kind, with helpers, a sub-chart, hooks and a schema.
+// benchmarkChart returns a chart with 40 typical templates, helpers, a sub-chart, hooks and a schema.
 func benchmarkChart() fs.FS {
 	files := map[string]string{
 		"Chart.yaml":             "apiVersion: v2\nname: bench\nversion: 1.0.0\ndependencies: [{name: sub, version: '*', condition: sub.enabled}]\n",
@@ -74,8 +74,8 @@ var benchmarkRequest = generator.Request{
 	Parameters: map[string]any{"replicas": int64(3)},
 }
 
-// BenchmarkAgainstHelm renders in turns: from the request to the objects, and the same with Helm's library alone,
-// which has parsed the chart, too. time-ratio and allocs-ratio are ours in relation to Helm's.
+// BenchmarkAgainstHelm measures alternately the engine, from the request to the objects, and Helm's library alone on a
+// chart that is parsed already. time-ratio and allocs-ratio are the costs of the engine divided by those of Helm.
 func BenchmarkAgainstHelm(b *testing.B) {
 	g, err := New(benchmarkChart(), Options{AnnotationPrefix: "bench.example.io"})
 	if err != nil {
@@ -101,7 +101,7 @@ func BenchmarkAgainstHelm(b *testing.B) {
 	b.ReportMetric(float64(ours.allocs)/float64(theirs.allocs), "allocs-ratio")
 }
 
-// cost is what renderings took so far.
+// cost is the accumulated cost of renderings.
 type cost struct {
 	time   time.Duration
 	allocs uint64
@@ -120,8 +120,8 @@ func (c *cost) add(b *testing.B, render func() error) {
 	c.allocs += after.Mallocs - before.Mallocs
 }
 
-// renderWithHelm does what helm template does, and decodes the manifests. Helm changes a chart that it renders, so it
-// gets a copy.
+// renderWithHelm renders like helm template, and decodes the manifests. Helm changes a chart while it renders, so each
+// rendering uses a copy.
 func renderWithHelm(parsed *parsedChart) error {
 	working := copyChart(parsed.chart)
 	parameters := valuesOf(benchmarkRequest.Parameters)

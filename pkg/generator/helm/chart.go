@@ -91,12 +91,20 @@ func checkDependencies(c *chart.Chart) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf(
-		"chart %s: Chart.yaml requires %s, which is missing in the folder charts: add it, for instance with helm "+
-			"dependency update",
-		c.Name(),
-		strings.Join(missing, ", "),
-	)
+	return &MissingDependenciesError{Chart: c.Name(), Missing: missing}
+}
+
+// MissingDependenciesError is the error of a chart without sub-charts that its Chart.yaml requires.
+type MissingDependenciesError struct {
+	Chart string
+	// Missing has the name of each sub-chart, and the version that Chart.yaml requires.
+	Missing []string
+}
+
+// Error implements error.
+func (e *MissingDependenciesError) Error() string {
+	return fmt.Sprintf("chart %s: Chart.yaml requires %s, which is missing in the folder charts: add it with helm "+
+		"dependency build", e.Chart, strings.Join(e.Missing, ", "))
 }
 
 // copyChart copies the parts of a chart that Helm changes while it processes dependencies: the metadata, the values,

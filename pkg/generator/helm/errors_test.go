@@ -64,7 +64,7 @@ func TestErrors(t *testing.T) {
 			},
 			want: []string{"demo/templates/a.yaml:1", "more than 200 levels deep"},
 		},
-		"rendered text that is no YAML, and a manifest without a name": {
+		"rendered text that is not YAML, and a manifest without a name": {
 			files: map[string]string{
 				"templates/a.yaml": configMap + "data:\n  a: [\n",
 				"templates/b.yaml": configMap + "---\n\napiVersion: v1\nkind: ConfigMap\n",
@@ -139,7 +139,7 @@ func TestWhatARequestBringsIsToldFromWhatIsWrongWithTheChart(t *testing.T) {
 			map[string]string{"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\nkubeVersion: '>=9.0.0'\n"}, true,
 		},
 		"a template that does not parse": {map[string]string{"templates/a.yaml": "{{ if }}"}, false},
-		"rendered text that is no YAML":  {map[string]string{"templates/a.yaml": configMap + "data: ["}, false},
+		"rendered text that is not YAML": {map[string]string{"templates/a.yaml": configMap + "data: ["}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := renderOnce(t, chartOf(test.files), helm.Options{}, generator.Request{Name: "demo"})
@@ -155,12 +155,12 @@ func TestWhatTemplatesWroteIsToldFromWhatIsInTheChart(t *testing.T) {
 		files    map[string]string
 		rendered bool
 	}{
-		"rendered text that is no YAML":     {map[string]string{"templates/a.yaml": configMap + "data: ["}, true},
-		"a manifest without a kind":         {map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata: {name: a}\n"}, true},
-		"a definition that is no YAML":      {map[string]string{"crds/a.yaml": "a: ["}, false},
-		"both":                              {map[string]string{"crds/a.yaml": "a: [", "templates/a.yaml": configMap + "data: ["}, false},
-		"a template that does not parse":    {map[string]string{"templates/a.yaml": "{{ if }}"}, false},
-		"a template that runs and gives up": {map[string]string{"templates/a.yaml": `{{ fail "no" }}`}, false},
+		"rendered text that is not YAML": {map[string]string{"templates/a.yaml": configMap + "data: ["}, true},
+		"a manifest without a kind":      {map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata: {name: a}\n"}, true},
+		"a definition that is not YAML":  {map[string]string{"crds/a.yaml": "a: ["}, false},
+		"both":                           {map[string]string{"crds/a.yaml": "a: [", "templates/a.yaml": configMap + "data: ["}, false},
+		"a template that does not parse": {map[string]string{"templates/a.yaml": "{{ if }}"}, false},
+		"a template that calls fail":     {map[string]string{"templates/a.yaml": `{{ fail "no" }}`}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := renderOnce(t, chartOf(test.files), helm.Options{}, generator.Request{Name: "demo"})
@@ -173,11 +173,11 @@ func TestWhatTemplatesWroteIsToldFromWhatIsInTheChart(t *testing.T) {
 
 func TestErrorsOfSchemasAreTheSameInEachWorkingDirectory(t *testing.T) {
 	for name, schema := range map[string]string{
-		"a schema that is none":             `{"type": 1}`,
+		"an invalid schema":                 `{"type": 1}`,
 		"a reference to nothing":            `{"$ref": "#/definitions/none"}`,
 		"a reference to another file":       `{"$ref": "other.json"}`,
-		"a draft that is in a file":         `{"$schema": "draft.json"}`,
-		"an id that is relative":            `{"$id": "shop.json", "type": 1}`,
+		"a draft in a local file":           `{"$schema": "draft.json"}`,
+		"a relative id":                     `{"$id": "shop.json", "type": 1}`,
 		"a reference that refers to itself": `{"$ref": "#"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestEnvironmentIsNotReachable(t *testing.T) {
 			t.Errorf("%s: %v", function, err)
 		}
 	}
-	// Helm keeps getHostByName, and makes it find nothing.
+	// Helm provides getHostByName, and the function returns an empty result.
 	text := configMap + `data: {address: {{ getHostByName "localhost" | quote }}}`
 	g, err := helm.New(chartOf(map[string]string{"templates/a.yaml": text}), helm.Options{})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
-// hookObject is the template of a hook.
+// hookObject returns the template of a hook.
 func hookObject(apiVersion, kind, name, events, policies, more string) string {
 	annotations := "helm.sh/hook: '" + events + "'"
 	if policies != "" {
@@ -19,7 +19,7 @@ func hookObject(apiVersion, kind, name, events, policies, more string) string {
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, annotations: {%s%s}}\n", apiVersion, kind, name, annotations, more)
 }
 
-// settingsOf returns the settings of a generated object, as order, purge order, policies.
+// settingsOf returns the settings of a generated object as text: order, purge order, policies.
 func settingsOf(annotations map[string]string) string {
 	var texts []string
 	for _, name := range []string{"order", "purge-order", "update-policy", "reconcile-policy", "phase", "phase-order"} {
@@ -37,49 +37,50 @@ func TestAHookStandsAtEachOfItsEvents(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name, apiVersion, kind, events, policies string
-		// first is at revision 1, and later at revision 2; empty where the hook is omitted.
+		// first is the expected text at revision 1, and later is the text at revision 2. A text is empty if the hook is
+		// omitted.
 		first, later string
 	}{
 		{
-			"of both events of both operations", "batch/v1", "Job", installs + "," + upgrades, "",
+			"hook for both events of installations and upgrades", "batch/v1", "Job", installs + "," + upgrades, "",
 			"order=-20000,20000 update-policy=recreate", "order=-20000,20000 update-policy=recreate",
 		},
 		{
-			"that is deleted after success", "v1", "ServiceAccount", upgrades + "," + installs, "before-hook-creation,hook-succeeded",
+			"hook that is deleted after success", "v1", "ServiceAccount", upgrades + "," + installs, "before-hook-creation,hook-succeeded",
 			"order=-20000,20000 purge-order=-19999,20001 update-policy=recreate",
 			"order=-20000,20000 purge-order=-19999,20001 update-policy=recreate",
 		},
 		{
-			"of both events of an upgrade", "batch/v1", "Job", "pre-install," + upgrades, "hook-succeeded",
+			"hook for both events of an upgrade", "batch/v1", "Job", "pre-install," + upgrades, "hook-succeeded",
 			"order=-20000 purge-order=-19999 update-policy=recreate", "order=-20000,20000 purge-order=-19999,20001 update-policy=recreate",
 		},
-		{"of an event twice", "batch/v1", "Job", "pre-install,pre-install", "", "order=-20000 update-policy=recreate", ""},
-		{"of an installation that runs", "batch/v1", "Job", installs, "", "order=-20000,20000 update-policy=recreate", ""},
+		{"hook that names an event twice", "batch/v1", "Job", "pre-install,pre-install", "", "order=-20000 update-policy=recreate", ""},
+		{"Job as a hook for installations", "batch/v1", "Job", installs, "", "order=-20000,20000 update-policy=recreate", ""},
 		{
-			"of an installation that may hold a password", "v1", "Secret", installs, "",
+			"Secret as a hook for installations, which may contain a password", "v1", "Secret", installs, "",
 			"order=-20000,20000 update-policy=recreate reconcile-policy=once", "order=-20000 reconcile-policy=once",
 		},
 		{
-			"that holds others", "v1", "Namespace", installs + "," + upgrades, "before-hook-creation,hook-succeeded",
+			"namespace as a hook, which contains other objects", "v1", "Namespace", installs + "," + upgrades, "before-hook-creation,hook-succeeded",
 			"order=-20000", "order=-20000",
 		},
 		{
-			"that is a definition", "apiextensions.k8s.io/v1", "CustomResourceDefinition", "post-install," + upgrades, "",
+			"definition as a hook", "apiextensions.k8s.io/v1", "CustomResourceDefinition", "post-install," + upgrades, "",
 			"order=20000", "order=-20000",
 		},
 		{
-			"that is a claim", "v1", "PersistentVolumeClaim", installs + "," + upgrades, "hook-succeeded",
+			"volume claim as a hook", "v1", "PersistentVolumeClaim", installs + "," + upgrades, "hook-succeeded",
 			"order=-20000,20000 purge-order=-19999,20001 update-policy=recreate",
 			"order=-20000,20000 purge-order=-19999,20001 update-policy=recreate",
 		},
 		{
-			"of a deletion, too", "batch/v1", "Job", "pre-delete," + installs, "hook-succeeded",
+			"hook for installations and deletions", "batch/v1", "Job", "pre-delete," + installs, "hook-succeeded",
 			"order=-20000,20000 purge-order=-19999,20001 update-policy=recreate phase=apply,pre-delete phase-order=26000",
 			"phase=pre-delete phase-order=26000",
 		},
-		{"of a roll-back", "batch/v1", "Job", "pre-rollback,post-rollback", "", "", ""},
-		{"of a test", "v1", "Pod", "test", "", "", ""},
-		{"of an unknown event", "v1", "Pod", installs + ",crd-install", "", "", ""},
+		{"hook for roll-backs", "batch/v1", "Job", "pre-rollback,post-rollback", "", "", ""},
+		{"hook for tests", "v1", "Pod", "test", "", "", ""},
+		{"hook with an unknown event", "v1", "Pod", installs + ",crd-install", "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string]string{"templates/a.yaml": hookObject(c.apiVersion, c.kind, "a", c.events, c.policies, "")}
@@ -94,6 +95,24 @@ func TestAHookStandsAtEachOfItsEvents(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestOnlyTestsAreRenderedForATest(t *testing.T) {
+	files := map[string]string{
+		"templates/own.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n",
+		"templates/hook.yaml": hookObject("v1", "Pod", "hook", "post-install", "", ""),
+		"templates/a.yaml":    hookObject("v1", "Pod", "a", "test", "", ""),
+		"templates/b.yaml":    hookObject("v1", "Pod", "b", "test-success,post-install", "", ", helm.sh/hook-weight: '-1'"),
+	}
+	testing := options
+	testing.Tests = true
+	var got []string
+	for _, o := range generate(t, chartOf(files), testing, generator.Request{Revision: 2}) {
+		got = append(got, o.GetName()+" "+settingsOf(o.GetAnnotations()))
+	}
+	if want := []string{"b ", "a "}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -141,7 +160,7 @@ func TestAWeightThatIsNoNumberIsReported(t *testing.T) {
 	if got := namesOf(objects); !slices.Equal(got, []string{"b", "a", "c", "d"}) {
 		t.Errorf("got %q", got)
 	}
-	if len(told) != 2 || !strings.Contains(told[0], `Job a: metadata.annotations[helm.sh/hook-weight]: the weight "first" is no number`) {
+	if len(told) != 2 || !strings.Contains(told[0], `Job a: metadata.annotations[helm.sh/hook-weight]: the weight "first" is not a number`) {
 		t.Errorf("got %q", told)
 	}
 	told = nil

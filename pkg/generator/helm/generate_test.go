@@ -31,7 +31,7 @@ func dataOf(t *testing.T, object client.Object) map[string]string {
 	return data
 }
 
-// Sub-charts are switched by values here, which Helm does by changing the chart.
+// Values enable sub-charts in this test, and Helm changes the chart to disable a sub-chart.
 func TestConcurrentRenderingsDoNotInfluenceEachOther(t *testing.T) {
 	g, err := helm.New(chartOf(map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\n" +
@@ -90,7 +90,7 @@ func TestGenerateReturnsWhenItsContextIsDone(t *testing.T) {
 	}
 }
 
-// blockingLookup answers when release is closed, whatever its context says.
+// blockingLookup returns when the channel release is closed, even if its context has ended.
 type blockingLookup struct {
 	generator.Lookup
 	entered func()
@@ -114,7 +114,7 @@ func TestLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("finds nothing of a kind that is not served", func(t *testing.T) {
+	t.Run("finds no object of a kind that is not served", func(t *testing.T) {
 		objects, err := g.Generate(t.Context(), generator.Request{Target: failingLookup{err: &meta.NoKindMatchError{}}})
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("got %v", data)
 		}
 	})
-	t.Run("fails the rendering where reading is forbidden", func(t *testing.T) {
+	t.Run("returns an error if reading is forbidden", func(t *testing.T) {
 		forbidden := apierrors.NewForbidden(
 			schema.GroupResource{Group: "example.com", Resource: "things"},
 			"a",

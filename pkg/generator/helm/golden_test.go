@@ -18,7 +18,8 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// The chart of a component renders like one that the generator was built with.
+// TestGoldenFromTheRequest checks that a chart in the request renders to the same objects as a chart that is passed to
+// New.
 func TestGoldenFromTheRequest(t *testing.T) {
 	shared, err := helm.New(nil, options)
 	if err != nil {

@@ -18,6 +18,9 @@ type Options struct {
 	AnnotationPrefix string
 	// Raw returns the same objects as helm template: all hooks are returned as they are, and no settings are added.
 	Raw bool
+	// Tests returns the hooks for test instead of all other objects: unchanged, in the order in which Helm runs them.
+	// Raw must not be set.
+	Tests bool
 	// SkipCRDs omits the objects in the folders crds of the chart and its sub-charts.
 	SkipCRDs bool
 	// Limits limits each rendering.
@@ -54,6 +57,7 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 		if err != nil {
 			return nil, err
 		}
+		req.Versioned(parsed.chart.Name() + "-" + parsed.chart.Metadata.Version)
 		objects, err := parsed.render(ctx, req, g.options)
 		if err != nil {
 			return nil, fmt.Errorf("chart %s: %w", parsed.chart.Name(), err)

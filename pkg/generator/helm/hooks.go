@@ -58,7 +58,7 @@ func hookOf(object *unstructured.Unstructured, file string) (h hook, isHook, kno
 	return h, true, true
 }
 
-// warnOfWeight reports a weight that is no number. Helm says nothing then.
+// warnOfWeight reports a weight that is not a number. Helm does not report such a weight.
 func (h hook) warnOfWeight(req generator.Request) {
 	weight := h.object.GetAnnotations()[release.HookWeightAnnotation]
 	if _, err := strconv.Atoi(weight); err == nil || weight == "" {
@@ -66,7 +66,7 @@ func (h hook) warnOfWeight(req generator.Request) {
 	}
 	req.Tell(generator.Result{
 		Severity: generator.SeverityWarning,
-		Message:  fmt.Sprintf("the weight %q is no number, and counts 0, as in Helm", weight),
+		Message:  fmt.Sprintf("the weight %q is not a number, and counts as 0, as in Helm", weight),
 		Object:   h.object.GetKind() + " " + h.object.GetName(),
 		Field:    "metadata.annotations[" + release.HookWeightAnnotation + "]",
 	})
@@ -86,8 +86,8 @@ func (h hook) at(events ...release.HookEvent) bool {
 	return slices.ContainsFunc(h.events, func(e release.HookEvent) bool { return slices.Contains(events, e) })
 }
 
-// compareHooks compares hooks by the order in which Helm runs them: weight, name, kind. Equal hooks keep the order of
-// their files.
+// compareHooks compares hooks by the order in which Helm runs them: weight, name, kind. Hooks that compare as equal
+// keep the order of their files.
 func compareHooks(a, b hook) int {
 	return cmp.Or(
 		cmp.Compare(a.weight, b.weight),
@@ -106,6 +106,18 @@ func installRank(kind string) int {
 		return rank
 	}
 	return math.MaxInt
+}
+
+// tests returns the objects of the hooks for test, in the order in which Helm runs them.
+func tests(hooks []hook) []*unstructured.Unstructured {
+	var found []*unstructured.Unstructured
+	slices.SortStableFunc(hooks, compareHooks)
+	for _, h := range hooks {
+		if h.at(release.HookTest, legacyTest) {
+			found = append(found, h.object)
+		}
+	}
+	return found
 }
 
 // runs reports whether the hook is a Job or a Pod, which run to completion.

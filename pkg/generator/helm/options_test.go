@@ -137,7 +137,7 @@ metadata: {name: a-{{ . }}}
 			generator.Limits{},
 			"one of them may contain itself",
 		},
-		"enough of each": {many, generator.Limits{}, ""},
+		"all limits at their defaults": {many, generator.Limits{}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/generatortest"
 )
 
-// TestRendersAsHelmDoes compares what each template writes with what Helm's own engine makes of the same values.
+// TestRendersAsHelmDoes compares the output of each template with the output of Helm's own engine for the same values.
 func TestRendersAsHelmDoes(t *testing.T) {
 	folders, err := filepath.Glob("testdata/golden/*")
 	if err != nil {

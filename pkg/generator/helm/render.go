@@ -58,6 +58,9 @@ func (p *parsedChart) render(
 	if options.Raw {
 		return append(definitions, objects...), nil
 	}
+	if options.Tests {
+		return tests(hooks), nil
+	}
 	if options.AnnotationPrefix != "" {
 		for _, definition := range definitions {
 			set.set(definition, manifests.AnnotationOrder, strconv.Itoa(definitionsOrder))

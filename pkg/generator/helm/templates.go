@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
 )
 
-// keptSets is the maximum number of cached template sets of a chart. Values select sub-charts and their names.
+// keptSets is the maximum number of cached template sets of a chart. A chart has several sets, because values enable
+// sub-charts and set their names.
 const keptSets = 4
 
 // Templates of a chart are not executed by Helm's engine. Helm's engine parses them for each rendering, cannot be

@@ -7,8 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// defaultKubeVersion is the version for charts if that of the target is unknown. It is the version of the client
-// libraries of this module.
+// defaultKubeVersion is the Kubernetes version for charts if the version of the target is unknown. It is the version of
+// the client libraries of this module.
 const defaultKubeVersion = "v1.37.0"
 
 // valuesOf copies parameters as Helm decodes a values file: every number is a float64. Charts compare values with their

@@ -16,7 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
-// randomValues makes a tree of few keys, so that trees often meet: in values, in nulls, and in another type.
+// randomValues returns a tree with few keys, so that two trees often have the same keys with values, nulls, or values
+// of other types.
 func randomValues(random *rand.Rand, depth int) map[string]any {
 	values := map[string]any{}
 	for _, key := range []string{"a", "b", "sub", "global", "enabled"} {
@@ -43,8 +44,8 @@ func randomValues(random *rand.Rand, depth int) map[string]any {
 	return values
 }
 
-// TestValuesAreMergedAsHelmDoes compares what templates of a chart and its sub-chart see with what Helm composes from
-// the same text.
+// TestValuesAreMergedAsHelmDoes compares the values in the templates of a chart and its sub-chart with the values that
+// Helm computes from the same text.
 func TestValuesAreMergedAsHelmDoes(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -71,7 +72,7 @@ func TestValuesAreMergedAsHelmDoes(t *testing.T) {
 		}
 		objects, err := g.Generate(t.Context(), generator.Request{Name: "demo", Parameters: plain(t, parameters)})
 		if (err == nil) != (failure == nil) {
-			t.Fatalf("seed %d: Helm says %v, Fairlead %v", seed, failure, err)
+			t.Fatalf("seed %d: Helm returned %v, Fairlead %v", seed, failure, err)
 		}
 		got := map[string]string{}
 		for _, object := range objects {
@@ -83,8 +84,8 @@ func TestValuesAreMergedAsHelmDoes(t *testing.T) {
 	}
 }
 
-// composedByHelm returns the values that Helm gives to the templates of the chart, and of its sub-chart where that is
-// enabled.
+// composedByHelm returns the values that Helm passes to the templates of the chart and, if it is enabled, of its
+// sub-chart.
 func composedByHelm(t *testing.T, files map[string]string, parameters map[string]any) (map[string]string, error) {
 	t.Helper()
 	var buffered []*loader.BufferedFile
@@ -139,7 +140,7 @@ func asJSON(t *testing.T, values any) string {
 	return string(written)
 }
 
-// plain returns values as a component has them.
+// plain returns values in the form of a component's parameters.
 func plain(t *testing.T, values map[string]any) map[string]any {
 	t.Helper()
 	var copied map[string]any

@@ -109,9 +109,9 @@ func (w waves) check(objects []*unstructured.Unstructured, hooks []hook) error {
 	return errors.Join(errs...)
 }
 
-// moments are the times of a hook within an apply.
+// moments are the points of an apply at which a hook runs.
 type moments struct {
-	// pre and post are before and after the chart's own objects.
+	// pre is set if the hook runs before the chart's own objects, and post if it runs after them.
 	pre, post bool
 	// kept marks an installation hook that an upgrade must not delete, because it may contain a password. It is not
 	// applied again.
@@ -139,8 +139,8 @@ func installs(h hook) bool {
 		!h.at(release.HookPreUpgrade, release.HookPostUpgrade)
 }
 
-// isReplaced reports whether an object of the chart, or a hook of this upgrade, has the same name: a chart may have a
-// hook for each event.
+// isReplaced reports whether an object of the chart, or a hook of this upgrade, has the same identity as the given
+// object. A chart may define an object separately for each event.
 func (w waves) isReplaced(object *unstructured.Unstructured, own []*unstructured.Unstructured, hooks []hook) bool {
 	return slices.ContainsFunc(own, func(o *unstructured.Unstructured) bool { return w.same(o, object) }) ||
 		slices.ContainsFunc(hooks, func(h hook) bool {
@@ -149,7 +149,7 @@ func (w waves) isReplaced(object *unstructured.Unstructured, own []*unstructured
 		})
 }
 
-// same reports whether two manifests are about one object.
+// same reports whether two manifests describe the same object.
 func (w waves) same(a, b *unstructured.Unstructured) bool {
 	return a.GroupVersionKind().GroupKind() == b.GroupVersionKind().GroupKind() && a.GetName() == b.GetName() &&
 		w.namespaceOf(a) == w.namespaceOf(b)
@@ -170,8 +170,9 @@ func (w waves) place(h hook, m moments, rank, count int) {
 	w.placeInDeletion(h, m, rank)
 }
 
-// placeInApply sets the settings of a hook within an apply. A hook for two events of the operation has two orders. An
-// object that holds others is neither recreated nor purged, and a kept one is not applied again, so these have one.
+// placeInApply sets the settings of a hook within an apply. A hook for two events of the operation has two orders. A
+// hook that other objects depend on (see holds) is neither recreated nor purged, and a kept hook is not applied again,
+// so such a hook has only one order.
 func (w waves) placeInApply(h hook, m moments, rank, count int) {
 	var orders, purges []string
 	if m.pre {
@@ -232,8 +233,8 @@ func isKept(object *unstructured.Unstructured) bool {
 	return strings.ToLower(strings.TrimSpace(object.GetAnnotations()[resourcePolicyAnnotation])) == keepPolicy
 }
 
-// isNeeded reports whether hooks before the chart's objects require one of these: their namespace, or the definition of
-// their type. In a Helm release it exists from an earlier revision.
+// isNeeded reports whether a hook that runs before the chart's objects requires this object, as its namespace or as the
+// definition of its type. In a Helm release such an object exists from an earlier revision.
 func (w waves) isNeeded(object *unstructured.Unstructured, hooks []*unstructured.Unstructured) bool {
 	switch object.GetKind() {
 	case "Namespace":

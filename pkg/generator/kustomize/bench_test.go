@@ -37,7 +37,8 @@ metadata: {name: web-%[1]d}
 spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
 `
 
-// BenchmarkGenerate compares the engine with kustomize alone, which reads from its own file system in memory.
+// BenchmarkGenerate compares the engine with the kustomize library alone, which reads from its own file system in
+// memory.
 func BenchmarkGenerate(b *testing.B) {
 	var resources strings.Builder
 	for i := range 25 {

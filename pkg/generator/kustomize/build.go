@@ -70,8 +70,8 @@ func run(files filesys.FileSystem, source checked) (resources resmap.ResMap, err
 	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, filesys.Separator+source.entry)
 }
 
-// decodeResources encodes the resources as YAML and decodes them again, like kubectl apply -k. This gives scalars the
-// types that YAML assigns to them, where kustomize keeps the text.
+// decodeResources encodes the resources as YAML and decodes them again, like kubectl apply -k. The decoder assigns the
+// types of YAML to scalars; kustomize would keep them as text.
 func decodeResources(
 	ctx context.Context,
 	resources resmap.ResMap,

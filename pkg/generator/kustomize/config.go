@@ -118,7 +118,7 @@ func (c *configuration) check(file string, root *yaml.Node) error {
 		target := path.Join(path.Dir(file), folder)
 		switch {
 		case folder == "" || path.IsAbs(folder):
-			fail("include", "%q is no relative path of a folder", folder)
+			fail("include", "%q is not a relative path of a folder", folder)
 		case target == ".." || strings.HasPrefix(target, "../"):
 			fail("include", "%q leaves the source", folder)
 		}

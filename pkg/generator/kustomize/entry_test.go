@@ -18,7 +18,7 @@ func TestAnEntryIsRenderedAsTheTopOfTheBuild(t *testing.T) {
 	cases := map[string]struct {
 		folder, name, origin string
 	}{
-		"an overlay, with what only the top of a build may ask for": {
+		"an overlay with buildMetadata, which is allowed only at the top of a build": {
 			folder: "overlay", name: "a", origin: "path: ../base/a.yaml\n",
 		},
 		"a component":     {folder: "part", name: "part-a"},
@@ -35,7 +35,7 @@ func TestAnEntryIsRenderedAsTheTopOfTheBuild(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(objects) != 1 || objects[0].GetName() != c.name {
-				t.Fatalf("want %s alone, got %v", c.name, objects)
+				t.Fatalf("want only %s, got %v", c.name, objects)
 			}
 			if got := objects[0].GetAnnotations()["config.kubernetes.io/origin"]; got != c.origin {
 				t.Errorf("origin: want %q, got %q", c.origin, got)

@@ -29,7 +29,7 @@ func TestErrors(t *testing.T) {
 			files: map[string]string{"kustomization.yaml": "resources: ['https://example.com/a.yaml']"},
 			want:  []string{`kustomization.yaml: resources: "https://example.com/a.yaml" is a remote address`},
 		},
-		"a repository as base, in every way that kustomize knows": {
+		"a repository as base, in every syntax of kustomize": {
 			files: map[string]string{
 				"kustomization.yaml": "resources: ['github.com/acme/base', 'git@example.com:acme/base.git', " +
 					"'ssh://example.com/acme/base', 'git::https://example.com/acme/base', 'FILE:///srv/base', 'http:example.com', " +
@@ -40,14 +40,14 @@ func TestErrors(t *testing.T) {
 				`"git::https://example.com/acme/base" is`, `"FILE:///srv/base" is`, `"http:example.com" is`, `"//example.com/a" is`,
 			},
 		},
-		"a folder of the source that kustomize takes for a repository": {
+		"a folder of the source whose path looks like a repository": {
 			files: map[string]string{
 				"kustomization.yaml":                      "resources: ['github.com/acme/base']",
 				"github.com/acme/base/kustomization.yaml": "namePrefix: a-",
 			},
 			want: []string{`"github.com/acme/base" is a remote address`, "write ./ in front"},
 		},
-		"remote entries further down": {
+		"remote entries in referenced kustomizations": {
 			files: map[string]string{
 				"kustomization.yaml":      "resources: [base]\ncomponents: [part]",
 				"base/kustomization.yaml": "bases: ['https://example.com/b']\ncrds: ['https://example.com/c']\nopenapi: {path: 'https://example.com/d'}",
@@ -89,13 +89,13 @@ func TestErrors(t *testing.T) {
 			files: map[string]string{"kustomization.yaml": "helmCharts: [{name: a, repo: 'https://example.com'}]"},
 			want:  []string{"kustomization.yaml: helmCharts runs helm", "Helm engine"},
 		},
-		"helm charts by the old field": {
+		"helm charts in the deprecated field": {
 			files: map[string]string{
 				"kustomization.yaml": "helmChartInflationGenerator: [{chartName: a, chartRepoUrl: 'https://example.com'}]",
 			},
 			want: []string{"kustomization.yaml: helmChart", "runs helm"},
 		},
-		"an exec plugin, as validator": {
+		"an exec plugin as a validator": {
 			files: map[string]string{
 				"kustomization.yaml": "validators: [fn.yaml]",
 				"fn.yaml": "apiVersion: example.com/v1\nkind: Fn\nmetadata:\n  name: a\n  annotations:\n" +
@@ -107,7 +107,7 @@ func TestErrors(t *testing.T) {
 			files: map[string]string{"kustomization.yaml": "components: [../part]"},
 			want:  []string{`kustomization.yaml: components: "../part" leaves the source`},
 		},
-		"helm charts by a plugin": {
+		"helm charts in a plugin configuration": {
 			files: map[string]string{
 				"kustomization.yaml": "generators: [chart.yaml]",
 				"chart.yaml":         "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: a\n",
@@ -140,7 +140,7 @@ func TestErrors(t *testing.T) {
 			files: map[string]string{"kustomization.yaml": "namePrefix: a", "Kustomization": "namePrefix: b"},
 			want:  []string{"kustomization.yaml, Kustomization: a folder must have only one kustomization file"},
 		},
-		"a field that kustomize does not know": {
+		"an unknown field": {
 			files: map[string]string{"kustomization.yaml": "ressources: []"},
 			want:  []string{"kustomization.yaml: invalid Kustomization", `unknown field "ressources"`},
 		},
@@ -165,11 +165,11 @@ func TestErrors(t *testing.T) {
 			},
 			want: []string{"build the kustomization: ", "must specify a target"},
 		},
-		"a patch that is empty, and has no target": {
+		"an empty patch without a target": {
 			files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{}]", "a.yaml": configMap},
 			want:  []string{"build the kustomization: "},
 		},
-		"an OpenAPI schema that is none": {
+		"an invalid OpenAPI schema": {
 			files: map[string]string{
 				"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: schema.json}\npatches: [{patch: '" +
 					"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}'}]",

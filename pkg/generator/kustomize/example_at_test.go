@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
 )
 
-// An overlay that builds on what is next to it.
+// At selects an overlay that builds on an adjacent folder.
 func ExampleAt() {
 	source := fstest.MapFS{
 		"base/kustomization.yaml":    {Data: []byte("resources: [configmap.yaml]")},

@@ -36,7 +36,7 @@ func ExampleNew() {
 	// Output: ConfigMap demo-greeting
 }
 
-// A chart of somebody else is changed after it is rendered.
+// A transformer changes the objects of a third-party chart after it is rendered.
 func ExampleNewTransformer() {
 	chart := generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) {
 		return []client.Object{

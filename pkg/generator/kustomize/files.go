@@ -12,7 +12,7 @@ import (
 
 // buildFiles is the read-only file system of one build. The in-memory file system of kyaml is not used, because it
 // rejects names that are common in public kustomizations, such as high-availability-1.21+. Methods that a build does
-// not need are those of an empty file system.
+// not need behave as in an empty file system.
 //
 // The library cannot be interrupted, so limits and the end of the context are checked whenever a build reads a file.
 type buildFiles struct {
@@ -31,7 +31,7 @@ func newBuildFiles(ctx context.Context, tree *tree) *buildFiles {
 	return &buildFiles{FileSystem: filesys.MakeFsInMemory(), ctx: ctx, tree: tree}
 }
 
-// clean converts a path, absolute or not, to one relative to the root of the source.
+// clean converts an absolute or relative path to a path relative to the root of the source.
 func clean(name string) string {
 	relative := strings.TrimPrefix(path.Clean("/"+name), "/")
 	if relative == "" {

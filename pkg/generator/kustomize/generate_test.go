@@ -65,7 +65,7 @@ func TestARequestWithoutSourceIsAnError(t *testing.T) {
 	}
 }
 
-// kustomize keeps the schema of a kustomization for those that come after it.
+// The kustomize library keeps the schema of a kustomization in a global variable. Other kustomizations must not use it.
 func TestASchemaConcernsOnlyItsKustomization(t *testing.T) {
 	const schema = `{"definitions": {"Thing": {"type": "object",
 		"x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Thing"}],

@@ -28,12 +28,13 @@ func (f *buildFiles) tracing(name string, content []byte) []byte {
 
 // origin is the content of the annotation.
 type origin struct {
-	// Path is that of a resource, and ConfiguredIn that of what generated it, from the folder that is built.
+	// Path is the path of a resource file. ConfiguredIn is the path of the generator that created the object. Both are
+	// relative to the folder that is built.
 	Path         string `json:"path"`
 	ConfiguredIn string `json:"configuredIn"`
 }
 
-// locate reports the source file of each object, and removes the annotation that tracing added.
+// locate reports the source file of each object, and removes the annotation with the origin.
 func locate(objects []*unstructured.Unstructured, entry string, req generator.Request) {
 	for _, o := range objects {
 		annotations := o.GetAnnotations()

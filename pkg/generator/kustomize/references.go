@@ -27,8 +27,8 @@ func newReferences(t *tree) *references {
 	return &references{tree: t, visited: map[string]bool{}}
 }
 
-// folder validates the kustomization in a folder, and those that it refers to. kustomize itself reports cycles and
-// folders without kustomization.
+// folder validates the kustomization in a folder, and the kustomizations that it refers to. kustomize itself reports
+// cycles and folders without kustomization.
 func (r *references) folder(folder string) {
 	if r.visited[folder] {
 		return

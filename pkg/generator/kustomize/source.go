@@ -45,13 +45,13 @@ type parsedSource struct {
 	templated *templatedSource
 }
 
-// checked is the result of validating a source: the source has no references to the outside, and these properties.
+// checked is the result of validating a source. A validated source has no references to the outside.
 type checked struct {
 	// ownSchema is set if a kustomization names an OpenAPI schema.
 	ownSchema bool
 	// entry is the folder that is rendered.
 	entry string
-	// isPlain is set if the entry folder has no kustomization. Then plain are its manifests.
+	// isPlain is set if the entry folder has no kustomization. Then the field plain contains its manifests.
 	isPlain bool
 	plain   []rendering.File
 }

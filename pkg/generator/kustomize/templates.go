@@ -123,7 +123,7 @@ func (s *templatedSource) addOutput(folder *templatedFolder, template string) er
 	return nil
 }
 
-// spoil makes every file of an invalid folder return its error.
+// spoil makes the error of an invalid folder the result of reading any file in it.
 func (s *templatedSource) spoil(folder *templatedFolder) {
 	for _, file := range s.files {
 		if s.folderOf(file.Name) == folder {
@@ -137,7 +137,7 @@ func (s *templatedSource) checkIncluded(folder *templatedFolder) error {
 	for _, entry := range folder.Include {
 		target := path.Join(folder.path, entry)
 		if !slices.ContainsFunc(s.files, func(file rendering.File) bool { return within(target, file.Name) }) {
-			return fmt.Errorf("%s: include: %q is no folder of the source", path.Join(folder.path, ConfigFile), entry)
+			return fmt.Errorf("%s: include: %q is not a folder of the source", path.Join(folder.path, ConfigFile), entry)
 		}
 	}
 	return nil
@@ -189,7 +189,7 @@ func (s *templatedSource) ignoredIn(folder *templatedFolder) (func(name string) 
 		if name == file || patterns.Match(name, false) {
 			return true
 		}
-		// Content of an ignored folder is ignored.
+		// Files in an ignored folder are ignored too.
 		for above := path.Dir(name); above != folder.path && above != "."; above = path.Dir(above) {
 			if patterns.Match(above, true) {
 				return true

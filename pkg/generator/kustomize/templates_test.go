@@ -28,17 +28,17 @@ func TestErrorsOfTemplates(t *testing.T) {
 			files: map[string]string{config: "\ninclude: lib\nsuffix: [a]\n"},
 			want:  []string{config + ":2: cannot unmarshal", config + ":3: cannot unmarshal"},
 		},
-		"what is no YAML": {files: map[string]string{config: "a: 1\nb: [\n"}, want: []string{config + ":"}},
-		"values that are impossible": {
+		"text that is not YAML": {files: map[string]string{config: "a: 1\nb: [\n"}, want: []string{config + ":"}},
+		"invalid values of fields": {
 			files: map[string]string{
 				config: "suffix: a/b\ndelimiters: {left: '[['}\nmissingKeys: Error\n\ninclude: [../lib, /lib]\n",
 			},
 			want: []string{
 				config + `:1: suffix: "a/b" is a path`, config + ":2: delimiters: only one", config + `:3: missingKeys: "Error" is neither Fail nor Empty`,
-				config + `:5: include: "../lib" leaves the source`, config + `:5: include: "/lib" is no relative path`,
+				config + `:5: include: "../lib" leaves the source`, config + `:5: include: "/lib" is not a relative path`,
 			},
 		},
-		"default values that are no map": {
+		"default values that are not a map": {
 			files: map[string]string{config: "values:\n- 1\n"},
 			want:  []string{config + ":2: values: want a map"},
 		},
@@ -46,7 +46,7 @@ func TestErrorsOfTemplates(t *testing.T) {
 			files: map[string]string{config: "suffix: a\nsuffix: b\n"},
 			want:  []string{config + `:2: mapping key "suffix" already defined at line 1`},
 		},
-		"aliases that stand for too much": {
+		"aliases that expand to too many bytes": {
 			files: map[string]string{
 				config: "values:\n  a: &a [" + strings.Repeat(
 					"x,",
@@ -66,7 +66,7 @@ func TestErrorsOfTemplates(t *testing.T) {
 		"an included folder that does not exist": {
 			files: map[string]string{
 				config: "include: [lib]",
-			}, want: []string{config + `: include: "lib" is no folder of the source`},
+			}, want: []string{config + `: include: "lib" is not a folder of the source`},
 		},
 		"templates that do not parse": {
 			files: map[string]string{config: "", "a.yaml": "{{ if }}", "b.yaml": "\n{{ nothing }}"},
@@ -93,7 +93,7 @@ func TestErrorsOfTemplates(t *testing.T) {
 			},
 			want: []string{"p.yaml:1", "stop"},
 		},
-		"a template that gives a file which exists": {
+		"a template whose output file already exists": {
 			files: map[string]string{
 				config:               "suffix: .tmpl",
 				"kustomization.yaml": kustomization,
@@ -102,20 +102,20 @@ func TestErrorsOfTemplates(t *testing.T) {
 			},
 			want: []string{"a.yaml.tmpl: the output file of the template is a.yaml, which already exists"},
 		},
-		"a base whose configuration is wrong": {
+		"a base with an invalid configuration": {
 			files: map[string]string{
 				"kustomization.yaml": "resources: [base]", "base/kustomization.yaml": "", "base/" + config: "\nsuffx: a\n", "other/" + config: "suffx: b",
 			},
 			want: []string{"base/" + config + ":2: unknown field suffx"},
 		},
-		"a remote base that a template gives": {
+		"a remote base in the output of a template": {
 			files: map[string]string{
 				config:               "",
 				"kustomization.yaml": "resources: ['https://{{ name }}example.com/a']",
 			},
 			want: []string{`kustomization.yaml: resources: "https://example.com/a" is a remote address`},
 		},
-		"helm charts that a template gives to a patch": {
+		"helm charts in the output of a template": {
 			files: map[string]string{
 				config:               "",
 				"kustomization.yaml": "generators: ['{{ print \"g.yaml\" }}']",
@@ -136,7 +136,7 @@ func TestErrorsOfTemplates(t *testing.T) {
 				}
 			}
 			if strings.Contains(err.Error(), "other/") {
-				t.Errorf("nothing refers to the other folder:\n%v", err)
+				t.Errorf("the error names a folder without references:\n%v", err)
 			}
 		})
 	}
@@ -185,8 +185,8 @@ func TestBuildsHaveBounds(t *testing.T) {
 			map[string]string{"kustomization.yaml": "transformers: [t.yaml]", "t.yaml": bomb},
 			"t.yaml: line 2: the aliases",
 		},
-		"aliases in plain manifests": {map[string]string{"a.yaml": bomb}, "a.yaml: line 2: the aliases"},
-		"bases that multiply":        {doubling, "reads more than 10000 bytes"},
+		"aliases in plain manifests":     {map[string]string{"a.yaml": bomb}, "a.yaml: line 2: the aliases"},
+		"bases that are read many times": {doubling, "reads more than 10000 bytes"},
 		"objects": {
 			map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a}, {name: b}, {name: c}, {name: d}]"},
 			"renders 4 objects, and the limit is 3",
@@ -203,7 +203,7 @@ func TestBuildsHaveBounds(t *testing.T) {
 			map[string]string{".fairlead-kustomize.yaml": "", "a.yaml": "{{ repeat 100000000000 `x` }}"},
 			"write more than 10000 bytes",
 		},
-		"templates that exhaust a stack": {
+		"templates that recurse": {
 			map[string]string{
 				".fairlead-kustomize.yaml": "",
 				"a.yaml":                   "{{ define `x` }}{{ template `x` }}{{ end }}{{ template `x` }}",
@@ -248,7 +248,7 @@ func TestTemplatesHaveTheFunctionsOfTheOptions(t *testing.T) {
 	}
 }
 
-// What one component's templates give must not be seen by the next one, whose values are others.
+// The output of templates for one component must not influence a rendering for another component with other values.
 func TestRenderingsDoNotInfluenceEachOther(t *testing.T) {
 	g, err := kustomize.New(sourceOf(map[string]string{
 		".fairlead-kustomize.yaml": "values: {name: default}",
@@ -282,13 +282,13 @@ func FuzzConfiguration(f *testing.F) {
 		)
 		if err != nil {
 			if mistake, ok := errors.AsType[*manifests.FileError](err); ok && mistake.Line < 1 {
-				t.Errorf("no line: %v", err)
+				t.Errorf("the error has no line: %v", err)
 			}
 			return
 		}
 		objects, err := g.Generate(t.Context(), generator.Request{})
 		if err != nil && objects != nil {
-			t.Error("objects with an error")
+			t.Error("parsing returned objects together with an error")
 		}
 	})
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// Changes are the fields of a kustomization that change objects. They have the meaning and the order of those in a
-// kustomization: patches, namespace, images.
+// Changes are the fields of a kustomization that change objects. They have the same meaning as in a kustomization, and
+// are applied in this order: patches, namespace, images.
 type Changes struct {
 	// Patches are applied in order.
 	Patches []Patch
-	// Namespace is set on all namespaced objects and on references to it, like the field namespace of a kustomization.
+	// Namespace is set on all namespaced objects and in references to them, like the field namespace of a kustomization.
 	Namespace string
 	// Images replaces names, tags and digests of images.
 	Images []Image
@@ -41,7 +41,7 @@ type Target struct {
 	Group, Version, Kind, Namespace, Name, LabelSelector, AnnotationSelector string
 }
 
-// Image replaces an image by another.
+// Image replaces an image by another image.
 type Image struct {
 	// Name of the image, without tag and digest.
 	Name string
@@ -83,7 +83,7 @@ func NewTransformer(changes Changes) (generator.Transformer, error) {
 	return t, errors.Join(errs...)
 }
 
-// objectsFile holds the objects in the kustomization that changes them.
+// objectsFile is the file with the objects in the kustomization that changes them.
 const objectsFile = "objects.yaml"
 
 type transformer struct {

@@ -81,16 +81,16 @@ func TestPatchesAreAppliedInTheirOrderToTheirTargets(t *testing.T) {
 		patches []kustomize.Patch
 		want    string // the replicas of web and api
 	}{
-		"a kind":                    {[]kustomize.Patch{replicas(kustomize.Target{Kind: "Deployment"}, "2")}, "2 2"},
-		"all objects":               {[]kustomize.Patch{replicas(kustomize.Target{}, "2")}, "2 2"},
-		"a name":                    {[]kustomize.Patch{replicas(kustomize.Target{Name: "api"}, "2")}, "1 2"},
-		"a pattern of names":        {[]kustomize.Patch{replicas(kustomize.Target{Name: "w.*"}, "2")}, "2 1"},
-		"a label":                   {[]kustomize.Patch{replicas(kustomize.Target{LabelSelector: "tier=front"}, "2")}, "2 1"},
-		"another group":             {[]kustomize.Patch{replicas(kustomize.Target{Group: "batch"}, "2")}, "1 1"},
-		"another namespace":         {[]kustomize.Patch{replicas(kustomize.Target{Namespace: "prod"}, "2")}, "1 1"},
-		"the last of two wins":      {[]kustomize.Patch{replicas(kustomize.Target{}, "2"), replicas(kustomize.Target{Name: "web"}, "3")}, "3 2"},
-		"also in the other order":   {[]kustomize.Patch{replicas(kustomize.Target{Name: "web"}, "3"), replicas(kustomize.Target{}, "2")}, "2 2"},
-		"a merge patch with target": {[]kustomize.Patch{{Target: &kustomize.Target{Name: "api"}, Patch: "{spec: {replicas: 7}}"}}, "1 7"},
+		"a kind":             {[]kustomize.Patch{replicas(kustomize.Target{Kind: "Deployment"}, "2")}, "2 2"},
+		"all objects":        {[]kustomize.Patch{replicas(kustomize.Target{}, "2")}, "2 2"},
+		"a name":             {[]kustomize.Patch{replicas(kustomize.Target{Name: "api"}, "2")}, "1 2"},
+		"a pattern of names": {[]kustomize.Patch{replicas(kustomize.Target{Name: "w.*"}, "2")}, "2 1"},
+		"a label":            {[]kustomize.Patch{replicas(kustomize.Target{LabelSelector: "tier=front"}, "2")}, "2 1"},
+		"another group":      {[]kustomize.Patch{replicas(kustomize.Target{Group: "batch"}, "2")}, "1 1"},
+		"another namespace":  {[]kustomize.Patch{replicas(kustomize.Target{Namespace: "prod"}, "2")}, "1 1"},
+		"the last of two patches takes precedence":                    {[]kustomize.Patch{replicas(kustomize.Target{}, "2"), replicas(kustomize.Target{Name: "web"}, "3")}, "3 2"},
+		"the last of two patches in the other order takes precedence": {[]kustomize.Patch{replicas(kustomize.Target{Name: "web"}, "3"), replicas(kustomize.Target{}, "2")}, "2 2"},
+		"a merge patch with target":                                   {[]kustomize.Patch{{Target: &kustomize.Target{Name: "api"}, Patch: "{spec: {replicas: 7}}"}}, "1 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := transform(t, kustomize.Changes{Patches: c.patches}, deployments)
@@ -268,7 +268,7 @@ func TestTheVersionOfChangesIsWhatTheyAre(t *testing.T) {
 		}
 		versioner, ok := transformer.(generator.Versioner)
 		if !ok || versions[versioner.Version()] {
-			t.Fatalf("%v has no version of its own", changes)
+			t.Fatalf("%v have no version, or the version of other changes", changes)
 		}
 		versions[versioner.Version()] = true
 	}

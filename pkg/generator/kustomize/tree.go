@@ -21,7 +21,7 @@ type tree struct {
 	// contents are the files that are not templates. folders are all folders.
 	contents map[string][]byte
 	folders  map[string]bool
-	// outputs are the output files of templates; rendition renders them.
+	// outputs are the output files of templates. The field rendition renders them.
 	outputs   map[string]output
 	rendition *rendition
 	// sound holds files that were read before and are safe to parse.
@@ -79,7 +79,7 @@ func (t *tree) isFile(name string) bool {
 	return found
 }
 
-// read returns a file that is safe to parse as YAML. An error names it.
+// read returns a file that is safe to parse as YAML. Its errors name the file.
 func (t *tree) read(name string) ([]byte, error) {
 	content, found := t.contents[name]
 	if from, given := t.outputs[name]; given {

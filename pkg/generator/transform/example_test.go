@@ -31,13 +31,13 @@ func show(g generator.Generator) {
 	}
 }
 
-// All objects get the team's label.
+// Labels sets the label of a team on all objects.
 func ExampleLabels() {
 	show(generator.Chain(generator.GeneratorFunc(pod), transform.Labels(map[string]string{"example.com/team": "blue"})))
 	// Output: demo map[example.com/team:blue] map[]
 }
 
-// Settings of Fairlead are annotations like others.
+// Settings of Fairlead are ordinary annotations.
 func ExampleAnnotations() {
 	show(
 		generator.Chain(
@@ -48,7 +48,7 @@ func ExampleAnnotations() {
 	// Output: demo map[] map[fairlead.io/delete-policy:orphan]
 }
 
-// Pods run as an account that the platform provides.
+// ServiceAccount makes pods run as an account that the platform provides.
 func ExampleServiceAccount() {
 	g := generator.Chain(generator.GeneratorFunc(pod), transform.ServiceAccount("web", "platform"))
 	objects, err := g.Generate(context.Background(), generator.Request{Namespace: "default", Name: "demo"})

@@ -21,8 +21,8 @@ func Labels(labels map[string]string) generator.Transformer {
 	}
 }
 
-// Annotations sets annotations on all objects and replaces existing values. They may be settings of Fairlead. Pod
-// templates are not changed.
+// Annotations sets annotations on all objects and replaces existing values. The annotations may be settings of
+// Fairlead. Pod templates are not changed.
 func Annotations(annotations map[string]string) generator.Transformer {
 	return metadata{
 		field: "annotations", values: maps.Clone(annotations),

@@ -79,10 +79,11 @@ func (s serviceAccount) replaceInSubjects(namespace string, binding *unstructure
 	}
 }
 
-// in reports whether an object with this namespace, or none, is in the component's namespace.
+// in reports whether an object is in the component's namespace. An object without a namespace is in it too.
 func in(namespace, named string) bool { return named == "" || named == namespace }
 
-// podSpecOf returns the path of the pod spec in an object of a built-in type, or nil if it has none.
+// podSpecOf returns the path of the pod spec in an object of a built-in type, or nil if objects of the type have no pod
+// spec.
 func podSpecOf(object *unstructured.Unstructured) []string {
 	switch object.GroupVersionKind().GroupKind().String() {
 	case "Pod":

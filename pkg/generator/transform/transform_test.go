@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// check transforms manifests, and compares with others.
+// check transforms manifests, and compares the result with the expected manifests.
 func check(t *testing.T, transformer generator.Transformer, before, after string) {
 	t.Helper()
 	got, err := transformer.Transform(
@@ -158,7 +158,7 @@ func TestAVersionTellsTheConfiguration(t *testing.T) {
 			t.Fatalf("%T has no version", transformer)
 		}
 		if version := versioner.Version(); version == "" || seen[version] {
-			t.Errorf("%T has the version %q of another", transformer, version)
+			t.Errorf("%T has the same version %q as another transformer", transformer, version)
 		}
 		seen[versioner.Version()] = true
 	}

@@ -54,10 +54,10 @@ func TestUnpackReturnsThePackedManifests(t *testing.T) {
 		{"none", nil},
 		{"one", sampleSet(1)},
 		{"several blocks", sampleSet(100)},
-		{"a manifest that is larger than a block, and another", append([]*unstructured.Unstructured{
+		{"a manifest that is larger than a block, followed by another manifest", append([]*unstructured.Unstructured{
 			{Object: map[string]any{"data": map[string]any{"text": strings.Repeat("large ", 100_000)}}},
 		}, sampleSet(1)...)},
-		{"values of all types, and letters of other scripts", []*unstructured.Unstructured{{Object: map[string]any{
+		{"values of all types, and letters outside of ASCII", []*unstructured.Unstructured{{Object: map[string]any{
 			"integer": int64(math.MaxInt64), "float": 0.5, "true": true, "nothing": nil,
 			"list": []any{int64(1), "two", map[string]any{}}, "text": "<a> & \u2028 ü\n",
 		}}}},
@@ -92,7 +92,7 @@ func TestPackRefusesInvalidManifests(t *testing.T) {
 		body *unstructured.Unstructured
 		want string
 	}{
-		{"a value that is not valid JSON", bad, "ConfigMap bad: the manifest cannot be written as JSON"},
+		{"a value that JSON cannot represent", bad, "ConfigMap bad: the manifest cannot be written as JSON"},
 		{"nil", nil, "manifest 2 is nil"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // errRedirect is returned for a redirect that is not followed.
 var errRedirect = errors.New("redirect refused")
 
-// passing is an error that is expected to disappear: a later attempt may succeed.
+// passing is an error that is temporary: a later attempt may succeed.
 type passing struct {
 	cause error
 	after time.Duration

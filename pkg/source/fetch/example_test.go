@@ -7,7 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
-// Archives for components that are SourceHolders, fetched off the workers.
+// The fetcher downloads archives for components that implement SourceHolder, outside the reconciler's workers.
 func ExampleNewHTTP() {
 	options := component.Options{
 		Fetcher: fetch.NewHTTP(fetch.Options{Timeout: 10 * time.Second, ArchiveBytes: 1 << 20}),

@@ -23,8 +23,8 @@ const (
 	DefaultArchiveBytes = 32 << 20
 )
 
-// Limits of the two caches: unpacked archives, at most 64 MiB, and the validators of responses whose archive had the
-// wrong digest.
+// Limits of the two caches. One cache holds unpacked archives, of at most 64 MiB in sum. The other holds the validators
+// of responses whose archive had the wrong digest.
 const (
 	keptArchives     = 16
 	keptArchiveBytes = 4 << 20

@@ -27,7 +27,7 @@ func pack(t *testing.T, content string) (archive []byte, digest string) {
 	return archive, hex.EncodeToString(sum[:])
 }
 
-// server notes the requests that it answers.
+// server records the requests that it receives.
 type server struct {
 	*httptest.Server
 	requests []*http.Request
@@ -48,7 +48,7 @@ func gives(archive []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive) }
 }
 
-// isPassing says whether an error says that it goes away by itself, and after which delay.
+// isPassing reports whether an error is temporary, and after which delay to retry.
 func isPassing(err error) (after time.Duration, passing bool) {
 	var retry interface{ RetryAfter() time.Duration }
 	if !errors.As(err, &retry) {
@@ -74,7 +74,7 @@ func TestAnArchiveIsFetchedOnceWhateverItsURL(t *testing.T) {
 		t.Errorf("got %d requests", len(s.requests))
 	}
 	if _, found := h.Fetched(metav1alpha1.SourceReference{SHA256: digest}); !found {
-		t.Error("it is not at hand")
+		t.Error("the fetched archive is not in the cache")
 	}
 }
 
@@ -116,11 +116,11 @@ func TestWhatHasAnotherDigestIsRefusedAndNotFetchedAgainUntilItChanges(t *testin
 			t.Errorf("got %v", err)
 		}
 		if got := s.requests[len(s.requests)-1].Header.Get("If-None-Match"); got != header {
-			t.Errorf("asked for another than %q, want %q", got, header)
+			t.Errorf("If-None-Match: got %q, want %q", got, header)
 		}
 	}
 	if _, err := h.Fetch(t.Context(), metav1alpha1.SourceReference{URL: ref.URL, SHA256: wrongDigest}); err != nil {
-		t.Errorf("what is wanted by now: %v", err)
+		t.Errorf("fetch with the digest of the current archive: %v", err)
 	}
 	current, tag = archive, `"2"`
 	if _, err := h.Fetch(t.Context(), ref); err != nil {
@@ -139,13 +139,13 @@ func TestAnAnswerThatIsNoArchiveSaysWhatToDo(t *testing.T) {
 		passing bool
 		after   time.Duration
 	}{
-		"not there": {answer: http.NotFound, want: "the server answered 404 Not Found; check the URL"},
+		"not found": {answer: http.NotFound, want: "the server answered 404 Not Found; check the URL"},
 		"forbidden": {
 			answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
 			want: "the server answered 403 Forbidden; the archive must be public: it is " +
 				"requested without credentials",
 		},
-		"out of order": {
+		"bad gateway": {
 			answer:  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
 			want:    "the server answered 502 Bad Gateway",
 			passing: true,
@@ -164,11 +164,11 @@ func TestAnAnswerThatIsNoArchiveSaysWhatToDo(t *testing.T) {
 			},
 			want: "unexpected EOF", passing: true,
 		},
-		"too large, as the server says":        {answer: gives(make([]byte, 1025)), want: "the archive is larger than the limit of 1024 bytes"},
-		"too large, without the server's word": {answer: chunks(1025), want: "the archive is larger than the limit of 1024 bytes"},
-		"no archive":                           {answer: gives(garbage), digest: hex.EncodeToString(sum[:]), want: "not a .tgz archive: gzip: invalid header"},
-		"unpacked too large":                   {answer: gives(archive), want: `entry "a.yaml": it holds 5000 bytes, more than the limit of 4096 for a file`},
-		"round in circles": {
+		"too large by the header Content-Length":    {answer: gives(make([]byte, 1025)), want: "the archive is larger than the limit of 1024 bytes"},
+		"too large without a header Content-Length": {answer: chunks(1025), want: "the archive is larger than the limit of 1024 bytes"},
+		"no archive":                {answer: gives(garbage), digest: hex.EncodeToString(sum[:]), want: "not a .tgz archive: gzip: invalid header"},
+		"too large after unpacking": {answer: gives(archive), want: `entry "a.yaml": it holds 5000 bytes, more than the limit of 4096 for a file`},
+		"endless redirects": {
 			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) },
 			want:   "redirect refused: more than 5 redirects",
 		},
@@ -190,7 +190,7 @@ func TestAnAnswerThatIsNoArchiveSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// chunks answers with so many bytes, and does not say how many before.
+// chunks responds with size bytes and without the header Content-Length.
 func chunks(size int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusOK)
@@ -233,6 +233,6 @@ func TestProtectionIsNotGivenUp(t *testing.T) {
 		}
 	}
 	if len(plain.requests) != 0 {
-		t.Error("it was followed")
+		t.Error("the redirect to http was followed")
 	}
 }

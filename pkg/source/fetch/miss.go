@@ -12,7 +12,7 @@ func missOf(response *http.Response, digest string) miss {
 	return miss{digest: digest, etag: response.Header.Get("ETag"), modified: response.Header.Get("Last-Modified")}
 }
 
-// missed returns the stored miss for a URL, and the zero value if there is none.
+// missed returns the stored miss for a URL, or the zero value if no miss is stored.
 func (h *HTTP) missed(url string) miss {
 	known, _ := h.misses.Get(url)
 	m, _ := known.(miss)

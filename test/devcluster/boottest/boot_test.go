@@ -22,28 +22,28 @@ import (
 func TestAClusterRunsWorkloads(t *testing.T) {
 	cluster := up(t, "--nodes", "2")
 	if !strings.Contains(cluster.ready, "2 nodes") || strings.Count(cluster.ready, "\n") != 1 {
-		t.Errorf("want one line that tells of two nodes, got %q", cluster.ready)
+		t.Errorf("want one line that reports two nodes, got %q", cluster.ready)
 	}
 	config := loadConfig(t, cluster.dir+"/kubeconfig")
 	client := newClient(t, config)
 
-	t.Run("it has the version of its modules", func(t *testing.T) {
+	t.Run("the version is that of the modules", func(t *testing.T) {
 		version, err := client.Discovery().ServerVersion()
 		if err != nil || version.GitVersion != "v1.36.3" || version.Minor != "36" {
 			t.Errorf("got %v, %v", version, err)
 		}
 	})
 	t.Run("a Deployment becomes available and a Job completes", func(t *testing.T) { testWorkloads(t, client) })
-	t.Run("a user may do what RBAC allows", func(t *testing.T) { testUser(t, cluster) })
-	t.Run("an aggregated API is served by a program on this machine", func(t *testing.T) { testAggregation(t, config) })
+	t.Run("a user has the rights that RBAC grants", func(t *testing.T) { testUser(t, cluster) })
+	t.Run("an aggregated API of a program on this machine is served", func(t *testing.T) { testAggregation(t, config) })
 	t.Run("a webhook on this machine is called", func(t *testing.T) { testWebhook(t, client) })
-	t.Run("its folder is not given to a second one", func(t *testing.T) { testSecondStart(t, cluster) })
+	t.Run("the folder of a running cluster is refused to a second cluster", func(t *testing.T) { testSecondStart(t, cluster) })
 
 	if code := cluster.end(t, syscall.SIGTERM); code != 0 {
 		t.Errorf("want exit code 0, got %d", code)
 	}
 	if left := cluster.components(t); len(left) != 0 {
-		t.Errorf("processes left: %v", left)
+		t.Errorf("processes of the cluster still run: %v", left)
 	}
 }
 
@@ -54,13 +54,13 @@ func TestAKilledSupervisorLeavesNoProcess(t *testing.T) {
 		t.Errorf("want %v, got %v", components, running)
 	}
 	if code := cluster.end(t, syscall.SIGKILL); code != -1 {
-		t.Errorf("want a killed process, got exit code %d", code)
+		t.Errorf("want a process that a signal killed, got exit code %d", code)
 	}
 	eventually(t, "no process is left", func() bool { return len(cluster.components(t)) == 0 })
 
 	log, err := os.ReadFile(filepath.Join(cluster.dir, "audit.log"))
 	if err != nil || !strings.Contains(string(log), `"userAgent":"devcluster"`) {
-		t.Errorf("want our own requests in the audit log, got %d bytes, %v", len(log), err)
+		t.Errorf("want the requests of this test in the audit log, got %d bytes, %v", len(log), err)
 	}
 }
 
@@ -109,10 +109,10 @@ func testUser(t *testing.T, cluster supervisor) {
 		t.Fatal(err)
 	}
 	if user := review.Status.UserInfo; user.Username != "joe" || !slices.Equal(user.Groups, []string{"crew", "deck", "system:authenticated"}) {
-		t.Errorf("want joe in his groups, got %v", user)
+		t.Errorf("want the user joe in his groups, got %v", user)
 	}
 	if _, err := client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
-		t.Errorf("want the list of Secrets forbidden, got %v", err)
+		t.Errorf("want a Forbidden error for the list of Secrets, got %v", err)
 	}
 }
 
@@ -123,7 +123,7 @@ func testSecondStart(t *testing.T, cluster supervisor) {
 		t.Errorf("want exit code 2 and one line, got %d and %q", code, output)
 	}
 	if _, err := os.Stat(filepath.Join(cluster.dir, "kubeconfig")); err != nil {
-		t.Errorf("the running cluster lost its files: %v", err)
+		t.Errorf("the second start removed files of the running cluster: %v", err)
 	}
 }
 

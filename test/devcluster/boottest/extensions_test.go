@@ -24,8 +24,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// testAggregation serves an API on the loopback address. Endpoints must not be loopback addresses, so the Service is of
-// type ExternalName.
+// testAggregation serves an API on the loopback address. The Service is of type ExternalName, because endpoints must
+// not be loopback addresses.
 func testAggregation(t *testing.T, config *rest.Config) {
 	ctx := t.Context()
 	var remoteUser atomic.Value
@@ -59,7 +59,7 @@ func testAggregation(t *testing.T, config *rest.Config) {
 	if _, err := apiServices.Create(ctx, apiService, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the API is served as the caller", func() bool {
+	eventually(t, "the aggregated API is served", func() bool {
 		err := client.Discovery().RESTClient().Get().AbsPath("/apis/harbour.example.com/v1").Do(ctx).Error()
 		return err == nil && remoteUser.Load() == "admin"
 	})
@@ -121,7 +121,7 @@ func testWebhook(t *testing.T, client kubernetes.Interface) {
 		t.Fatal(err)
 	}
 	stowaway := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "stowaway-", Labels: map[string]string{"stowaway": "true"}}}
-	eventually(t, "the webhook refuses", func() bool {
+	eventually(t, "the webhook refuses an object", func() bool {
 		_, err := client.CoreV1().ConfigMaps("default").Create(ctx, stowaway, metav1.CreateOptions{})
 		return err != nil && strings.Contains(err.Error(), "no stowaways")
 	})

@@ -1,4 +1,4 @@
-// Package boottest starts the built binary, as its users do.
+// Package boottest tests the built binary of the dev cluster.
 package boottest
 
 import (
@@ -18,7 +18,7 @@ import (
 type supervisor struct {
 	dir     string
 	command *exec.Cmd
-	ready   string // its announcement
+	ready   string // the line that it printed when the cluster was ready
 }
 
 func binary(t *testing.T) string {
@@ -53,13 +53,13 @@ func up(t *testing.T, arguments ...string) supervisor {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		_ = command.Wait()
-		t.Fatalf("no announcement: %v; %s", err, &stderr)
+		t.Fatalf("the cluster did not report that it is ready: %v; %s", err, &stderr)
 	}
 	t.Log(strings.TrimSpace(line))
 	return supervisor{dir: dir, command: command, ready: line}
 }
 
-// end sends the signal and returns the exit code, -1 for a killed process.
+// end sends a signal and returns the exit code, or -1 for a killed process.
 func (s supervisor) end(t *testing.T, signal syscall.Signal) int {
 	t.Helper()
 	if err := s.command.Process.Signal(signal); err != nil {
@@ -72,7 +72,7 @@ func (s supervisor) end(t *testing.T, signal syscall.Signal) int {
 	return s.command.ProcessState.ExitCode()
 }
 
-// components lists the processes with the cluster's folder on their command line, other than the supervisor.
+// components lists the processes, except the supervisor, whose command lines contain the cluster's folder.
 func (s supervisor) components(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -83,7 +83,7 @@ func (s supervisor) components(t *testing.T) []string {
 	for _, path := range paths {
 		line, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(line), s.dir) {
-			continue // Not ours, or gone meanwhile.
+			continue // The process belongs to another user, or has ended.
 		}
 		if name, _, _ := strings.Cut(string(line), "\x00"); !strings.HasSuffix(name, "/devcluster") {
 			names = append(names, name)
@@ -98,7 +98,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	for !holds() {
 		select {
 		case <-deadline:
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("this did not happen within 30 s: %s", what)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -16,7 +16,16 @@ import (
 )
 
 func (w *world) upgradeShop(ctx context.Context) error {
-	err := w.fairlead(ctx, 0, "apply", "shop", sources+"shop", "--set=image.tag=1.5.0", "--set=sale.enabled=false", "--wait")
+	err := w.fairlead(
+		ctx,
+		0,
+		"apply",
+		"shop",
+		sources+"shop",
+		"--set=image.tag=1.5.0",
+		"--set=sale.enabled=false",
+		"--wait",
+	)
 	if err != nil {
 		return err
 	}
@@ -29,11 +38,15 @@ func (w *world) upgradeShop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.holds(ctx, "pruned: the banner of the sale, and the migration of the old version", func(ctx context.Context) error {
-		banner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-sale"}}
-		migration := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-migrate-1-4-0"}}
-		return errors.Join(w.isGone(ctx, banner), w.isGone(ctx, migration))
-	})
+	return w.holds(
+		ctx,
+		"pruned: the banner of the sale, and the migration of the old version",
+		func(ctx context.Context) error {
+			banner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-sale"}}
+			migration := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-migrate-1-4-0"}}
+			return errors.Join(w.isGone(ctx, banner), w.isGone(ctx, migration))
+		},
+	)
 }
 
 func (w *world) repairScale(ctx context.Context) error {
@@ -57,7 +70,7 @@ func (w *world) repairScale(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.held(took, "3 replicas again, counted from the answer to the scaling")
+	w.held(took, "the Deployment has 3 replicas again, measured from the response to the scaling")
 	return w.becomes(ctx, "shop is Ready, with 3 pods", func(ctx context.Context) error {
 		return errors.Join(w.isReady(ctx, "shop", 6), w.runs(ctx, "shop", "registry.example.com/shop:1.5.0", 3))
 	})
@@ -75,13 +88,17 @@ func (w *world) repairDeletion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.held(took, "the Service is back, counted from the answer to the deletion")
-	return w.becomes(ctx, "shop is Ready, and has recorded the new Service", func(ctx context.Context) error {
-		return errors.Join(w.isReady(ctx, "shop", 6), w.ownsItsDependents(ctx, "shop"))
-	})
+	w.held(took, "the Service exists again, measured from the response to the deletion")
+	return w.becomes(
+		ctx,
+		"the component shop is Ready, and its inventory contains the new Service",
+		func(ctx context.Context) error {
+			return errors.Join(w.isReady(ctx, "shop", 6), w.ownsItsDependents(ctx, "shop"))
+		},
+	)
 }
 
-// foreignWrite is something that others do to a dependent, and what a watch on it sees of that.
+// foreignWrite is a change of a dependent by another client, and its effects in a watch.
 type foreignWrite struct {
 	kind              client.ObjectList
 	name              string
@@ -89,11 +106,16 @@ type foreignWrite struct {
 	drifted, repaired func(watch.Event) bool
 }
 
-// repair makes a foreign write, and returns how long after its answer a watch sees the dependent repaired.
+// repair makes a foreign write, and returns the time from its response until a watch receives the repaired dependent.
 func (w *world) repair(ctx context.Context, f foreignWrite) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s was not repaired within %s", f.name, patience))
 	defer cancel()
-	watcher, err := w.admin.Watch(ctx, f.kind, client.InNamespace(namespace), client.MatchingFields{"metadata.name": f.name})
+	watcher, err := w.admin.Watch(
+		ctx,
+		f.kind,
+		client.InNamespace(namespace),
+		client.MatchingFields{"metadata.name": f.name},
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +126,7 @@ func (w *world) repair(ctx context.Context, f foreignWrite) (time.Duration, erro
 	answered := startWatch()
 	drifted := false
 	for event := range watcher.ResultChan() {
-		// The watch begins with the dependent as it was.
+		// The first event of the watch shows the dependent before the write.
 		drifted = drifted || f.drifted(event)
 		if drifted && f.repaired(event) {
 			return answered.elapsed(), nil

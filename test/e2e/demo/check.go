@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// patience is how long something may take to become true.
+	// patience is the maximum time until a check must pass.
 	patience = 30 * time.Second
-	// glance is the pause between two looks.
+	// glance is the pause between two attempts of a check.
 	glance = 20 * time.Millisecond
 )
 
-// stopwatch measures what is told.
+// stopwatch measures the durations in the output.
 type stopwatch time.Time
 
 func startWatch() stopwatch { return stopwatch(time.Now()) }
 
 func (s stopwatch) elapsed() time.Duration { return time.Since(time.Time(s)) }
 
-// holds checks what must be true right now.
+// holds makes a check that must pass at once.
 func (w *world) holds(ctx context.Context, what string, check func(context.Context) error) error {
 	watch := startWatch()
 	if err := check(ctx); err != nil {
@@ -31,12 +31,12 @@ func (w *world) holds(ctx context.Context, what string, check func(context.Conte
 	return nil
 }
 
-// becomes checks what must become true.
+// becomes repeats a check until it passes.
 func (w *world) becomes(ctx context.Context, what string, check func(context.Context) error) error {
 	return w.holds(ctx, what, func(ctx context.Context) error { return eventually(ctx, check) })
 }
 
-// eventually returns when the check passes; its last error if it does not in time.
+// eventually repeats the check until it passes. After the maximum time it returns the last error.
 func eventually(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
 	defer cancel()

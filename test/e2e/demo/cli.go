@@ -12,14 +12,15 @@ import (
 
 const cliBinary = "bin/fairlead"
 
-// fairlead runs the command line as the developer, and shows what it prints. It must exit with the wanted code.
+// fairlead runs the command line as the developer, and prints its output. It returns an error unless the exit code is
+// wantCode.
 func (w *world) fairlead(ctx context.Context, wantCode int, arguments ...string) error {
 	w.command(append([]string{cliBinary}, arguments...)...)
 	out := w.output()
 	command := exec.CommandContext(ctx, cliBinary, arguments...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+w.developer)
 	command.Stdout, command.Stderr = out, out
-	// Ctrl-C is for the demo, which hands it on.
+	// The command is in its own process group, so that Ctrl-C reaches only the demo, which then ends the command.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	err := command.Run()

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// reconciler is the name of the operator's reconciler, which prefixes its labels.
+// reconciler is the name of the operator's reconciler, and the prefix of its labels.
 const reconciler = "fairlead.io"
 
 func (w *world) component(ctx context.Context, name string) (*v1alpha1.Component, error) {
@@ -28,7 +28,7 @@ func (w *world) component(ctx context.Context, name string) (*v1alpha1.Component
 	return c, w.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c)
 }
 
-// inventory reads the record of a component's dependents.
+// inventory reads the inventory of a component.
 func (w *world) inventory(ctx context.Context, name string) ([]metav1alpha1.InventoryEntry, error) {
 	c, err := w.component(ctx, name)
 	if err != nil {
@@ -37,7 +37,7 @@ func (w *world) inventory(ctx context.Context, name string) ([]metav1alpha1.Inve
 	return metav1alpha1.ParseInventory(c.Status.Inventory)
 }
 
-// isReady checks that the component says so of its current generation, with that many dependents.
+// isReady checks that the component is Ready for its current generation, with the given number of dependents.
 func (w *world) isReady(ctx context.Context, name string, dependents int) error {
 	c, err := w.component(ctx, name)
 	if err != nil {
@@ -46,16 +46,22 @@ func (w *world) isReady(ctx context.Context, name string, dependents int) error 
 	ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
 	switch {
 	case ready == nil || ready.ObservedGeneration != c.Generation:
-		return fmt.Errorf("%s does not speak of generation %d yet", name, c.Generation)
+		return fmt.Errorf("the status of %s is not about generation %d yet", name, c.Generation)
 	case ready.Status != metav1.ConditionTrue:
 		return fmt.Errorf("%s is not ready: %s: %s", name, ready.Reason, ready.Message)
 	case len(c.Status.Inventory) != dependents:
-		return fmt.Errorf("%s has %d dependents in its inventory, want %d: %v", name, len(c.Status.Inventory), dependents, c.Status.Inventory)
+		return fmt.Errorf(
+			"%s has %d dependents in its inventory, want %d: %v",
+			name,
+			len(c.Status.Inventory),
+			dependents,
+			c.Status.Inventory,
+		)
 	}
 	return nil
 }
 
-// ownsItsDependents checks that each recorded object lives, with the recorded UID and the component's mark.
+// ownsItsDependents checks that each recorded object exists, with the recorded UID and the component's owner label.
 func (w *world) ownsItsDependents(ctx context.Context, name string) error {
 	entries, err := w.inventory(ctx, name)
 	if err != nil {
@@ -72,7 +78,18 @@ func (w *world) ownsItsDependents(ctx context.Context, name string) error {
 		case err != nil:
 			errs = append(errs, err)
 		case live.UID != e.UID || live.Labels[reconciler+"/"+manifests.LabelOwnerID] != owner:
-			errs = append(errs, fmt.Errorf("%s %s: UID %s, labels %v; want %s and owner %s", e.Kind, e.Name, live.UID, live.Labels, e.UID, owner))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"%s %s: UID %s, labels %v; want %s and owner %s",
+					e.Kind,
+					e.Name,
+					live.UID,
+					live.Labels,
+					e.UID,
+					owner,
+				),
+			)
 		}
 	}
 	return errors.Join(errs...)
@@ -139,13 +156,13 @@ func (w *world) areGone(ctx context.Context, entries []metav1alpha1.InventoryEnt
 	return nil
 }
 
-// operatorEvents returns what the API server has logged of the operator's requests.
+// operatorEvents returns the operator's requests from the audit log.
 func (w *world) operatorEvents(ctx context.Context) (testcluster.Events, error) {
 	events, err := w.cluster.AuditEvents(ctx)
 	return events.User(program.OperatorUser), err
 }
 
-// cameInWaves checks in the audit log that no object was created before those of the waves before it.
+// cameInWaves checks in the audit log that each object was created after all objects of earlier waves.
 func (w *world) cameInWaves(ctx context.Context, name string) error {
 	entries, err := w.inventory(ctx, name)
 	if err != nil {
@@ -158,7 +175,7 @@ func (w *world) cameInWaves(ctx context.Context, name string) error {
 	return w.inWaves(events.Code(201), entries, func(e metav1alpha1.InventoryEntry) int { return e.Order })
 }
 
-// wentInWaves checks in the audit log that no object was deleted before those of the waves after it.
+// wentInWaves checks in the audit log that each object was deleted after all objects of later waves.
 func (w *world) wentInWaves(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
 	events, err := w.operatorEvents(ctx)
 	if err != nil {
@@ -167,10 +184,15 @@ func (w *world) wentInWaves(ctx context.Context, entries []metav1alpha1.Inventor
 	return w.inWaves(events.Verb("delete").Code(200), entries, metav1alpha1.InventoryEntry.EffectiveDeleteOrder)
 }
 
-// inWaves checks that there is a request for each object, and none before those for the waves before.
-func (w *world) inWaves(requests testcluster.Events, entries []metav1alpha1.InventoryEntry, wave func(metav1alpha1.InventoryEntry) int) error {
-	last := map[int]int{} // of each wave, the place of its last request
-	for _, e := range slices.SortedFunc(slices.Values(entries), func(a, b metav1alpha1.InventoryEntry) int { return cmp.Compare(wave(a), wave(b)) }) {
+// inWaves checks that there is a request for each object, and that it is later than all requests for earlier waves.
+func (w *world) inWaves(
+	requests testcluster.Events,
+	entries []metav1alpha1.InventoryEntry,
+	wave func(metav1alpha1.InventoryEntry) int,
+) error {
+	last := map[int]int{} // maps each wave to the index of its last request
+	byWave := func(a, b metav1alpha1.InventoryEntry) int { return cmp.Compare(wave(a), wave(b)) }
+	for _, e := range slices.SortedFunc(slices.Values(entries), byWave) {
 		at, err := w.requestFor(requests, e)
 		if err != nil {
 			return err
@@ -185,7 +207,7 @@ func (w *world) inWaves(requests testcluster.Events, entries []metav1alpha1.Inve
 	return nil
 }
 
-// requestFor returns the place of the last request for an object.
+// requestFor returns the index of the last request for an object.
 func (w *world) requestFor(requests testcluster.Events, e metav1alpha1.InventoryEntry) (int, error) {
 	mapping, err := w.admin.RESTMapper().RESTMapping(schema.GroupKind{Group: e.Group, Kind: e.Kind}, e.Version)
 	if err != nil {

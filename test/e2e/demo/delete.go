@@ -32,7 +32,7 @@ func (w *world) refuseDeletion(ctx context.Context) error {
 	if err := w.holds(ctx, "the condition names "+foreignName, w.namesForeign); err != nil {
 		return err
 	}
-	return w.holds(ctx, "none of its dependents was touched", func(ctx context.Context) error {
+	return w.holds(ctx, "none of the component's dependents was changed", func(ctx context.Context) error {
 		after, err := w.versions(ctx, "backups")
 		if err == nil && !maps.Equal(before, after) {
 			err = fmt.Errorf("before: %v, after: %v", before, after)
@@ -41,14 +41,15 @@ func (w *world) refuseDeletion(ctx context.Context) error {
 	})
 }
 
-// namesForeign checks that the component says why it is not deleted.
+// namesForeign checks that the component's condition names the foreign instance.
 func (w *world) namesForeign(ctx context.Context) error {
 	c, err := w.component(ctx, "backups")
 	if err != nil {
 		return err
 	}
 	ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
-	if ready == nil || ready.Reason != metav1alpha1.ReasonForeignInstances || !strings.Contains(ready.Message, foreignName) {
+	if ready == nil || ready.Reason != metav1alpha1.ReasonForeignInstances ||
+		!strings.Contains(ready.Message, foreignName) {
 		return fmt.Errorf("the condition is %v", ready)
 	}
 	return nil
@@ -63,13 +64,21 @@ func (w *world) liftRefusal(ctx context.Context) error {
 	if err := w.admin.Delete(ctx, backup(foreignName)); err != nil {
 		return err
 	}
-	err = w.becomes(ctx, "the component is gone, counted from the answer to this deletion", func(ctx context.Context) error {
-		return w.componentIsGone(ctx, "backups")
-	})
+	err = w.becomes(
+		ctx,
+		"the component is gone, measured from the response to this deletion",
+		func(ctx context.Context) error {
+			return w.componentIsGone(ctx, "backups")
+		},
+	)
 	if err != nil {
 		return err
 	}
-	return w.becomes(ctx, "so are its type and the instances", func(ctx context.Context) error { return w.areGone(ctx, entries) })
+	return w.becomes(
+		ctx,
+		"the component's type and instances are gone",
+		func(ctx context.Context) error { return w.areGone(ctx, entries) },
+	)
 }
 
 func (w *world) componentIsGone(ctx context.Context, name string) error {
@@ -92,22 +101,30 @@ func (w *world) deleteRest(ctx context.Context) error {
 		if err := w.fairlead(ctx, 0, "delete", name, "--wait"); err != nil {
 			return err
 		}
-		err = w.holds(ctx, fmt.Sprintf("%s and its %d dependents are gone", name, len(entries)), func(ctx context.Context) error {
-			return errors.Join(w.componentIsGone(ctx, name), w.areGone(ctx, entries))
-		})
+		err = w.holds(
+			ctx,
+			fmt.Sprintf("%s and its %d dependents are gone", name, len(entries)),
+			func(ctx context.Context) error {
+				return errors.Join(w.componentIsGone(ctx, name), w.areGone(ctx, entries))
+			},
+		)
 		if err != nil {
 			return err
 		}
-		err = w.holds(ctx, "the audit log has the deletes wave by wave", func(ctx context.Context) error { return w.wentInWaves(ctx, entries) })
+		err = w.holds(
+			ctx,
+			"the audit log contains the deletions wave by wave",
+			func(ctx context.Context) error { return w.wentInWaves(ctx, entries) },
+		)
 		if err != nil {
 			return err
 		}
 	}
-	return w.holds(ctx, "in all this the API server forbade the operator nothing", w.nothingWasForbidden)
+	return w.holds(ctx, "the API server refused no request of the operator for a missing right", w.nothingWasForbidden)
 }
 
-// nothingWasForbidden checks that the operator never asked for what its rules do not allow. That the guard of a
-// definition refuses a creation as a dry run is no such thing: the operator asks until it does.
+// nothingWasForbidden checks that the operator made no request without the necessary right. Dry-run creations that the
+// guard of a definition refuses are excluded, because the operator uses them to test the guard.
 func (w *world) nothingWasForbidden(ctx context.Context) error {
 	events, err := w.operatorEvents(ctx)
 	if err != nil {
@@ -117,7 +134,12 @@ func (w *world) nothingWasForbidden(ctx context.Context) error {
 		return e.Resource != "customresourcedefinitions" || !strings.Contains(e.RequestURI, "dryRun=All")
 	})
 	if len(forbidden) > 0 {
-		return fmt.Errorf("%d requests were forbidden, such as %s %s", len(forbidden), forbidden[0].Verb, forbidden[0].RequestURI)
+		return fmt.Errorf(
+			"%d requests were forbidden, such as %s %s",
+			len(forbidden),
+			forbidden[0].Verb,
+			forbidden[0].RequestURI,
+		)
 	}
 	return nil
 }

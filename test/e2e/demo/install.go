@@ -29,7 +29,11 @@ func (w *world) installShop(ctx context.Context) error {
 	if err := w.isInstalled(ctx, "shop", 7); err != nil {
 		return err
 	}
-	err := w.holds(ctx, "the audit log has the creates wave by wave, each once", func(ctx context.Context) error { return w.cameInWaves(ctx, "shop") })
+	err := w.holds(
+		ctx,
+		"the audit log contains one creation for each object, wave by wave",
+		func(ctx context.Context) error { return w.cameInWaves(ctx, "shop") },
+	)
 	if err != nil {
 		return err
 	}
@@ -42,33 +46,41 @@ func (w *world) installShop(ctx context.Context) error {
 	})
 }
 
-// isInstalled checks what holds of every component after "apply --wait".
+// isInstalled makes the checks for every component after "apply --wait".
 func (w *world) isInstalled(ctx context.Context, name string, dependents int) error {
 	err := w.holds(ctx, name+" is Ready", func(ctx context.Context) error { return w.isReady(ctx, name, dependents) })
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("its %d dependents exist as recorded, and carry its mark", dependents)
+	what := fmt.Sprintf("its %d dependents exist as recorded, with its owner label", dependents)
 	return w.holds(ctx, what, func(ctx context.Context) error { return w.ownsItsDependents(ctx, name) })
 }
 
-// migrationCameFirst compares times of the API server, which have seconds only: waves are ordered by the audit log,
-// too.
+// migrationCameFirst compares times of objects. These times have a resolution of a second, so cameInWaves also checks
+// the order in the audit log.
 func (w *world) migrationCameFirst(ctx context.Context) error {
 	migration, shop := &batchv1.Job{}, &appsv1.Deployment{}
-	if err := w.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "shop-migrate-1-4-0"}, migration); err != nil {
+	if err := w.admin.Get(
+		ctx,
+		client.ObjectKey{Namespace: namespace, Name: "shop-migrate-1-4-0"},
+		migration,
+	); err != nil {
 		return err
 	}
 	if err := w.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "shop"}, shop); err != nil {
 		return err
 	}
 	if migration.Status.CompletionTime == nil || shop.CreationTimestamp.Before(migration.Status.CompletionTime) {
-		return fmt.Errorf("the Deployment was created at %s, the migration completed at %s", shop.CreationTimestamp, migration.Status.CompletionTime)
+		return fmt.Errorf(
+			"the Deployment was created at %s, the migration completed at %s",
+			shop.CreationTimestamp,
+			migration.Status.CompletionTime,
+		)
 	}
 	return nil
 }
 
-// runs checks that a Deployment is rolled out with an image.
+// runs checks that a Deployment has rolled out an image.
 func (w *world) runs(ctx context.Context, name, image string, replicas int32) error {
 	d := &appsv1.Deployment{}
 	if err := w.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, d); err != nil {
@@ -77,7 +89,8 @@ func (w *world) runs(ctx context.Context, name, image string, replicas int32) er
 	if got := d.Spec.Template.Spec.Containers[0].Image; got != image {
 		return fmt.Errorf("the Deployment has image %s", got)
 	}
-	if s := d.Status; s.ObservedGeneration != d.Generation || s.UpdatedReplicas != replicas || s.AvailableReplicas != replicas {
+	if s := d.Status; s.ObservedGeneration != d.Generation || s.UpdatedReplicas != replicas ||
+		s.AvailableReplicas != replicas {
 		return fmt.Errorf("the Deployment has %d updated and %d available replicas", s.UpdatedReplicas, s.AvailableReplicas)
 	}
 	return nil
@@ -94,7 +107,7 @@ func (w *world) installWeb(ctx context.Context) error {
 	if err := w.isInstalled(ctx, "web", 3); err != nil {
 		return err
 	}
-	return w.holds(ctx, "the overlay's image, patch and generated ConfigMap have arrived", w.overlayArrived)
+	return w.holds(ctx, "the overlay's image, patch and generated ConfigMap are applied", w.overlayArrived)
 }
 
 func (w *world) overlayArrived(ctx context.Context) error {
@@ -107,10 +120,14 @@ func (w *world) overlayArrived(ctx context.Context) error {
 	}
 	pod := d.Spec.Template.Spec
 	if memory := pod.Containers[0].Resources.Limits.Memory().String(); memory != "128Mi" {
-		return fmt.Errorf("the limit of memory is %s", memory)
+		return fmt.Errorf("the memory limit is %s", memory)
 	}
 	pages := &corev1.ConfigMap{}
-	if err := w.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod.Volumes[0].ConfigMap.Name}, pages); err != nil {
+	if err := w.admin.Get(
+		ctx,
+		client.ObjectKey{Namespace: namespace, Name: pod.Volumes[0].ConfigMap.Name},
+		pages,
+	); err != nil {
 		return err
 	}
 	if _, found := pages.Data["index.html"]; !found {
@@ -119,7 +136,8 @@ func (w *world) overlayArrived(ctx context.Context) error {
 	return nil
 }
 
-// grantBackups does what the platform team does once for each type that the operator's own rules don't name.
+// grantBackups grants the operator rights on a type. The platform team does this once for each type that the operator's
+// own rules do not contain.
 func (w *world) grantBackups(ctx context.Context) error {
 	const file = sources + "backups-rights.yaml"
 	text, err := os.ReadFile(file)
@@ -135,9 +153,14 @@ func (w *world) grantBackups(ctx context.Context) error {
 		return err
 	}
 	return w.becomes(ctx, "the operator's ClusterRole has the rules of "+role.Name, func(ctx context.Context) error {
-		allowed, err := may(ctx, w.admin, program.OperatorUser, authorizationv1.ResourceAttributes{Verb: "create", Group: "ops.example.com", Resource: "backups"})
+		allowed, err := may(
+			ctx,
+			w.admin,
+			program.OperatorUser,
+			authorizationv1.ResourceAttributes{Verb: "create", Group: "ops.example.com", Resource: "backups"},
+		)
 		if err == nil && !allowed {
-			err = errors.New("the operator may not create backups yet")
+			err = errors.New("the operator has no right to create backups yet")
 		}
 		return err
 	})
@@ -151,7 +174,7 @@ func (w *world) installBackups(ctx context.Context) error {
 	if err := w.isInstalled(ctx, "backups", 5); err != nil {
 		return err
 	}
-	return w.holds(ctx, "the values have arrived in the instances", func(ctx context.Context) error {
+	return w.holds(ctx, "the instances have the values of the component", func(ctx context.Context) error {
 		weekly := backup("invoices-weekly")
 		if err := w.admin.Get(ctx, client.ObjectKeyFromObject(weekly), weekly); err != nil {
 			return err
@@ -164,7 +187,7 @@ func (w *world) installBackups(ctx context.Context) error {
 	})
 }
 
-// backup returns an instance of the type that the component backups brings.
+// backup returns an instance of the type that the component backups defines.
 func backup(name string) *unstructured.Unstructured {
 	b := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "ops.example.com/v1", "kind": "Backup",

@@ -1,9 +1,9 @@
-// Command demo shows what Fairlead does: it boots a cluster, runs the operator under its own identity, walks through
-// the life of three components, and checks each step itself against the API server. It exits with 0 only if all of that
-// held, and leaves nothing running.
+// Command demo shows the features of Fairlead: it boots a cluster, runs the operator under its own identity, applies,
+// changes and deletes three components, and checks each step against the API server. It exits with 0 only if all checks
+// pass, and leaves no process running.
 //
-// Run it from the project's root by "make demo", which builds what it needs, or by "make dev", which walks through
-// nothing and leaves cluster and operator running until it is interrupted.
+// Run it from the project's root with "make demo", which builds the necessary programs. "make dev" runs no steps, and
+// keeps the cluster and the operator running until it is interrupted.
 package main
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// The operator is told to end with the thread that started it. The main thread lasts as long as the program.
+// The operator ends with the thread that started it. The main thread lasts as long as the program.
 func init() { runtime.LockOSThread() }
 
 func main() {
-	dev := flag.Bool("dev", false, "walk through nothing; run the cluster and the operator until interrupted")
+	dev := flag.Bool("dev", false, "run only the cluster and the operator, without the steps, until interrupted")
 	flag.Parse()
 	os.Exit(run(*dev))
 }
@@ -37,16 +37,16 @@ func run(dev bool) int {
 	err := stage(ctx, n, walk)
 	switch {
 	case dev && errors.Is(err, program.ErrInterrupted):
-		// That is how it is meant to end.
-		n.say("Ended; nothing is left running.")
+		// An interruption is the regular end of the flag -dev.
+		n.say("Ended; no process is left running.")
 	case errors.Is(err, program.ErrInterrupted):
-		n.say("Interrupted; nothing is left running.")
+		n.say("Interrupted; no process is left running.")
 		return program.ExitInterrupted
 	case err != nil:
 		n.failed(err)
 		return program.ExitFailed
 	case dev:
-		n.say("Ended; nothing is left running.")
+		n.say("Ended; no process is left running.")
 	}
 	return 0
 }

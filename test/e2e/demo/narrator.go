@@ -21,14 +21,14 @@ const (
 	plain style = "\x1b[0m"
 )
 
-// textWidth is where the milliseconds of checks begin.
+// textWidth is the column at which the milliseconds of checks begin.
 const textWidth = 96
 
-// narrator tells what happens. Off a terminal, and where NO_COLOR is set, its text has no escape codes.
+// narrator prints the progress. If the output is not a terminal, or NO_COLOR is set, it prints no escape codes.
 type narrator struct {
 	out    io.Writer
 	styled bool
-	// steps and checks count what was told.
+	// steps and checks count the printed steps and checks.
 	steps, checks int
 }
 
@@ -47,48 +47,54 @@ func (n *narrator) in(s style, text string) string {
 
 func (n *narrator) printf(format string, args ...any) { _, _ = fmt.Fprintf(n.out, format, args...) }
 
-// step is the headline of what follows.
+// step prints the headline of a step.
 func (n *narrator) step(title string) {
 	n.steps++
 	n.printf("\n%s\n", n.in(bold, fmt.Sprintf("%2d  %s", n.steps, title)))
 }
 
-// say explains.
+// say prints an explanation.
 func (n *narrator) say(format string, args ...any) {
 	n.printf("    %s\n", fmt.Sprintf(format, args...))
 }
 
-// command shows what is run, or what somebody would type to do the same.
+// command prints a command that is run, or that a user would type for the same effect.
 func (n *narrator) command(words ...string) {
 	n.printf("    %s\n", n.in(cyan, "$ "+strings.Join(words, " ")))
 }
 
-// held is a check that passed.
+// held prints a check that passed.
 func (n *narrator) held(took time.Duration, format string, args ...any) {
 	n.checks++
 	text := fmt.Sprintf(format, args...)
 	padding := max(1, textWidth-len([]rune(text)))
-	n.printf("    %s %s%s%s\n", n.in(green, "✓"), text, strings.Repeat(" ", padding), n.in(dim, fmt.Sprintf("%6d ms", took.Milliseconds())))
+	n.printf(
+		"    %s %s%s%s\n",
+		n.in(green, "✓"),
+		text,
+		strings.Repeat(" ", padding),
+		n.in(dim, fmt.Sprintf("%6d ms", took.Milliseconds())),
+	)
 }
 
-// failed is the end of a demo that did not hold.
+// failed prints the error that ended the demo.
 func (n *narrator) failed(err error) {
 	n.printf("\n    %s %s\n", n.in(red, "✗"), err)
 }
 
-// output returns a writer for what a command prints; its lines are set off from the narrator's own.
+// output returns a writer for the output of a command. Its lines are indented.
 func (n *narrator) output() io.Writer {
 	return &lineWriter{out: n.out, prefix: "    " + n.in(dim, "│") + " "}
 }
 
-// lineWriter puts a prefix before each line. A last line without an end is lost.
+// lineWriter adds a prefix to each line. It drops a last line without a line break.
 type lineWriter struct {
 	out    io.Writer
 	prefix string
 	rest   []byte
 }
 
-// Write passes complete lines on.
+// Write writes complete lines with their prefix.
 func (w *lineWriter) Write(text []byte) (int, error) {
 	w.rest = append(w.rest, text...)
 	for {

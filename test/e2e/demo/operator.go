@@ -12,18 +12,18 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// operatorSettings are what the operator is started with.
+// operatorSettings are the settings of the operator.
 type operatorSettings struct {
 	cluster *testcluster.Cluster
 	admin   client.Client
 	log     string
-	// ended is called if the operator ends by itself.
+	// ended is called if the operator ends without being stopped.
 	ended context.CancelCauseFunc
 }
 
-// startOperator starts the operator under its own identity, and returns when it works.
+// startOperator starts the operator under its own identity, and waits until it is ready.
 func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*program.Operator, error) {
-	n.step("Start the operator as the ServiceAccount fairlead-operator, with its rules alone")
+	n.step("Start the operator as the ServiceAccount fairlead-operator, with only its own rules")
 	identity, err := program.OperatorIdentity(ctx, s.cluster)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,12 @@ func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*progr
 	arguments := []string{"--leader-elect", "--leader-election-namespace=" + program.OperatorNamespace}
 	n.command(append([]string{program.OperatorBinary}, arguments...)...)
 	watch := startWatch()
-	arguments = append(arguments, "--kubeconfig="+identity.Kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	arguments = append(
+		arguments,
+		"--kubeconfig="+identity.Kubeconfig,
+		"--metrics-bind-address=0",
+		"--health-probe-bind-address=0",
+	)
 	o, err := program.StartOperator(s.log, arguments, s.ended)
 	if err != nil {
 		return nil, err
@@ -39,25 +44,30 @@ func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*progr
 	if err := program.WaitForLease(ctx, s.admin); err != nil {
 		return nil, errors.Join(err, o.Stop())
 	}
-	n.held(watch.elapsed(), "it holds the Lease, and works")
+	n.held(watch.elapsed(), "the operator holds the Lease")
 	watch = startWatch()
 	if err := isNoAdministrator(ctx, s.admin); err != nil {
 		return nil, errors.Join(err, o.Stop())
 	}
-	n.held(watch.elapsed(), "it is no cluster admin")
+	n.held(watch.elapsed(), "the operator is not a cluster admin")
 	return o, nil
 }
 
-// isNoAdministrator asks the API server whether the operator may do everything.
+// isNoAdministrator checks that the operator does not have all rights.
 func isNoAdministrator(ctx context.Context, admin client.Client) error {
-	allowed, err := may(ctx, admin, program.OperatorUser, authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"})
+	allowed, err := may(
+		ctx,
+		admin,
+		program.OperatorUser,
+		authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"},
+	)
 	if err == nil && allowed {
-		err = fmt.Errorf("%s may do everything", program.OperatorUser)
+		err = fmt.Errorf("%s has all rights", program.OperatorUser)
 	}
 	return err
 }
 
-// may asks the API server whether a user may do something.
+// may reports whether a user has a right.
 func may(ctx context.Context, admin client.Client, user string, what authorizationv1.ResourceAttributes) (bool, error) {
 	review := &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &what},

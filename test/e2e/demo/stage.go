@@ -22,30 +22,30 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// nodes is how many fake nodes the cluster has.
+// nodes is the number of fake nodes of the cluster.
 const nodes = 3
 
-// namespace is where the components of the demo live.
+// namespace is the namespace of the demo's components.
 const namespace = "demo"
 
-// operatorLog is the name of the operator's log, in the folder of the cluster.
+// operatorLog is the name of the operator's log in the folder of the cluster.
 const operatorLog = "operator.log"
 
-// world is what the steps act on.
+// world holds the clients and paths that the steps use.
 type world struct {
 	*narrator
 	cluster *testcluster.Cluster
-	// admin is the eye of the demo, and the hand of the platform team.
+	// admin is the client for the checks, and for the actions of the platform team.
 	admin client.WithWatch
-	// developer is the path of a kubeconfig for a person who may edit the namespace, and components in it.
+	// developer is the path of the kubeconfig of a user with edit rights in the namespace, including its components.
 	developer string
 }
 
-// stage sets the stage, plays on it, and clears it, whatever happens. Of a failure it keeps the logs and shows the end
-// of the operator's.
+// stage starts the cluster and the operator, calls play, and stops them. If play fails, stage keeps the logs and prints
+// the end of the operator's log.
 func stage(ctx context.Context, n *narrator, play func(context.Context, *world) error) (err error) {
 	if _, err := os.Stat(program.OperatorBinary); err != nil {
-		return fmt.Errorf("%w; run 'make build', and this from the project's root", err)
+		return fmt.Errorf("%w; run 'make build', and then this program from the project's root", err)
 	}
 	// Only the dev cluster has nodes.
 	if err := os.Unsetenv("KUBEBUILDER_ASSETS"); err != nil {
@@ -58,7 +58,7 @@ func stage(ctx context.Context, n *narrator, play func(context.Context, *world) 
 	log := filepath.Join(filepath.Dir(cluster.Kubeconfig()), operatorLog)
 	defer func() {
 		if err != nil && !errors.Is(err, program.ErrInterrupted) {
-			n.say("Logs are in %s; the operator's ends with:", cluster.KeepLogs())
+			n.say("The logs are in %s. The log of the operator ends with:", cluster.KeepLogs())
 			program.Tail(log, n.output())
 		}
 		err = errors.Join(err, cluster.Stop())
@@ -82,7 +82,12 @@ func stage(ctx context.Context, n *narrator, play func(context.Context, *world) 
 }
 
 func bootCluster(ctx context.Context, n *narrator) (*testcluster.Cluster, error) {
-	n.step(fmt.Sprintf("Boot a Kubernetes cluster with %d fake nodes: pods on them get ready, and nothing is executed", nodes))
+	n.step(
+		fmt.Sprintf(
+			"Boot a Kubernetes cluster with %d fake nodes: their pods become ready without running containers",
+			nodes,
+		),
+	)
 	n.command("bin/devcluster up --dir DIR --nodes", fmt.Sprint(nodes), "--audit", "--cloud", "--echo")
 	watch := startWatch()
 	cluster, err := testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true, Cloud: true, Echo: true})
@@ -109,7 +114,7 @@ func serverVersion(cluster *testcluster.Cluster) (string, error) {
 	return version.GitVersion, nil
 }
 
-// install does what an administrator does once.
+// install installs the type Component and the operator's rights, as an administrator does once.
 func install(ctx context.Context, n *narrator, cluster *testcluster.Cluster) (client.WithWatch, error) {
 	n.step("Install the Component type, and the rights of the operator")
 	n.command("kubectl apply -f config/crd -f config/rbac")
@@ -125,12 +130,12 @@ func install(ctx context.Context, n *narrator, cluster *testcluster.Cluster) (cl
 	if err := config.Install(ctx, admin); err != nil {
 		return nil, err
 	}
-	n.held(watch.elapsed(), "components are served")
+	n.held(watch.elapsed(), "the type Component is served")
 	return admin, nil
 }
 
-// welcomeDeveloper makes a namespace, and a user who may edit it: the command line needs no more than that. It returns
-// the path of a kubeconfig whose default is this namespace.
+// welcomeDeveloper creates a namespace, and a user with edit rights in it, which are sufficient for the command line.
+// It returns the path of a kubeconfig with this namespace as default.
 func welcomeDeveloper(ctx context.Context, cluster *testcluster.Cluster, admin client.Client) (string, error) {
 	const name = "dana"
 	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}}

@@ -1,4 +1,4 @@
-{{- /* The label tells whether an object is as the component renders it now. */}}
+{{- /* The label has a value of the current rendering, so a check can find outdated objects. */}}
 {{- define "metadata" }}
 metadata:
   name: {{ .name }}

@@ -1,4 +1,4 @@
-// Command hello is something small to build an image of.
+// Command hello is a small program for tests that build an image.
 package main
 
 import "fmt"

@@ -1,7 +1,7 @@
-// Package bundle collects a component and the objects that it refers to, for another cluster (fairlead export).
+// Package bundle collects a component and the objects to which it refers, for another cluster (fairlead export).
 //
-// It reads only ConfigMaps and Secrets that the spec names. Objects are written without status and without fields that
-// belong to their cluster; Secrets are left out unless the caller asks for them.
+// The package reads only ConfigMaps and Secrets that the spec names. It writes objects without status and without
+// fields that are only valid in their cluster. It leaves out Secrets unless the caller includes them.
 package bundle
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Bundle is a component with the objects that it refers to.
+// Bundle is a component with the objects to which it refers.
 type Bundle struct {
-	// Objects are in an order in which they can be created; the component is the last one.
+	// Objects are sorted so that they can be created in this order. The last object is the component.
 	Objects []*unstructured.Unstructured
-	// Missing has a sentence for each object that is not included but must exist in the other cluster.
+	// Missing has a sentence for each object that is not included, but must exist in the other cluster.
 	Missing []string
-	// Secrets reports whether there are Secrets among the objects.
+	// Secrets reports whether Objects contains Secrets.
 	Secrets bool
 }
 
@@ -81,7 +81,7 @@ func (b *Bundle) add(
 	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, obj)
 	if apierrors.IsNotFound(err) {
 		if !ref.Optional {
-			b.Missing = append(b.Missing, name+" does not exist in this cluster either")
+			b.Missing = append(b.Missing, name+" is not included, because it does not exist in this cluster")
 		}
 		return nil
 	}
@@ -93,15 +93,15 @@ func (b *Bundle) add(
 	return nil
 }
 
-// localAnnotations record what was done to an object in its cluster. They include the marks of an owner: a copy with
-// these would look like a dependent of that owner's component.
+// localAnnotations are annotations that are only valid in the cluster of an object, such as requests to the operator
+// and the owner of a dependent. A copy with an owner would be treated as a dependent of the owner's component.
 var localAnnotations = []string{
 	"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at",
 	"fairlead.io/reconcile-acknowledge", "fairlead.io/accept-unknown",
 	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + manifests.AnnotationDigest,
 }
 
-// Portable returns a copy of an object without status and without fields that belong to its cluster.
+// Portable returns a copy of an object without status and without fields that are only valid in its cluster.
 func Portable(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	portable := &unstructured.Unstructured{Object: map[string]any{}}
 	for field, value := range obj.DeepCopy().Object {
@@ -126,7 +126,7 @@ func Portable(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return portable
 }
 
-// FileName returns the name of the file of an object.
+// FileName returns the name of the file to which Save writes an object.
 func FileName(obj *unstructured.Unstructured) string {
 	return strings.ToLower(obj.GetKind()) + "-" + obj.GetName() + ".yaml"
 }

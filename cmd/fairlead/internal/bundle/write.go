@@ -27,8 +27,8 @@ func (b Bundle) Stream(out io.Writer) error {
 	return err
 }
 
-// Save writes a bundle to a file, or to a folder if the place is a folder or ends in a slash. It returns the names of
-// the files. It is an error if a file exists.
+// Save writes a bundle to the file place. If place is a folder or ends in a slash, it writes a file for each object
+// into this folder. It returns the names of the files, and an error if a file already exists.
 func (b Bundle) Save(place string) ([]string, error) {
 	info, err := os.Stat(place)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func (b Bundle) saveFolder(folder string) ([]string, error) {
 	return files, nil
 }
 
-// saveFile writes a file. Only its owner can read it if there are Secrets.
+// saveFile writes a file. If the bundle contains Secrets, only the owner of the file can read it.
 func (b Bundle) saveFile(name string, objects []*unstructured.Unstructured) ([]string, error) {
 	text, err := stream(objects)
 	if err != nil {
@@ -90,13 +90,13 @@ func stream(objects []*unstructured.Unstructured) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// remark returns a comment for the source of a component. A copy has no owner reference, because the UID of its
-// component is unknown, so it is not deleted with the component.
+// remark returns a YAML comment for the source of a component, and an empty text for other objects. The copied source
+// has no owner reference, because the UID of the copied component is unknown, so garbage collection does not delete it.
 func remark(obj *unstructured.Unstructured) string {
 	if _, isSource := obj.GetLabels()[publish.LabelSourceOf]; !isSource ||
 		obj.GetKind() != string(metav1alpha1.ConfigMapReference) {
 		return ""
 	}
-	return fmt.Sprintf("# Applied by kubectl, this source stays when its component is deleted. Then delete it, too:\n"+
+	return fmt.Sprintf("# If kubectl applies this source, it is not deleted with its component. Then delete it with:\n"+
 		"#   kubectl -n %s delete configmap %s\n", obj.GetNamespace(), obj.GetName())
 }

@@ -19,12 +19,13 @@ import (
 // Limit is the maximum number of causes of one dependent.
 const Limit = 3
 
-// maxMessage is the maximum number of characters of a message. Messages of schedulers and registries can be long.
+// maxMessage is the maximum number of characters of a message, because messages of schedulers and registries can be
+// long.
 const maxMessage = 400
 
 // Cause is one reason why a dependent is not ready.
 type Cause struct {
-	// Object is the object that has the problem, such as "Pod apps/web-1".
+	// Object is the kind and name of the object that has the problem, such as "Pod apps/web-1".
 	Object string `json:"object"`
 	Reason string `json:"reason"`
 	// Message is one line without control characters.
@@ -39,19 +40,29 @@ func (c Cause) String() string {
 	return c.Object + ": " + c.Reason + ": " + c.Message
 }
 
-// Facts are the live objects that a decision is made from. Objects that could not be read are left out.
+// IsIn reports whether the message of a dependent in the status ends with the cause, because the operator found it too.
+func (c Cause) IsIn(message string) bool { return c.Message != "" && c.CutFrom(message) != message }
+
+// CutFrom returns the message of a dependent in the status without the cause.
+func (c Cause) CutFrom(message string) string {
+	text := c.Reason + ": " + c.Message
+	return strings.TrimSuffix(strings.TrimSuffix(message, text), "; ")
+}
+
+// Facts are the live objects from which Decide derives causes. Objects that could not be read are left out.
 type Facts struct {
 	// Dependent is the object that is not ready.
 	Dependent *unstructured.Unstructured
-	// ReplicaSets are those of a Deployment.
+	// ReplicaSets are the ReplicaSets of the dependent, if it is a Deployment.
 	ReplicaSets []unstructured.Unstructured
-	// Pods are those of a workload; a Pod has itself.
+	// Pods are the pods of the dependent, if it is a workload. If the dependent is a Pod, it is the only item.
 	Pods []corev1.Pod
-	// Claims are those of the pods; a PersistentVolumeClaim has itself.
+	// Claims are the claims of the pods. If the dependent is a PersistentVolumeClaim, it is the only item.
 	Claims []corev1.PersistentVolumeClaim
 	// MissingClasses are the names of storage classes that do not exist.
 	MissingClasses map[string]bool
-	// WithoutEndpoints are the Services that the dependent sends requests to and that have no ready endpoint.
+	// WithoutEndpoints are the Services without a ready endpoint to which an APIService or a webhook configuration
+	// refers.
 	WithoutEndpoints []manifests.Key
 	// Warnings are the warning events by the UID of their object.
 	Warnings map[types.UID][]corev1.Event
@@ -65,7 +76,7 @@ type Container struct {
 	Name string
 }
 
-// rules are in the order of their precedence. An early rule names a more precise cause than a later one.
+// rules are sorted by precedence: an earlier rule returns more precise causes than a later rule.
 var rules = []func(Facts) []Cause{
 	brokenClaims,
 	pods,
@@ -98,7 +109,7 @@ func replicaSets(f Facts) []Cause {
 	var found []Cause
 	for i := range f.ReplicaSets {
 		set := &f.ReplicaSets[i]
-		// An old ReplicaSet wants no pods. Its events are over.
+		// An old ReplicaSet has zero desired replicas. Its events are no longer relevant.
 		if wanted, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas"); wanted > 0 {
 			found = append(found, warningsOf(f, set)...)
 		}
@@ -109,16 +120,16 @@ func replicaSets(f Facts) []Cause {
 func ownWarnings(f Facts) []Cause {
 	if f.Dependent.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Pod"}) ||
 		f.Dependent.GroupVersionKind().GroupKind() == claimKind {
-		return nil // The rules for pods and claims report them.
+		return nil // Other rules report the warnings of pods and claims.
 	}
 	return warningsOf(f, f.Dependent)
 }
 
-// warningsOf returns the latest warning event of each reason, the latest first.
+// warningsOf returns a cause for the latest warning event of each reason, the latest event first.
 func warningsOf(f Facts, obj *unstructured.Unstructured) []Cause {
 	var found []Cause
 	for _, e := range latest(f.Warnings[obj.GetUID()]) {
-		// The event stays for an hour after its cause is gone.
+		// The API server keeps an event for an hour, even if its cause is gone.
 		if e.Reason == "FailedCreate" && hasItsPods(obj) {
 			continue
 		}
@@ -154,7 +165,7 @@ func timeOf(e corev1.Event) time.Time {
 	return e.CreationTimestamp.Time
 }
 
-// hasItsPods reports whether a workload has created all pods that it wants now.
+// hasItsPods reports whether all desired pods of a workload exist. For a Job, one active pod is sufficient.
 func hasItsPods(workload *unstructured.Unstructured) bool {
 	number := func(fields ...string) int64 {
 		n, _, _ := unstructured.NestedInt64(workload.Object, fields...)
@@ -177,14 +188,14 @@ func services(f Facts) []Cause {
 	for _, key := range f.WithoutEndpoints {
 		found = append(found, Cause{
 			Object: key.String(), Reason: "NoReadyEndpoints",
-			Message: "no ready pod answers the requests to this service",
+			Message: "the service has no ready endpoint",
 		})
 	}
 	return found
 }
 
-// conditions returns the conditions of a dependent that are False and have a message. It returns none for workloads:
-// the message of their readiness already contains their conditions.
+// conditions returns a cause for each condition of a dependent that is False and has a message. It returns no causes
+// for workloads, because the message about their readiness already contains their conditions.
 func conditions(f Facts) []Cause {
 	if isWorkload(f.Dependent.GroupVersionKind().GroupKind()) {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parsed returns the value of a YAML text.
+// parsed converts a YAML text into a value of type T.
 func parsed[T any](t *testing.T, text string) T {
 	t.Helper()
 	var value T
@@ -25,7 +25,7 @@ func parsed[T any](t *testing.T, text string) T {
 	return value
 }
 
-// facts are Facts as YAML texts.
+// facts has the objects of causes.Facts as YAML texts.
 type facts struct {
 	dependent string
 	sets      []string
@@ -88,17 +88,17 @@ func TestDecide(t *testing.T) {
 		facts facts
 		want  []string
 	}{
-		"a Job that may not create pods names the reason of its event": {
+		"a Job that cannot create pods has the reason of its event": {
 			facts: facts{dependent: job, warnings: map[types.UID][]string{"job": {noAccount}}},
 			want:  []string{`Job.batch shop/migrate: FailedCreate: serviceaccount "none" not found`},
 		},
-		"the event is over when the Job has its pod": {
+		"the event is ignored once the Job has a pod": {
 			facts: facts{
 				dependent: strings.TrimSuffix(job, "}") + `, status: {active: 1}}`,
 				warnings:  map[types.UID][]string{"job": {noAccount}},
 			},
 		},
-		"the latest event of each reason counts, the latest first": {
+		"the latest event of each reason is a cause, the latest first": {
 			facts: facts{dependent: widget, warnings: map[types.UID][]string{"w": {
 				`{reason: B, message: old, lastTimestamp: "2026-01-01T12:00:00Z"}`,
 				`{reason: A, message: first, lastTimestamp: "2026-01-01T12:01:00Z"}`,
@@ -106,7 +106,7 @@ func TestDecide(t *testing.T) {
 			}}},
 			want: []string{"Widget.demo.example.com shop/w: B: new", "Widget.demo.example.com shop/w: A: first"},
 		},
-		"the ReplicaSet of a Deployment is refused by a quota; an old ReplicaSet does not count": {
+		"a quota refuses pods of the ReplicaSet of a Deployment; events of an old ReplicaSet are ignored": {
 			facts: facts{
 				dependent: deployment,
 				sets: []string{
@@ -120,7 +120,7 @@ func TestDecide(t *testing.T) {
 			},
 			want: []string{"ReplicaSet.apps shop/web-2: FailedCreate: exceeded quota: none"},
 		},
-		"pods with the same problem are one cause, and a pod that starts is none": {
+		"pods with the same problem have one cause, and a starting pod has none": {
 			facts: facts{dependent: deployment, pods: []string{
 				waiting("web-3", "ContainerCreating", ""),
 				waiting("web-2", "ErrImagePull", "not found"),
@@ -128,12 +128,12 @@ func TestDecide(t *testing.T) {
 			}},
 			want: []string{"Pod shop/web-1: ImagePullBackOff: container main: no such image"},
 		},
-		"a pod that no node takes": {
+		"a pod that cannot be scheduled": {
 			facts: facts{dependent: deployment, pods: []string{pod("web-1",
 				`{conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/1 nodes are available"}]}`)}},
 			want: []string{"Pod shop/web-1: Unschedulable: 0/1 nodes are available"},
 		},
-		"a container that crashes has its exit code and its last line, before later events of its pod": {
+		"a crashing container has its exit code and the last line of its log, and the pod's event is ignored": {
 			facts: facts{
 				dependent: deployment,
 				pods: []string{pod("web-1", `{containerStatuses: [{name: main, state: {waiting: {reason: CrashLoopBackOff}},
@@ -155,7 +155,7 @@ func TestDecide(t *testing.T) {
 			}},
 			want: []string{"Pod shop/web-1: CreateContainerConfigError: container main: configmap c not found"},
 		},
-		"the event of a pod whose status says nothing": {
+		"the event of a pod whose status contains no problem": {
 			facts: facts{
 				dependent: deployment, pods: []string{waiting("web-1", "ContainerCreating", "")},
 				warnings: map[types.UID][]string{"web-1": {`{reason: FailedMount, message: "secret s not found"}`}},
@@ -179,7 +179,7 @@ func TestDecide(t *testing.T) {
 			},
 			want: []string{`PersistentVolumeClaim shop/data: StorageClassNotFound: storage class "fast" does not exist`},
 		},
-		"a claim that cannot be provisioned, once, although it is the dependent": {
+		"a claim that is the dependent and cannot be provisioned is reported once": {
 			facts: facts{
 				dependent: claim,
 				claims:    []string{`{metadata: {namespace: shop, name: data, uid: data}}`},
@@ -187,7 +187,7 @@ func TestDecide(t *testing.T) {
 			},
 			want: []string{"PersistentVolumeClaim shop/data: ProvisioningFailed: no space"},
 		},
-		"pending claims come after the pod that waits for them, and bound claims are no cause": {
+		"pending claims are listed after the pod that waits for them, and bound claims are no cause": {
 			facts: facts{
 				dependent: deployment,
 				pods: []string{pod("web-1",
@@ -210,13 +210,13 @@ func TestDecide(t *testing.T) {
   status: {conditions: [{type: Available, status: "False", message: "no response"}]}}`,
 				without: []manifests.Key{{Kind: "Service", Namespace: "shop", Name: "api"}},
 			},
-			want: []string{"Service shop/api: NoReadyEndpoints: no ready pod answers the requests to this service"},
+			want: []string{"Service shop/api: NoReadyEndpoints: the service has no ready endpoint"},
 		},
-		"the false conditions of a custom resource, if nothing else is known": {
+		"the false conditions of a custom resource without events": {
 			facts: facts{dependent: widget},
 			want:  []string{"Widget.demo.example.com shop/w: NoDisk: Ready is False: the disk is full"},
 		},
-		"conditions of a Deployment say nothing new": {
+		"conditions of a Deployment are no cause": {
 			facts: facts{dependent: strings.TrimSuffix(deployment, "}") +
 				`, status: {conditions: [{type: Available, status: "False", message: minimum}]}}`},
 		},
@@ -255,7 +255,7 @@ func TestDecide(t *testing.T) {
 				again = append(again, cause.String())
 			}
 			if diff := cmp.Diff(got, again); diff != "" {
-				t.Errorf("the order of the facts matters: %s", diff)
+				t.Errorf("the result depends on the order of the facts: %s", diff)
 			}
 		})
 	}

@@ -13,8 +13,8 @@ import (
 
 var claimKind = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 
-// pods returns the cause of each pod that is not ready. Pods of a workload usually have the same problem, so a
-// container, and each reason of a pod, is reported only once.
+// pods returns the causes of the pods that are not ready. Pods of a workload usually have the same problem, so the
+// same problem of several pods is returned only once.
 func pods(f Facts) []Cause {
 	var found []Cause
 	reported := map[string]bool{}
@@ -45,7 +45,7 @@ func unready(all []corev1.Pod) []corev1.Pod {
 	return chosen
 }
 
-// problem is a problem of a pod. Problems of several pods are the same if they are about the same thing.
+// problem is a problem of a pod. Problems of several pods are treated as the same problem if about is equal.
 type problem struct{ about, reason, message string }
 
 // problemsOf returns the problems in the status of a pod or, if there are none, its latest warning event.
@@ -101,8 +101,8 @@ func problemOf(c corev1.ContainerStatus, lastLine string) (problem, bool) {
 	return problem{about: about, reason: waiting.Reason, message: message}, true
 }
 
-// failureOf returns how a container failed that is not running now; nil if it did not fail. Previous reports whether
-// its log is that of the previous instance.
+// failureOf returns the termination of a container that failed and is not running. It returns nil for other containers.
+// Previous reports whether the failure's log is the log of the previous instance of the container.
 func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated, previous bool) {
 	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
 		return t, false
@@ -113,7 +113,7 @@ func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated
 	return nil, false
 }
 
-// brokenClaims returns the claims that cannot be bound, for a reason that is known.
+// brokenClaims returns a cause for each claim that is not bound because of a missing storage class or a warning event.
 func brokenClaims(f Facts) []Cause {
 	var found []Cause
 	for _, claim := range pending(f.Claims) {
@@ -129,7 +129,7 @@ func brokenClaims(f Facts) []Cause {
 	return found
 }
 
-// pendingClaims returns the other claims that are not bound.
+// pendingClaims returns a cause for each claim that is not bound and for which brokenClaims returns no cause.
 func pendingClaims(f Facts) []Cause {
 	var found []Cause
 	for _, claim := range pending(f.Claims) {

@@ -19,23 +19,24 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 const (
 	// timeout bounds the time of all reads for one status, or for one dependent.
 	timeout = 10 * time.Second
-	// maxPods bounds the pods of a dependent whose events, claims and logs are read.
+	// maxPods is the maximum number of pods of a dependent whose events, claims and logs are read.
 	maxPods = 3
-	// maxItems bounds the items of a list.
+	// maxItems is the maximum number of items that a list request returns.
 	maxItems = 500
 )
 
-// notReady are the reasons in a status of dependents that exist and are not ready.
+// notReady are the reasons that the status reports for dependents that exist and are not ready.
 var notReady = []string{"InProgress", metav1alpha1.ReasonDependentFailed, metav1alpha1.ReasonTimeout}
 
-// OfStatus returns the causes of the dependents in a status that exist and are not ready, by the names in the status.
-// It returns none if the dependents are in another cluster.
+// OfStatus returns the causes of the dependents that exist and are not ready according to a status. The keys are the
+// names of the dependents in the status. If the dependents are in another cluster, it returns no causes.
 func OfStatus(ctx context.Context, c *cluster.Cluster, status metav1alpha1.Status) map[string][]Cause {
 	found := map[string][]Cause{}
 	if status.TargetCluster != "" {
@@ -55,12 +56,32 @@ func OfStatus(ctx context.Context, c *cluster.Cluster, status metav1alpha1.Statu
 	return found
 }
 
-// Find reads a dependent that is not ready and the objects around it, and returns the causes. It returns none if the
-// dependent cannot be read.
+// maxNodes bounds the dependents of a tree whose causes are looked for.
+const maxNodes = 10
+
+// OfNodes returns the causes of the dependents in a tree that exist and are not ready, by the names of the dependents.
+func OfNodes(ctx context.Context, c *cluster.Cluster, nodes []component.Node) map[string][]Cause {
+	found, searched := map[string][]Cause{}, 0
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for _, n := range nodes {
+		if n.State != component.NodeInProgress && n.State != component.NodeFailed || searched == maxNodes {
+			continue
+		}
+		searched++
+		if of := Find(ctx, c, n.Key); len(of) > 0 {
+			found[n.Key.String()] = of
+		}
+	}
+	return found
+}
+
+// Find reads a dependent that is not ready and its related objects, and returns the causes. If the dependent cannot be
+// read, it returns no causes.
 func Find(ctx context.Context, c *cluster.Cluster, key manifests.Key) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	// A Secret has no status, and its data is not needed.
+	// A Secret has no status, so there is no reason to read its data.
 	if key.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
 		return nil
 	}
@@ -81,7 +102,7 @@ func Find(ctx context.Context, c *cluster.Cluster, key manifests.Key) []Cause {
 	return Decide(g.facts)
 }
 
-// gatherer collects the facts about one dependent. Its methods leave out what cannot be read.
+// gatherer collects the facts about one dependent. Its methods leave out objects that cannot be read.
 type gatherer struct {
 	cluster *cluster.Cluster
 	facts   Facts
@@ -174,7 +195,7 @@ func (g *gatherer) addPod(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// lastLine returns the last line of a container's log that is not empty, or "" if it cannot be read.
+// lastLine returns the last non-empty line of a container's log, or "" if the log cannot be read.
 func (g *gatherer) lastLine(ctx context.Context, pod *corev1.Pod, container string, previous bool) string {
 	log, err := g.cluster.Log(ctx, pod.Namespace, pod.Name, &corev1.PodLogOptions{
 		Container: container, Previous: previous, TailLines: new(int64(5)), LimitBytes: new(int64(16 << 10)),
@@ -191,7 +212,7 @@ func (g *gatherer) lastLine(ctx context.Context, pod *corev1.Pod, container stri
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// addClaim adds a claim, its events and whether its storage class is missing.
+// addClaim adds a claim, its events, and the name of its storage class if the class is missing.
 func (g *gatherer) addClaim(ctx context.Context, namespace, name string) {
 	var claim corev1.PersistentVolumeClaim
 	if g.cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &claim) != nil {
@@ -209,7 +230,7 @@ func (g *gatherer) addClaim(ctx context.Context, namespace, name string) {
 	}
 }
 
-// addServices adds the services without a ready endpoint.
+// addServices adds the services that have no ready endpoint.
 func (g *gatherer) addServices(ctx context.Context, services []manifests.Key) {
 	for _, key := range services {
 		list := &unstructured.UnstructuredList{}
@@ -227,7 +248,7 @@ func hasReadyEndpoint(slice unstructured.Unstructured) bool {
 	endpoints, _, _ := unstructured.NestedSlice(slice.Object, "endpoints")
 	return slices.ContainsFunc(endpoints, func(item any) bool {
 		endpoint, _ := item.(map[string]any)
-		// Ready is true by default, as the API says.
+		// A missing condition "ready" means true, according to the API of EndpointSlices.
 		ready, found, _ := unstructured.NestedBool(endpoint, "conditions", "ready")
 		return endpoint != nil && (ready || !found)
 	})
@@ -260,7 +281,8 @@ func servicesOf(obj *unstructured.Unstructured) []manifests.Key {
 	return slices.Compact(keys)
 }
 
-// addWarnings adds the warning events of an object. The UID excludes events of an earlier object of this name.
+// addWarnings adds the warning events of an object. It selects them by UID, to exclude events of an earlier object of
+// the same name.
 func (g *gatherer) addWarnings(ctx context.Context, obj client.Object) {
 	namespace := obj.GetNamespace()
 	if namespace == "" {
@@ -274,6 +296,11 @@ func (g *gatherer) addWarnings(ctx context.Context, obj client.Object) {
 	}
 }
 
-func (g *gatherer) list(ctx context.Context, list client.ObjectList, namespace string, matching client.ListOption) error {
+func (g *gatherer) list(
+	ctx context.Context,
+	list client.ObjectList,
+	namespace string,
+	matching client.ListOption,
+) error {
 	return g.cluster.Client.List(ctx, list, client.InNamespace(namespace), client.Limit(maxItems), matching)
 }

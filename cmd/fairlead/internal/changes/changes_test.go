@@ -20,20 +20,20 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-func TestFieldsNamesWhatDiffers(t *testing.T) {
+func TestFieldsReturnsThePathsOfDifferentFields(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, after string
 		want          []string
 	}{
-		"nothing":               {`{a: 1}`, `{a: 1}`, nil},
-		"a value":               {`{a: {b: 1}}`, `{a: {b: 2}}`, []string{"a.b"}},
-		"what is new, or gone":  {`{a: 1}`, `{b: 1}`, []string{"a", "b"}},
-		"an item with a name":   {`{c: [{name: web, image: a}]}`, `{c: [{name: web, image: b}]}`, []string{"c[web].image"}},
-		"an item without":       {`{c: [1, 2]}`, `{c: [1, 3]}`, []string{"c[1]"}},
-		"a list of other size":  {`{c: [1]}`, `{c: [1, 3]}`, []string{"c"}},
-		"a name with dots":      {`{a: {x.io/y: 1}}`, `{a: {x.io/y: 2}}`, []string{"a[x.io/y]"}},
-		"a map and a scalar":    {`{a: {b: 1}}`, `{a: 2}`, []string{"a"}},
-		"null, and what is not": {`{a: null}`, `{}`, nil},
+		"nothing": {`{a: 1}`, `{a: 1}`, nil},
+		"a value": {`{a: {b: 1}}`, `{a: {b: 2}}`, []string{"a.b"}},
+		"a field that is added, and a field that is removed": {`{a: 1}`, `{b: 1}`, []string{"a", "b"}},
+		"an item with a name":                                {`{c: [{name: web, image: a}]}`, `{c: [{name: web, image: b}]}`, []string{"c[web].image"}},
+		"an item without name":                               {`{c: [1, 2]}`, `{c: [1, 3]}`, []string{"c[1]"}},
+		"a list of other length":                             {`{c: [1]}`, `{c: [1, 3]}`, []string{"c"}},
+		"a name with dots":                                   {`{a: {x.io/y: 1}}`, `{a: {x.io/y: 2}}`, []string{"a[x.io/y]"}},
+		"a map and a scalar":                                 {`{a: {b: 1}}`, `{a: 2}`, []string{"a"}},
+		"null and a missing field":                           {`{a: null}`, `{}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, changes.Fields(object(t, test.before), object(t, test.after))); diff != "" {
@@ -42,7 +42,7 @@ func TestFieldsNamesWhatDiffers(t *testing.T) {
 		})
 	}
 	if got := changes.Fields(nil, object(t, `{a: 1}`)); got != nil {
-		t.Errorf("of what is created there are %v", got)
+		t.Errorf("want no fields for a created object, got %v", got)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestUnifiedMasksSecrets(t *testing.T) {
 	}
 	for _, value := range []string{"c2FtZQ==", "b2xk", "bmV3", "Z29uZQ==", "bW9yZQ=="} {
 		if strings.Contains(text, value) {
-			t.Errorf("it tells %q:\n%s", value, text)
+			t.Errorf("the diff contains the value %q:\n%s", value, text)
 		}
 	}
 	for _, line := range []string{
@@ -65,15 +65,15 @@ func TestUnifiedMasksSecrets(t *testing.T) {
 		"+  other: '*** (after)'", "   same: '***'",
 	} {
 		if !strings.Contains(text, line+"\n") {
-			t.Errorf("it lacks %q:\n%s", line, text)
+			t.Errorf("the diff lacks the line %q:\n%s", line, text)
 		}
 	}
 	if value, _, err := unstructured.NestedString(before.Object, "data", "other"); err != nil || value != "b2xk" {
-		t.Error("the object itself was masked")
+		t.Error("masking changed the object instead of a copy")
 	}
 }
 
-func TestUnifiedTellsWhatIsNewOrGoes(t *testing.T) {
+func TestUnifiedShowsCreatedAndDeletedObjects(t *testing.T) {
 	obj := object(t, "kind: ConfigMap\ndata: {a: b}")
 	created, err := changes.Unified("x", nil, obj)
 	if err != nil || created != "--- /dev/null\n+++ x (after)\n@@ -0,0 +1,3 @@\n+data:\n+  a: b\n+kind: ConfigMap\n" {
@@ -84,7 +84,7 @@ func TestUnifiedTellsWhatIsNewOrGoes(t *testing.T) {
 	}
 }
 
-func TestCleanLeavesWhatManifestsSay(t *testing.T) {
+func TestCleanKeepsTheFieldsOfAManifest(t *testing.T) {
 	obj := object(t, `
 apiVersion: v1
 kind: ConfigMap
@@ -104,7 +104,7 @@ status: {phase: x}
 		t.Error(diff)
 	}
 	if changes.Clean(nil) != nil {
-		t.Error("nothing became something")
+		t.Error("want nil for nil")
 	}
 }
 
@@ -138,11 +138,11 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 		t.Error(diff)
 	}
 	if changes.Owned(live, "nobody") != nil {
-		t.Error("who owns nothing applied something")
+		t.Error("want nil for a manager that owns no fields")
 	}
 }
 
-func TestManagedKeepsTheFieldsOfAllButTheStatus(t *testing.T) {
+func TestManagedLeavesOutFieldsManagedThroughTheStatus(t *testing.T) {
 	live := object(t, `
 apiVersion: apps/v1
 kind: Deployment
@@ -164,11 +164,11 @@ status: {x: y}
 	}
 	if changes.Managed(object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")) != nil ||
 		changes.Managed(nil) != nil {
-		t.Error("what nobody manages became something")
+		t.Error("want nil for an object without managed fields")
 	}
 }
 
-func TestPathsLeadToWhatFieldsNames(t *testing.T) {
+func TestAtReturnsTheValueOfAPath(t *testing.T) {
 	obj := object(t, "{spec: {containers: [{name: a}, {name: web, image: i}], args: [x, z]}, metadata: {labels: "+
 		"{example.com/team: t}}}")
 	for text, want := range map[string]any{
@@ -185,17 +185,17 @@ func TestPathsLeadToWhatFieldsNames(t *testing.T) {
 			continue
 		}
 		if got, found := path.At(obj); got != want || found != (want != nil) {
-			t.Errorf("%s leads to %v", text, got)
+			t.Errorf("path %s has the value %v", text, got)
 		}
 	}
 	for _, text := range []string{"", ".", "a[", "a..b", "a[]", "[x"} {
 		if path, err := changes.ParsePath(text); err == nil {
-			t.Errorf("%q was taken for %v", text, path)
+			t.Errorf("%q is invalid, but was parsed as %v", text, path)
 		}
 	}
 }
 
-func TestPathsAreWrittenAsFieldsWritesThem(t *testing.T) {
+func TestInReturnsThePathInTheFormOfFields(t *testing.T) {
 	obj := object(t, "{spec: {containers: [{name: a}, {name: web, ports: [{port: 80}, {port: 81}]}], args: [x]}, "+
 		"metadata: {labels: {example.com/team: t}}}")
 	for text, want := range map[string]string{
@@ -212,7 +212,7 @@ func TestPathsAreWrittenAsFieldsWritesThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := path.In(obj); got != want {
-			t.Errorf("%s is written %s", text, got)
+			t.Errorf("path %s has the form %s", text, got)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func FuzzParsePath(f *testing.F) {
 	})
 }
 
-func TestManagersAreThoseOfAFieldOrAroundIt(t *testing.T) {
+func TestManagersOfAFieldAndOfFieldsAroundIt(t *testing.T) {
 	live := object(t, `
 apiVersion: v1
 kind: Pod

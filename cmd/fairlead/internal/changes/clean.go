@@ -1,4 +1,5 @@
-// Package changes compares objects: as field paths, as unified diffs of YAML, and by their managed fields.
+// Package changes compares objects. It returns differences as field paths or as unified diffs of YAML, and reads the
+// managed fields of objects.
 //
 // Its functions are pure. They mask the values of Secrets in every text that they return.
 package changes
@@ -11,11 +12,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// serverFields are the fields of metadata that the API server sets at every write.
+// serverFields are the fields of metadata that the API server sets.
 var serverFields = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
 
-// Clean returns a copy of an object with only the fields that a manifest may have: without server-set fields, status,
-// and marks of the owner. Settings stay. It returns nil for nil.
+// Clean returns a copy of an object without the fields that the API server sets, without status, and without the labels
+// and annotations in which the reconciler stores owner and digest. Annotations with settings stay. Clean returns nil
+// for nil.
 func Clean(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil

@@ -58,7 +58,7 @@ func compareItems(path string, before, after []any, differs func(path string)) {
 	}
 }
 
-// itemName returns the name of an item, or its index if it has none.
+// itemName returns the name of an item, or place, the index of the item, if the item has no name.
 func itemName(item any, place int) string {
 	fields, _ := item.(map[string]any)
 	if name, ok := fields["name"].(string); ok && name != "" {
@@ -67,7 +67,7 @@ func itemName(item any, place int) string {
 	return fmt.Sprint(place)
 }
 
-// Step returns the form of a field in a path. Names with dots, slashes or brackets are put in brackets.
+// Step returns a field name in the form of a path. Names with dots, slashes or brackets are put in brackets.
 func Step(key string) string {
 	if strings.ContainsAny(key, "./[]") {
 		return "[" + key + "]"

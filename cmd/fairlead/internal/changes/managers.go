@@ -19,8 +19,8 @@ type Manager struct {
 	Time        time.Time `json:"time,omitzero"`
 }
 
-// Managers returns the managers of a field or of fields below it, the last one first. A field without managers is a
-// default of the API server.
+// Managers returns the managers of a field and of the fields below it, the latest write first. If a field has no
+// managers, its value is a default of the API server.
 func Managers(live *unstructured.Unstructured, path Path) []Manager {
 	var found []Manager
 	for _, e := range live.GetManagedFields() {
@@ -40,8 +40,8 @@ func Managers(live *unstructured.Unstructured, path Path) []Manager {
 	return found
 }
 
-// manages reports whether fields, in the form of FieldsV1, contain the path, or a value around it that is managed as a
-// whole.
+// manages reports whether a manager of fields, in the form of FieldsV1, manages the path. This is also true if it
+// manages a parent of the path as a whole.
 func manages(fields map[string]any, value any, path Path) bool {
 	for i, step := range path {
 		if i > 0 && len(without(fields, ".")) == 0 {

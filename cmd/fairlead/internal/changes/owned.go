@@ -7,21 +7,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
-// Owned returns the fields of a live object that a manager owns: what it applied last, except for fields that others
-// took over. It returns nil if the manager owns nothing.
+// Owned returns the fields of a live object that a manager owns: the fields of its last write, except for those that
+// other managers took over. It returns nil if the manager owns no fields.
 func Owned(live *unstructured.Unstructured, manager string) *unstructured.Unstructured {
-	// A reconciler has entries of both operations, depending on its update policy.
+	// The update policy of the dependent determines whether the entry has operation Apply or Update, so both are selected.
 	return ofEntries(live, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == manager && e.Subresource == "" })
 }
 
-// Managed returns the fields of a live object that somebody manages, so without defaults of the API server. Fields that
-// are only managed through the status are left out, because their manager reports them again. It returns nil if nobody
-// manages anything.
+// Managed returns the fields of a live object that have a field manager, so it leaves out defaults of the API server.
+// It also leaves out fields that were written only through the subresource status, because their manager will write
+// them again. It returns nil if no field has a manager.
 func Managed(live *unstructured.Unstructured) *unstructured.Unstructured {
 	return ofEntries(live, func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "status" })
 }
 
-// ofEntries returns the fields of a live object in the wanted entries, nil if these have none.
+// ofEntries returns the fields of a live object that are in the wanted entries, or nil if the entries have no fields.
 func ofEntries(
 	live *unstructured.Unstructured, wanted func(metav1.ManagedFieldsEntry) bool,
 ) *unstructured.Unstructured {
@@ -43,7 +43,7 @@ func ofEntries(
 	return owned
 }
 
-// fieldsOf returns the union of the wanted entries, in the form of FieldsV1.
+// fieldsOf returns the union of the fields of the wanted entries, in the form of FieldsV1.
 func fieldsOf(entries []metav1.ManagedFieldsEntry, wanted func(metav1.ManagedFieldsEntry) bool) map[string]any {
 	var united map[string]any
 	for _, e := range entries {
@@ -62,7 +62,7 @@ func fieldsOf(entries []metav1.ManagedFieldsEntry, wanted func(metav1.ManagedFie
 	return united
 }
 
-// project returns the parts of a value that are in fields. A field without others below it stands for its whole value.
+// project returns the parts of a value that fields contains. A field without fields below it includes its whole value.
 func project(value any, fields map[string]any) any {
 	if below := without(fields, "."); len(below) == 0 {
 		return value
@@ -98,7 +98,7 @@ func without(fields map[string]any, name string) []string {
 	return rest
 }
 
-// nodeOf returns the fields of an item of a list, by the item's keys or value.
+// nodeOf returns the node of FieldsV1 for an item of a list. It finds the node by the item's keys or value.
 func nodeOf(item any, fields map[string]any) (map[string]any, bool) {
 	for _, element := range fieldset.Elements(fields) {
 		if fieldset.Matches(item, element) {

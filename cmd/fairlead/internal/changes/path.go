@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Path is the place of a field: names of fields, and names or indexes of items.
+// Path locates a field in an object. Its elements are names of fields, and names or indexes of items.
 type Path []string
 
-// ParsePath parses the form of Fields: spec.containers[web].image, or metadata.labels[example.com/team]. An item can
-// also be selected by any of its fields, as in ports[containerPort=80].
+// ParsePath parses a path in the form that Fields returns, such as spec.containers[web].image or
+// metadata.labels[example.com/team]. An item can also be selected by any of its fields, as in ports[containerPort=80].
 func ParsePath(text string) (Path, error) {
 	var path Path
 	rest := strings.TrimPrefix(text, ".")
@@ -43,7 +43,7 @@ func ParsePath(text string) (Path, error) {
 	return path, nil
 }
 
-// At returns the value of a field, and whether the object has it.
+// At returns the value of the field in an object, and whether the object has the field.
 func (p Path) At(obj *unstructured.Unstructured) (any, bool) {
 	if obj == nil {
 		return nil, false
@@ -73,7 +73,8 @@ func below(value any, step string) (any, bool) {
 	return nil, false
 }
 
-// itemAt returns the index of an item by its name, index, or field=value; -1 if there is none.
+// itemAt returns the index of the item that step selects by name, index or field=value. It returns -1 if no item
+// matches.
 func itemAt(items []any, step string) int {
 	with := func(name, text string) int {
 		return slices.IndexFunc(items, func(item any) bool {
@@ -94,7 +95,7 @@ func itemAt(items []any, step string) int {
 	return -1
 }
 
-// In returns the path in the form of Fields: with names of items, or their indexes.
+// In returns the path in the form that Fields returns: items are selected by name, or by index if they have no name.
 func (p Path) In(obj *unstructured.Unstructured) string {
 	var text strings.Builder
 	var value any = obj.Object
@@ -109,7 +110,7 @@ func (p Path) In(obj *unstructured.Unstructured) string {
 	return strings.TrimPrefix(text.String(), ".")
 }
 
-// nameOf returns the form of an item in a path.
+// nameOf returns the name or index under which Fields would select the item that step selects.
 func nameOf(items []any, step string) string {
 	i := itemAt(items, step)
 	if i < 0 {

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Unified returns a unified diff of the YAML of two cleaned objects, empty if they are equal. Nil stands for an object
-// that does not exist. Values of Secrets are masked; the diff shows which of them differ.
+// Unified returns a unified diff of the YAML of two cleaned objects. It is empty if they are equal. An object that does
+// not exist is nil. The values of Secrets are masked, but the diff shows which values differ.
 func Unified(name string, before, after *unstructured.Unstructured) (string, error) {
 	before, after = mask(before, after)
 	from, err := text(before)
@@ -30,7 +30,7 @@ func sideName(name string, obj *unstructured.Unstructured, side string) string {
 	return name + " (" + side + ")"
 }
 
-// text returns the YAML of an object; it is empty for nil.
+// text returns the YAML of an object, or an empty text for nil.
 func text(obj *unstructured.Unstructured) (string, error) {
 	if obj == nil {
 		return "", nil
@@ -39,7 +39,7 @@ func text(obj *unstructured.Unstructured) (string, error) {
 	return string(manifest), err
 }
 
-// The texts that replace values of Secrets: for equal values, and for each side of different ones.
+// The texts that replace the values of Secrets. Equal values have one text, different values another one on each side.
 const (
 	hidden       = "***"
 	hiddenBefore = "*** (before)"

@@ -20,24 +20,32 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const applyHelp = `Pack the folder DIR, and create or update the component NAME from it.
+const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHIVE, and create or update the component NAME
+from it.
 
-The folder is stored in an immutable ConfigMap whose name depends on its content. One write of the component
-then switches source and values together. If the component exists, only the fields given on the command line
-change. Without -f and --set the values stay; with any of these flags all values are replaced. Sources of older
-revisions are deleted, except for the previous source and the source of the last revision that was Ready.
-These two are deleted with the component.
+The command renders the source first, with your rights. It writes nothing if the source does not render, unless
+it cannot find that out, for example because you may not read an input. It warns of objects whose types the
+cluster does not serve and nothing in the source defines. --skip-render-check leaves this out.
 
-With --wait the command waits until the component is Ready. If nothing changed and the component had failed
-before, the operator is asked to try again.
+The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
+One write of the component then switches source and values together. If the component exists, only the fields
+given on the command line change. Without -f and --set the values stay unchanged; with any of these flags all values are
+replaced. Sources of older revisions are deleted, except for the previous source and the source of the last
+revision that was Ready. These two are deleted with the component.
 
-Everybody who may read the component can read its values. Keep passwords in Secrets, and name these Secrets
-in spec.valuesFrom.`
+With --wait the command waits until the component is Ready. If only objects of such types are missing, it gives
+up after --unserved-timeout; the operator continues by itself when the types are served. If nothing changed and
+the component had failed before, the command requests another attempt from the operator.
+
+Every person with the right to read the component can read its values. Keep passwords in Secrets, and name
+these Secrets in spec.valuesFrom.`
 
 // applyOptions are the flags of apply.
 type applyOptions struct {
@@ -45,31 +53,38 @@ type applyOptions struct {
 	fields  map[string]*string
 	wait    bool
 	timeout time.Duration
+	// unserved limits the wait for nothing but types that nobody serves.
+	unserved time.Duration
+	// unchecked applies a source that may not render.
+	unchecked bool
 }
 
 func (a *app) newApply() *cobra.Command {
 	o := applyOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}}
 	var changed func(string) bool
 	cmd := &cobra.Command{
-		Use:   "apply NAME DIR",
-		Short: "Apply a local folder as a component",
+		Use:   "apply NAME DIR|ARCHIVE",
+		Short: "Apply a local folder or archive as a component",
 		Long:  applyHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
-			// kubectl apply takes no arguments, so a person may write the same here. The error explains the difference.
+			// "kubectl apply -f FILE" takes no arguments, so a person may call fairlead apply in the same way. The
+			// error explains the difference.
 			if err := o.values.Manifest(); len(args) < 2 && err != nil {
 				return exit.BadInput("%w", err)
 			}
-			return takes(0, theComponent, theFolder)(cmd, args)
+			return takes(0, theComponent, theSource)(cmd, args)
 		},
 		RunE: work(func(ctx context.Context, args []string) error {
 			return a.apply(ctx, args[0], args[1], o, changed)
 		}),
-		ValidArgsFunction: a.completer.ComponentAndFolder,
+		ValidArgsFunction: a.completer.ComponentAndSource,
 	}
 	flags := cmd.Flags()
 	changed = flags.Changed
 	o.addSpecFlags(flags)
+	flags.BoolVar(&o.unchecked, "skip-render-check", false, "write the component without rendering it first")
 	addWaitFlags(flags, &o.wait, &o.timeout, "wait until the component is Ready, and show its progress")
+	addUnservedFlag(flags, &o.unserved)
 	completion.Values(cmd, "generator", generators...)
 	return cmd
 }
@@ -77,15 +92,15 @@ func (a *app) newApply() *cobra.Command {
 // addSpecFlags adds the flags that set the spec of a component.
 func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&o.values.Files, "values", "f", nil,
-		"file of values; may be repeated, later files win; - is stdin")
+		"file of values; may be repeated, a later file overrides earlier files; - is stdin")
 	flags.StringArrayVar(&o.values.Assignments, "set", nil,
-		"values as in helm --set, such as image.tag=v2; they win over all files")
+		"values as in helm --set, such as image.tag=v2; they override all files")
 	o.fields = specFlags(flags)
 }
 
 var generators = []string{"Helm", "Kustomize", "GoTemplate"}
 
-// generatorOf returns the generator of this name in any case. Unknown names are returned unchanged.
+// generatorOf returns the generator with this name, in upper or lower case. It returns unknown names unchanged.
 func generatorOf(text string) string {
 	for _, name := range generators {
 		if strings.EqualFold(name, text) {
@@ -95,17 +110,17 @@ func generatorOf(text string) string {
 	return text
 }
 
-// specFlags adds the flags that set a field of the spec, and returns their values by field.
+// specFlags adds the flags that set a field of the spec. It returns the values of the flags by the name of the field.
 func specFlags(flags *pflag.FlagSet) map[string]*string {
 	return map[string]*string{
 		"generator": flags.String("generator", "",
-			"generator of the source: "+strings.Join(generators, ", ")+`; detected by default, and with ""`),
-		"path": flags.String("path", "", "folder inside DIR that is rendered"),
+			"generator of the source: "+strings.Join(generators, ", ")+`; by default, and with "", it is detected`),
+		"path": flags.String("path", "", "folder inside DIR or ARCHIVE that is rendered"),
 		"targetNamespace": flags.String("target-namespace", "",
-			"namespace of the dependents; by default that of the component"),
+			"namespace of the dependents; by default the namespace of the component"),
 		"targetName": flags.String("target-name", "", "release name; by default the name of the component"),
 		"serviceAccountName": flags.String("service-account", "",
-			"service account of the component, in its namespace; by default that of the operator's configuration"),
+			"service account in the component's namespace; by default the one in the operator's configuration"),
 	}
 }
 
@@ -114,12 +129,12 @@ var flagOfField = map[string]string{
 	"serviceAccountName": "service-account",
 }
 
-func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, changed func(string) bool) error {
+func (a *app) apply(ctx context.Context, name, place string, o applyOptions, changed func(string) bool) error {
 	fields, err := o.spec(changed)
 	if err != nil {
 		return err
 	}
-	archive, err := publish.Pack(dir)
+	archive, err := publish.Pack(place)
 	if err != nil {
 		return err
 	}
@@ -131,25 +146,45 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 		return err
 	}
 	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn}
-	component, err := publisher.Publish(ctx, publish.Request{Target: target, Archive: archive, Fields: fields})
+	if !o.unchecked {
+		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) error {
+			unserved, err := preview.Check(ctx, c, target, obj, sources, place)
+			a.warnOfUnserved(unserved)
+			return err
+		}
+	}
+	applied, err := publisher.Publish(ctx, publish.Request{Target: target, Archive: archive, Fields: fields})
 	if err != nil {
 		return err
 	}
 	a.warnOfAccount(ctx, c, target, *o.fields["serviceAccountName"])
-	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: component}, o); err != nil {
+	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: applied}, o); err != nil {
 		return err
 	}
-	// An error is ignored: applying does not need the rights that notes need, and the component itself reports why it
-	// does not render.
+	// Errors of the notes are ignored. A person who may apply may lack the rights that notes need, and the status of the
+	// component reports errors of the rendering.
 	_ = a.showNotes(ctx, c, target)
 	return nil
 }
 
-// await waits with --wait until the applied component is Ready. If the component is unchanged and has failed before,
-// that failure is not an answer: the operator is asked to try again, and await waits for the result.
+// maxUnserved is the number of objects that a warning names.
+const maxUnserved = 3
+
+// warnOfUnserved warns of dependents that have to wait because nobody serves their types.
+func (a *app) warnOfUnserved(unserved []component.Waiting) {
+	for _, w := range unserved[:min(len(unserved), maxUnserved)] {
+		a.warn(fmt.Errorf("%s has to wait: %s", w.Dependent, w.Message))
+	}
+	if more := len(unserved) - maxUnserved; more > 0 {
+		a.warn(fmt.Errorf("%d more objects have to wait for types that are not served", more))
+	}
+}
+
+// await waits until the applied component is Ready, if --wait is set. If the component is unchanged and its status
+// reports an earlier failure, await requests another attempt from the operator, and waits for its result.
 func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error {
 	if suspend, _, _ := unstructured.NestedBool(f.Live.Object, "spec", "suspend"); suspend {
-		idle := exit.Refuse("%s is suspended, so nothing is applied; to resume it: fairlead resume %s", f.Target,
+		idle := exit.Refuse("%s is suspended, so nothing is applied; to resume it, run: fairlead resume %s", f.Target,
 			f.Target.Name)
 		if o.wait {
 			return idle
@@ -164,7 +199,7 @@ func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error
 	if err != nil {
 		return err
 	}
-	w := a.newWaiter(f.Cluster, f.Target, o.timeout)
+	w := a.newWaiter(f.Cluster, f.Target, o.timeout).LimitUnserved(o.unserved)
 	if progress.OfApply(m.Status, f.Live.GetGeneration()).Verdict != progress.Failed {
 		return w.Ready(ctx, f.Live)
 	}
@@ -183,6 +218,9 @@ func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error
 func (o applyOptions) spec(changed func(string) bool) (map[string]any, error) {
 	if o.timeout < 0 {
 		return nil, errNegativeTimeout(o.timeout)
+	}
+	if o.unserved < 0 {
+		return nil, errNegativeUnserved(o.unserved)
 	}
 	fields := map[string]any{}
 	for field, value := range o.fields {
@@ -233,10 +271,11 @@ func checkField(field, value string) error {
 	return nil
 }
 
-// checkApplicable returns an error if a Component cannot have this type or name.
+// checkApplicable returns an error if the target is no component of the ready-made operator, or if its name is invalid.
 func checkApplicable(target cluster.Target) error {
 	if !target.IsReadyMade() {
-		return exit.BadUsage("%s: a folder can only be applied as components.%s", target, v1alpha1.GroupVersion.Group)
+		return exit.BadUsage("%s: a folder can only be applied as a component of type components.%s", target,
+			v1alpha1.GroupVersion.Group)
 	}
 	if problems := validation.IsDNS1123Subdomain(target.Name); len(problems) > 0 {
 		return exit.BadUsage("component %q: %s", target.Name, strings.Join(problems, ", "))
@@ -244,8 +283,8 @@ func checkApplicable(target cluster.Target) error {
 	return nil
 }
 
-// warnOfAccount warns if a service account does not exist. That is not an error, because rights are granted to a name.
-// It stays silent if the person may not read service accounts.
+// warnOfAccount warns if a service account does not exist. A missing account is not an error, because roles are bound
+// to its name, and the operator impersonates the name. There is no warning if the person may not read service accounts.
 func (a *app) warnOfAccount(ctx context.Context, c *cluster.Cluster, target cluster.Target, account string) {
 	if account == "" {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// sources returns the ConfigMaps of a namespace that hold sources.
+// sources returns the ConfigMaps with sources in a namespace.
 func sources(ctx context.Context, namespace string) []corev1.ConfigMap {
 	GinkgoHelper()
 	list := &corev1.ConfigMapList{}
@@ -37,7 +37,7 @@ func valuesOf(c *v1alpha1.Component) string {
 var _ = Describe("apply", onCluster(func() {
 	It("creates an immutable source, and a component that refers to it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		dir := folder("Chart.yaml", "name: shop", "templates/web.yaml", "kind: Pod")
+		dir := folder(shopTemplates()...)
 		Expect(k8s.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "builder"}})).
 			To(Succeed())
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store",
@@ -64,9 +64,9 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(c.ManagedFields).To(ContainElement(HaveField("Manager", "fairlead-cli")))
 	})
 
-	It("writes nothing when nothing changed", func(ctx SpecContext) {
+	It("writes nothing if nothing changed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		dir := folder("web.yaml", "kind: Pod")
+		dir := folder("web.yaml", "# a pod")
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--set", "a=1").Code).To(Equal(0))
 		before := len(requests(ctx, namespace, "components", "configmaps").Writes())
 		for _, args := range [][]string{{}, {"--set", "a=1"}} {
@@ -76,7 +76,7 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(requests(ctx, namespace, "components", "configmaps").Writes()).To(HaveLen(before))
 	})
 
-	It("switches source and values in one write, and keeps the fields of others", func(ctx SpecContext) {
+	It("changes source and values in one write, and keeps fields of other clients", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "shop",
@@ -88,7 +88,7 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 
 		values := filepath.Join(folder("v.yaml", "new: [1, 2]\ngone: null\n"), "v.yaml")
-		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "kind: Pod"), "-f", values, "--path", "",
+		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# a pod"), "-f", values, "--path", "",
 			"--target-name=store")
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(r.Out).To(HaveSuffix("component.fairlead.io/shop updated\n"))
@@ -98,20 +98,20 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(after.Generation).To(Equal(c.Generation + 1))
 		Expect(after.Spec.Source.Inline).To(BeNil())
 		Expect(after.Spec.Source.ConfigMap).To(HaveValue(HaveField("Name", sources(ctx, namespace)[0].Name)))
-		Expect(valuesOf(after)).To(MatchJSON(`{"new": [1, 2], "gone": null}`), "values that are given replace all")
+		Expect(valuesOf(after)).To(MatchJSON(`{"new": [1, 2], "gone": null}`), "given values replace all values")
 		Expect(after.Spec.Path).To(BeEmpty())
 		Expect(after.Spec.TargetName).To(Equal("store"))
 		Expect(after.Spec.Suspend).To(BeTrue())
 		Expect(after.Labels).To(HaveKeyWithValue("team", "a"))
 
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "kind: Job")).Code).To(Equal(0))
-		Expect(valuesOf(shopIn(ctx, namespace))).To(MatchJSON(valuesOf(after)), "without values they stay")
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# a job")).Code).To(Equal(0))
+		Expect(valuesOf(shopIn(ctx, namespace))).To(MatchJSON(valuesOf(after)), "the values stay unchanged")
 	})
 
-	It("keeps the current and the previous source, and both go with the component", func(ctx SpecContext) {
+	It("keeps the current and the previous source, and both are deleted with the component", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		var names []string
-		for _, content := range []string{"1", "2", "3", "1"} {
+		for _, content := range []string{"# 1", "# 2", "# 3", "# 1"} {
 			Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", content)).Code).To(Equal(0))
 			names = append(names, shopIn(ctx, namespace).Spec.Source.ConfigMap.Name)
 			var kept []string
@@ -122,29 +122,29 @@ var _ = Describe("apply", onCluster(func() {
 			Expect(kept).To(ConsistOf(names[max(0, len(names)-2):]))
 		}
 		Expect(names[3]).To(Equal(names[0]))
-		Expect(fairlead(ctx, namespace, "apply", "store", folder("web.yaml", "1")).Code).To(Equal(0))
-		Expect(sources(ctx, namespace)).To(HaveLen(3), "those of another component stay")
+		Expect(fairlead(ctx, namespace, "apply", "store", folder("web.yaml", "# 1")).Code).To(Equal(0))
+		Expect(sources(ctx, namespace)).To(HaveLen(3), "the source of another component stays")
 	})
 
-	It("keeps the source of the last revision that was ready, however many follow", func(ctx SpecContext) {
+	It("keeps the source of the last revision that was Ready after any number of later revisions", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "good")).Code).To(Equal(0))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# good")).Code).To(Equal(0))
 		c := shopIn(ctx, namespace)
 		good := c.Spec.Source.ConfigMap.Name
 		report(ctx, c, metav1alpha1.Status{History: []metav1alpha1.RevisionRecord{
 			{Revision: 2, Source: "ConfigMap another", Started: metav1.Now(), Outcome: metav1alpha1.RevisionFailed},
 			{Revision: 1, Source: c.SourceName(), Started: metav1.Now(), Outcome: metav1alpha1.RevisionReady},
 		}})
-		for _, content := range []string{"{{", "{{ if", "{{ else"} {
+		for _, content := range []string{"# bad", "# worse", "# worst"} {
 			Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", content)).Code).To(Equal(0))
 			Expect(sources(ctx, namespace)).To(ContainElement(HaveField("Name", good)))
 		}
-		Expect(sources(ctx, namespace)).To(HaveLen(3), "beside it the current and the previous one")
+		Expect(sources(ctx, namespace)).To(HaveLen(3), "the last ready, the current and the previous source")
 	})
 
-	It("does not rely on a source that is about to go with an earlier component", func(ctx SpecContext) {
+	It("creates a source again if its owner is an earlier component that was deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		dir := folder("web.yaml", "kind: Pod")
+		dir := folder("web.yaml", "# a pod")
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
 		doomed := sources(ctx, namespace)[0].UID
 		Expect(fairlead(ctx, namespace, "delete", "shop", "--wait").Code).To(Equal(0))
@@ -155,7 +155,7 @@ var _ = Describe("apply", onCluster(func() {
 			HaveExactElements(HaveField("UID", c.UID)))))
 	})
 
-	It("reads values from stdin only when it is told so", func(ctx SpecContext) {
+	It("reads values from stdin only with the file name -", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "-f", "-")).To(HaveField("Code", 0))
 		Expect(valuesOf(shopIn(ctx, namespace))).To(Equal("{}"))
@@ -182,7 +182,7 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(shopIn(ctx, namespace).Spec.ServiceAccountName).To(Equal("other"))
 	})
 
-	It("warns of a service account that does not exist, and applies", func(ctx SpecContext) {
+	It("warns of a missing service account, and applies the folder", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--service-account=nobody")
 		Expect(r.Code).To(Equal(0))
@@ -191,7 +191,7 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(shopIn(ctx, namespace).Spec.ServiceAccountName).To(Equal("nobody"))
 	})
 
-	It("says that the namespace does not exist", func(ctx SpecContext) {
+	It("reports a namespace that does not exist", func(ctx SpecContext) {
 		r := fairlead(ctx, "nowhere", "apply", "shop", folder("web.yaml", ""))
 		Expect(r).To(Equal(result{Code: 1, Err: "fairlead: namespace \"nowhere\" does not exist; create it first\n"}))
 	})
@@ -203,7 +203,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// held creates a component with a finalizer, that an operator would have set.
+// held creates a component with a finalizer, which an operator would have set.
 func held(ctx context.Context, namespace, name string) *v1alpha1.Component {
 	GinkgoHelper()
 	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: []string{"fairlead.io/finalizer"}}}
@@ -213,7 +213,7 @@ func held(ctx context.Context, namespace, name string) *v1alpha1.Component {
 	return c
 }
 
-// release lets a component go.
+// release removes the finalizers of a component.
 func release(ctx context.Context, c *v1alpha1.Component) {
 	GinkgoHelper()
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata": {"finalizers": null}}`))

@@ -22,7 +22,7 @@ func onTerminal(ctx context.Context, args []string) string {
 	defer func() { _ = master.Close() }()
 	seen := make(chan string)
 	go func() {
-		text, _ := io.ReadAll(master) // it ends in an error when the terminal is closed
+		text, _ := io.ReadAll(master) // The read ends with an error when the terminal is closed.
 		seen <- string(text)
 	}()
 	code := cli.Run(ctx, args, genericiooptions.IOStreams{
@@ -37,7 +37,7 @@ func onTerminal(ctx context.Context, args []string) string {
 var _ = Describe("colours", onCluster(func() {
 	const escape = "\x1b"
 
-	It("are there on a terminal, unless a person does not want them", func(ctx SpecContext) {
+	It("are printed on a terminal, unless they are turned off", func(ctx SpecContext) {
 		GinkgoT().Setenv("TERM", "xterm")
 		GinkgoT().Setenv("NO_COLOR", "")
 		namespace := newNamespace(ctx)
@@ -53,7 +53,7 @@ var _ = Describe("colours", onCluster(func() {
 		Expect(onTerminal(ctx, connected(namespace, "list"))).NotTo(ContainSubstring(escape))
 	})
 
-	It("are not there in a pipe", func(ctx SpecContext) {
+	It("are not printed into a pipe", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		report(ctx, held(ctx, namespace, "shop"), allReady())
 		Expect(fairlead(ctx, namespace, "list").Out).To(And(ContainSubstring("Ready"), Not(ContainSubstring(escape))))

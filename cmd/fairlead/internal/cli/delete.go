@@ -24,22 +24,23 @@ import (
 
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
-The operator refuses the deletion while objects of others exist whose type the component defines. The command
-looks for such objects first, with your rights, and warns of them. fairlead plan --delete shows the whole
-deletion. With --wait the command prints these objects at once and continues to wait, because the deletion
-proceeds by itself when they are gone. The command fails if the timeout is over. If the component is being
-deleted already, the command asks the operator to try again.
+The operator refuses the deletion as long as there are foreign instances: objects that are not dependents of
+the component, but whose type the component defines. The command first searches for foreign instances with your
+rights, and warns of them. fairlead plan --delete shows the whole deletion. With --wait the command prints the
+foreign instances that the operator reports, and continues to wait, because the deletion proceeds when they are
+gone. The command fails after the timeout. If the deletion of the component was requested before, the command
+requests another attempt from the operator.
 
-The operator also refuses the deletion if it cannot find out whether such objects exist, for example because an
-API does not answer. --accept-unknown GROUP accepts the loss of the objects of that API group that the
-operator cannot list. The command records the group in the component, and it counts for this deletion only.
-Objects that the operator can list still block the deletion.`
+The operator also refuses the deletion if it cannot determine whether foreign instances exist, for example
+because an API is not available. --accept-unknown GROUP accepts the loss of the objects of this API group that
+the operator cannot list. The command records the group in the component, for this deletion only. Foreign
+instances that the operator can list still block the deletion.`
 
 // deleteOptions are the flags of delete.
 type deleteOptions struct {
 	wait    bool
 	timeout time.Duration
-	// accepted are the API groups whose unlisted objects may be lost.
+	// accepted are the API groups whose objects may be lost if the operator cannot list them.
 	accepted []string
 }
 
@@ -76,7 +77,7 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 		return err
 	}
 	c, target, obj := f.Cluster, f.Target, f.Live
-	// An object of another type must have the status of a component: a person may have mistaken the type.
+	// An object of another type must have the status of a component, because the person may have named a wrong type.
 	if _, err := cluster.Status(target, obj); err != nil {
 		return err
 	}
@@ -122,18 +123,18 @@ func (a *app) awaitEnd(ctx context.Context, f cluster.Object, timeout time.Durat
 	defer cancel()
 	err := publish.Clear(limited, f.Cluster.Client, f.Target, f.Live.GetUID())
 	if limited.Err() != nil && ctx.Err() == nil {
-		return exit.Refuse("%s is deleted, but its sources are not: see the ConfigMaps with the label %s",
+		return exit.Refuse("%s is deleted, but its sources still exist: see the ConfigMaps with the label %s",
 			f.Target, publish.LabelSourceOf)
 	}
 	return err
 }
 
-// maxBlockers bounds the time for finding out what would block a deletion.
+// maxBlockers is the maximum time of the search for objects that would block a deletion.
 const maxBlockers = 20 * time.Second
 
-// warnOfBlockers warns of what will block the deletion, as far as the person's rights show it: foreign instances, types
-// that cannot be listed, APIs that do not answer. It does not stop the deletion, because the operator decides with its
-// own rights. An error of the search is not reported, because it says nothing about the deletion.
+// warnOfBlockers warns of foreign instances that will block the deletion, and of types whose instances the person
+// cannot list. It does not stop the deletion, because the operator decides with its own rights. It does not report
+// errors of the search, because they do not affect the deletion.
 func (a *app) warnOfBlockers(ctx context.Context, f cluster.Object) {
 	ctx, cancel := context.WithTimeout(ctx, maxBlockers)
 	defer cancel()
@@ -145,15 +146,15 @@ func (a *app) warnOfBlockers(ctx context.Context, f cluster.Object) {
 		text := fmt.Sprintf("the deletion will be refused while foreign instances of %s exist (%d): %s",
 			b.Type, b.Count, strings.Join(b.Names, ", "))
 		if b.Error != "" {
-			text = fmt.Sprintf("the deletion may be refused, because you cannot see whether foreign instances of %s exist: %s",
+			text = fmt.Sprintf("the deletion may be refused, because you cannot list the instances of %s: %s",
 				b.Type, b.Error)
 		}
 		a.warn(errors.New(text))
 	}
 }
 
-// acceptUnknown adds groups to the accepted groups that are recorded in the component. It returns the component as it
-// is afterwards.
+// acceptUnknown adds groups to the accepted groups that are recorded in an annotation of the component. It returns the
+// updated component.
 func acceptUnknown(ctx context.Context, f cluster.Object, groups []string) (*unstructured.Unstructured, error) {
 	if len(groups) == 0 {
 		return f.Live, nil
@@ -170,7 +171,8 @@ func acceptUnknown(ctx context.Context, f cluster.Object, groups []string) (*uns
 	return f.Cluster.Annotate(ctx, f.Live, map[string]string{key: strings.Join(slices.Compact(groups), ",")})
 }
 
-// requestDeletion deletes the component, and returns it as it is afterwards, nil if it is gone.
+// requestDeletion requests the deletion of the component. It returns the component with its deletion timestamp, or nil
+// if the component is gone.
 func (a *app) requestDeletion(
 	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
@@ -191,7 +193,7 @@ func (a *app) requestDeletion(
 	return after, err
 }
 
-// remaining returns the component as it is now, nil if it is gone. Another component may have its name by now.
+// remaining reads the component again. It returns nil if the component is gone, even if a new component has its name.
 func remaining(ctx context.Context, f cluster.Object) (*unstructured.Unstructured, error) {
 	now := f.Target.Blank()
 	err := f.Cluster.Get(ctx, client.ObjectKeyFromObject(now), now)
@@ -204,9 +206,9 @@ func remaining(ctx context.Context, f cluster.Object) (*unstructured.Unstructure
 	return now, nil
 }
 
-// deleteAgain asks the operator to continue a deletion at once, because no watch may report that the blocker is gone.
-// If the person may not ask, or the reconciler is unknown, it does nothing. It returns the component, nil if it is
-// gone.
+// deleteAgain requests another attempt of a deletion, because the operator may not notice that a blocker is gone. It
+// does nothing if the person lacks the right, or if the reconciler is unknown. It returns the component, or nil if the
+// component is gone.
 func (a *app) deleteAgain(ctx context.Context, f cluster.Object) (*unstructured.Unstructured, error) {
 	m, err := f.Managed()
 	if err != nil {
@@ -219,8 +221,8 @@ func (a *app) deleteAgain(ctx context.Context, f cluster.Object) (*unstructured.
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case apierrors.IsConflict(err):
-		// Another component has the name, or conflicts exhausted the API server's retries. The deletion continues
-		// without the request.
+		// Either a new component has the same name, or other clients changed the component too often. The deletion
+		// continues without the request.
 		return remaining(ctx, f)
 	case err != nil:
 		return nil, err

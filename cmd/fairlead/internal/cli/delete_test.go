@@ -33,7 +33,7 @@ var _ = Describe("delete", onCluster(func() {
 	refusal := deletion(metav1alpha1.StateDeletionBlocked, metav1alpha1.ReasonForeignInstances,
 		"deletion is refused, because team/mine exists")
 
-	It("answers once the deletion is accepted", func(ctx SpecContext) {
+	It("ends as soon as the deletion is accepted", func(ctx SpecContext) {
 		held(ctx, namespace, "shop")
 		r := fairlead(ctx, namespace, "delete", "shop")
 		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop deletion requested\n"}))
@@ -42,7 +42,7 @@ var _ = Describe("delete", onCluster(func() {
 			To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n"}))
 	})
 
-	It("prints who is waited for, and a blocker at once, until the component is gone", func(ctx SpecContext) {
+	It("prints a blocker at once and the remaining dependents, until the component is gone", func(ctx SpecContext) {
 		held(ctx, namespace, "shop")
 		p := start(ctx, namespace, "delete", "shop", "--wait")
 		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested\nthe operator has not started the deletion yet\n"))
@@ -61,7 +61,7 @@ var _ = Describe("delete", onCluster(func() {
 		Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
 	})
 
-	It("asks the operator to try again where the component is being deleted already, and waits where it may not ask",
+	It("requests another attempt of an earlier deletion, and only waits without the right to request it",
 		func(ctx SpecContext) {
 			c := held(ctx, namespace, "shop")
 			Expect(k8s.Delete(ctx, c)).To(Succeed())
@@ -94,7 +94,7 @@ var _ = Describe("delete", onCluster(func() {
 			}
 		})
 
-	It("records the groups that it accepts to know nothing about, also of a component that is being deleted",
+	It("records the groups of --accept-unknown, also for a component that is being deleted",
 		func(ctx SpecContext) {
 			c := held(ctx, namespace, "shop")
 			Expect(fairlead(ctx, namespace, "delete", "shop", "--accept-unknown=b.example.com").Code).To(Equal(0))
@@ -108,7 +108,7 @@ var _ = Describe("delete", onCluster(func() {
 			release(ctx, c)
 		})
 
-	It("says before what will block the deletion, as far as the person may see it, and requests it all the same",
+	It("warns of foreign instances that the person may list, and requests the deletion nevertheless",
 		func(ctx SpecContext) {
 			definition := &unstructured.Unstructured{}
 			text := strings.NewReplacer("plain", "thing", "Plain", "Thing").Replace(plainType)
@@ -140,7 +140,7 @@ var _ = Describe("delete", onCluster(func() {
 				"exist (1): Thing.thing.example.com " + namespace + "/theirs\n"))
 		})
 
-	It("reports an interrupt while it waits for the sources, and no time-out", func(ctx SpecContext) {
+	It("reports an interruption of the wait for the sources as an interruption, not as a time-out", func(ctx SpecContext) {
 		c := held(ctx, namespace, "shop")
 		source := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "shop-0123456789ab", Finalizers: []string{"example.com/held"},
@@ -164,7 +164,7 @@ var _ = Describe("delete", onCluster(func() {
 		Expect(k8s.Patch(ctx, source, unhold)).To(Succeed())
 	})
 
-	It("waits until the sources of the component are gone, too, and keeps those of others", func(ctx SpecContext) {
+	It("waits until the component's sources are gone, and keeps those of other components", func(ctx SpecContext) {
 		c := held(ctx, namespace, "shop")
 		source := func(name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
 			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
@@ -193,7 +193,7 @@ var _ = Describe("delete", onCluster(func() {
 		Expect(k8s.Patch(ctx, unowned, unhold)).To(Succeed())
 	})
 
-	It("says no with the blocker when the time is up, or without waiting when it is known", func(ctx SpecContext) {
+	It("fails with the blocker after the timeout, or at once without --wait", func(ctx SpecContext) {
 		c := held(ctx, namespace, "shop")
 		Expect(k8s.Delete(ctx, c)).To(Succeed())
 		report(ctx, shopIn(ctx, namespace), refusal)
@@ -206,7 +206,7 @@ var _ = Describe("delete", onCluster(func() {
 		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop: " + blocked))
 	})
 
-	It("says no for what does not exist, and for what is no component", func(ctx SpecContext) {
+	It("refuses objects that do not exist, and objects that are no components", func(ctx SpecContext) {
 		r := fairlead(ctx, namespace, "delete", "shop")
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(ContainSubstring(`component.fairlead.io/shop does not exist in namespace "` + namespace + `"`))

@@ -29,13 +29,13 @@ func TestARequestThatConflictsIsNoSignThatTheComponentIsGone(t *testing.T) {
 	conflict := apierrors.NewConflict(components.GroupResource(), "shop", errors.New("the object has been modified"))
 	for _, c := range []struct {
 		name string
-		// now is the UID that the component of the name has; there is none where it is empty.
+		// now is the UID of the existing component with this name. It is empty if no component exists.
 		now  types.UID
 		left bool
 	}{
-		{"it is the same one", "first", true},
-		{"another one has its name", "second", false},
-		{"there is none any more", "", false},
+		{"the same component exists", "first", true},
+		{"a new component has its name", "second", false},
+		{"no component exists", "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			served := fake.NewClientBuilder().WithScheme(scheme)

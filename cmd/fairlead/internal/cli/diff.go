@@ -19,12 +19,13 @@ import (
 
 const diffHelp = `Show how the live objects differ from the result of the operator's next writes, and write nothing.
 
-With DIR the command shows the changes after fairlead apply with the same folder and flags. Without DIR it
-shows the writes that the operator has not made yet, and repairs of changes that others made. Each write of
-fairlead plan is sent to the API server as a dry run, and the answer is compared with the live object.
+With DIR or ARCHIVE the command shows the changes after fairlead apply with the same source and flags. Without
+it, the command shows the writes that the operator has not made yet, and repairs of changes that others made.
+Each write of fairlead plan is sent to the API server as a dry run, and the answer is compared with the live
+object.
 
-With --last-applied the manifests are compared with what was applied last, according to the managed fields,
-instead of with the live objects.
+With --last-applied the command compares the manifests with the fields that the operator applied last, according
+to the managed fields, instead of with the live objects.
 
 The exit code is 0 if nothing differs, and 1 if an object differs; any other code is an error. Values of Secrets
 are masked.`
@@ -33,23 +34,23 @@ func (a *app) newDiff() *cobra.Command {
 	o := a.newPlanOptions()
 	var lastApplied bool
 	cmd := &cobra.Command{
-		Use:   "diff NAME [DIR]",
+		Use:   "diff NAME [DIR|ARCHIVE]",
 		Short: "Show how objects differ from the desired state of a component",
 		Long:  diffHelp,
 		Args:  takes(1, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			return errNotAnswer(a.diff(ctx, args, *o, lastApplied))
 		}),
-		ValidArgsFunction: a.completer.ComponentAndFolder,
+		ValidArgsFunction: a.completer.ComponentAndSource,
 	}
 	o.addTo(cmd)
 	cmd.Flags().BoolVar(&lastApplied, "last-applied", false,
-		"compare with what was applied last instead of with the objects")
+		"compare with the fields that were applied last instead of with the live objects")
 	return cmd
 }
 
-// errNotAnswer changes the exit code of errors that would look like the answer of diff, which is exit code 1 for a
-// difference.
+// errNotAnswer changes the exit code of an error from 1 to another code, because exit code 1 of diff means that objects
+// differ.
 func errNotAnswer(err error) error {
 	if err == nil || exit.CodeOf(err) != exit.No || exit.IsShown(err) {
 		return err
@@ -93,7 +94,7 @@ func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplie
 	return nil
 }
 
-// changeOf returns the changes of a step as a unified diff, empty if there are none.
+// changeOf returns the changes of a step as a unified diff. The diff is empty if the step changes nothing.
 func changeOf(s component.Step, lastApplied bool) (string, error) {
 	if s.Effect == component.EffectRelease {
 		return "", nil
@@ -109,7 +110,8 @@ func changeOf(s component.Step, lastApplied bool) (string, error) {
 	return changes.Unified(s.Key.String(), changes.Clean(before), changes.Clean(after))
 }
 
-// manifestOf returns the applied manifest without the marks of its owner, nil if the step applies none.
+// manifestOf returns the applied manifest without the labels and annotations of the owner, or nil if the step applies
+// no manifest.
 func manifestOf(s component.Step) (*unstructured.Unstructured, error) {
 	if s.Manifest == nil {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 )
 
 var _ = Describe("diff", onCluster(func() {
-	It("shows what an apply would change, and no value of a Secret", func(ctx SpecContext) {
+	It("shows the changes of an apply, and no value of a Secret", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		dir := folder(shopTemplates()...)
@@ -26,7 +26,7 @@ var _ = Describe("diff", onCluster(func() {
 		expectGolden("diff/changes.diff", namespace, r.Out)
 	})
 
-	It("shows what somebody has changed since, and what was applied last", func(ctx SpecContext) {
+	It("shows later changes by another client, and with --last-applied none of them", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		stop := operate(namespace)
 		dir := folder(shopTemplates()...)
@@ -46,7 +46,7 @@ var _ = Describe("diff", onCluster(func() {
 		expectGolden("diff/last-applied.diff", namespace, r.Out)
 	})
 
-	It("answers 1 for a difference only", func(ctx SpecContext) {
+	It("has exit code 1 only for a difference", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		r := fairlead(ctx, namespace, "diff", "shop")
 		Expect(r.Code).To(Equal(2))

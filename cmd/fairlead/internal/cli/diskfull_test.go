@@ -16,14 +16,14 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli"
 )
 
-// fullDisk is a file that nothing can be written to.
+// fullDisk is a writer whose writes fail, as if the disk were full.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) {
 	return 0, &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
 }
 
-// expectFull expects of a command line that it fails where the disk is full.
+// expectFull expects that a command line fails if its output cannot be written.
 func expectFull(ctx context.Context, args []string) {
 	GinkgoHelper()
 	var err bytes.Buffer
@@ -33,7 +33,7 @@ func expectFull(ctx context.Context, args []string) {
 }
 
 var _ = Describe("a full disk", func() {
-	DescribeTable("fails a command that shows something", func(ctx SpecContext, line string) {
+	DescribeTable("causes an error of a command that prints output", func(ctx SpecContext, line string) {
 		GinkgoT().Chdir(folder("web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"))
 		expectFull(ctx, append([]string{"fairlead"}, strings.Fields(line)...))
 	},
@@ -51,7 +51,7 @@ var _ = Describe("a full disk", func() {
 })
 
 var _ = Describe("a full disk", onCluster(func() {
-	It("fails a command that asks a cluster", func(ctx SpecContext) {
+	It("causes an error of a command that reads from a cluster", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		dir := folder("web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n")
 		expectFull(ctx, connected(namespace, "apply", "shop", dir))

@@ -17,11 +17,11 @@ import (
 )
 
 const eventsHelp = `Show the events of the component NAME, the newest last. With --dependents also show the
-events of its dependents, and of the replica sets, jobs and pods that Kubernetes makes for the dependents.
+events of its dependents, and of the replica sets, jobs and pods that Kubernetes creates for the dependents.
 
 By default, API servers keep events for an hour.`
 
-// eventFormats has no format of names: a person does not name events.
+// eventFormats does not contain the format name, because persons do not refer to events by name.
 var eventFormats = []show.Format{show.FormatWide, show.FormatJSON, show.FormatYAML}
 
 // eventOptions are the flags of events.
@@ -51,15 +51,15 @@ func (a *app) newEvents() *cobra.Command {
 		ValidArgsFunction: a.completer.Component,
 	}
 	cmd.Flags().BoolVarP(&o.dependents, "dependents", "d", false,
-		"also show the events of the dependents, and of the objects that Kubernetes makes for them")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue with new events")
+		"also show the events of the dependents, and of the objects that Kubernetes creates for them")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue to show new events")
 	cmd.Flags().StringSliceVar(&o.types, "types", nil, "show only events of these types: Normal, Warning")
 	addOutputFlag(cmd, &output, eventFormats)
 	completion.Values(cmd, "types", corev1.EventTypeNormal, corev1.EventTypeWarning)
 	return cmd
 }
 
-// check replaces the types of events by their canonical spelling. It is an error if a type is unknown.
+// check replaces the types of events by their canonical spelling. It returns an error if a type is unknown.
 func (o *eventOptions) check() error {
 	known := []string{corev1.EventTypeNormal, corev1.EventTypeWarning}
 	for i, text := range o.types {

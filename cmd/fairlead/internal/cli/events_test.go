@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-// tell writes an event, as an operator does.
+// tell creates an event in the way of an operator.
 func tell(ctx context.Context, namespace, kind, reason, note string, of client.Object, gvk schema.GroupVersionKind) {
 	GinkgoHelper()
 	e := &eventsv1.Event{
@@ -34,7 +34,7 @@ var _ = Describe("events", onCluster(func() {
 	component := schema.GroupVersionKind{Group: "fairlead.io", Version: "v1alpha1", Kind: "Component"}
 	podKind := corev1.SchemeGroupVersion.WithKind("Pod")
 
-	It("shows those of the component, in order, and those of its dependents on demand", func(ctx SpecContext) {
+	It("shows the events of the component in order, and with --dependents those of its dependents", func(ctx SpecContext) {
 		namespace, node := newNamespace(ctx), newKubelet(ctx)
 		none := fairlead(ctx, namespace, "events", "shop")
 		Expect(none.Code).To(Equal(1))
@@ -65,7 +65,7 @@ var _ = Describe("events", onCluster(func() {
 			To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("is not a type of components"))))
 	})
 
-	It("goes on with what happens, each event once", func(ctx SpecContext) {
+	It("continues with new events, and prints each event once", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		holding(ctx, namespace)
 		c := shopIn(ctx, namespace)
@@ -74,7 +74,7 @@ var _ = Describe("events", onCluster(func() {
 		Eventually(ctx, p.out).Should(gbytes.Say("First"))
 		tell(ctx, namespace, "Normal", "Second", "two", c, component)
 		Eventually(ctx, p.out).Should(gbytes.Say("Second +Component.fairlead.io " + namespace + "/shop +two\n"))
-		Expect(string(p.out.Contents())).To(MatchRegexp("^[^F]*First[^F]*$"), "it is told once")
+		Expect(string(p.out.Contents())).To(MatchRegexp("^[^F]*First[^F]*$"), "the event is printed once")
 		p.stop()
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 	})

@@ -15,14 +15,14 @@ import (
 )
 
 const exportHelp = `Print the component NAME and the objects that it is rendered from, for kubectl apply -f in
-another cluster: its source, if that is a ConfigMap, and the ConfigMaps that it takes values from. Fields that
-belong to this cluster are left out.
+another cluster. These objects are the source, if it is a ConfigMap, and the ConfigMaps with values. Fields
+that are only valid in this cluster are left out.
 
 Secrets are left out too, and their names are printed on stderr. With --with-secrets the output includes the
 Secrets, with their values in plain text.
 
-With -o the output is written to a file, or to a file for each object if the argument is a folder or ends in a
-slash. No file is overwritten.`
+With -o the command writes the output to a file. If the argument is a folder or ends in a slash, it writes a
+file for each object into this folder. It overwrites no file.`
 
 func (a *app) newExport() *cobra.Command {
 	var place string
@@ -34,8 +34,8 @@ func (a *app) newExport() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if slices.Contains(show.Formats, show.Format(place)) {
-				return exit.BadUsage("--output %q: it names a file or a folder for YAML; for a file of this name write ./%s", place,
-					place)
+				return exit.BadUsage("--output %q: want a file or folder, not a format; for a file of this name write ./%s",
+					place, place)
 			}
 			return a.export(ctx, args[0], place, withSecrets)
 		}),
@@ -60,7 +60,7 @@ func (a *app) export(ctx context.Context, name, place string, withSecrets bool) 
 		a.warn(errors.New(missing))
 	}
 	if b.Secrets {
-		a.warn(errors.New("the output contains Secrets: protect it as you protect these"))
+		a.warn(errors.New("the output contains Secrets: protect the output in the same way"))
 	}
 	if place == "" {
 		return b.Stream(a.Out)
@@ -75,7 +75,8 @@ func (a *app) export(ctx context.Context, name, place string, withSecrets bool) 
 	return nil
 }
 
-// collect returns the component and what it refers to. The references of components of other operators are unknown.
+// collect returns the component and the objects to which it refers. For a component of another operator, it returns
+// only the component, because the meaning of its fields is unknown.
 func collect(ctx context.Context, f cluster.Object, withSecrets bool) (bundle.Bundle, error) {
 	if f.Target.IsReadyMade() {
 		return bundle.Collect(ctx, f.Cluster, f.Live, withSecrets)
@@ -86,6 +87,6 @@ func collect(ctx context.Context, f cluster.Object, withSecrets bool) (bundle.Bu
 	return bundle.Bundle{
 		Objects: []*unstructured.Unstructured{bundle.Portable(f.Live)},
 		Missing: []string{"objects that " + f.Target.String() +
-			" refers to are not included: only its operator can list these"},
+			" refers to are not included: only its operator can list these objects"},
 	}, nil
 }

@@ -41,7 +41,7 @@ var _ = Describe("export", onCluster(func() {
 		return namespace
 	}
 
-	It("gives what makes the same component elsewhere, but no Secrets", func(ctx SpecContext) {
+	It("prints the objects that create the same component in another namespace, without Secrets", func(ctx SpecContext) {
 		namespace := exportable(ctx)
 		r := fairlead(ctx, namespace, "export", "shop")
 		Expect(r.Code).To(Equal(0))
@@ -50,8 +50,8 @@ var _ = Describe("export", onCluster(func() {
 		Expect(r.Out).NotTo(ContainSubstring("hidden"))
 		Expect(r.Out).To(ContainSubstring("#   kubectl -n "+namespace+" delete configmap "+shopIn(ctx, namespace).
 			Spec.Source.ConfigMap.Name+"\n"),
-			"nothing ties it to its component")
-		Expect(strings.Count(r.Out, "#   kubectl")).To(Equal(1), "of values there is nothing to say")
+			"the ConfigMap has no owner reference to its component")
+		Expect(strings.Count(r.Out, "#   kubectl")).To(Equal(1), "ConfigMaps with values need no such hint")
 
 		elsewhere := newNamespace(ctx)
 		objects, err := manifests.Decode("bundle",
@@ -75,20 +75,20 @@ var _ = Describe("export", onCluster(func() {
 		operate(elsewhere)
 		Eventually(ctx, func() error {
 			return k8s.Get(ctx, client.ObjectKey{Namespace: elsewhere, Name: "settings"}, &corev1.ConfigMap{})
-		}).Should(Succeed(), "the operator works on what was brought there")
+		}).Should(Succeed(), "the operator reconciles the copy")
 	})
 
-	It("takes no format for a file", func(ctx SpecContext) {
+	It("refuses a format as the value of -o", func(ctx SpecContext) {
 		Expect(run(ctx, "fairlead", "export", "shop", "-o", "json")).To(And(
-			HaveField("Code", 2), HaveField("Err", ContainSubstring(`--output "json": it names a file or a folder`)),
+			HaveField("Code", 2), HaveField("Err", ContainSubstring(`--output "json": want a file or folder`)),
 		))
 	})
 
-	It("writes files, Secrets only where they are wanted, and none over another", func(ctx SpecContext) {
+	It("writes files, Secrets only with --with-secrets, and overwrites no file", func(ctx SpecContext) {
 		namespace := exportable(ctx)
 		dir := filepath.Join(GinkgoT().TempDir(), "bundle") + "/"
 		r := fairlead(ctx, namespace, "export", "shop", "-o", dir, "--with-secrets")
-		Expect(r.Err).To(Equal("warning: the output contains Secrets: protect it as you protect these\n"))
+		Expect(r.Err).To(Equal("warning: the output contains Secrets: protect the output in the same way\n"))
 		files := strings.Fields(r.Out)
 		Expect(files).To(HaveLen(4))
 		for _, file := range files {

@@ -13,16 +13,18 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// Descriptions of arguments.
+// Descriptions of arguments in error messages.
 const (
 	theComponent = "the component (NAME)"
 	theFolder    = "the folder (DIR)"
+	theSource    = "the folder (DIR) or archive (ARCHIVE)"
 )
 
-// anyNumber of arguments may follow the required ones.
+// anyNumber is the value of takes for commands that accept any number of optional arguments.
 const anyNumber = -1
 
-// takes checks the number of arguments: wanted describes the required ones, and more is the number of optional ones.
+// takes returns a check of the number of arguments. Wanted has a description of each required argument, and more is the
+// maximum number of optional arguments.
 func takes(more int, wanted ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		missing := wanted[min(len(args), len(wanted)):]
@@ -38,7 +40,8 @@ func takes(more int, wanted ...string) cobra.PositionalArgs {
 	}
 }
 
-// refuseUnknownArguments makes the commands that cobra adds (help, completion) return errors for unknown arguments.
+// refuseUnknownArguments changes the commands that cobra adds (help, completion), so that they return errors for
+// unknown arguments.
 func refuseUnknownArguments(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -68,7 +71,7 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	return command.Help()
 }
 
-// noSuchShell is called if no command of a shell was found.
+// noSuchShell returns the error of the command completion if its argument is missing or names an unknown shell.
 func noSuchShell(cmd *cobra.Command, args []string) error {
 	var shells []string
 	for _, shell := range cmd.Commands() {
@@ -107,7 +110,20 @@ const defaultTimeout = 5 * time.Minute
 // addWaitFlags adds --wait and --timeout.
 func addWaitFlags(flags *pflag.FlagSet, wait *bool, timeout *time.Duration, usage string) {
 	flags.BoolVar(wait, "wait", false, usage)
-	flags.DurationVar(timeout, "timeout", defaultTimeout, "how long to wait; 0 is no limit")
+	flags.DurationVar(timeout, "timeout", defaultTimeout, "maximum time of the wait; 0 is no limit")
+}
+
+// defaultUnserved is long enough for a program that defines its types when it starts.
+const defaultUnserved = 30 * time.Second
+
+// addUnservedFlag adds --unserved-timeout to the flags of a command that waits until a component is Ready.
+func addUnservedFlag(flags *pflag.FlagSet, limit *time.Duration) {
+	flags.DurationVar(limit, "unserved-timeout", defaultUnserved,
+		"how long --wait waits if only types are missing that nothing serves or defines; 0 is no limit")
+}
+
+func errNegativeUnserved(limit time.Duration) error {
+	return exit.BadUsage("--unserved-timeout %s: want a duration such as 30s, or 0 for no limit", limit)
 }
 
 func errNegativeTimeout(timeout time.Duration) error {

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// guardedChart has all that commands read: dependents, those with pods, notes, and what these look up.
+// guardedChart returns the files of a chart with dependents, a dependent with pods, and notes with a look-up.
 func guardedChart() []string {
 	return append(shopTemplates(),
 		"templates/nightly.yaml", `
@@ -22,8 +22,8 @@ spec:
 		"templates/NOTES.txt", `{{ len (lookup "v1" "Secret" .Release.Namespace "login") }}`)
 }
 
-var _ = Describe("what the API server does not let a person do", onCluster(func() {
-	It("has one exit code with all commands", func(ctx SpecContext) {
+var _ = Describe("a request that the API server forbids", onCluster(func() {
+	It("leads to the same exit code with all commands", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		dir := folder(guardedChart()...)
@@ -38,7 +38,7 @@ var _ = Describe("what the API server does not let a person do", onCluster(func(
 
 		shown, hidden := 0, 3
 		lines := map[string]int{}
-		// A stranger may do nothing.
+		// The user stranger has no rights.
 		for _, line := range []string{
 			"apply shop DIR", "apply new DIR", "plan shop", "plan shop DIR", "plan shop --delete", "diff shop", "diff shop DIR",
 			"export shop", "delete shop",
@@ -48,7 +48,7 @@ var _ = Describe("what the API server does not let a person do", onCluster(func(
 		} {
 			lines[line+" --as=stranger"] = hidden
 		}
-		// A visitor may read components, and nothing else.
+		// The user visitor may only read components.
 		for _, line := range []string{
 			"apply shop DIR", "plan shop", "plan shop DIR", "plan shop --delete", "diff shop", "diff shop DIR", "export shop",
 			"delete shop", "tree shop",
@@ -60,7 +60,7 @@ var _ = Describe("what the API server does not let a person do", onCluster(func(
 		for _, line := range []string{"list", "status shop", "history shop", "rbac shop --dir DIR"} {
 			lines[line+" --as=visitor"] = shown
 		}
-		// A reader may not see Secrets, and a guest no components either.
+		// The user reader may read all objects except for Secrets. The user guest may not read components either.
 		for _, line := range []string{
 			"plan shop", "plan shop DIR", "diff shop", "tree shop", "notes shop", "rbac shop",
 			"why configmap/settings",
@@ -78,7 +78,7 @@ var _ = Describe("what the API server does not let a person do", onCluster(func(
 		Expect(wrong).To(BeEmpty())
 	})
 
-	It("is shown beside what can be read", func(ctx SpecContext) {
+	It("is reported in addition to the objects that can be read", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		applied(ctx, namespace, folder(guardedChart()...))

@@ -9,21 +9,21 @@ import (
 const exitCodes = `The exit code is the result of a command:
 
     0  yes: the condition is true, or the change was made
-    1  no: the component does not exist, is Stalled or Suspended, the time was up, or the API server refused a
+    1  no: the component does not exist, is Stalled or Suspended, the timeout is over, or the API server refused a
        write; the reason is on stderr
-    2  bad usage or input: flags, arguments, a folder, a file of values, a source that does not render (apply
-       leaves rendering to the operator, and answers 1 with --wait), or a type that the cluster does not serve
-    3  the cluster could not be asked: the kubeconfig is invalid, the API server is not reachable, you are not
+    2  bad usage or input: flags, arguments, a folder, a file of values, a source that does not render, or a
+       type that the cluster does not serve
+    3  no access to the cluster: the kubeconfig is invalid, the API server is not reachable, you are not
        authorized or lack a right, or the custom resource definition of components is not installed
-  130  the command was interrupted before it had an answer: by SIGINT (Ctrl-C); SIGTERM answers 143
+  130  the command was interrupted by SIGINT (Ctrl-C) before it had a result; the exit code after SIGTERM is 143
 
-Without --wait, commands that change something answer 0 when the API server has accepted the change. Status
-answers 0 if the component is Ready, and 1 if it is not; diff answers 0 if nothing differs, and 1 if an object
-differs. The other commands that show something answer 0, unless their output is incomplete. Commands that
-follow (--watch, logs --follow) end when they are interrupted: status then answers by the last status, all
-other commands answer 0.`
+Without --wait, the exit code of commands that change something is 0 when the API server has accepted the
+change. The exit code of status is 0 if the component is Ready, and 1 if it is not. The exit code of diff is 0
+if nothing differs, and 1 if an object differs. The exit code of other commands that show something is 0, unless
+their output is incomplete. Commands that follow changes (--watch, logs --follow) run until they are interrupted.
+Then the exit code of status depends on the last status, and the exit code of the others is 0.`
 
-// newExitCodes is a help topic: a command that cannot be run.
+// newExitCodes returns the help topic exit-codes, which is a command that cannot be run.
 func newExitCodes() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes}
 }

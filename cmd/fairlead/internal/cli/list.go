@@ -18,7 +18,7 @@ func (a *app) newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [TYPE]",
 		Short: "List components",
-		Long:  "List the components of a namespace with their states. TYPE is for the kinds of other operators.",
+		Long:  "List the components of a namespace with their states. TYPE is the component type of another operator.",
 		Args:  takes(1),
 		RunE: work(func(ctx context.Context, args []string) error {
 			out, err := a.output(output, show.Formats)

@@ -12,10 +12,10 @@ import (
 )
 
 const logsHelp = `Show the logs of the component NAME: the logs of pods that are its dependents, and of pods that
-Kubernetes made for its Deployments, StatefulSets, DaemonSets, Jobs and CronJobs. Lines are merged by their
-timestamps. With KIND/NAME only pods of these dependents are shown.
+Kubernetes created for its Deployments, StatefulSets, DaemonSets, Jobs and CronJobs. Lines are merged by their
+timestamps. With KIND/NAME the command shows only pods of these dependents.
 
-With --follow new lines are shown as they are written, including those of new pods and of restarted
+With --follow the command continues to show new lines, including the lines of new pods and of restarted
 containers.`
 
 // logOptions are the flags of logs.
@@ -42,17 +42,17 @@ func (a *app) newLogs() *cobra.Command {
 		ValidArgsFunction: a.completer.Workloads,
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&o.follow, "follow", "f", false, "continue with new lines")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "continue to show new lines")
 	flags.Int64Var(&o.Tail, "tail", 10, "number of last lines of each container; -1 for all")
 	flags.DurationVar(&o.Since, "since", 0, "show only lines that are not older than this, such as 10m")
 	flags.StringVarP(&o.Container, "container", "c", "",
-		"show only containers of this name; by default the default container of the pod")
+		"show only containers with this name; by default the pod's default container")
 	flags.BoolVar(&o.All, "all-containers", false, "show all containers of each pod")
 	flags.BoolVarP(&o.Previous, "previous", "p", false, "show the lines from before the last restart of each container")
 	flags.StringVarP(&o.selector, "selector", "l", "", "show only pods with these labels, such as app=web")
 	flags.BoolVar(&o.Timestamps, "timestamps", false, "show the timestamp of each line")
 	flags.BoolVar(&o.Prefix, "prefix", true, "show the pod and container of each line")
-	flags.IntVar(&o.limit, "max-log-requests", 50, "maximum number of logs that are read at once")
+	flags.IntVar(&o.limit, "max-log-requests", 50, "maximum number of logs that are read at the same time")
 	a.completer.Containers(cmd, "container")
 	return cmd
 }
@@ -109,7 +109,7 @@ func (a *app) logs(ctx context.Context, name string, only []string, o logOptions
 	return logs.Print(ctx, c, sources, o.Options, a.Out, a.warn)
 }
 
-// wanted describes the objects whose logs are shown.
+// wanted describes the pods or containers that the flags select, for messages.
 func (o logOptions) wanted() string {
 	if o.Previous {
 		return "restarted containers"

@@ -9,7 +9,7 @@ import (
 )
 
 var _ = Describe("logs", onCluster(func() {
-	It("merges what the pods of the workloads wrote, and of nobody else", func(ctx SpecContext) {
+	It("merges the lines of the pods of the component's workloads, and of no other pods", func(ctx SpecContext) {
 		namespace, node := newNamespace(ctx), newKubelet(ctx)
 		web := workload(ctx, namespace, "web")
 		other := workload(ctx, namespace, "other")
@@ -34,7 +34,7 @@ var _ = Describe("logs", onCluster(func() {
 		Expect(node.asked()).NotTo(HaveKey("tailLines"))
 	})
 
-	It("follows what is written, by pods that come later too, until it is interrupted", func(ctx SpecContext) {
+	It("follows new lines, also of later pods, until it is interrupted", func(ctx SpecContext) {
 		namespace, node := newNamespace(ctx), newKubelet(ctx)
 		web := workload(ctx, namespace, "web")
 		podOf(ctx, node, namespace, "web-a", web)
@@ -45,7 +45,7 @@ var _ = Describe("logs", onCluster(func() {
 		node.container("web-b", "main") <- "2026-03-01T12:00:02Z two"
 		later := podOf(ctx, node, namespace, "web-b", web)
 		Eventually(ctx, p.out).Should(gbytes.Say(`\[pod/web-b/main\] two\n`))
-		Expect(node.asked()).NotTo(HaveKey("tailLines"), "of what begins now all is shown")
+		Expect(node.asked()).NotTo(HaveKey("tailLines"), "all lines of a new container are shown")
 
 		close(node.container("web-b", "main"))
 		node.mu.Lock()
@@ -61,7 +61,7 @@ var _ = Describe("logs", onCluster(func() {
 		Expect(p.err.Contents()).To(BeEmpty())
 	})
 
-	It("shows what can be read, and says what cannot", func(ctx SpecContext) {
+	It("shows the logs that can be read, and reports the others", func(ctx SpecContext) {
 		namespace, node := newNamespace(ctx), newKubelet(ctx)
 		web := workload(ctx, namespace, "web")
 		podOf(ctx, node, namespace, "web-a", web)
@@ -75,7 +75,7 @@ var _ = Describe("logs", onCluster(func() {
 		}))
 	})
 
-	It("ends where what it follows cannot be written", func(ctx SpecContext) {
+	It("ends if its output cannot be written", func(ctx SpecContext) {
 		namespace, node := newNamespace(ctx), newKubelet(ctx)
 		podOf(ctx, node, namespace, "web-a", workload(ctx, namespace, "web"))
 		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
@@ -83,7 +83,7 @@ var _ = Describe("logs", onCluster(func() {
 		expectFull(ctx, connected(namespace, "logs", "shop", "-f"))
 	})
 
-	It("shows what containers wrote before they were restarted", func(ctx SpecContext) {
+	It("shows the lines of containers before their restart", func(ctx SpecContext) {
 		namespace, node := newNamespace(ctx), newKubelet(ctx)
 		web := workload(ctx, namespace, "web")
 		podOf(ctx, node, namespace, "web-a", web)
@@ -103,18 +103,19 @@ var _ = Describe("logs", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "logs", "shop", "-p", "-f").Code).To(Equal(2))
 	})
 
-	It("says which containers there are when one is named that no pod has, and completes their names",
+	It("names the existing containers if a container is unknown, and completes their names",
 		func(ctx SpecContext) {
 			namespace, node := newNamespace(ctx), newKubelet(ctx)
 			podOf(ctx, node, namespace, "web-a", workload(ctx, namespace, "web"))
 			holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
 			r := fairlead(ctx, namespace, "logs", "shop", "-c", "sidecar")
 			Expect(r).To(And(HaveField("Code", 1), HaveField("Err",
-				ContainSubstring(`no pod has a container "sidecar"; they have main, proxy`))))
+				ContainSubstring(`no pod has a container "sidecar"; the pods have main, proxy`))))
 
 			p := start(ctx, namespace, "logs", "shop", "-f", "-c", "sidecar")
 			Eventually(ctx, p.err).
-				Should(gbytes.Say(`^warning: no pod has a container "sidecar"; they have main, proxy; waiting for one\n$`))
+				Should(gbytes.Say(`^warning: no pod has a container "sidecar"; the pods have main, proxy; ` +
+					"waiting for such a pod\n$"))
 			p.stop()
 			Eventually(ctx, p.code).Should(Receive(Equal(0)))
 
@@ -124,10 +125,10 @@ var _ = Describe("logs", onCluster(func() {
 			}
 			Expect(complete("logs", "shop", "-c", "")).To(HavePrefix("main\nproxy\n:4\n"))
 			Expect(complete("logs", "shop", "deployment/web", "--container", "pr")).To(HavePrefix("proxy\n:4\n"))
-			Expect(complete("logs", "-c", "")).To(HavePrefix(":4\n"), "nobody has said of which component")
+			Expect(complete("logs", "-c", "")).To(HavePrefix(":4\n"), "without a component there are no completions")
 		})
 
-	It("says what there is when a dependent is named that has no pods", func(ctx SpecContext) {
+	It("names the dependents with pods if a named dependent has no pods", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web", "/v1/ConfigMap/"+namespace+"/settings")
 		r := fairlead(ctx, namespace, "logs", "shop", "deployment/db")
@@ -138,7 +139,7 @@ var _ = Describe("logs", onCluster(func() {
 			To(Equal(result{Err: "component.fairlead.io/shop has no pods that have started.\n"}))
 	})
 
-	It("refuses to read more logs at once than it may", func(ctx SpecContext) {
+	It("refuses to read more logs than --max-log-requests", func(ctx SpecContext) {
 		namespace, node := newNamespace(ctx), newKubelet(ctx)
 		web := workload(ctx, namespace, "web")
 		podOf(ctx, node, namespace, "web-a", web)

@@ -15,9 +15,9 @@ import (
 
 const notesHelp = `Show the notes of the component NAME: the file NOTES.txt of its chart.
 
-The notes are rendered again from the component's source, values and revision. Everything is read with your
-rights: the component, the Secrets and ConfigMaps that it references, and the objects that the notes look up.
-If the component has no notes, nothing is shown.`
+The command renders the notes again from the component's source, values and revision. It reads with your rights:
+the component, the Secrets and ConfigMaps that it references, and the objects that the notes look up. If the
+component has no notes, it prints nothing.`
 
 func (a *app) newNotes() *cobra.Command {
 	return &cobra.Command{

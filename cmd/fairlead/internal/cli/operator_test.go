@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/operator"
 )
 
-// operate runs the operator for the components of one namespace until the spec ends, or stop is called.
+// operate runs the operator for the components of a namespace until the spec ends or stop is called.
 func operate(namespace string) (stop func()) {
 	GinkgoHelper()
 	mgr, err := ctrl.NewManager(kube.Config(), ctrl.Options{
@@ -43,7 +43,7 @@ func operate(namespace string) (stop func()) {
 	return stop
 }
 
-// applied applies a folder as the component "shop", and waits until the operator has worked on that.
+// applied applies a folder as the component "shop", and waits until the operator has reconciled the component.
 func applied(ctx context.Context, namespace string, args ...string) {
 	GinkgoHelper()
 	r := fairlead(ctx, namespace, append([]string{"apply", "shop"}, args...)...)
@@ -59,10 +59,10 @@ func applied(ctx context.Context, namespace string, args ...string) {
 	}).Should(HavePrefix("True"))
 }
 
-// gaps are the blanks between columns, which depend on the length of names.
+// gaps matches the spaces between columns. Their number depends on the length of names.
 var gaps = regexp.MustCompile(`(\S)  +`)
 
-// expectGolden compares an output with a file of testdata, in which the namespace of the spec is called NAMESPACE.
+// expectGolden compares an output with a file of testdata. The file has NAMESPACE in place of the spec's namespace.
 func expectGolden(file, namespace, output string) {
 	GinkgoHelper()
 	output = strings.ReplaceAll(output, namespace, "NAMESPACE")

@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-// inCode finds what is set in code.
+// inCode matches a text between backquotes.
 var inCode = regexp.MustCompile("`([^`]+)`")
 
-// documented reads from the page of the command line which formats each command has.
+// documented returns the formats of each command, as docs/cli.md documents them.
 func documented(t *testing.T) map[string][]show.Format {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/cli.md")

@@ -15,22 +15,26 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 )
 
-const planHelp = `Show what the operator would do with the component NAME, and write nothing.
+const planHelp = `Show the writes that the operator would make for the component NAME, and write nothing.
 
-With DIR the command shows what would be done after fairlead apply with the same folder and flags. Without DIR
-it shows what the operator has not done yet for the component in the cluster. With --delete it shows which
-objects the deletion of the component would remove, in which order, and what blocks the deletion.
+With DIR or ARCHIVE the command shows the writes that would follow fairlead apply with the same source and
+flags. Without it, the command shows the writes that the operator has not made yet for the component in the
+cluster. With --delete it shows the objects that a deletion of the component would remove, their order, and the
+blockers of the deletion.
 
-The command decides by the same rules as the operator, and reads with your rights. A dry run asks the API
-server whether it would accept each write, unless the write depends on an earlier one, such as an object in a
-namespace that does not exist yet.`
+The command applies the same rules as the operator, and reads with your rights. It sends each write to the API
+server as a dry run, to check that the API server accepts it. There is no dry run for a write that depends on an
+earlier write, such as the creation of an object in a namespace that does not exist yet.
 
-// planOptions are the flags of plan and diff: those of apply that change a component, and --delete.
+The exit code is 1 if a step cannot be made before somebody acts: the API server would refuse a write, or foreign
+instances or finalizers of others block the deletion.`
+
+// planOptions are the flags of plan and diff: --delete, and the flags of apply that change the component.
 type planOptions struct {
 	applyOptions
 	deletion bool
 	changed  func(string) bool
-	// ofSpec are the names of the flags that need a folder.
+	// ofSpec are the names of the flags that are only allowed with a source.
 	ofSpec []string
 }
 
@@ -52,8 +56,8 @@ func (a *app) newPlan() *cobra.Command {
 	o := a.newPlanOptions()
 	var output string
 	cmd := &cobra.Command{
-		Use:   "plan NAME [DIR]",
-		Short: "Show what the operator would do with a component",
+		Use:   "plan NAME [DIR|ARCHIVE]",
+		Short: "Show the writes that the operator would make for a component",
 		Long:  planHelp,
 		Args:  takes(1, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
@@ -63,10 +67,10 @@ func (a *app) newPlan() *cobra.Command {
 			}
 			return a.plan(ctx, args, *o, out)
 		}),
-		ValidArgsFunction: a.completer.ComponentAndFolder,
+		ValidArgsFunction: a.completer.ComponentAndSource,
 	}
 	o.addTo(cmd)
-	cmd.Flags().BoolVar(&o.deletion, "delete", false, "show what a deletion of the component would do")
+	cmd.Flags().BoolVar(&o.deletion, "delete", false, "show the effects of a deletion of the component")
 	addOutputFlag(cmd, &output, show.Documents)
 	return cmd
 }
@@ -76,25 +80,32 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 	if err != nil {
 		return err
 	}
-	if err := show.NewPlan(p.Component, p.Forecast, p.Deletion).Print(out); err != nil {
+	shown := show.NewPlan(p.Component, p.Forecast, p.Deletion)
+	if err := shown.Print(out); err != nil {
 		return err
 	}
-	return p.Unreadable()
+	if err := p.Unreadable(); err != nil {
+		return err
+	}
+	if shown.IsHindered() {
+		return exit.RefuseShown("%s: a step of the plan cannot be made", p.Target)
+	}
+	return nil
 }
 
 // check returns an error if flags and arguments contradict each other.
 func (o planOptions) check(args []string) error {
 	switch {
 	case len(args) == 2 && o.deletion:
-		return exit.BadUsage("--delete previews the deletion of the component in the cluster: leave DIR out")
+		return exit.BadUsage("--delete previews the deletion of the component in the cluster: leave the folder or archive out")
 	case len(args) == 1 && slices.ContainsFunc(o.ofSpec, o.changed):
-		return exit.BadUsage("flags that change the component need DIR")
+		return exit.BadUsage("flags that change the component need a folder or an archive")
 	}
 	return nil
 }
 
-// preview returns what the operator would do. The arguments are a component and, if a folder is to be applied first,
-// that folder.
+// preview returns the forecast of the operator's writes. The arguments are the component and, optionally, the folder or
+// the archive of an apply that is assumed to come first.
 func (a *app) preview(ctx context.Context, args []string, o planOptions) (preview.Result, error) {
 	if err := o.check(args); err != nil {
 		return preview.Result{}, err
@@ -120,5 +131,5 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 	if err := checkApplicable(target); err != nil {
 		return preview.Result{}, err
 	}
-	return preview.Applied(ctx, c, target, preview.Change{Archive: archive, Fields: fields, Warn: a.warn})
+	return preview.Applied(ctx, c, target, preview.Change{Archive: archive, Place: args[1], Fields: fields, Warn: a.warn})
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// allow lets a user act in a namespace as ClusterRoles have it. Nobody fills those here that others are aggregated to.
+// allow binds ClusterRoles to a user in a namespace. Aggregated ClusterRoles have no rules, because this cluster runs
+// no controllers.
 func allow(ctx context.Context, namespace, user string, roles ...string) {
 	GinkgoHelper()
 	for _, role := range roles {
@@ -32,7 +33,7 @@ const (
 )
 
 var _ = Describe("plan with limits", onCluster(func() {
-	It("asks the cluster of a kubeconfig, as whom that names", func(ctx SpecContext) {
+	It("makes dry runs in the cluster and as the user of a component's kubeconfig", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		deployer := must(kube.User(ctx, "deployer-of-"+namespace))
 		allow(ctx, namespace, "deployer-of-"+namespace, mayView, mayEdit)
@@ -52,27 +53,27 @@ var _ = Describe("plan with limits", onCluster(func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "there"},
 			Data:       map[string][]byte{metav1alpha1.DefaultKubeConfigKey: must(os.ReadFile(deployer.Kubeconfig))},
 		})).To(Succeed())
-		// What a RoleBinding grants is known to who authorises a moment later.
+		// The authorizer of the API server knows a new RoleBinding only a moment later.
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop") }).
 			Should(And(HaveField("Code", 3), HaveField("Out", And(
 				MatchRegexp(`create +ConfigMap +`+namespace+`/web +it is new; blocked\n`),
-				ContainSubstring("deployer-of-"+namespace), // who may not make the namespace
+				ContainSubstring("deployer-of-"+namespace), // The user of the kubeconfig may not create the namespace.
 			))))
 	})
 
-	It("says of what a person may not do that it was not checked", func(ctx SpecContext) {
+	It("reports that a write was not checked if the person lacks the right", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		allow(ctx, namespace, "reader", mayView, "fairlead-components-viewer")
 		dir := folder(shopTemplates()...)
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop", dir, "--as=reader") }).
 			Should(And(HaveField("Code", 3), HaveField("Out", And(
-				MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you may not do that yourself`),
+				MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you lack a right for the dry run`),
 				ContainSubstring("Secret "+namespace+"/login (wave 0): Forbidden"), HaveSuffix("3 to create.\n"),
 			)), HaveField("Err",
 				"fairlead: component.fairlead.io/shop: these objects cannot be read: Secret "+namespace+"/login\n")))
 	})
 
-	It("tells that a namespace stays for what is in it that nobody else deletes", func(ctx SpecContext) {
+	It("reports that a namespace is not deleted as long as it contains foreign objects", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		inner := namespace + "-inner"
@@ -80,9 +81,9 @@ var _ = Describe("plan with limits", onCluster(func() {
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: inner, Name: "theirs"}})).
 			To(Succeed())
 		r := fairlead(ctx, namespace, "plan", "shop", "--delete")
-		Expect(r).To(HaveField("Code", 0))
+		Expect(r).To(HaveField("Code", 1))
 		Expect(r.Out).To(ContainSubstring("Namespace " + inner +
-			" (wave 0): NamespaceNotEmpty: it contains objects that would be deleted with it (1): " +
+			" (wave 0): NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): " +
 			"ConfigMap " + inner + "/theirs"))
 	})
 }))

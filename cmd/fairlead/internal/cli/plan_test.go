@@ -17,7 +17,7 @@ import (
 
 const shopChart = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
 
-// shopTemplates are files of a chart with a few dependents.
+// shopTemplates returns the files of a chart with a few dependents.
 func shopTemplates() []string {
 	return []string{
 		"Chart.yaml", shopChart, "values.yaml", "color: red\nreplicas: 1\nextra: true\n",
@@ -42,7 +42,7 @@ var _ = Describe("plan", onCluster(func() {
 		Expect(maps.Items).To(HaveEach(HaveField("Name", Or(Equal("kube-root-ca.crt"), Equal("settings")))))
 	}
 
-	It("tells of a component that does not exist yet, and writes nothing", func(ctx SpecContext) {
+	It("shows the plan of a new component, and writes nothing", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}})).
 			To(Succeed())
@@ -53,7 +53,7 @@ var _ = Describe("plan", onCluster(func() {
 		leftAlone(ctx, namespace)
 	})
 
-	It("tells what changes, what is pruned, and what stays", func(ctx SpecContext) {
+	It("shows updated, pruned and unchanged dependents", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		dir := folder(shopTemplates()...)
@@ -70,7 +70,7 @@ var _ = Describe("plan", onCluster(func() {
 		expectGolden("plan/deletion.txt", namespace, r.Out)
 	})
 
-	It("names what somebody has to put right, and goes on behind it", func(ctx SpecContext) {
+	It("names the failures that a person must correct, and shows the steps after them", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		other := manifests.Owner{
 			Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component",
@@ -86,12 +86,12 @@ var _ = Describe("plan", onCluster(func() {
 			"templates/bad.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 100000}]}\n",
 			"templates/unknown.yaml", "apiVersion: example.com/v1\nkind: Unheard\nmetadata: {name: of}\n")...))
 		Expect(r.Err).To(BeEmpty())
-		Expect(r.Code).To(Equal(0))
+		Expect(r.Code).To(Equal(1), "a step cannot be made")
 		expectGolden("plan/conflicts.txt", namespace, r.Out)
 		leftAlone(ctx, namespace)
 	})
 
-	It("tells of the deletion of any operator's component", func(ctx SpecContext) {
+	It("shows the plan of the deletion of a component of another operator", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}}
 		Expect(k8s.Create(ctx, g)).To(Succeed())
@@ -129,10 +129,10 @@ var _ = Describe("plan", onCluster(func() {
 		Expect(r.Err).To(ContainSubstring(want))
 	},
 		Entry("a component that does not exist", func(string) []string { return []string{"shop"} }, 1, "does not exist"),
-		Entry("a source that does not render", func(dir string) []string { return []string{"shop", dir} }, 2,
+		Entry("a source that cannot be rendered", func(dir string) []string { return []string{"shop", dir} }, 2,
 			`function "nope" not defined`),
-		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need DIR"),
+		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need a folder or an archive"),
 		Entry("a deletion with a folder", func(dir string) []string { return []string{"shop", dir, "--delete"} }, 2,
-			"leave DIR out"),
+			"leave the folder or archive out"),
 	)
 }))

@@ -11,7 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cuttingProxy serves the API server as the administrator, over plain HTTP. Each value sent to cut ends one watch.
+// cuttingProxy starts an HTTP proxy to the API server with the rights of the administrator, and returns its URL. Each
+// value sent to cut interrupts a watch.
 func cuttingProxy(cut <-chan struct{}) string {
 	GinkgoHelper()
 	config := kube.Config()
@@ -33,7 +34,7 @@ func cuttingProxy(cut <-chan struct{}) string {
 			case <-ctx.Done():
 			}
 		}()
-		// The proxy aborts the connection when its backend is gone.
+		// ServeHTTP panics to abort the connection when the context of its request ends.
 		proxy.ServeHTTP(w, r.WithContext(ctx))
 	}))
 	DeferCleanup(server.Close)

@@ -24,13 +24,13 @@ import (
 const rbacHelp = `Print the roles that the component NAME needs: a Role for each namespace, and a ClusterRole
 for cluster-scoped objects.
 
-The roles allow the component's service account the requests that the operator makes as this account: writing
-dependents, escalate and bind on roles among the dependents, and reading objects that the component references
-and looks up. If a dependent has a type that is not built in, the output contains a ClusterRole with the label
-fairlead.io/aggregate-to-operator, which allows the operator to watch this type.
+The roles allow the component's service account the requests that the operator makes as this account: writes of
+dependents, escalate and bind on roles among the dependents, and reads of objects that the component references
+or looks up. If a dependent has a type that is not built in, the output also contains a ClusterRole with the
+label fairlead.io/aggregate-to-operator, which allows the operator to watch this type.
 
-With --dir a folder or an archive is rendered without a cluster, as fairlead render does. Without --dir the
-component is read from the cluster and rendered with your rights: apply the component before you run rbac.
+With --dir the command renders a folder or an archive without a cluster, like fairlead render. Without --dir it
+reads the component from the cluster and renders it with your rights, so apply the component first.
 
 The service account and the namespaces are not part of the output: create them first, for instance with
 kubectl create serviceaccount NAME. The account needs no right to create namespaces if all namespaces of the
@@ -61,8 +61,8 @@ func (a *app) newRBAC() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if o.folder == "" && changed() {
-				return exit.BadUsage("without --dir the component is rendered as it is in the cluster: leave the flags for " +
-					"rendering out, or name a folder")
+				return exit.BadUsage("without --dir the component in the cluster is rendered: leave out the flags for " +
+					"rendering, or name a folder")
 			}
 			return a.rbac(ctx, args[0], o)
 		}),
@@ -71,7 +71,7 @@ func (a *app) newRBAC() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.folder, "dir", "", "folder or archive to render, instead of the component in the cluster")
 	flags.StringVar(&o.account, "service-account", "",
-		"service account of the component; by default that of its spec, or else "+defaultAccount)
+		"service account of the component; by default the one in its spec, or else "+defaultAccount)
 	flags.StringVar(&o.observe, "observe", string(component.WatchScopeCluster),
 		"watch scope of the operator: "+strings.Join(watchScopes, ", "))
 	completion.Values(cmd, "observe", watchScopes...)
@@ -84,7 +84,7 @@ func (a *app) newRBAC() *cobra.Command {
 	return cmd
 }
 
-// defaultAccount is the service account in the chart's configuration of the operator for components that name none.
+// defaultAccount is the service account of components that name no account. It is the default of the operator's chart.
 const defaultAccount = "fairlead"
 
 func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
@@ -102,13 +102,12 @@ func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	}
 	grants := r.OfAccount()
 	if rbac.Escalates(grants) {
-		a.warn(errors.New("there are roles among the dependents: with bind and escalate on these, the account can gain " +
-			"the rights that they grant"))
+		a.warn(errors.New("there are roles among the dependents: with bind and escalate on these roles, the account can " +
+			"gain the rights that they grant"))
 	}
 	if rbac.EscalatesAnyRole(grants) {
-		a.warn(errors.New("roles with the update policy replace are created by POST, " +
-			"so escalate cannot be granted by name: " +
-			"it is granted on all roles; with another update policy it is granted on these roles only"))
+		a.warn(errors.New("some roles have the update policy replace, so they are created by POST, and escalate cannot be " +
+			"granted by name: it is granted on all roles; with another update policy it is granted on these roles only"))
 	}
 	objects, err := roles.Of(grants, operator)
 	if err != nil {
@@ -126,7 +125,7 @@ func (o rbacOptions) check(name string) error {
 		return exit.BadUsage("--observe %q: want %s", o.observe, strings.Join(watchScopes, ", "))
 	}
 	if problems := validation.IsDNS1123Subdomain(name); o.folder != "" && len(problems) > 0 {
-		return exit.BadUsage("component %q: with --dir it must be only a name: %s", name, problems[0])
+		return exit.BadUsage("component %q: with --dir the component must be a name without a type: %s", name, problems[0])
 	}
 	return nil
 }
@@ -135,7 +134,8 @@ func (o rbacOptions) roles(component client.ObjectKey, named string) rbac.Roles 
 	return rbac.Roles{Component: component, Account: cmp.Or(o.account, named, defaultAccount), Bind: o.bind}
 }
 
-// requirements renders the component from a folder, or as it is in the cluster.
+// requirements renders the component from the folder of --dir or from the cluster, and returns the rights that the
+// rendered objects require.
 func (a *app) requirements(ctx context.Context, name string, o rbacOptions) (rbac.Requirements, rbac.Roles, error) {
 	if o.folder != "" {
 		return a.requirementsOfFolder(ctx, name, o)
@@ -148,8 +148,7 @@ func (a *app) requirementsOfFolder(
 ) (rbac.Requirements, rbac.Roles, error) {
 	fail := func(err error) (rbac.Requirements, rbac.Roles, error) { return rbac.Requirements{}, rbac.Roles{}, err }
 	o.name = name
-	// The roles are for the cluster of the kubeconfig, so the namespace is that in which apply would create the
-	// component.
+	// The namespace is the one of the kubeconfig, because fairlead apply would create the component there.
 	namespace, _, err := a.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return fail(exit.Unasked("kubeconfig: %w", err))
@@ -166,7 +165,7 @@ func (a *app) requirementsOfFolder(
 	}
 	r, err := rbac.OfFolder(ctx, req, a.warn)
 	if err != nil {
-		return fail(errNotRendered(ctx, o.folder, err))
+		return fail(errNotRendered(ctx, o.folder, o.path, err))
 	}
 	a.warnOfNothing(o.folder, len(r.Objects))
 	return r, o.roles(client.ObjectKey{Namespace: req.Namespace, Name: name}, ""), nil
@@ -181,7 +180,7 @@ func (a *app) requirementsOfComponent(
 		return fail(err)
 	}
 	if !target.IsReadyMade() {
-		return fail(exit.BadUsage("%s: only components.%s can be rendered here; name a folder with --dir",
+		return fail(exit.BadUsage("%s: rbac can only render components.%s from the cluster; name a folder with --dir",
 			target, v1alpha1.GroupVersion.Group))
 	}
 	obj, err := c.Find(ctx, target)

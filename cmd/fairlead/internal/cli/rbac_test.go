@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// scattered are objects in two namespaces, one of a type that is none of Kubernetes.
+// scattered are objects in two namespaces. One of them has a type that is not built in.
 const scattered = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}
@@ -26,12 +26,12 @@ const scattered = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 {apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: other}}
 `
 
-// rulesOf returns what rbac printed, as "NAMESPACE/NAME RESOURCES: VERBS" for each rule.
+// rulesOf returns the printed rules in the form "NAMESPACE/NAME RESOURCES: VERBS".
 func rulesOf(output string) []string {
 	GinkgoHelper()
 	var found []string
 	for _, object := range must(manifests.Decode("roles.yaml", []byte(output))) {
-		var role rbacv1.ClusterRole // a Role has the same rules
+		var role rbacv1.ClusterRole // A Role has rules in the same field.
 		Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role)).To(Succeed())
 		for _, rule := range role.Rules {
 			found = append(found, role.Namespace+"/"+role.Name+" "+strings.Join(rule.Resources,
@@ -42,7 +42,7 @@ func rulesOf(output string) []string {
 }
 
 var _ = Describe("rbac", func() {
-	It("prints a role for each namespace, and one for what the operator watches", func(ctx SpecContext) {
+	It("prints a role for each namespace, and a role for the types that the operator watches", func(ctx SpecContext) {
 		r := run(ctx, "fairlead", "rbac", "web", "--dir", folder("all.yaml", scattered), "-n", "shop")
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(rulesOf(r.Out)).To(ConsistOf(
@@ -55,7 +55,7 @@ var _ = Describe("rbac", func() {
 		Expect(r.Err).To(And(HavePrefix("warning: "), ContainSubstring(`is guessed as "widgets"`)))
 	})
 
-	It("is for the namespace that the kubeconfig names, as apply is", func(ctx SpecContext) {
+	It("uses the namespace of the kubeconfig, like apply", func(ctx SpecContext) {
 		kubeconfig := filepath.Join(folder("kubeconfig", `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, namespace: tenant}}],
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]}`), "kubeconfig")
 		r := run(ctx, "fairlead", "rbac", "web", "--dir",
@@ -64,7 +64,7 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]}`), "kubeconfig"
 		Expect(rulesOf(r.Out)).To(HaveEach(HavePrefix("tenant/component-web ")))
 	})
 
-	It("lets the account watch where the operator does not", func(ctx SpecContext) {
+	It("grants watches to the account if the operator does not watch", func(ctx SpecContext) {
 		r := run(ctx, "fairlead", "rbac", "web", "--dir", folder("all.yaml", scattered), "-n", "shop", "--observe",
 			"identity")
 		Expect(r.Code).To(Equal(0), r.Err)
@@ -76,7 +76,7 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]}`), "kubeconfig"
 		))
 	})
 
-	It("warns of roles that are created without their name", func(ctx SpecContext) {
+	It("warns of roles that are created by a request without a name", func(ctx SpecContext) {
 		dir := folder("role.yaml", `apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: a, annotations: {fairlead.io/update-policy: replace}}
@@ -89,7 +89,7 @@ rules: []
 })
 
 var _ = Describe("rbac of a component", onCluster(func() {
-	It("says which one there is not, and whose rendering is not known", func(ctx SpecContext) {
+	It("refuses components that do not exist, and components of other operators", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		r := fairlead(ctx, namespace, "rbac", "nobody")
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", ""), HaveField("Err", ContainSubstring("nobody"))))
@@ -97,7 +97,7 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("name a folder with --dir"))))
 	})
 
-	It("sees to the managed types that the component names", func(ctx SpecContext) {
+	It("includes the managed types that the component names", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: " +
@@ -113,7 +113,7 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		Expect(r.Err).To(And(HavePrefix("warning: spec.additionalManagedTypes[1]: "), ContainSubstring("*.example.com")))
 	})
 
-	// What the printed rules rest on.
+	// The printed rules depend on this behaviour of the API server.
 	It("may create a role by POST only with escalate on all roles", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		user := must(kube.User(ctx, "writer-of-"+namespace))

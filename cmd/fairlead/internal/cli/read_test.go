@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// inventory creates two objects, and returns the record of these and of some that are not there.
+// inventory creates two objects, and returns an inventory with these objects and with objects that do not exist.
 func inventory(ctx context.Context, namespace string) []string {
 	GinkgoHelper()
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}}
@@ -35,7 +35,7 @@ func inventory(ctx context.Context, namespace string) []string {
 }
 
 var _ = Describe("tree", onCluster(func() {
-	It("shows recorded dependents as they are", func(ctx SpecContext) {
+	It("shows the live state of recorded dependents", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		status := progressing(web)
@@ -62,7 +62,7 @@ var _ = Describe("tree", onCluster(func() {
 		Expect(r.Out).NotTo(ContainSubstring("s3cret"))
 	})
 
-	It("shows who is waited for although nobody serves the kind", func(ctx SpecContext) {
+	It("shows a dependent that the component waits for although its kind is not served", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		status := progressing(metav1alpha1.DependentReport{
@@ -77,7 +77,7 @@ var _ = Describe("tree", onCluster(func() {
 			`/w +Unknown +KindNotServed: the API server does not serve it$`))
 	})
 
-	It("shows a component whose type belongs to another operator, however the type is named", func(ctx SpecContext) {
+	It("shows a component of another operator, with any form of the type's name", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}}
 		Expect(k8s.Create(ctx, g)).To(Succeed())
@@ -102,10 +102,10 @@ var _ = Describe("tree", onCluster(func() {
 		Expect(r.Out).To(MatchRegexp(`(?m)^` + namespace + ` +g +True +Ready `))
 		r = fairlead(ctx, namespace, "apply", "gadget/g", folder("web.yaml", ""))
 		Expect(r.Code).To(Equal(2))
-		Expect(r.Err).To(ContainSubstring("a folder can only be applied as components.fairlead.io"))
+		Expect(r.Err).To(ContainSubstring("a folder can only be applied as a component of type components.fairlead.io"))
 	})
 
-	It("shows what an inventory holds that is damaged in part, and says no", func(ctx SpecContext) {
+	It("shows the valid entries of a partly invalid inventory, and fails", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		status := allReady()
@@ -119,7 +119,7 @@ var _ = Describe("tree", onCluster(func() {
 }))
 
 var _ = Describe("list", onCluster(func() {
-	It("lists a namespace or all, for people and for programs", func(ctx SpecContext) {
+	It("lists components of a namespace or of all, as a table or as JSON", func(ctx SpecContext) {
 		here, there := newNamespace(ctx), newNamespace(ctx)
 		empty := fairlead(ctx, here, "list")
 		Expect(empty).To(Equal(result{Err: fmt.Sprintf("There are no components.fairlead.io in namespace %q.\n", here)}))
@@ -141,7 +141,7 @@ var _ = Describe("list", onCluster(func() {
 }))
 
 var _ = Describe("completion", onCluster(func() {
-	It("offers the names that there are", func(ctx SpecContext) {
+	It("completes the names of existing components and dependents", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		held(ctx, namespace, "shop")
 		held(ctx, namespace, "store")
@@ -151,29 +151,29 @@ var _ = Describe("completion", onCluster(func() {
 		}
 		Expect(complete("tree", "s")).To(HavePrefix("shop\nstore\n:4\n"))
 		Expect(complete("delete", "comp/sh")).To(HavePrefix("comp/shop\n:4\n"))
-		Expect(complete("status", "comp")).To(HavePrefix("components.fairlead.io/\n:6\n"), "the name follows without a blank")
+		Expect(complete("status", "comp")).To(HavePrefix("components.fairlead.io/\n:6\n"), "no blank follows the type")
 		Expect(complete("list", "")).To(HavePrefix("components.fairlead.io\n:4\n"))
 		Expect(complete("tree", "--namespace", namespace)).To(HavePrefix(namespace + "\n"))
 		Expect(complete("tree", "--context", "")).To(MatchRegexp(`^\S+\n:4\n`))
 		Expect(complete("events", "shop", "--types", "")).To(HavePrefix("Normal\nWarning\n"))
-		Expect(complete("apply", "shop", "")).To(HavePrefix(":16\n"))
+		Expect(complete("apply", "shop", "")).To(HavePrefix(":0\n"))
 		Expect(complete("apply", "shop", ".", "--generator", "")).To(HavePrefix("Helm\nKustomize\nGoTemplate\n"))
 
 		report(ctx, shopIn(ctx, namespace), withWorkloads(namespace))
 		Expect(complete("logs", "shop", "dep")).To(HavePrefix("deployment/web\n:4\n"))
-		Expect(complete("logs", "store", "dep")).To(HavePrefix(":4\n"), "nobody has seen it")
+		Expect(complete("logs", "store", "dep")).To(HavePrefix(":4\n"), "no operator has reconciled the component")
 		plugin := append([]string{"/usr/bin/kubectl_complete-fairlead"}, flags[1:]...)
 		Expect(run(ctx, append(plugin, "tree", "sh")...).Out).To(HavePrefix("shop\n:4\n"), "for kubectl fairlead")
 	})
 
-	It("gives up where no cluster answers", SpecTimeout(20*time.Second), func(ctx SpecContext) {
+	It("gives up if no cluster responds", SpecTimeout(20*time.Second), func(ctx SpecContext) {
 		r := run(ctx, "fairlead", "__complete", "--server=https://192.0.2.1", "tree", "")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", HavePrefix(":4\n"))))
 		Expect(ctx.Err()).NotTo(HaveOccurred())
 	})
 }))
 
-// withWorkloads reports dependents of which one has pods.
+// withWorkloads returns a status with dependents, one of which has pods.
 func withWorkloads(namespace string) metav1alpha1.Status {
 	status := allReady()
 	status.Inventory = []string{"apps/v1/Deployment/" + namespace + "/web u=1", "/v1/ConfigMap/" + namespace +

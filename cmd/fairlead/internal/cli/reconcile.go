@@ -9,34 +9,38 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-const reconcileHelp = `Ask the operator to reconcile the component NAME now. Repairs that were
-delayed because another client undoes them repeatedly run at once. Inputs and revision stay the same.
+const reconcileHelp = `Request a pass of the operator over the component NAME now. Repairs that were delayed,
+because another client reverts them repeatedly, are made at once. Inputs and revision do not change.
 
-With --wait the command waits until the operator has acknowledged the request and the component is Ready. This
-needs an operator that acknowledges requests.`
+With --wait the command waits until the operator has acknowledged the request and the component is Ready. The
+wait times out if the operator does not support acknowledgements.`
 
 func (a *app) newReconcile() *cobra.Command {
 	var wait bool
-	var timeout time.Duration
+	var timeout, unserved time.Duration
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME | TYPE/NAME",
-		Short: "Ask the operator to reconcile a component now",
+		Short: "Request the reconciliation of a component now",
 		Long:  reconcileHelp,
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
 				return errNegativeTimeout(timeout)
 			}
-			return a.reconcile(ctx, args[0], wait, timeout)
+			if unserved < 0 {
+				return errNegativeUnserved(unserved)
+			}
+			return a.reconcile(ctx, args[0], wait, timeout, unserved)
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
 	addWaitFlags(cmd.Flags(), &wait, &timeout,
 		"wait until the operator has acknowledged the request and the component is Ready")
+	addUnservedFlag(cmd.Flags(), &unserved)
 	return cmd
 }
 
-func (a *app) reconcile(ctx context.Context, name string, wait bool, timeout time.Duration) error {
+func (a *app) reconcile(ctx context.Context, name string, wait bool, timeout, unserved time.Duration) error {
 	found, err := a.findManaged(ctx, name)
 	if err != nil {
 		return err
@@ -52,5 +56,5 @@ func (a *app) reconcile(ctx context.Context, name string, wait bool, timeout tim
 	if !wait {
 		return nil
 	}
-	return a.newWaiter(found.Cluster, found.Target, timeout).Answered(ctx, after, request)
+	return a.newWaiter(found.Cluster, found.Target, timeout).LimitUnserved(unserved).Answered(ctx, after, request)
 }

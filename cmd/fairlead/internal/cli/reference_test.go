@@ -32,7 +32,7 @@ func visible(root *cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// indexOf names all commands, and the flags that they share.
+// indexOf returns the page that lists all commands and their common flags.
 func indexOf(root *cobra.Command) string {
 	var rows [][]string
 	for _, command := range visible(root) {
@@ -44,7 +44,8 @@ func indexOf(root *cobra.Command) string {
 	return "# Commands of fairlead\n\n[The command line](../../cli.md) explains them. `fairlead help COMMAND` shows " +
 		"the same.\n\n" +
 		reference.Table([]string{"command", "what it does"}, rows) +
-		"\n## Flags of all commands\n\nThose of connections are kubectl's.\n\n" + flagsOf(root.PersistentFlags())
+		"\n## Flags of all commands\n\nThe flags for the connection to the cluster are the same as those of kubectl.\n\n" +
+		flagsOf(root.PersistentFlags())
 }
 
 func pageOf(command *cobra.Command) string {
@@ -73,7 +74,7 @@ func pageOf(command *cobra.Command) string {
 	return out.String()
 }
 
-// textsOf is what a command says at length.
+// textsOf returns the long description and the example of a command.
 func textsOf(command *cobra.Command) string {
 	var out strings.Builder
 	for _, text := range []string{command.Long, command.Example} {
@@ -100,7 +101,8 @@ func flagsOf(flags *pflag.FlagSet) string {
 	return reference.Table([]string{"flag", "default", "meaning"}, rows)
 }
 
-// defaultOf is empty for what is not set. The folder of the cache is that of whoever runs the program.
+// defaultOf returns the default of a flag, or an empty text if it is empty or false. It replaces the default folder of
+// the cache, which depends on the person who runs the program.
 func defaultOf(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "[]", "false":

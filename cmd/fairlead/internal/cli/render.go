@@ -21,16 +21,16 @@ import (
 
 const renderHelp = `Render a folder or a .tgz archive, and print the objects as a stream of YAML documents.
 
-The command applies nothing and sends no request to a cluster: look-ups find nothing, and the available APIs
-are the built-in APIs of Kubernetes.
+The command applies nothing and sends no request to a cluster. Look-ups of templates find no objects, and the
+available APIs are the built-in APIs of Kubernetes.
 
-The output has the objects that the operator would apply, in the order of the apply, with the annotations that
-set this order. The owner label and the owner annotations are left out, because they depend on the cluster.
-Objects of types that are neither built in nor defined by the rendered objects keep their namespace, because
-only a cluster knows whether the type has namespaces.
+The output has the objects that the operator would apply, in the order in which it would apply them, with the
+annotations that set this order. The owner label and the owner annotations are left out, because they depend on
+the cluster. If the type of an object is neither built in nor defined by the rendered objects, its scope is
+unknown, so the command neither sets nor removes the namespace of this object.
 
-With --raw the command prints the unchanged output of the generator, as helm template and kubectl kustomize do:
-in the generator's order, including hooks, without additions.`
+With --raw the command prints the unchanged output of the generator, like helm template and kubectl kustomize:
+in the generator's order, with hooks, and without additional annotations.`
 
 // renderOptions are the flags of render.
 type renderOptions struct {
@@ -50,9 +50,9 @@ func (a *app) newRender() *cobra.Command {
 	var changed func(string) bool
 	cmd := &cobra.Command{
 		Use:   "render DIR|ARCHIVE",
-		Short: "Print the objects that a folder or an archive renders to",
+		Short: "Print the objects that are rendered from a folder or an archive",
 		Long:  renderHelp,
-		Args:  takes(0, "the folder (DIR) or archive (ARCHIVE)"),
+		Args:  takes(0, theSource),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if !changed("include-crds") {
 				o.includeCRDs = !o.raw
@@ -66,9 +66,9 @@ func (a *app) newRender() *cobra.Command {
 	o.addRenderFlags(cmd)
 	flags.StringVar(&o.name, "name", "release-name", "name of the component, and of the release")
 	flags.BoolVar(&o.includeCRDs, "include-crds", false,
-		"include the folders crds of charts; the default is true, and false with --raw")
+		"include the crds folders of charts; the default is true, or false with --raw")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
-	flags.BoolVar(&o.raw, "raw", false, "print the output of the generator alone")
+	flags.BoolVar(&o.raw, "raw", false, "print the unchanged output of the generator")
 	return cmd
 }
 
@@ -76,15 +76,15 @@ func (a *app) newRender() *cobra.Command {
 func (o *renderOptions) addRenderFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.values.Files, "values", "f", nil,
-		"file of values; may be repeated, later files win; - is stdin")
+		"file of values; may be repeated, a later file overrides earlier files; - is stdin")
 	flags.StringArrayVar(&o.values.Assignments, "set", nil,
-		"values as in helm --set, such as image.tag=v2; they win over all files")
+		"values as in helm --set, such as image.tag=v2; they override all files")
 	flags.StringVar(&o.path, "path", "", "folder inside the source that is rendered")
 	flags.StringVar(&o.generator, "generator", "",
 		"generator of the source: "+strings.Join(generators, ", ")+"; detected by default")
 	flags.StringVar(&o.kubeVersion, "kube-version", "", "version of Kubernetes to render for, such as 1.36")
 	flags.StringSliceVar(&o.apiVersions, "api-versions", nil,
-		"APIs available besides the built-in ones, such as monitoring.coreos.com/v1")
+		"available APIs in addition to the built-in APIs, such as monitoring.coreos.com/v1")
 	completion.Values(cmd, "generator", generators...)
 }
 
@@ -102,14 +102,14 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	if o.raw {
 		objects, err := render.Raw(ctx, req)
 		if err != nil {
-			return errNotRendered(ctx, place, err)
+			return errNotRendered(ctx, place, o.path, err)
 		}
 		a.warnOfNothing(place, len(objects))
 		return errNotWritten(render.WriteRaw(a.Out, objects))
 	}
 	objects, err := render.Dependents(ctx, req)
 	if err != nil {
-		return errNotRendered(ctx, place, err)
+		return errNotRendered(ctx, place, o.path, err)
 	}
 	a.warnOfNothing(place, len(objects))
 	for _, gk := range render.Misspelt(objects) {
@@ -132,7 +132,7 @@ func errNotWritten(err error) error {
 	return exit.Refuse("write the objects: %w", err)
 }
 
-// request validates the flags, and returns the request without source and values.
+// request validates the flags, and returns the request of the rendering without source and values.
 func (o renderOptions) request(namespace string) (render.Request, error) {
 	if namespace == "" {
 		namespace = "default"
@@ -176,10 +176,10 @@ func openSource(place, path string) (fs.FS, error) {
 	return tree, nil
 }
 
-// errNotRendered classifies an error of a rendering: bad input, unless the command was interrupted.
-func errNotRendered(ctx context.Context, place string, err error) error {
+// errNotRendered returns an error of a rendering as an error of bad input, or unchanged if the command was interrupted.
+func errNotRendered(ctx context.Context, place, path string, err error) error {
 	if ctx.Err() != nil {
 		return exit.Refuse("interrupted")
 	}
-	return exit.BadInput("%s: %w", place, err)
+	return exit.BadInput("%s: %w", place, render.WithRemedy(err, place, path))
 }

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares a text with a file of testdata, or rewrites it under -update.
+// golden compares a text with a file of testdata. With the flag -update, it rewrites the file.
 func golden(file, text string) {
 	GinkgoHelper()
 	place := filepath.Join("testdata", file)
@@ -35,17 +35,17 @@ var _ = Describe("render", func() {
 		golden("render/"+file, r.Out)
 	},
 		Entry("a chart in waves, with hooks and definitions", "chart.yaml", "testdata/render/chart --name s -n shop"),
-		Entry("a chart as helm template does", "chart-raw.yaml", "testdata/render/chart --name s -n shop --raw"),
-		Entry("its definitions, too", "chart-raw-crds.yaml",
+		Entry("a chart, like helm template", "chart-raw.yaml", "testdata/render/chart --name s -n shop --raw"),
+		Entry("a chart with its definitions", "chart-raw-crds.yaml",
 			"testdata/render/chart --raw --include-crds --set replicas=3,db.size=2Gi"),
-		Entry("what it is on another cluster, the second time", "chart-upgrade.yaml",
+		Entry("a chart for another version of Kubernetes, as an upgrade", "chart-upgrade.yaml",
 			"testdata/render/chart --is-upgrade --kube-version 1.35 --api-versions monitoring.coreos.com/v1"),
 		Entry("an overlay, with the base next to it", "overlay.yaml", "testdata/render/overlays --path prod"),
-		Entry("an overlay as kubectl kustomize does", "overlay-raw.yaml", "testdata/render/overlays --path prod --raw"),
+		Entry("an overlay, like kubectl kustomize", "overlay-raw.yaml", "testdata/render/overlays --path prod --raw"),
 		Entry("templates, in waves and phases", "templates.yaml", "testdata/render/templates --set mode=dark"),
 	)
 
-	It("leaves out definitions without --raw, if asked to", func(ctx SpecContext) {
+	It("leaves out definitions with --include-crds=false", func(ctx SpecContext) {
 		Expect(run(ctx, "fairlead", "render", "testdata/render/chart").Out).
 			To(ContainSubstring("kind: CustomResourceDefinition"))
 		Expect(run(ctx, "fairlead", "render", "testdata/render/chart", "--include-crds").Out).
@@ -55,7 +55,7 @@ var _ = Describe("render", func() {
 		Expect(r.Out).To(And(ContainSubstring("kind: "), Not(ContainSubstring("kind: CustomResourceDefinition"))))
 	})
 
-	DescribeTable("warns of a source that renders to nothing", func(ctx SpecContext, flags ...string) {
+	DescribeTable("warns of a source that renders no objects", func(ctx SpecContext, flags ...string) {
 		dir := folder("README.md", "# Nothing", "a.yaml", "# Nothing, either")
 		r := run(ctx, append([]string{"fairlead", "render", dir}, flags...)...)
 		Expect(r.Code).To(BeZero())
@@ -63,10 +63,10 @@ var _ = Describe("render", func() {
 		Expect(r.Err).To(Equal("warning: " + dir + ": the source renders no objects\n"))
 	},
 		Entry("as dependents"),
-		Entry("as they are", "--raw"),
+		Entry("without normalisation", "--raw"),
 	)
 
-	It("warns of kinds that a group of Kubernetes does not have", func(ctx SpecContext) {
+	It("warns of kinds that do not exist in a built-in group", func(ctx SpecContext) {
 		r := run(ctx, "fairlead", "render", folder("a.yaml", `{apiVersion: v1, kind: ConfigMpa, metadata: {name: a}}
 ---
 {apiVersion: apps/v1, kind: Deploymnet, metadata: {name: a}}
@@ -78,7 +78,7 @@ var _ = Describe("render", func() {
 			"warning: Deploymnet.apps: no built-in type has this name; is it misspelt?\n"))
 	})
 
-	It("takes the first document of a file of values, and warns of the others", func(ctx SpecContext) {
+	It("reads the first document of a file of values, and warns of further documents", func(ctx SpecContext) {
 		file := filepath.Join(folder("values.yaml", "replicas: 7\n---\nreplicas: 8\n"), "values.yaml")
 		r := run(ctx, "fairlead", "render", "testdata/render/chart", "-f", file)
 		Expect(r.Code).To(BeZero())
@@ -87,7 +87,7 @@ var _ = Describe("render", func() {
 			":2: a second document begins here; as in Helm, only the first document is read\n"))
 	})
 
-	It("renders an archive as the folder that was packed", func(ctx SpecContext) {
+	It("renders an archive like the folder from which it was packed", func(ctx SpecContext) {
 		fromFolder := run(ctx, "fairlead", "render", "testdata/render/chart")
 		Expect(fromFolder.Code).To(Equal(0))
 		parent := GinkgoT().TempDir()
@@ -107,14 +107,14 @@ var _ = Describe("render", func() {
 		Expect(r.Out).To(And(ContainSubstring("replicas: 8\n"), ContainSubstring("storage: 3Gi\n")))
 	})
 
-	It("takes a generator in whatever case", func(ctx SpecContext) {
+	It("accepts the name of a generator in upper or lower case", func(ctx SpecContext) {
 		for _, generator := range []string{"helm", "Helm"} {
 			r := run(ctx, "fairlead", "render", "testdata/render/chart", "--generator", generator)
 			Expect(r.Code).To(Equal(0), r.Err)
 		}
 	})
 
-	It("follows links, wherever they lead", func(ctx SpecContext) {
+	It("follows symbolic links that lead out of the folder", func(ctx SpecContext) {
 		shared := folder("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
 		dir := folder("more/b.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}")
 		Expect(os.Symlink(shared, filepath.Join(dir, "more", "shared"))).To(Succeed())
@@ -123,7 +123,7 @@ var _ = Describe("render", func() {
 		Expect(r.Out).To(And(ContainSubstring("name: a\n"), ContainSubstring("name: b\n")))
 	})
 
-	DescribeTable("answers 2 with one line, and prints nothing", func(ctx SpecContext, line string, want ...string) {
+	DescribeTable("has exit code 2, an error line and no output for", func(ctx SpecContext, line string, want ...string) {
 		GinkgoT().Chdir(folder(
 			"broken/Chart.yaml", "{apiVersion: v2, name: broken, version: 1.0.0}",
 			"broken/templates/web.yaml", "a: 1\nb: {{ fail \"no luck\" }}\n",
@@ -148,7 +148,7 @@ var _ = Describe("render", func() {
 		Entry("a missing folder", "nowhere", `"nowhere" does not exist`),
 		Entry("an empty folder", "empty", `"empty" is empty; want a chart, a kustomization or templates`),
 		Entry("an empty folder in the source", "more --path none", `"more/none" is empty`),
-		Entry("a chart that is further down", "charts",
+		Entry("a chart in a subfolder", "charts",
 			"fairlead: charts: the root of the source has no chart and no kustomization, but these folders have: shop; ",
 			"such as shop; ", "a.yaml:"),
 		Entry("a missing folder in the source", "list --path x",
@@ -159,23 +159,23 @@ var _ = Describe("render", func() {
 		Entry("a bad file of values", "broken -f bad.yaml", "bad.yaml:2: invalid YAML"),
 		Entry("a template that fails, with its line", "broken", "broken: chart broken", "broken/templates/web.yaml:2",
 			"no luck"),
-		Entry("what is no manifest, with its line", "list", "list: ", "a.yaml (rendered):5: this is a list, not a manifest"),
+		Entry("a list instead of a manifest", "list", "list: ", "a.yaml (rendered):5: this is a list, not a manifest"),
 		Entry("an object that is rendered twice", "twice", "twice: ConfigMap default/a: rendered more than once"),
 		Entry("a bad name", "list --name Shop_1", `--name "Shop_1"`),
 		Entry("a bad namespace", "list -n Shop_1", `--namespace "Shop_1"`),
 		Entry("an unknown generator", "list --generator Jsonnet", "want Helm, Kustomize, GoTemplate"),
 		Entry("a generator that does not fit", "list --generator Helm", "Chart.yaml"),
-		Entry("a version that is none", "list --kube-version new", `--kube-version "new": want a version such as 1.36`),
+		Entry("an invalid version", "list --kube-version new", `--kube-version "new": want a version such as 1.36`),
 		Entry("no folder", "", "the folder (DIR) or archive (ARCHIVE) is missing"),
 	)
 
-	It("asks no cluster", func(ctx SpecContext) {
+	It("sends no request to a cluster", func(ctx SpecContext) {
 		r := run(ctx, "fairlead", "render", "testdata/render/chart", "--kubeconfig", "/nowhere", "--context", "none")
 		Expect(r.Code).To(Equal(0))
 	})
 
 	Context("on a cluster", onCluster(func() {
-		It("gives a namespace to what has one there, and to nothing else of Kubernetes itself", func(ctx SpecContext) {
+		It("sets the namespace of exactly those built-in types that are namespaced in the cluster", func(ctx SpecContext) {
 			served, err := discovery.NewDiscoveryClientForConfigOrDie(kube.Config()).ServerPreferredResources()
 			Expect(err).NotTo(HaveOccurred())
 			namespaced := map[string]bool{}

@@ -23,20 +23,21 @@ import (
 // pluginName is the name of the program as a plugin of kubectl.
 const pluginName = "kubectl-fairlead"
 
-// completionName is the name under which kubectl looks for the completion of the plugin. It is this program again.
+// completionName is the name of the program that kubectl runs to complete arguments of the plugin. A link with this
+// name leads to the program fairlead.
 const completionName = "kubectl_complete-fairlead"
 
-// app has what all commands share.
+// app has the state that all commands share.
 type app struct {
 	genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
-	// stdout is the writer behind Out.
+	// stdout is the writer to which Out writes.
 	stdout *terminal.Writer
-	// activity shows that a command is still at work while it has printed nothing.
+	// activity shows the current work of a command until the command prints output.
 	activity *progress.Activity
 	// completer completes arguments in a shell.
 	completer completion.Completer
-	// noColor turns colours off on a terminal too.
+	// noColor turns colours off even on a terminal.
 	noColor bool
 }
 
@@ -72,10 +73,11 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 	return int(failure.Code)
 }
 
-// failed marks an error of a command's work. Other errors are of cobra, and are about the command line.
+// failed wraps the errors of a command's work. Errors that are not wrapped come from cobra, and mean that the command
+// line is invalid.
 type failed struct{ error }
 
-// Unwrap returns the error.
+// Unwrap returns the wrapped error.
 func (f failed) Unwrap() error { return f.error }
 
 func classify(err error) *exit.Error {
@@ -88,8 +90,8 @@ func classify(err error) *exit.Error {
 	return &exit.Error{Code: exit.Misuse, Usage: true, Err: err}
 }
 
-// interrupted returns the error of a command that was interrupted before it had an answer. Errors that only say that a
-// context ended become one word.
+// interrupted returns the error of a command that was interrupted before it had a result. If the error only reports the
+// end of a context, its message becomes the word "interrupted".
 func interrupted(failure *exit.Error, code exit.Code) *exit.Error {
 	err := failure.Err
 	if errors.Is(err, context.Canceled) {
@@ -98,7 +100,7 @@ func interrupted(failure *exit.Error, code exit.Code) *exit.Error {
 	return &exit.Error{Code: code, Err: err}
 }
 
-// work returns the body of a command.
+// work returns the function RunE of a command from the function that does its work.
 func work(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := do(cmd.Context(), args); err != nil {
@@ -139,7 +141,7 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 	root.SetErr(a.ErrOut)
 	a.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false,
-		"print no colours; without a terminal, or with NO_COLOR, there are none")
+		"print no colours; without a terminal, or with NO_COLOR, this is the default")
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if cmd.Name() != cobra.ShellCompRequestCmd && cmd.Name() != cobra.ShellCompNoDescRequestCmd {
 			a.activity.Begin("running " + cmd.CommandPath())
@@ -151,23 +153,24 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 	return root
 }
 
-// commands are all commands. The help sorts them by name.
+// commands returns all commands, in any order, because the help sorts them by name.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newExport(), a.newDelete(),
 		a.newList(), a.newStatus(), a.newTree(), a.newWhy(), a.newNotes(), a.newRBAC(), a.newHistory(), a.newEvents(),
-		a.newLogs(),
+		a.newLogs(), a.newTest(),
 		a.newReconcile(), a.newSuspend(), a.newResume(),
 		a.newScaffold(), a.newVersion(), newExitCodes(),
 	}
 }
 
-// connect connects as the flags say, and resolves the type of the component that a person named.
+// connect connects to the cluster of the flags, and resolves the type of the component in the argument.
 func (a *app) connect(reference string) (*cluster.Cluster, cluster.Target, error) {
 	return cluster.ConnectTo(a.flags, reference)
 }
 
-// find returns the object that a person named. It is an error if it does not exist.
+// find connects to the cluster and returns the object in the argument. It returns an error if the object does not
+// exist.
 func (a *app) find(ctx context.Context, reference string) (cluster.Object, error) {
 	c, target, err := a.connect(reference)
 	if err != nil {
@@ -177,7 +180,7 @@ func (a *app) find(ctx context.Context, reference string) (cluster.Object, error
 	return cluster.Object{Cluster: c, Target: target, Live: obj}, err
 }
 
-// findManaged returns the component that a person named, and the name of its reconciler.
+// findManaged returns the component in the argument, and the name of its reconciler.
 func (a *app) findManaged(ctx context.Context, reference string) (cluster.Managed, error) {
 	o, err := a.find(ctx, reference)
 	if err != nil {
@@ -192,5 +195,5 @@ func (a *app) newWaiter(c *cluster.Cluster, target cluster.Target, timeout time.
 
 func (a *app) println(line string) { _, _ = fmt.Fprintln(a.Out, line) }
 
-// warn prints a problem that does not end the command.
+// warn prints an error after which the command continues.
 func (a *app) warn(err error) { _, _ = fmt.Fprintf(a.ErrOut, "warning: %s\n", exit.Line(err)) }

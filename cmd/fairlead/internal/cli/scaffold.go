@@ -15,25 +15,25 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
-const scaffoldHelp = `Write a project for your own operator: its type, a generator, a program, a Helm chart,
-tests, and a Makefile.
+const scaffoldHelp = `Write a project for your own operator: its API type, a generator, a main program, a Helm
+chart, tests, and a Makefile.
 
-The operator renders the chart of --chart, as a folder or an archive, or the kustomization of --kustomization.
-The chart or kustomization is copied into the project. Without these flags the project has an example. With a
-chart, the spec of the component has the chart's values as fields: their types, descriptions and limits come
-from values.yaml and values.schema.json. If the chart cannot be rendered with its default values, or needs a
-cluster, a warning says so.
+The operator renders the chart of --chart or the kustomization of --kustomization, which the command copies into
+the project from a folder or an archive. Without these flags the project has an example. With a chart, the spec
+of the component has the chart's values as fields. Their types, descriptions and limits come from values.yaml
+and values.schema.json. The command warns if the chart cannot be rendered with its default values, or needs a
+cluster.
 
-The command fails, with file and line, if the chart cannot be rendered with any values: a template or a
-definition is invalid, a sub-chart is missing (run helm dependency build), or the chart is a library chart. It
-also fails if a value has the name of a field that --interfaces adds. Correct the chart, or leave the interface
-out; otherwise begin with --generator GoTemplate or Go.
+The command fails, with file and line, if there are no values with which the chart can be rendered: a template
+or a definition is invalid, a sub-chart is missing (run helm dependency build), or the chart is a library chart.
+It also fails if a value has the name of a field that --interfaces adds. Correct the chart, or leave out the
+interface. If you can do neither, begin with --generator GoTemplate or Go.
 
-The project builds, passes its tests, and brings its sample to Ready without changes. Go and make must be on
-the PATH. No file is overwritten without --force. If anything fails, nothing is written.
+The new project can be built, passes its tests, and brings its sample component to Ready. Go and make must be
+on the PATH. The command overwrites files only with --force. If it fails, it writes nothing.
 
-A development build of this program adds a replace to go.mod, so that the project uses the checkout that the
-program was built from.`
+A development build of this program adds a replace directive to go.mod, so that the project uses the checkout
+that the program was built from.`
 
 // scaffoldOptions are the flags of scaffold.
 type scaffoldOptions struct {
@@ -69,7 +69,7 @@ func (a *app) newScaffold() *cobra.Command {
 	flags.StringVar(&o.answers.Module, "module", "", "path of the Go module, such as example.com/shop-operator")
 	flags.StringVar(&o.generator, "generator", "",
 		"generator of the dependents: "+strings.Join(scaffold.GeneratorNames,
-			", ")+"; by default that of --chart or --kustomization, else Go")
+			", ")+"; by default Helm with --chart, Kustomize with --kustomization, or else Go")
 	flags.StringVar(&o.chart, "chart", "", "folder or archive of a Helm chart that is copied into the project")
 	flags.StringVar(&o.kustomization, "kustomization", "",
 		"folder or archive of a kustomization that is copied into the project")

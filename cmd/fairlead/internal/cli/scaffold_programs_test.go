@@ -13,9 +13,9 @@ import (
 )
 
 var _ = Describe("scaffold", func() {
-	It("writes over what is there where it is told to, and says what it did", func(ctx SpecContext) {
+	It("overwrites existing files with --force, and reports its changes", func(ctx SpecContext) {
 		if testing.Short() {
-			Skip("needs the tools of a project")
+			Skip("this spec needs the tools of a project")
 		}
 		dir := folder("main.go", "mine", "notes.txt", "mine")
 		r := scaffoldShop(ctx, dir, "--force", "--chart", chartWith(`data: {a: {{ required "say what" .Values.what }}}`))

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// scaffoldShop executes scaffold with all answers that it needs.
+// scaffoldShop executes the command scaffold with all required flags.
 func scaffoldShop(ctx context.Context, dir string, flags ...string) result {
 	return run(ctx, append([]string{
 		"fairlead", "scaffold", dir, "--group=apps.example.com", "--kind=Shop",
@@ -23,7 +23,7 @@ func scaffoldShop(ctx context.Context, dir string, flags ...string) result {
 	}, flags...)...)
 }
 
-// project writes the files of a project, but for those that its tools make.
+// project writes the files of a project, except for the files that its tools generate.
 func project(ctx context.Context) string {
 	GinkgoHelper()
 	answers := scaffold.Options{
@@ -53,7 +53,7 @@ func edit(dir, before, after string, files ...string) {
 	}
 }
 
-// entries are the names in a folder.
+// entries returns the names of the files in a folder.
 func entries(dir string) (names []string) {
 	GinkgoHelper()
 	for _, entry := range must(os.ReadDir(dir)) {
@@ -62,7 +62,7 @@ func entries(dir string) (names []string) {
 	return names
 }
 
-// chartWith writes a chart with a template that goes on with a text.
+// chartWith writes a chart with a template that ends with the given text.
 func chartWith(template string) string {
 	GinkgoHelper()
 	return folder("Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}\n", "templates/page.yaml",
@@ -70,7 +70,7 @@ func chartWith(template string) string {
 }
 
 var _ = Describe("scaffold", func() {
-	DescribeTable("answers 2 to bad usage, and names the flags", func(ctx SpecContext, flags []string, want ...string) {
+	DescribeTable("names the invalid flags, with exit code 2, for", func(ctx SpecContext, flags []string, want ...string) {
 		dir := filepath.Join(folder(), "new")
 		r := scaffoldShop(ctx, dir, flags...)
 		Expect(r).To(And(HaveField("Code", 2), HaveField("Out", "")))
@@ -80,13 +80,13 @@ var _ = Describe("scaffold", func() {
 		}
 		Expect(dir).NotTo(BeADirectory())
 	},
-		Entry("names that are none", []string{"--kind=shop", "--group=apps", "--version=1"}, "--kind", "--group",
+		Entry("invalid names", []string{"--kind=shop", "--group=apps", "--version=1"}, "--kind", "--group",
 			"--version"),
 		Entry("an unknown generator", []string{"--generator=jsonnet"}, "Helm, Kustomize, GoTemplate, Go"),
 		Entry("an unknown interface", []string{"--interfaces=colour"}, "--interfaces"),
 		Entry("a chart and a kustomization", []string{"--chart=a", "--kustomization=b"}, "exclude each other"),
 		Entry("a chart for another generator", []string{"--chart=a", "--generator=go"}, "--generator Helm"),
-		Entry("a checkout that is none", []string{"--fairlead-dir=/nowhere"}, "--fairlead-dir /nowhere"),
+		Entry("a folder that is no checkout", []string{"--fairlead-dir=/nowhere"}, "--fairlead-dir /nowhere"),
 	)
 
 	It("lists the files of a dry run, and writes none", func(ctx SpecContext) {
@@ -100,7 +100,7 @@ var _ = Describe("scaffold", func() {
 		Expect(entries(filepath.Join(parent, "there"))).To(ConsistOf("main.go"))
 	})
 
-	It("warns in a dry run as it does otherwise", func(ctx SpecContext) {
+	It("prints the same warnings in a dry run", func(ctx SpecContext) {
 		chart := chartWith("data: {{ toYaml .Values.free | nindent 2 }}")
 		Expect(os.WriteFile(filepath.Join(chart, "values.yaml"), []byte("free: {a: b}\n"), 0o600)).To(Succeed())
 		dir := folder("internal/generator/chart/templates/old.yaml", "")
@@ -110,7 +110,7 @@ var _ = Describe("scaffold", func() {
 			ContainSubstring("warning: internal/generator/chart/templates/old.yaml existed before")))
 	})
 
-	It("takes a generator in whatever case", func(ctx SpecContext) {
+	It("accepts the name of a generator in upper or lower case", func(ctx SpecContext) {
 		for _, generator := range []string{"gotemplate", "GoTemplate"} {
 			r := scaffoldShop(ctx, filepath.Join(folder(), "new"), "--generator", generator, "--dry-run")
 			Expect(r.Code).To(Equal(0), r.Err)
@@ -120,7 +120,7 @@ var _ = Describe("scaffold", func() {
 		Expect(r.Code).To(Equal(0), r.Err)
 	})
 
-	It("overwrites nothing, and names all that is there", func(ctx SpecContext) {
+	It("overwrites nothing, and names all existing files", func(ctx SpecContext) {
 		dir := folder("main.go", "mine", "chart/Chart.yaml", "mine", "notes.txt", "mine")
 		r := scaffoldShop(ctx, dir)
 		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: nothing was written: " + dir +
@@ -128,18 +128,18 @@ var _ = Describe("scaffold", func() {
 		Expect(entries(dir)).To(ConsistOf("main.go", "chart", "notes.txt"))
 	})
 
-	It("refuses a chart that cannot render, with file and line", func(ctx SpecContext) {
+	It("refuses a chart that cannot be rendered, with file and line", func(ctx SpecContext) {
 		for _, flag := range []string{"--dry-run=false", "--dry-run"} {
 			dir := filepath.Join(folder(), "new")
 			r := scaffoldShop(ctx, dir, "--chart", chartWith("data: {{ if }}"), flag)
 			Expect(r).To(And(HaveField("Code", 2), HaveField("Out", "")))
-			Expect(r.Err).To(And(HavePrefix("fairlead: the chart does not render: "),
+			Expect(r.Err).To(And(HavePrefix("fairlead: the chart cannot be rendered: "),
 				ContainSubstring("shop/templates/page.yaml:4")))
 			Expect(dir).NotTo(BeADirectory())
 		}
 	})
 
-	It("takes the archive of a chart", func(ctx SpecContext) {
+	It("accepts the archive of a chart", func(ctx SpecContext) {
 		files := fstest.MapFS{}
 		for _, name := range []string{"Chart.yaml", "templates/page.yaml"} {
 			files["shop/"+name] = &fstest.MapFile{Data: must(os.ReadFile(filepath.Join(chartWith(""), name)))}
@@ -155,14 +155,14 @@ var _ = Describe("scaffold", func() {
 var _ = Describe("scaffold update", func() {
 	const base = ".fairlead/base.txtar"
 
-	It("says that there is nothing to do", func(ctx SpecContext) {
+	It("reports that the project is up to date", func(ctx SpecContext) {
 		dir := project(ctx)
 		Expect(run(ctx, "fairlead", "scaffold", "update", dir, "--dry-run")).To(Equal(result{Out: dir + " is up to date\n"}))
 		GinkgoT().Chdir(dir)
 		Expect(run(ctx, "fairlead", "scaffold", "update", "--dry-run")).To(Equal(result{Out: ". is up to date\n"}))
 	})
 
-	It("lists what a newer template changes, and writes nothing in a dry run", func(ctx SpecContext) {
+	It("lists the changes of newer templates, and writes nothing in a dry run", func(ctx SpecContext) {
 		dir := project(ctx)
 		edit(dir, "Show this help", "Show some help", "Makefile", base)
 		edit(dir, "Remove what was built", "Tidy up", "Makefile")
@@ -175,7 +175,7 @@ var _ = Describe("scaffold update", func() {
 		Expect(os.ReadFile(filepath.Join(dir, "Makefile"))).To(Equal(was))
 	})
 
-	It("answers 1 to conflicts, with file and line, and writes them where it is told to", func(ctx SpecContext) {
+	It("has exit code 1 for conflicts, with file and line, and writes them with --keep-conflicts", func(ctx SpecContext) {
 		dir := project(ctx)
 		edit(dir, "Show this help", "Show some help", "Makefile", base)
 		edit(dir, "Show some help", "Show my help", "Makefile")
@@ -195,10 +195,10 @@ var _ = Describe("scaffold update", func() {
 			HaveField("Out", ContainSubstring("go mod tidy && make generate"))))
 		Expect(os.ReadFile(filepath.Join(dir, "Makefile"))).To(ContainSubstring("<<<<<<< yours"))
 		Expect(run(ctx, "fairlead", "scaffold", "update", dir, "--dry-run").Out).
-			To(Equal(dir+" is up to date\n"), "the rest is a person's")
+			To(Equal(dir+" is up to date\n"), "the project is up to date after the merge")
 	})
 
-	It("tells what it wrote where the tools of the project cannot finish it", func(ctx SpecContext) {
+	It("lists the written files if the tools of the project fail", func(ctx SpecContext) {
 		dir := project(ctx)
 		edit(dir, "Show this help", "Show some help", "Makefile", base)
 		GinkgoT().Setenv("PATH", folder())
@@ -208,7 +208,7 @@ var _ = Describe("scaffold update", func() {
 		Expect(r.Err).To(And(ContainSubstring("go is required"), ContainSubstring("run: go mod tidy && make generate")))
 	})
 
-	It("answers 2 to a folder that it did not write", func(ctx SpecContext) {
+	It("has exit code 2 for a folder that scaffold did not write", func(ctx SpecContext) {
 		r := run(ctx, "fairlead", "scaffold", "update", folder("main.go", "mine"))
 		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("was not written by fairlead scaffold"))))
 	})

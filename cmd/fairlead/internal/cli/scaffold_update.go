@@ -11,16 +11,15 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
-const scaffoldUpdateHelp = `Bring a scaffolded project up to date with the templates of this program, and keep
-your changes.
+const scaffoldUpdateHelp = `Update a scaffolded project to the templates of this program, and keep your changes.
 
-The folder .fairlead of the project records the generated files, so that the command can tell your changes
-from changes of the templates. It merges both, as git merges branches. To update the types of a chart's
-values, replace the files of the chart in the project, then run this command.
+The folder .fairlead of the project records the generated files, so that the command can distinguish your
+changes from changes of the templates. It merges both in the way in which git merges branches. To update the
+types of a chart's values, replace the files of the chart in the project, then run this command.
 
-If you and the templates changed the same lines, the conflicts are listed with file and line, the exit code is
-1, and nothing is written. With --keep-conflicts everything is written, and the files contain conflict
-markers. A file that you deleted is not created again.`
+If you and the templates changed the same lines, the command lists the conflicts with file and line, and writes
+nothing; its exit code is 1. With --keep-conflicts it writes all files, with conflict markers in them. It does
+not create a file again that you deleted.`
 
 // scaffoldUpdateOptions are the flags of scaffold update.
 type scaffoldUpdateOptions struct {
@@ -33,7 +32,7 @@ func (a *app) newScaffoldUpdate() *cobra.Command {
 	var o scaffoldUpdateOptions
 	cmd := &cobra.Command{
 		Use:   "update [DIR]",
-		Short: "Bring a scaffolded project up to date",
+		Short: "Update a scaffolded project to new templates",
 		Long:  scaffoldUpdateHelp,
 		Args:  takes(1),
 		RunE: work(func(ctx context.Context, args []string) error {

@@ -20,10 +20,10 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-const statusHelp = `Show the status of the component NAME: its state and since when, which dependents it waits
-for and why, what blocks its deletion, its conditions, its revision and source, and when its operator will
-reconcile it again. For dependents that are not ready it shows the causes that events, pods and other objects
-below them report, as far as you may read these.
+const statusHelp = `Show the status of the component NAME: its state with the time of the last change, the
+dependents that it waits for with reasons, the blockers of its deletion, its conditions, revision and source, and
+the time of the next reconciliation. For dependents that are not ready, the command shows causes from events,
+pods and other objects of the dependent that you may read.
 
 The exit code is 0 if the component is Ready for its current spec, and 1 if it is not. With --watch the status
 is shown again whenever it changes, until the command is interrupted; the exit code is that of the last
@@ -74,7 +74,7 @@ func (a *app) status(ctx context.Context, name string, watch bool, out show.Outp
 	return nil
 }
 
-// statusOf returns the status of a component in the form in which it is shown, with the causes of dependents that are
+// statusOf returns the status of a component in the form that the command prints, with the causes why dependents are
 // not ready.
 func statusOf(
 	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
@@ -92,7 +92,8 @@ func statusOf(
 	return s, nil
 }
 
-// settingsOf reads the settings in the spec of a component of the ready-made operator; they are empty for other types.
+// settingsOf reads the settings in the spec of a component of the ready-made operator. It returns no settings for other
+// types.
 func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Settings, error) {
 	if !target.IsReadyMade() {
 		return show.Settings{}, nil
@@ -107,7 +108,7 @@ func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Set
 	}, nil
 }
 
-// statusWatch shows each status of a component.
+// statusWatch prints the status of a component again after each change.
 type statusWatch struct {
 	cluster *cluster.Cluster
 	target  cluster.Target
@@ -119,7 +120,7 @@ type statusWatch struct {
 	block  *progress.Block
 }
 
-// follow shows each status until the context ends, and returns the last one.
+// follow prints each new status until the context ends, and returns the last status.
 func (w *statusWatch) follow(
 	ctx context.Context, from *unstructured.Unstructured,
 ) (show.Status, error) {

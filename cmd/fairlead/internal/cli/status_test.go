@@ -17,7 +17,7 @@ import (
 )
 
 var _ = Describe("status", onCluster(func() {
-	It("answers 0 for a component that is Ready, and 1 for any other, without an error", func(ctx SpecContext) {
+	It("has exit code 0 for a Ready component, and 1 for others, without an error", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		r := fairlead(ctx, namespace, "status", "shop")
@@ -29,7 +29,7 @@ var _ = Describe("status", onCluster(func() {
 		c.Spec.Interval = &metav1.Duration{Duration: time.Hour}
 		Expect(k8s.Update(ctx, c)).To(Succeed())
 		Expect(fairlead(ctx, namespace, "status", "shop")).To(And(HaveField("Code", 1),
-			HaveField("Out", MatchRegexp(`Generation: +2; the operator has seen 1`))), "it is ready for an earlier spec")
+			HaveField("Out", MatchRegexp(`Generation: +2; the operator has observed 1`))), "ready only for an earlier spec")
 		report(ctx, c, progressing(web))
 		r = fairlead(ctx, namespace, "status", "shop")
 		Expect(r.Code).To(Equal(1))
@@ -38,7 +38,7 @@ var _ = Describe("status", onCluster(func() {
 			To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("does not exist"))))
 	})
 
-	It("tells programs all that it knows", func(ctx SpecContext) {
+	It("prints the whole status as JSON", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		status := progressing(web)
@@ -58,7 +58,7 @@ var _ = Describe("status", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "status", "shop", "-o=name").Out).To(Equal("component.fairlead.io/shop\n"))
 	})
 
-	It("follows a component until it is interrupted, and answers by its last state", func(ctx SpecContext) {
+	It("follows a component until it is interrupted, with the exit code of the last state", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		p := start(ctx, namespace, "status", "shop", "--watch")
@@ -72,7 +72,7 @@ var _ = Describe("status", onCluster(func() {
 		Expect(p.err.Contents()).To(BeEmpty())
 	})
 
-	It("ends with the component", func(ctx SpecContext) {
+	It("ends when the component is deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		p := start(ctx, namespace, "status", "shop", "--watch", "-o=name")
@@ -85,7 +85,7 @@ var _ = Describe("status", onCluster(func() {
 }))
 
 var _ = Describe("history", onCluster(func() {
-	It("shows what became of the revisions, the newest last", func(ctx SpecContext) {
+	It("shows the outcome of each revision, the newest last", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		r := fairlead(ctx, namespace, "history", "shop")
@@ -104,19 +104,19 @@ var _ = Describe("history", onCluster(func() {
 		}
 		report(ctx, c, status)
 		r = fairlead(ctx, namespace, "history", "shop")
-		Expect(r.Out).To(MatchRegexp(`(?m)^1 +60m ago +0s +Failed: Timeout +-\n2 +60m ago +90s +Ready +ConfigMap shop-2\n`))
+		Expect(r.Out).To(MatchRegexp(`(?m)^1 +60m ago +0s +Failed: Timeout +- +- +-\n2 +60m ago +90s +Ready +ConfigMap shop-2 +- +other source\n`))
 		var h show.History
 		Expect(json.Unmarshal([]byte(fairlead(ctx, namespace, "history", "shop", "-o=json").Out), &h)).To(Succeed())
 		Expect(h.Revisions).To(HaveExactElements(And(HaveField("Revision", int64(1)), HaveField("Digest", "abc")),
 			HaveField("Outcome", "Ready")))
-		Expect(fairlead(ctx, namespace, "history", "shop", "-o=name").Code).To(Equal(2), "revisions are no objects")
+		Expect(fairlead(ctx, namespace, "history", "shop", "-o=name").Code).To(Equal(2), "revisions are not objects")
 	})
 }))
 
 var _ = Describe("reconcile", onCluster(func() {
 	const requested, acknowledge = "fairlead.io/reconcile-requested-at", "fairlead.io/reconcile-acknowledge"
 
-	It("asks the operator for a pass, and for no answer that nobody waits for", func(ctx SpecContext) {
+	It("requests a pass, and requests no acknowledgement without --wait", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		report(ctx, held(ctx, namespace, "shop"), allReady())
 		Expect(fairlead(ctx, namespace, "reconcile", "shop")).
@@ -127,7 +127,7 @@ var _ = Describe("reconcile", onCluster(func() {
 		Expect(shopIn(ctx, namespace).Annotations[requested]).NotTo(Equal(first[requested]))
 	})
 
-	It("waits for the answer to its own request, and then until the component is ready", func(ctx SpecContext) {
+	It("waits for the acknowledgement of its own request, and then until the component is ready", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		report(ctx, held(ctx, namespace, "shop"), allReady())
 		p := start(ctx, namespace, "reconcile", "shop", "--wait")
@@ -144,7 +144,7 @@ var _ = Describe("reconcile", onCluster(func() {
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 	})
 
-	It("finds the prefix of another operator in the status, and refuses where there is none", func(ctx SpecContext) {
+	It("reads the annotation prefix of another operator from the status, and fails without it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}}
 		Expect(k8s.Create(ctx, g)).To(Succeed())
@@ -161,7 +161,7 @@ var _ = Describe("reconcile", onCluster(func() {
 var _ = Describe("suspend and resume", onCluster(func() {
 	const why = "fairlead.io/suspend-reason"
 
-	It("suspend a component with a reason, and take both back", func(ctx SpecContext) {
+	It("suspend a component with a reason, and remove both again", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		report(ctx, held(ctx, namespace, "shop"), allReady())
 		Expect(fairlead(ctx, namespace, "suspend", "shop", "--reason=the database moves")).
@@ -176,7 +176,7 @@ var _ = Describe("suspend and resume", onCluster(func() {
 			To(Equal("component.fairlead.io/shop suspended\n"))
 		Expect(shopIn(ctx, namespace).Annotations).
 			To(And(HaveKeyWithValue(why, "still"), HaveKey("fairlead.io/reconcile-requested-at")),
-				"the operator looks at it again")
+				"the new reason starts a pass")
 		Expect(fairlead(ctx, namespace, "resume", "shop").Out).To(Equal("component.fairlead.io/shop resumed\n"))
 		c = shopIn(ctx, namespace)
 		Expect(c.Spec.Suspend).To(BeFalse())
@@ -184,18 +184,18 @@ var _ = Describe("suspend and resume", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "resume", "shop").Out).To(Equal("component.fairlead.io/shop is not suspended\n"))
 	})
 
-	It("wait until the operator took note", func(ctx SpecContext) {
+	It("wait until the operator has acknowledged", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		report(ctx, held(ctx, namespace, "shop"), allReady())
 		p := start(ctx, namespace, "suspend", "shop", "--wait")
 		Eventually(ctx, p.out).Should(gbytes.Say("the operator has not observed the suspension yet"))
 		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{State: metav1alpha1.StateSuspended})
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
-		Expect(p.out).To(gbytes.Say("the operator has suspended it\n"))
+		Expect(p.out).To(gbytes.Say("the operator has suspended the component\n"))
 		report(ctx, shopIn(ctx, namespace), allReady())
 		Expect(fairlead(ctx, namespace, "suspend", "shop", "--wait")).To(And(HaveField("Code", 1),
-			HaveField("Err", "fairlead: component.fairlead.io/shop is not suspended: its operator has observed spec.suspend, "+
-				"but continues to reconcile it\n")))
+			HaveField("Err", "fairlead: component.fairlead.io/shop is not suspended: the operator has observed spec.suspend, "+
+				"but continues to reconcile the component\n")))
 		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{State: metav1alpha1.StateSuspended})
 		p = start(ctx, namespace, "resume", "shop", "--wait")
 		Eventually(ctx, p.out).Should(gbytes.Say("waiting for the operator"))
@@ -203,7 +203,7 @@ var _ = Describe("suspend and resume", onCluster(func() {
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 	})
 
-	It("refuse types whose spec has no such field", func(ctx SpecContext) {
+	It("refuse types without the field spec.suspend", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		definitions, err := manifests.Decode("crd.yaml", []byte(plainType))
 		Expect(err).NotTo(HaveOccurred())

@@ -35,7 +35,7 @@ var (
 	kube     *testcluster.Cluster
 	k8s      client.Client
 	sequence atomic.Int64
-	// uninstalled is what the command line said before components were known to the cluster.
+	// uninstalled is the result of a command before the custom resource definition of components was installed.
 	uninstalled result
 )
 
@@ -44,7 +44,7 @@ func TestCommandLine(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(20 * time.Second)
-	// Who waits with a spec's context would wait without end for words that are not said any more.
+	// A spec that waits with its context for an output must not wait without end if the output never appears.
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	RunSpecs(t, "command line")
@@ -66,7 +66,7 @@ func startCluster(ctx context.Context) {
 	Eventually(ctx, func() error { return k8s.List(ctx, &gadget.GadgetList{}) }).Should(Succeed())
 }
 
-// onCluster makes specs that share a cluster.
+// onCluster returns the body of a container of specs that share a cluster.
 func onCluster(body func()) func() {
 	return func() {
 		BeforeEach(func() {
@@ -84,20 +84,20 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	}
 })
 
-// result is what a command line did.
+// result is the exit code and the output of a command line.
 type result struct {
 	Code     int
 	Out, Err string
 }
 
-// run executes a command line without a cluster's flags.
+// run executes a command line without flags for a cluster.
 func run(ctx context.Context, args ...string) result {
 	var out, err bytes.Buffer
 	code := cli.Run(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &err})
 	return result{Code: code, Out: out.String(), Err: err.String()}
 }
 
-// connected adds the flags that reach the cluster. They come first, so that a spec may override them.
+// connected adds the flags for the connection to the cluster. They precede args, so that a spec can override them.
 func connected(namespace string, args ...string) []string {
 	flags := []string{
 		"fairlead", "--kubeconfig", kube.Kubeconfig(), "--cache-dir",
@@ -106,12 +106,12 @@ func connected(namespace string, args ...string) []string {
 	return append(flags, args...)
 }
 
-// fairlead executes a command line against the cluster.
+// fairlead executes a command line with the connection to the cluster.
 func fairlead(ctx context.Context, namespace string, args ...string) result {
 	return run(ctx, connected(namespace, args...)...)
 }
 
-// process is a command line that is under way.
+// process is a running command line.
 type process struct {
 	out, err *gbytes.Buffer
 	code     chan int
@@ -158,7 +158,7 @@ func shopIn(ctx context.Context, namespace string) *v1alpha1.Component {
 	return c
 }
 
-// report writes a status, as an operator would, for the generation that the component has.
+// report writes a status for the current generation of the component, in place of an operator.
 func report(ctx context.Context, c *v1alpha1.Component, status metav1alpha1.Status) {
 	GinkgoHelper()
 	status.Reconciler, status.ObservedGeneration = "fairlead.io", c.Generation
@@ -167,7 +167,7 @@ func report(ctx context.Context, c *v1alpha1.Component, status metav1alpha1.Stat
 	Expect(k8s.Status().Patch(ctx, c, client.MergeFrom(base))).To(Succeed())
 }
 
-// readyCondition returns conditions as an operator sets them.
+// readyCondition returns the conditions that an operator would set.
 func readyCondition(value metav1.ConditionStatus, reason, message string) []metav1.Condition {
 	return []metav1.Condition{{
 		Type: metav1alpha1.ConditionReady, Status: value, Reason: reason, Message: message,
@@ -175,7 +175,7 @@ func readyCondition(value metav1.ConditionStatus, reason, message string) []meta
 	}}
 }
 
-// requests returns what the command line asked of the API server for resources of a namespace, so far.
+// requests returns the requests of the command line so far for resources of a namespace, from the audit log.
 func requests(ctx context.Context, namespace string, resources ...string) testcluster.Events {
 	GinkgoHelper()
 	events, err := kube.AuditEvents(ctx)

@@ -10,11 +10,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const suspendHelp = `Suspend the component NAME: its operator neither repairs nor updates its dependents, and
-does not reconcile it. Deletion still works. The reason is shown by status and list until the component is
-resumed.
+const suspendHelp = `Suspend the component NAME: its operator does not reconcile it, and neither updates nor
+repairs its dependents. The component can still be deleted. The commands status and list show the reason until
+the component is resumed.
 
-The type of the component must have a field spec.suspend, as the type of the ready-made operator has.`
+The type of the component must have the field spec.suspend, like the type of the ready-made operator.`
 
 func (a *app) newSuspend() *cobra.Command {
 	var reason string
@@ -48,7 +48,7 @@ func (a *app) suspend(ctx context.Context, name, reason string, wait bool, timeo
 	if !f.IsSuspended() || noted != reason && reason != "" {
 		annotations := map[string]string{f.Annotation(component.AnnotationSuspendReason): reason}
 		if word = "suspended"; f.IsSuspended() {
-			// Annotations alone start no pass.
+			// A changed reason alone starts no pass, so the status would not show it.
 			annotations[f.Annotation(component.AnnotationReconcileRequested)] = time.Now().UTC().Format(time.RFC3339Nano)
 		}
 		if after, err = f.Cluster.Suspend(ctx, f.Target, f.Live, true, annotations); err != nil {
@@ -62,14 +62,14 @@ func (a *app) suspend(ctx context.Context, name, reason string, wait bool, timeo
 	return a.newWaiter(f.Cluster, f.Target, timeout).Suspended(ctx, after)
 }
 
-const resumeHelp = `Resume the suspended component NAME: its operator applies the changes since then, and
-repairs dependents that drifted.
+const resumeHelp = `Resume the suspended component NAME: its operator applies the changes since the suspension,
+and repairs dependents that drifted.
 
 With --wait the command waits until the component is Ready.`
 
 func (a *app) newResume() *cobra.Command {
 	var wait bool
-	var timeout time.Duration
+	var timeout, unserved time.Duration
 	cmd := &cobra.Command{
 		Use:   "resume NAME | TYPE/NAME",
 		Short: "Resume the reconciliation of a component",
@@ -79,15 +79,19 @@ func (a *app) newResume() *cobra.Command {
 			if timeout < 0 {
 				return errNegativeTimeout(timeout)
 			}
-			return a.resume(ctx, args[0], wait, timeout)
+			if unserved < 0 {
+				return errNegativeUnserved(unserved)
+			}
+			return a.resume(ctx, args[0], wait, timeout, unserved)
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
 	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component is Ready, and show its progress")
+	addUnservedFlag(cmd.Flags(), &unserved)
 	return cmd
 }
 
-func (a *app) resume(ctx context.Context, name string, wait bool, timeout time.Duration) error {
+func (a *app) resume(ctx context.Context, name string, wait bool, timeout, unserved time.Duration) error {
 	f, err := a.findManaged(ctx, name)
 	if err != nil {
 		return err
@@ -108,5 +112,5 @@ func (a *app) resume(ctx context.Context, name string, wait bool, timeout time.D
 	if !wait {
 		return nil
 	}
-	return a.newWaiter(f.Cluster, f.Target, timeout).Ready(ctx, after)
+	return a.newWaiter(f.Cluster, f.Target, timeout).LimitUnserved(unserved).Ready(ctx, after)
 }

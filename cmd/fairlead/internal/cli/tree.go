@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
@@ -16,7 +17,10 @@ const treeHelp = `Show each dependent of the component NAME with its wave, readi
 in which the dependents are applied.
 
 The command lists the dependents in the component's inventory, and the dependents that the component waits for.
-It reads their readiness from the live objects. Missing and unreadable dependents are listed with a reason.`
+It reads their readiness from the live objects. A dependent that is missing or cannot be read has a reason. A
+dependent that is ready, but whose last update failed, has the state NotUpdated. For dependents that are not
+ready, the command shows the causes that events, pods and other objects below them report, as far as you may
+read these.`
 
 func (a *app) newTree() *cobra.Command {
 	var output string
@@ -53,8 +57,12 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 	if err != nil {
 		return err
 	}
-	nodes = component.AddUnrecorded(nodes, status.Waiting)
-	if err := show.NewTree(f.Live, status, nodes).Print(out); err != nil {
+	nodes = component.AddFailures(component.AddUnrecorded(nodes, status.Waiting), status.Waiting)
+	tree := show.NewTree(f.Live, status, nodes)
+	if status.TargetCluster == "" {
+		tree.AddCauses(causes.OfNodes(ctx, f.Cluster, nodes))
+	}
+	if err := tree.Print(out); err != nil {
 		return err
 	}
 	if unreadable != nil {

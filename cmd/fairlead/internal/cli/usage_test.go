@@ -20,7 +20,7 @@ import (
 )
 
 var _ = Describe("the command line", func() {
-	DescribeTable("answers 2 with one line and a hint to bad usage", func(ctx SpecContext, line string, want ...string) {
+	DescribeTable("has exit code 2 with one line and a hint for", func(ctx SpecContext, line string, want ...string) {
 		r := run(ctx, append([]string{"fairlead"}, strings.Fields(line)...)...)
 		Expect(r.Code).To(Equal(2))
 		Expect(r.Out).To(BeEmpty())
@@ -34,17 +34,17 @@ var _ = Describe("the command line", func() {
 	},
 		Entry("an unknown command", "statsu shop --wait",
 			`unknown command "statsu" for "fairlead"; Did you mean this? status`),
-		Entry("a command that is like none", "frobnicate", `unknown command "frobnicate" for "fairlead"`),
+		Entry("a command without similar names", "frobnicate", `unknown command "frobnicate" for "fairlead"`),
 		Entry("an unknown flag", "tree shop --colour", "--colour"),
 		Entry("no name", "tree", "the component (NAME) is missing; usage: fairlead tree NAME | TYPE/NAME [flags]"),
-		Entry("no folder", "apply shop", "the folder (DIR) is missing; usage: fairlead apply NAME DIR [flags]"),
-		Entry("neither name nor folder", "apply", "the component (NAME) and the folder (DIR) are missing; usage: "),
-		Entry("no name where there may be more", "logs", "the component (NAME) is missing"),
+		Entry("no folder", "apply shop", "the folder (DIR) or archive (ARCHIVE) is missing; usage: fairlead apply NAME DIR|ARCHIVE [flags]"),
+		Entry("neither name nor folder", "apply", "the component (NAME) and the folder (DIR) or archive (ARCHIVE) are missing; usage: "),
+		Entry("no name for a command with optional arguments", "logs", "the component (NAME) is missing"),
 		Entry("no object", "why", "the object (TYPE/NAME) is missing"),
 		Entry("no source", "render", "the folder (DIR) or archive (ARCHIVE) is missing"),
 		Entry("no project", "scaffold", "the folder (DIR) is missing"),
 		Entry("too many arguments", "delete a b", `unexpected argument "b"; usage: fairlead delete NAME | TYPE/NAME [flags]`),
-		Entry("too many arguments where there may be none", "list widgets b", `unexpected argument "b"`),
+		Entry("too many arguments for a command with one optional argument", "list widgets b", `unexpected argument "b"`),
 		Entry("too many arguments for a shell", "completion bash b", `unexpected argument "b"`),
 		Entry("no shell", "completion", "the shell is missing: want bash, fish, powershell, zsh"),
 		Entry("an unknown shell", "completion foo", `unknown shell "foo": want bash, fish, powershell, zsh`),
@@ -64,31 +64,32 @@ var _ = Describe("the command line", func() {
 		Entry("a bad account", "apply shop . --service-account Shop_1", "--service-account"),
 		Entry("a bad duration", "apply shop . --timeout soon", "--timeout"),
 		Entry("a negative duration", "delete shop --timeout -5m", "--timeout"),
-		Entry("roles of nothing", "rbac", "the component (NAME) is missing"),
-		Entry("roles for a way to watch that there is not", "rbac shop --dir . --observe everything",
+		Entry("rbac without a name", "rbac", "the component (NAME) is missing"),
+		Entry("roles for an unknown watch scope", "rbac shop --dir . --observe everything",
 			`--observe "everything"`, "cluster, namespaces, identity"),
-		Entry("roles of a folder for a type", "rbac widgets/shop --dir .", `component "widgets/shop"`, "only a name"),
+		Entry("roles of a folder with a type",
+			"rbac widgets/shop --dir .", `component "widgets/shop"`, "a name without a type"),
 		Entry("roles for a bad account", "rbac shop --dir . --service-account Shop_1", "--service-account"),
-		Entry("roles of a component with values of a folder", "rbac shop --set a=b", "without --dir"),
+		Entry("roles of a component in the cluster with values", "rbac shop --set a=b", "without --dir"),
 		Entry("a bad time-out of requests", "tree shop --request-timeout soon", "--request-timeout"),
 	)
 
-	DescribeTable("answers 2 with one line to bad input", func(ctx SpecContext, args []string, want string) {
+	DescribeTable("has exit code 2 with one line for bad input:", func(ctx SpecContext, args []string, want string) {
 		GinkgoT().Chdir(folder("chart/Chart.yaml", "name: shop", "bad.yaml", "a: 1\n\tb: 2\n"))
 		r := run(ctx, append([]string{"fairlead"}, args...)...)
 		Expect(r.Code).To(Equal(2))
 		Expect(r.Err).To(And(HavePrefix("fairlead: "), ContainSubstring(want), HaveSuffix("\n")))
 		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
 	},
-		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `folder "nowhere" does not exist`),
-		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `"bad.yaml" is a file`),
+		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `"nowhere" does not exist; want a folder, or a .tgz archive`),
+		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `archive "bad.yaml": not a .tgz archive`),
 		Entry("a bad file of values", []string{"apply", "shop", "chart", "-f", "bad.yaml"}, "bad.yaml:2: invalid YAML"),
 		Entry("a missing file of values", []string{"apply", "shop", "chart", "-f", "none.yaml"}, "none.yaml: no such file"),
 		Entry("roles of a missing folder", []string{"rbac", "shop", "--dir", "nowhere"}, "nowhere"),
 		Entry("a bad assignment", []string{"apply", "shop", "chart", "--set", "a"}, "--set number 1"),
 	)
 
-	DescribeTable("answers 3 when no cluster can be asked", func(ctx SpecContext, flags []string, want string) {
+	DescribeTable("has exit code 3 without access to a cluster:", func(ctx SpecContext, flags []string, want string) {
 		GinkgoT().Setenv("KUBECONFIG", filepath.Join(folder(), "none"))
 		GinkgoT().Setenv("HOME", folder())
 		const clusters = "apiVersion: v1\nkind: Config\nclusters: [{name: here, cluster: {server: " +
@@ -107,15 +108,15 @@ var _ = Describe("the command line", func() {
 			"no current context in clusters; name one with --context"),
 		Entry("a context without a cluster", []string{"--kubeconfig=clusters", "--context=half"},
 			`the context "half" names no cluster`),
-		Entry("nobody listening at the cluster of a context", []string{"--kubeconfig=clusters", "--context=whole"},
+		Entry("no server at the address of a context's cluster", []string{"--kubeconfig=clusters", "--context=whole"},
 			"127.0.0.1:1"),
-		Entry("nobody listening at a cluster", []string{"--kubeconfig=clusters", "--cluster=here"}, "127.0.0.1:1"),
+		Entry("no server at the address of a cluster", []string{"--kubeconfig=clusters", "--cluster=here"}, "127.0.0.1:1"),
 		Entry("an unknown context", []string{"--context=nowhere"}, "specified context: nowhere"),
 		Entry("nobody listening", []string{"--server=https://127.0.0.1:1"}, "127.0.0.1:1"),
-		Entry("no answer in time", []string{"--server=https://192.0.2.1", "--request-timeout=100ms"}, "192.0.2.1"),
+		Entry("no response in time", []string{"--server=https://192.0.2.1", "--request-timeout=100ms"}, "192.0.2.1"),
 	)
 
-	DescribeTable("answers with 128 plus the number of the signal when it is interrupted",
+	DescribeTable("has the exit code 128 plus the number of the signal after an interruption by",
 		func(ctx SpecContext, cause error, want int) {
 			interrupted, interrupt := context.WithCancelCause(ctx)
 			interrupt(cause)
@@ -127,7 +128,7 @@ var _ = Describe("the command line", func() {
 		Entry("a context that ends without a signal", nil, 130),
 	)
 
-	DescribeTable("refuses a manifest instead of values, and says what to do", func(ctx SpecContext, args ...string) {
+	DescribeTable("refuses a manifest instead of values, with a hint,", func(ctx SpecContext, args ...string) {
 		GinkgoT().Chdir(folder("chart/Chart.yaml", "name: shop",
 			"shop.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Component\nmetadata: {name: shop}\n"))
 		r := run(ctx, append([]string{"fairlead"}, args...)...)
@@ -139,22 +140,22 @@ var _ = Describe("the command line", func() {
 					"NAME DIR\n",
 			}))
 	},
-		Entry("apply as kubectl has it", "apply", "-f", "shop.yaml"),
-		Entry("apply without a folder", "apply", "shop", "-f", "shop.yaml"),
+		Entry("in the form of kubectl apply", "apply", "-f", "shop.yaml"),
+		Entry("without a folder", "apply", "shop", "-f", "shop.yaml"),
 		Entry("apply", "apply", "shop", "chart", "-f", "shop.yaml"),
 		Entry("render", "render", "chart", "-f", "shop.yaml"),
 	)
 
-	It("is a plugin of kubectl by its name", func(ctx SpecContext) {
+	It("is a plugin of kubectl if its program is called kubectl-fairlead", func(ctx SpecContext) {
 		r := run(ctx, "/usr/bin/kubectl-fairlead", "apply", "--help")
 		Expect(r.Code).To(Equal(0))
-		Expect(r.Out).To(ContainSubstring("Usage:\n  kubectl fairlead apply NAME DIR [flags]\n"))
+		Expect(r.Out).To(ContainSubstring("Usage:\n  kubectl fairlead apply NAME DIR|ARCHIVE [flags]\n"))
 		r = run(ctx, "kubectl-fairlead", "apply")
 		Expect(r.Err).To(And(HavePrefix("kubectl fairlead: "), HaveSuffix("See 'kubectl fairlead apply --help'.\n")))
 	})
 
-	It("explains its exit codes, tells its version, and completes", func(ctx SpecContext) {
-		Expect(run(ctx, "fairlead", "help", "exit-codes").Out).To(ContainSubstring("3  the cluster could not be asked"))
+	It("explains its exit codes, prints its version, and completes arguments", func(ctx SpecContext) {
+		Expect(run(ctx, "fairlead", "help", "exit-codes").Out).To(ContainSubstring("3  no access to the cluster"))
 		Expect(run(ctx, "fairlead", "version")).To(Equal(result{Out: "dev\n"}))
 		Expect(run(ctx, "fairlead", "completion", "bash").Out).To(ContainSubstring("__start_fairlead"))
 		Expect(run(ctx, "fairlead").Out).To(ContainSubstring("Additional help topics:\n  fairlead exit-codes"))
@@ -162,7 +163,7 @@ var _ = Describe("the command line", func() {
 })
 
 var _ = Describe("the connection", onCluster(func() {
-	It("is that of kubectl's flags", func(ctx SpecContext) {
+	It("is determined by the same flags as in kubectl", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "crew"},
@@ -184,7 +185,7 @@ var _ = Describe("the connection", onCluster(func() {
 			HaveField("ImpersonatedUser", "joe"), HaveField("Code", 200))))
 
 		Expect(fairlead(ctx, namespace, "list", "--token=wrong", "--client-certificate=", "--client-key=").Code).
-			To(Equal(0), "the certificate still counts")
+			To(Equal(0), "the client certificate still authenticates")
 		kubeconfig := withoutUser(kube, namespace)
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "list")
 		Expect(r.Code).To(Equal(3), "the current context has no user")
@@ -194,15 +195,15 @@ var _ = Describe("the connection", onCluster(func() {
 			"shop")
 		Expect(r.Code).To(Equal(0), r.Err)
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--context=admin", "--token=wrong", "--user=nobody", "list")
-		Expect(r.Code).To(Equal(3), "a token that nobody has")
+		Expect(r.Code).To(Equal(3), "the token is invalid")
 	})
 
-	// tree asks for an object of a type, and remembers no types from before.
+	// tree runs the command tree for a type, with an empty discovery cache.
 	tree := func(ctx SpecContext, namespace, kind string) result {
 		return fairlead(ctx, namespace, "tree", kind+"/t", "--cache-dir", GinkgoT().TempDir())
 	}
 
-	DescribeTable("does not choose among types of several groups",
+	DescribeTable("refuses an ambiguous type, and lists the types",
 		func(ctx SpecContext, one, other, name string, short ...string) {
 			namespace := newNamespace(ctx)
 			define(ctx, one, short...)
@@ -214,12 +215,12 @@ var _ = Describe("the connection", onCluster(func() {
 				HaveField("Err", ContainSubstring("does not exist"))))
 		},
 		Entry("by their name", "twins.one.example.com", "twins.two.example.com", "twin"),
-		Entry("by their name, where one group looks like one of Kubernetes", "gates.gate.k8s.io", "gates.one.example.com",
+		Entry("by their name, if one group has a suffix of Kubernetes groups", "gates.gate.k8s.io", "gates.one.example.com",
 			"gate"),
 		Entry("by their short name", "doves.one.example.com", "ducks.two.example.com", "du", "du"),
 	)
 
-	It("takes types of Kubernetes itself before others", func(ctx SpecContext) {
+	It("prefers built-in types over other types", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		define(ctx, "leases.one.example.com")
 		for _, name := range []string{"leases.one.example.com", "lease.coordination.k8s.io"} {
@@ -229,7 +230,7 @@ var _ = Describe("the connection", onCluster(func() {
 			HaveField("Err", ContainSubstring("lease.coordination.k8s.io/t"))))
 	})
 
-	It("has its limits in the cluster, not here", func(ctx SpecContext) {
+	It("is limited by the types that the cluster serves", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		r := fairlead(ctx, namespace, "tree", "sprockets/shop")
 		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: the cluster does not serve a type \"sprockets\"; kubectl " +
@@ -242,7 +243,7 @@ var _ = Describe("the connection", onCluster(func() {
 	})
 }))
 
-// define makes a type from the name of its resource and group, and its short names.
+// define creates a type from the name of its resource and group, and its short names.
 func define(ctx context.Context, name string, short ...string) {
 	GinkgoHelper()
 	plural, group, _ := strings.Cut(name, ".")
@@ -251,13 +252,13 @@ func define(ctx context.Context, name string, short ...string) {
 	text := strings.NewReplacer("plain.example.com", group, "Plain", kind, "plain", singular).Replace(plainType)
 	definition := must(manifests.Decode("crd.yaml", []byte(text)))[0]
 	Expect(unstructured.SetNestedStringSlice(definition.Object, short, "spec", "names", "shortNames")).To(Succeed())
-	// The API server asks this of groups that look like its own.
+	// The API server requires this annotation for groups that end in .k8s.io.
 	definition.SetAnnotations(map[string]string{"api-approved.kubernetes.io": "unapproved, for a test"})
 	Expect(k8s.Create(ctx, definition)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, definition)).To(Succeed()) })
 }
 
-// withoutUser writes a kubeconfig whose current context cannot log in, but others can.
+// withoutUser writes a kubeconfig with a current context that has no user, and with other contexts that have one.
 func withoutUser(cluster *testcluster.Cluster, namespace string) string {
 	GinkgoHelper()
 	config := must(clientcmd.LoadFromFile(cluster.Kubeconfig()))

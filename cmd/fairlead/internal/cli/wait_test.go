@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// These specs play the operator: they write the status by hand.
+// No operator runs in these specs. They write the status themselves.
 
 func progressing(waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
 	return metav1alpha1.Status{
@@ -48,7 +48,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 	var namespace string
 	BeforeEach(func(ctx SpecContext) { namespace = newNamespace(ctx) })
 
-	// applying returns a command that waits for a component, and that component.
+	// applying starts a command that waits for a component, and returns the process and the component.
 	applying := func(ctx context.Context, args ...string) (*process, *v1alpha1.Component) {
 		GinkgoHelper()
 		p := start(ctx, namespace, append([]string{"apply", "shop", folder("web.yaml", ""), "--wait"}, args...)...)
@@ -56,7 +56,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		return p, shopIn(ctx, namespace)
 	}
 
-	It("prints the progress until the component is ready, by one watch", func(ctx SpecContext) {
+	It("prints the progress with one watch until the component is ready", func(ctx SpecContext) {
 		p, c := applying(ctx)
 		report(ctx, c, progressing(web))
 		Eventually(ctx, p.out).
@@ -67,23 +67,23 @@ var _ = Describe("apply --wait", onCluster(func() {
 		Expect(p.err.Contents()).To(BeEmpty())
 		all := requests(ctx, namespace, "components")
 		Expect(all.Verb("watch")).To(HaveLen(1))
-		Expect(all.Verb("get", "list")).To(HaveLen(2), "the one that looks whether there is a component: %v", all) // before it is applied, and for its notes
+		Expect(all.Verb("get", "list")).To(HaveLen(2), "one get before the apply, and one for the notes: %v", all)
 	})
 
-	It("does not take Ready of an earlier generation for an answer", func(ctx SpecContext) {
+	It("ignores Ready of an earlier generation", func(ctx SpecContext) {
 		p, c := applying(ctx)
 		report(ctx, c, allReady())
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
-		second := start(ctx, namespace, "apply", "shop", folder("web.yaml", "changed"), "--wait")
+		second := start(ctx, namespace, "apply", "shop", folder("web.yaml", "# changed"), "--wait")
 		Eventually(ctx, second.out).Should(gbytes.Say("waiting for the operator\n"))
 		Consistently(second.code, 300*time.Millisecond).ShouldNot(Receive())
 		report(ctx, shopIn(ctx, namespace), allReady())
 		Eventually(ctx, second.code).Should(Receive(Equal(0)))
-		unchanged := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "changed"), "--wait")
-		Expect(unchanged.Code).To(Equal(0), "what is ready already needs no waiting")
+		unchanged := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# changed"), "--wait")
+		Expect(unchanged.Code).To(Equal(0), "a component that is Ready needs no wait")
 	})
 
-	It("says no with the reason when the component is stalled", func(ctx SpecContext) {
+	It("fails with the reason if the component is Stalled", func(ctx SpecContext) {
 		p, c := applying(ctx)
 		report(ctx, c, stalled("web/Deployment is forbidden"))
 		Eventually(ctx, p.code).Should(Receive(Equal(1)))
@@ -91,7 +91,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 			To(gbytes.Say("^fairlead: component.fairlead.io/shop is not ready: DependentFailed: web/Deployment is forbidden\n$"))
 	})
 
-	It("asks the operator to try again where nothing changed since the component failed", func(ctx SpecContext) {
+	It("requests another attempt if nothing changed since the component failed", func(ctx SpecContext) {
 		dir := folder("web.yaml", "")
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
 		report(ctx, shopIn(ctx, namespace), stalled("it was forbidden"))
@@ -113,18 +113,19 @@ var _ = Describe("apply --wait", onCluster(func() {
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 	})
 
-	It("says of a suspended component how it is resumed, and waits for nothing", func(ctx SpecContext) {
+	It("explains how to resume a suspended component, and does not wait", func(ctx SpecContext) {
 		dir := folder("web.yaml", "")
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
 		Expect(fairlead(ctx, namespace, "suspend", "shop").Code).To(Equal(0))
-		const idle = "component.fairlead.io/shop is suspended, so nothing is applied; to resume it: fairlead resume shop\n"
+		const idle = "component.fairlead.io/shop is suspended, so nothing is applied; to resume it, run: " +
+			"fairlead resume shop\n"
 		r := fairlead(ctx, namespace, "apply", "shop", dir)
 		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n", Err: "warning: " + idle}))
 		r = fairlead(ctx, namespace, "apply", "shop", dir, "--wait")
 		Expect(r).To(Equal(result{Code: 1, Out: "component.fairlead.io/shop unchanged\n", Err: "fairlead: " + idle}))
 	})
 
-	It("names who was waited for when the time is up", func(ctx SpecContext) {
+	It("names the dependents that are not ready after the timeout", func(ctx SpecContext) {
 		p, c := applying(ctx)
 		report(ctx, c, progressing(web))
 		p.stop()
@@ -136,17 +137,17 @@ var _ = Describe("apply --wait", onCluster(func() {
 				"(InProgress: Available: 0/2)\n"))
 	})
 
-	It("asks whether there is an operator when none answers", func(ctx SpecContext) {
+	It("asks in its error whether an operator is running if no operator responds", func(ctx SpecContext) {
 		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--wait", "--timeout=300ms")
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(HaveSuffix("the operator has not observed generation 1 yet; is it running?\n"))
 	})
 
-	It("says no when the component is deleted meanwhile", func(ctx SpecContext) {
+	It("fails if the component is deleted during the wait", func(ctx SpecContext) {
 		p, c := applying(ctx)
 		Expect(k8s.Delete(ctx, c)).To(Succeed())
 		Eventually(ctx, p.code).Should(Receive(Equal(1)))
-		Expect(p.err).To(gbytes.Say("shop was deleted while waiting for it\n"))
+		Expect(p.err).To(gbytes.Say("shop was deleted during the wait\n"))
 	})
 
 	It("ends when it is interrupted", func(ctx SpecContext) {
@@ -159,7 +160,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 			To(gbytes.Say("interrupted; the operator continues to work on component.fairlead.io/shop: waiting for Deployment"))
 	})
 
-	It("takes up a watch that is interrupted, and misses nothing", func(ctx SpecContext) {
+	It("resumes an interrupted watch, and misses no change", func(ctx SpecContext) {
 		cut := make(chan struct{})
 		proxy := cuttingProxy(cut)
 		p, c := applying(ctx, "--server="+proxy)
@@ -171,7 +172,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		Expect(p.out).To(gbytes.Say("ready: 2/2"))
 	})
 
-	It("notices a deletion while the watch is interrupted, even if there is another component of the name",
+	It("notices a deletion during an interruption of the watch, even if a new component has the name",
 		func(ctx SpecContext) {
 			cut := make(chan struct{})
 			p, c := applying(ctx, "--server="+cuttingProxy(cut))
@@ -179,10 +180,10 @@ var _ = Describe("apply --wait", onCluster(func() {
 			Expect(k8s.Delete(ctx, c)).To(Succeed())
 			held(ctx, namespace, "shop")
 			Eventually(ctx, p.code).Should(Receive(Equal(1)))
-			Expect(p.err).To(gbytes.Say("shop was deleted while waiting for it\n"))
+			Expect(p.err).To(gbytes.Say("shop was deleted during the wait\n"))
 		})
 
-	It("cannot ask when it may not watch", func(ctx SpecContext) {
+	It("has exit code 3 without the right to watch", func(ctx SpecContext) {
 		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-watch"}}
 		role.Rules = []rbacv1.PolicyRule{{
 			APIGroups: []string{"", "fairlead.io"}, Resources: []string{"*"},
@@ -200,7 +201,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		Expect(r.Err).To(ContainSubstring(`cannot watch resource "components"`))
 	})
 
-	It("outlives the time-out of a single request", func(ctx SpecContext) {
+	It("continues after the time-out of a single request", func(ctx SpecContext) {
 		p, c := applying(ctx, "--request-timeout=1s")
 		Consistently(p.code, 1500*time.Millisecond).ShouldNot(Receive())
 		report(ctx, c, allReady())

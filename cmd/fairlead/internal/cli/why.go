@@ -12,22 +12,22 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const whyHelp = `Show where the object TYPE/NAME comes from: the component that it is a dependent of, its wave
-and settings, the file of the source that renders it, and the values that affect it. For an object that a
-controller made, such as a Pod, the command shows the dependent that the controller made it for.
+const whyHelp = `Show the origin of the object TYPE/NAME: its component, its wave and settings, the file of the
+source that renders it, and the values that affect it. For an object that a controller created for a dependent,
+such as a Pod, the command explains this dependent.
 
-With --field PATH it shows one field, such as spec.containers[web].image: its managers, whether the manifest
-sets it, and the values that affect it.
+With --field PATH the command explains a field, such as spec.containers[web].image: its managers, whether the
+manifest sets the field, and the values that affect it.
 
-To find the values, the component is rendered again with each value changed, for 15 seconds at most. A
-function is called only once, so its values are not searched. A row "unknown" lists each fact that the command
-could not find out.`
+To find these values, the command changes one value after the other and renders the component again, for 15
+seconds at most. It calls a function only once, so it does not search the values of a function. The rows
+"unknown" list the facts that the command could not determine.`
 
 func (a *app) newWhy() *cobra.Command {
 	var output, field string
 	cmd := &cobra.Command{
 		Use:   "why TYPE/NAME",
-		Short: "Show where an object comes from",
+		Short: "Show the origin of an object",
 		Long:  whyHelp,
 		Args:  takes(0, "the object (TYPE/NAME)"),
 		RunE: work(func(ctx context.Context, args []string) error {

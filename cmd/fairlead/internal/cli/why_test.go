@@ -11,11 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// times are those of managed fields.
+// times matches the times of managed fields.
 var times = regexp.MustCompile(`at \d{4}-\d\d-\d\dT[0-9:]+Z`)
 
 var _ = Describe("why", onCluster(func() {
-	It("tells whose an object is, its place, file and values, and who manages a field", func(ctx SpecContext) {
+	It("shows the component, wave, file and values of an object, and the managers of a field", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		applied(ctx, namespace, folder(shopTemplates()...), "--set", "color=blue")
@@ -41,7 +41,7 @@ var _ = Describe("why", onCluster(func() {
 		why("wave.yaml", "sa/shop", "-o", "yaml")
 	})
 
-	It("does not say of a manifest that is not known what it sets", func(ctx SpecContext) {
+	It("reports that the manifest is unknown if it cannot be rendered", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		applied(ctx, namespace, folder(shopTemplates()...), "--set", "color=blue")
@@ -51,12 +51,12 @@ var _ = Describe("why", onCluster(func() {
 		Expect(k8s.Update(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out",
-			MatchRegexp(`manifest +it is unknown whether it sets this field\n`))))
+			MatchRegexp(`manifest +it is unknown whether the manifest sets this field\n`))))
 		r = fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color", "-o", "json")
 		Expect(r.Out).To(ContainSubstring(`"unknown": true`))
 	})
 
-	It("knows that there is no manifest of what a controller made", func(ctx SpecContext) {
+	It("reports that an object of a controller has no manifest", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		applied(ctx, namespace, folder(shopTemplates()...))
@@ -74,7 +74,7 @@ var _ = Describe("why", onCluster(func() {
 			Not(ContainSubstring(`"unknown": true`))))
 	})
 
-	It("answers no where there is nothing to tell", func(ctx SpecContext) {
+	It("fails if there is nothing to explain", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "own"}})).
 			To(Succeed())

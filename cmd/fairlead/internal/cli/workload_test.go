@@ -19,19 +19,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kubelet stands in for what a node answers to the API server when that is asked for logs: there are no containers
-// here. What comes between the command line and the node is real.
+// kubelet answers the API server's requests for logs in place of a node, because this cluster has no containers. The
+// API server between the command line and the kubelet is a real one.
 type kubelet struct {
 	node string
 
 	mu   sync.Mutex
 	logs map[string]chan string
 	asks []url.Values
-	// lost is a pod that it knows nothing of.
+	// lost is the name of a pod that is unknown to the kubelet.
 	lost string
 }
 
-// newKubelet registers a node whose containers write what a spec lets them write.
+// newKubelet registers a node. The lines of its containers come from channels, into which a spec writes.
 func newKubelet(ctx context.Context) *kubelet {
 	GinkgoHelper()
 	k := &kubelet{node: "cli-node-" + strconv.FormatInt(sequence.Add(1), 10), logs: map[string]chan string{}}
@@ -49,7 +49,7 @@ func newKubelet(ctx context.Context) *kubelet {
 	return k
 }
 
-// container returns where the lines of a container come from.
+// container returns the channel with the lines of a container.
 func (k *kubelet) container(pod, name string) chan string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -60,7 +60,7 @@ func (k *kubelet) container(pod, name string) chan string {
 	return k.logs[key]
 }
 
-// ServeHTTP answers as a kubelet does: without follow it ends with what there is.
+// ServeHTTP answers a request for logs. Without the parameter follow, it ends after the available lines.
 func (k *kubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/containerLogs/"), "/")
 	if len(path) != 3 {
@@ -107,7 +107,7 @@ func (k *kubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// asked returns the parameters of the last request.
+// asked returns the query parameters of the last request.
 func (k *kubelet) asked() url.Values {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -121,7 +121,7 @@ func podSpec(node string) corev1.PodSpec {
 	}}
 }
 
-// workload makes a Deployment with a ReplicaSet, as the controllers would, and returns the latter.
+// workload creates a Deployment and its ReplicaSet, in place of the controllers, and returns the ReplicaSet.
 func workload(ctx context.Context, namespace, name string) *appsv1.ReplicaSet {
 	GinkgoHelper()
 	labels := map[string]string{"app": name}
@@ -145,7 +145,7 @@ func controlled(apiVersion, kind string, by client.Object) []metav1.OwnerReferen
 	}}
 }
 
-// podOf makes a running pod; of nobody where set is nil.
+// podOf creates a running pod of a ReplicaSet. If set is nil, the pod has no owner.
 func podOf(ctx context.Context, k *kubelet, namespace, name string, set *appsv1.ReplicaSet) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -169,7 +169,7 @@ func podOf(ctx context.Context, k *kubelet, namespace, name string, set *appsv1.
 	return pod
 }
 
-// holding reports a component that is ready, with dependents.
+// holding creates a component, and reports it as Ready with the given inventory.
 func holding(ctx context.Context, namespace string, entries ...string) {
 	GinkgoHelper()
 	status := allReady()

@@ -1,7 +1,8 @@
-// Package cluster connects to a cluster as kubectl does, and finds, decodes and watches components there.
+// Package cluster connects to a cluster with the flags and the kubeconfig of kubectl, and finds, decodes and watches
+// components there.
 //
-// It sends all requests of the command line except dry runs of plan and diff. Its errors are of package exit if the
-// kubeconfig or the names that a person gave are wrong; errors of the API server are returned unchanged.
+// The package sends all requests of the command line except for the dry runs of plan and diff. It returns errors of
+// package exit if the kubeconfig or names in arguments are wrong. It returns errors of the API server unchanged.
 package cluster
 
 import (
@@ -25,26 +26,26 @@ import (
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
-// FieldOwner is the field manager of what the command line writes.
+// FieldOwner is the field manager of the command line's writes.
 const FieldOwner = "fairlead-cli"
 
 // Cluster is a connection to a cluster.
 type Cluster struct {
 	client.Client
-	// watcher has no request timeout: a watch is one long request.
+	// watcher has no request timeout, because a watch is one long request.
 	watcher client.WithWatch
 	mapper  meta.RESTMapper
-	// served lists the types that the API server serves.
+	// served reads the types that the API server serves.
 	served discovery.DiscoveryInterface
 	config *rest.Config
-	// pods reads logs, without a request timeout.
+	// pods reads logs. It has no request timeout, because a log that is followed is one long request.
 	pods typedcorev1.PodsGetter
-	// Namespace is that of the flags, or else of the kubeconfig's context.
+	// Namespace is the namespace in the flags, or else the namespace of the kubeconfig's context.
 	Namespace string
 }
 
-// Configure sets the user agent and turns the client's rate limit off. API Priority and Fairness limits requests in the
-// API server.
+// Configure sets the user agent and turns off the client's rate limit, because the API server itself limits requests,
+// by API Priority and Fairness.
 func Configure(flags *genericclioptions.ConfigFlags) *genericclioptions.ConfigFlags {
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		config = rest.CopyConfig(config)
@@ -55,7 +56,7 @@ func Configure(flags *genericclioptions.ConfigFlags) *genericclioptions.ConfigFl
 	return flags
 }
 
-// Connect makes clients from flags. It sends no request.
+// Connect creates clients from flags, without a request.
 func Connect(flags *genericclioptions.ConfigFlags) (*Cluster, error) {
 	if _, err := clientcmd.ParseTimeout(*flags.Timeout); err != nil {
 		return nil, exit.BadUsage("--request-timeout %q: want a number of seconds, or a duration such as 30s", *flags.Timeout)
@@ -99,8 +100,8 @@ func Connect(flags *genericclioptions.ConfigFlags) (*Cluster, error) {
 	return c, nil
 }
 
-// checkNamed returns an error if no cluster is named. client-go would use localhost:8080, and a person would get an
-// error about that.
+// checkNamed returns an error if neither the flags nor the kubeconfig name a cluster. Without this check, client-go
+// would connect to localhost:8080, and the error would be about this address.
 func checkNamed(flags *genericclioptions.ConfigFlags, config *rest.Config) error {
 	if config.Host != clientcmd.ClusterDefaults.Server || *flags.APIServer != "" || os.Getenv("KUBERNETES_MASTER") != "" {
 		return nil
@@ -127,7 +128,7 @@ func checkNamed(flags *genericclioptions.ConfigFlags, config *rest.Config) error
 	}
 }
 
-// whyNone explains why the files name no cluster.
+// whyNone explains why the kubeconfig files name no cluster.
 func whyNone(files []string) string {
 	missing := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
 		_, err := os.Stat(name)

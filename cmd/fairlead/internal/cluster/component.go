@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Find reads a component. It is an error with exit code 1 if there is none.
+// Find reads a component. It returns an error with exit code 1 if the component does not exist.
 func (c *Cluster) Find(ctx context.Context, target Target) (*unstructured.Unstructured, error) {
 	obj := target.Blank()
 	err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj)
@@ -32,7 +32,7 @@ func (c *Cluster) Find(ctx context.Context, target Target) (*unstructured.Unstru
 	return obj, nil
 }
 
-// Blank returns an object with the type, namespace and name of the target.
+// Blank returns an object that has only the type, namespace and name of the target.
 func (t Target) Blank() *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(t.Mapping.GroupVersionKind)
@@ -41,7 +41,8 @@ func (t Target) Blank() *unstructured.Unstructured {
 	return obj
 }
 
-// pageSize bounds the items of an answer to a list: each component may have an inventory of a megabyte.
+// pageSize is the maximum number of items in a response to a list request, because each component may have an inventory
+// of a megabyte.
 const pageSize = 100
 
 // List calls visit for each object of a type, sorted by namespace and name. An empty namespace means all.
@@ -94,12 +95,12 @@ func (c *Cluster) names(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	return names, nil
 }
 
-// category is the category of types of components in their definitions, as in kubectl get fairlead.
+// category is the category in the definitions of component types. It selects them in "kubectl get fairlead".
 const category = "fairlead"
 
 // Types returns the types of components that a cluster serves and that have the category fairlead.
 func Types(about discovery.DiscoveryInterface) ([]string, error) {
-	// An API that does not answer must not hide the types of others.
+	// If some API groups fail, the types of the other groups are still returned.
 	lists, err := about.ServerPreferredResources()
 	if len(lists) == 0 {
 		return nil, err

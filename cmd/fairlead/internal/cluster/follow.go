@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// See is called with each state of a component, and with nil when the component is gone. It returns true to end the
-// watch.
+// See is a function that is called with each state of a component, and with nil when the component is gone. It returns
+// true to end the watch.
 type See func(*unstructured.Unstructured) (bool, error)
 
-// Follow watches a component, and calls see with the given state and each later one, until see returns true or an
-// error, or the context ends; then it returns the context's error. It resumes a watch that breaks. An error that says
-// that the person may not watch is final.
+// Follow watches a component, and calls see with the state in from and with each later state, until see returns true or
+// an error, or the context ends. If the context ends, it returns the context's error. It resumes an interrupted watch,
+// unless the API server refuses the watch because of a missing right.
 func (c *Cluster) Follow(ctx context.Context, from *unstructured.Unstructured, see See) error {
 	f := &follower{cluster: c, uid: from.GetUID(), latest: from, see: see}
 	done, err := see(from)
@@ -40,7 +40,7 @@ func (c *Cluster) Follow(ctx context.Context, from *unstructured.Unstructured, s
 	})
 }
 
-// follower is the state of a Follow.
+// follower is the state of a call of Follow.
 type follower struct {
 	cluster *Cluster
 	uid     types.UID
@@ -48,7 +48,7 @@ type follower struct {
 	see     See
 }
 
-// watch watches from the latest state until the connection ends. It reports whether there were events.
+// watch watches from the latest state until the connection ends. Heard reports whether there were events.
 func (f *follower) watch(ctx context.Context) (done, heard bool, err error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(f.latest.GroupVersionKind())
@@ -84,7 +84,7 @@ func (f *follower) take(event watch.EventType, obj *unstructured.Unstructured) (
 	return f.see(obj)
 }
 
-// reread reads the component after a watch broke, and passes changes to see.
+// reread reads the component after an interrupted watch, and calls see with its state.
 func (f *follower) reread(ctx context.Context) (bool, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(f.latest.GroupVersionKind())
@@ -98,7 +98,7 @@ func (f *follower) reread(ctx context.Context) (bool, error) {
 	return f.take(watch.Modified, obj)
 }
 
-// finalOnly returns errors that a retry cannot solve, and nil for others.
+// finalOnly returns an error unchanged if a retry would fail in the same way, and nil otherwise.
 func finalOnly(err error) error {
 	if _, visited := errors.AsType[failedVisit](err); visited ||
 		apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err) {
@@ -128,7 +128,7 @@ func retry(ctx context.Context, attempt func() (done, progress bool, err error))
 	}
 }
 
-// resourceVersion makes a watch begin after a resource version.
+// resourceVersion is an option of a watch: the watch begins after this resource version.
 type resourceVersion string
 
 // ApplyToList implements client.ListOption.

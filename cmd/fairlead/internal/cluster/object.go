@@ -18,8 +18,8 @@ type Object struct {
 	Live    *unstructured.Unstructured
 }
 
-// ConnectTo connects as the flags say, and resolves the type of the object that a person named as NAME or TYPE/NAME.
-// The object need not exist.
+// ConnectTo connects to the cluster of the flags, and resolves the type of the object in reference, which has the form
+// NAME or TYPE/NAME. The object need not exist.
 func ConnectTo(flags *genericclioptions.ConfigFlags, reference string) (*Cluster, Target, error) {
 	ref, err := ParseReference(reference)
 	if err != nil {
@@ -37,12 +37,12 @@ func ConnectTo(flags *genericclioptions.ConfigFlags, reference string) (*Cluster
 type Managed struct {
 	Object
 	Status metav1alpha1.Status
-	// Reconciler is the prefix of the annotations that its operator reads.
+	// Reconciler is the name of the component's reconciler, and the prefix of the annotations that its operator reads.
 	Reconciler string
 }
 
-// Managed reads the status of a component and the name of its reconciler. It is an error if neither the status nor the
-// type has the name.
+// Managed reads the status of a component and the name of its reconciler. It returns an error if neither the status nor
+// the type determines the name.
 func (o Object) Managed() (Managed, error) {
 	status, err := StatusIfAny(o.Target, o.Live)
 	if err != nil {
@@ -52,8 +52,8 @@ func (o Object) Managed() (Managed, error) {
 	return Managed{o, status, reconciler}, err
 }
 
-// RequestReconcile asks the operator for a pass and, if acknowledge is true, to record the request in the status
-// afterwards. It returns the component as it is after the write, and the token of the request.
+// RequestReconcile requests a pass from the operator. If acknowledge is true, it also requests that the operator
+// records the token of the request in the status afterwards. It returns the component after the write, and the token.
 func (m Managed) RequestReconcile(
 	ctx context.Context, acknowledge bool,
 ) (after *unstructured.Unstructured, request string, err error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Reference is the name of a component as a person writes it. An empty Type is that of the ready-made operator.
+// Reference is the name of a component in an argument. If Type is empty, it is the type of the ready-made operator.
 type Reference struct {
 	Type, Name string
 }
@@ -37,17 +37,17 @@ func ParseReference(text string) (Reference, error) {
 // Target is a component of a type that the cluster serves.
 type Target struct {
 	Mapping *meta.RESTMapping
-	// Namespace is empty for a type without namespaces.
+	// Namespace is empty for a cluster-scoped type.
 	Namespace, Name string
 }
 
-// String returns the form in which kubectl names objects: component.fairlead.io/shop.
+// String returns the name in the form of kubectl, such as component.fairlead.io/shop.
 func (t Target) String() string {
 	gk := schema.GroupKind{Group: t.Mapping.GroupVersionKind.Group, Kind: strings.ToLower(t.Mapping.GroupVersionKind.Kind)}
 	return gk.String() + "/" + t.Name
 }
 
-// IsReadyMade reports whether the type is Component, that of the ready-made operator.
+// IsReadyMade reports whether the type is Component, which is the type of the ready-made operator.
 func (t Target) IsReadyMade() bool {
 	return t.Mapping.GroupVersionKind.GroupKind() == readyMade
 }
@@ -67,8 +67,8 @@ func (c *Cluster) Resolve(ref Reference) (Target, error) {
 	return target, nil
 }
 
-// ResolveType finds a type by the name of its resource (plural, singular or short, with or without group and version)
-// or its kind.
+// ResolveType finds a type by its kind, or by the name of its resource: plural, singular or short, with or without
+// group and version.
 func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
 	if text == "" {
 		mapping, err := c.mapper.RESTMapping(readyMade, v1alpha1.GroupVersion.Version)
@@ -94,8 +94,8 @@ func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
 }
 
 func (c *Cluster) kindOf(text string) (schema.GroupVersionKind, error) {
-	// As in kubectl, widgets.v1.demo.example.com is tried as a version first, and then as the group
-	// v1.demo.example.com.
+	// As in kubectl, widgets.v1.demo.example.com is first resolved with version v1 and group demo.example.com, and then
+	// with group v1.demo.example.com.
 	versioned, unversioned := schema.ParseResourceArg(strings.ToLower(text))
 	if versioned != nil {
 		if gvk, err := c.mapper.KindFor(*versioned); err == nil {
@@ -117,8 +117,9 @@ func (c *Cluster) kindOf(text string) (schema.GroupVersionKind, error) {
 	return mapping.GroupVersionKind, nil
 }
 
-// checkUnambiguous returns an error if several groups have a type of this name, and the name has no group. Built-in
-// types come first, as in kubectl. A group that only ends in k8s.io, such as that of the Gateway API, is not built in.
+// checkUnambiguous returns an error if several groups have a type with this name, and the name has no group. Built-in
+// types have precedence, as in kubectl. A group that ends in k8s.io is not built in for this reason alone: the group of
+// the Gateway API is an example.
 func (c *Cluster) checkUnambiguous(named schema.GroupResource, chosen schema.GroupVersionKind) error {
 	if named.Group != "" || clientgoscheme.Scheme.IsGroupRegistered(chosen.Group) {
 		return nil
@@ -141,8 +142,8 @@ func (c *Cluster) checkUnambiguous(named schema.GroupResource, chosen schema.Gro
 	return nil
 }
 
-// abbreviated returns the resources in all groups that have a short name. It returns none if the name is the full name
-// of a resource, which takes precedence. The RESTMapper returns only the first resource.
+// abbreviated returns the resources of all groups with this short name. It returns no resources if the name is the full
+// name of a resource, which has precedence. The RESTMapper cannot be used, because it returns only the first resource.
 func (c *Cluster) abbreviated(short string) ([]string, error) {
 	_, lists, err := c.served.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {

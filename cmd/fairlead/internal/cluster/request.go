@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/apitext"
 )
 
-// Reconciler returns the name of the reconciler of a component, which is the prefix of its annotations. It is in the
-// status; that of the ready-made operator is constant.
+// Reconciler returns the name of the reconciler of a component, which is the prefix of its annotations. The status has
+// the name. For the type of the ready-made operator, the name is also known without a status.
 func Reconciler(target Target, status metav1alpha1.Status) (string, error) {
 	switch {
 	case status.Reconciler != "":
@@ -23,20 +23,19 @@ func Reconciler(target Target, status metav1alpha1.Status) (string, error) {
 	case target.IsReadyMade():
 		return v1alpha1.GroupVersion.Group, nil
 	}
-	return "", exit.Refuse("%s: its operator has not reconciled it yet, so the prefix of its annotations is unknown",
+	return "", exit.Refuse("%s: the operator has not reconciled it yet, so the prefix of its annotations is unknown",
 		target)
 }
 
-// Annotate sets annotations of a component, removes those with an empty value, and returns the component after the
-// write. The UID guards against another component of the same name.
+// Annotate sets annotations of a component, and removes annotations whose value is empty. It returns the component
+// after the write. The write contains the UID of obj, so that it fails if a new component has the same name.
 func (c *Cluster) Annotate(
 	ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string,
 ) (*unstructured.Unstructured, error) {
 	return c.merge(ctx, obj, annotations, nil)
 }
 
-// Suspend sets spec.suspend, and annotations as Annotate does, in one write. It is an error if the type has no such
-// field.
+// Suspend sets spec.suspend and annotations in one write. It returns an error if the type has no field spec.suspend.
 func (c *Cluster) Suspend(
 	ctx context.Context, target Target, obj *unstructured.Unstructured, suspend bool, annotations map[string]string,
 ) (*unstructured.Unstructured, error) {
@@ -67,6 +66,6 @@ func (c *Cluster) merge(
 		return nil, err
 	}
 	after := obj.DeepCopy()
-	// Without strict validation the API server would drop an unknown field silently.
+	// Without strict validation the API server would drop an unknown field without an error.
 	return after, c.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.FieldValidation("Strict"))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Status decodes the status of a component. For a type other than Component it is an error if the status lacks the
-// fields of a component: then the object is not a component, or no operator has reconciled it yet.
+// Status decodes the status of a component. For types other than Component, it returns an error if the status lacks the
+// fields of a component's status: then the object is not a component, or no operator has reconciled it yet.
 func Status(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status, error) {
 	status, err := decodeStatus(target, obj)
 	if err == nil && !target.IsReadyMade() && !isOurs(status) {
@@ -18,7 +18,7 @@ func Status(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status,
 	return status, err
 }
 
-// StatusIfAny is Status, but returns an empty status for an object without one.
+// StatusIfAny is like Status, but returns an empty status for an object without a status.
 func StatusIfAny(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status, error) {
 	if _, seen := obj.Object["status"]; !seen {
 		return metav1alpha1.Status{}, nil

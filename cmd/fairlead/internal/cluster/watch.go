@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Selection selects objects.
+// Selection restricts a list or a watch to some objects.
 type Selection struct {
-	// Namespace is empty for all namespaces.
+	// Namespace is the namespace of the objects, or empty for all namespaces.
 	Namespace string
 	Options   []client.ListOption
 }
@@ -24,11 +24,11 @@ func (s Selection) options(more ...client.ListOption) []client.ListOption {
 	return append(append([]client.ListOption{client.InNamespace(s.Namespace)}, s.Options...), more...)
 }
 
-// Pages reads a list in pages, and calls visit after each page; the list then has the items of the page.
+// Pages reads a list in pages, and calls visit after each page. During the call, list has the items of this page.
 func (c *Cluster) Pages(ctx context.Context, list client.ObjectList, s Selection, visit func() error) error {
 	token := ""
 	for {
-		// Fields of the previous page would remain otherwise.
+		// Otherwise fields of the previous page would remain in the list.
 		reflect.ValueOf(list).Elem().SetZero()
 		if err := c.Client.List(ctx, list, s.options(client.Limit(pageSize), client.Continue(token))...); err != nil {
 			return err
@@ -42,9 +42,9 @@ func (c *Cluster) Pages(ctx context.Context, list client.ObjectList, s Selection
 	}
 }
 
-// Watch reads a list as Pages does, and then calls changed for each object that is created or changed, until the
-// context ends; then it returns the context's error. After a watch that breaks it begins again with the list. It is an
-// error if the first list fails, or if the person may not list or watch.
+// Watch reads a list like Pages, and then calls changed for each object that is created or changed, until the context
+// ends. Then it returns the context's error. After an interrupted watch, it begins again with the list. It returns an
+// error if the first list fails, or if the person lacks the right to list or watch.
 func (c *Cluster) Watch(
 	ctx context.Context, list client.ObjectList, s Selection, visit func() error, changed func(client.Object) error,
 ) error {
@@ -62,13 +62,14 @@ func (c *Cluster) Watch(
 	})
 }
 
-// failedVisit is an error of a visitor. It ends a watch.
+// failedVisit wraps an error of the function visit or changed, because such an error ends a watch.
 type failedVisit struct{ error }
 
-// Unwrap returns the error.
+// Unwrap returns the wrapped error.
 func (f failedVisit) Unwrap() error { return f.error }
 
-// watchOnce watches from a list until the connection ends. It reports whether there were events.
+// watchOnce watches from the resource version of a list until the connection ends. Heard reports whether there were
+// events.
 func (c *Cluster) watchOnce(
 	ctx context.Context, list client.ObjectList, s Selection, changed func(client.Object) error,
 ) (heard bool, err error) {
@@ -101,8 +102,8 @@ func (c *Cluster) Log(
 	return log, withoutGap(err)
 }
 
-// withoutGap removes a double space from a message of client-go: a stream has no verb, and the message has a place for
-// it.
+// withoutGap removes a needless space from a message of client-go. The message has a place for the verb of a request,
+// and the request for a log has no verb.
 func withoutGap(err error) error {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {

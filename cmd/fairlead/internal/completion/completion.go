@@ -14,10 +14,10 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/logs"
 )
 
-// timeout bounds how long a shell waits for an answer.
+// timeout is the maximum time for which a shell waits for completions.
 const timeout = 3 * time.Second
 
-// Completer completes arguments and flags with names in a cluster.
+// Completer completes arguments and flags with names that it reads from a cluster.
 type Completer struct {
 	flags *genericclioptions.ConfigFlags
 }
@@ -25,7 +25,7 @@ type Completer struct {
 // New returns a Completer for the cluster of the flags.
 func New(flags *genericclioptions.ConfigFlags) Completer { return Completer{flags} }
 
-// Component completes one argument, a component as NAME or TYPE/NAME.
+// Component completes one argument: a component in the form NAME or TYPE/NAME.
 func (c Completer) Component(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -46,7 +46,7 @@ func (c Completer) Component(cmd *cobra.Command, args []string, typed string) ([
 	return append(names, types...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// Type completes one argument, a type of components.
+// Type completes one argument: a type of components.
 func (c Completer) Type(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -54,17 +54,17 @@ func (c Completer) Type(cmd *cobra.Command, args []string, typed string) ([]stri
 	return c.types(cmd.Context(), typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// ComponentAndFolder completes two arguments, a component and a folder.
-func (c Completer) ComponentAndFolder(
+// ComponentAndSource completes two arguments: a component and a folder or an archive.
+func (c Completer) ComponentAndSource(
 	cmd *cobra.Command, args []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
-		return nil, cobra.ShellCompDirectiveFilterDirs
+		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return c.Component(cmd, args, typed)
 }
 
-// Workloads completes a component, and any number of its workloads as KIND/NAME.
+// Workloads completes a component, and then any number of its workloads in the form KIND/NAME.
 func (c Completer) Workloads(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return c.Component(cmd, args, typed)
@@ -79,7 +79,8 @@ func (c Completer) Workloads(cmd *cobra.Command, args []string, typed string) ([
 	}), cobra.ShellCompDirectiveNoFileComp
 }
 
-// Containers completes a flag with the containers of the component and workloads in the arguments.
+// Containers completes a flag with the containers of the component in the arguments. Workloads in the arguments
+// restrict them.
 func (c Completer) Containers(cmd *cobra.Command, flag string) {
 	register(cmd, flag, func(cmd *cobra.Command, args []string, typed string) []string {
 		if len(args) == 0 {
@@ -99,7 +100,7 @@ func (c Completer) Containers(cmd *cobra.Command, flag string) {
 	})
 }
 
-// components returns the components whose names begin as typed.
+// components returns the components whose names begin with the typed text.
 func (c Completer) components(ctx context.Context, typed string) []string {
 	kind, _, isTyped := strings.Cut(typed, "/")
 	prefix := ""
@@ -132,13 +133,14 @@ func (c Completer) types(ctx context.Context, typed string) []string {
 	})
 }
 
-// ask returns the answers that begin as typed. It returns none if the question fails or takes too long.
+// ask calls question, and returns those of its results that begin with the typed text. It returns no results if the
+// call fails or exceeds the timeout.
 func ask(ctx context.Context, typed string, question func(context.Context) ([]string, error)) []string {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	answer := make(chan []string, 1)
 	go func() {
-		// Discovery takes no context, so it may outlast ctx.
+		// The discovery client has no context as a parameter, so its requests may continue after ctx ends.
 		if names, err := question(ctx); err == nil {
 			answer <- names
 			return

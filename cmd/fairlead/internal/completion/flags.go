@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 )
 
-// Connection completes the flags of the root command that choose a namespace, and entries of the kubeconfig.
+// Connection completes the flags of the root command for the namespace and for entries of the kubeconfig.
 func (c Completer) Connection(root *cobra.Command) {
 	register(root, "namespace", func(cmd *cobra.Command, _ []string, typed string) []string {
 		return ask(cmd.Context(), typed, func(ctx context.Context) ([]string, error) {
@@ -42,7 +42,7 @@ func Values(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Folder completes one argument, a folder.
+// Folder completes one argument: a folder.
 func Folder(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -50,7 +50,7 @@ func Folder(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCom
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// FolderOrArchive completes one argument, a folder or an archive.
+// FolderOrArchive completes one argument: a folder or an archive.
 func FolderOrArchive(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -1,6 +1,6 @@
-// Package events lists and follows the events of a component, of its dependents, and of the objects that controllers of
-// Kubernetes made for these.
+// Package events lists and follows the events of a component, of its dependents, and of objects that controllers of
+// Kubernetes created for the dependents.
 //
-// It reads Events in the namespaces of these objects and shows each version of an event once. Package ownership decides
-// which objects belong to a component; package show formats events.
+// The package reads Events in the namespaces of these objects, and shows each version of an Event once. Package
+// ownership determines which objects belong to a component. Package show formats events.
 package events

@@ -27,7 +27,7 @@ func Subject(ctx context.Context, c *cluster.Cluster, target cluster.Target, dep
 	if err != nil {
 		return nil, err
 	}
-	// An object of another type must have the status of a component: a person may have mistaken the type.
+	// An object of another type must have the status of a component, because the person may have named a wrong type.
 	status, err := cluster.StatusIfAny(target, obj)
 	if err != nil {
 		return nil, err
@@ -52,18 +52,19 @@ func Subject(ctx context.Context, c *cluster.Cluster, target cluster.Target, dep
 type Reader struct {
 	cluster *cluster.Cluster
 	owners  *ownership.Resolver
-	// namespaces are those of the events of the subject.
+	// namespaces are the namespaces with the events of the subject.
 	namespaces []string
 	selector   client.MatchingFields
 	types      []string
 
 	mu sync.Mutex
-	// seen has the last resource version of each event that was returned.
+	// seen has the resource version of each event when it was last passed on, by the UID of the event.
 	seen map[types.UID]string
 }
 
-// NewReader returns a Reader of the events of a subject, which begins with the component. If it is the component alone,
-// the API server selects the events. Types limits the types of events; empty means all.
+// NewReader returns a Reader of the events of the objects in subject. The first object is the component. If it is the
+// only object, the API server selects its events. EventTypes restricts the types of events; if it is empty, all types
+// are read.
 func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string) *Reader {
 	r := &Reader{
 		cluster: c, owners: ownership.New(c, subject), namespaces: Namespaces(subject), types: eventTypes,
@@ -75,8 +76,8 @@ func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string)
 	return r
 }
 
-// Namespaces returns the namespaces of the events of objects: that of the object, or default for objects without a
-// namespace.
+// Namespaces returns the namespaces with the events of objects. The events of a namespaced object are in its namespace,
+// and the events of a cluster-scoped object are in the namespace default.
 func Namespaces(keys []manifests.Key) []string {
 	var namespaces []string
 	for _, key := range keys {
@@ -116,7 +117,7 @@ func (r *Reader) List(ctx context.Context) ([]show.Event, error) {
 	return found, nil
 }
 
-// Follow prints new and changed events until the context ends, which is not an error.
+// Follow prints new and changed events until the context ends. The end of the context is not an error.
 func (r *Reader) Follow(ctx context.Context, out show.Output) error {
 	printEvent := func(e show.Event) error { return e.Print(out, time.Now()) }
 	group, watching := errgroup.WithContext(ctx)
@@ -139,7 +140,7 @@ func (r *Reader) Follow(ctx context.Context, out show.Output) error {
 	return nil
 }
 
-// take calls visit with the events that belong to the subject, have a wanted type, and were not visited in this
+// take calls visit with each event that belongs to the subject, has a wanted type, and was not visited in the same
 // version.
 func (r *Reader) take(ctx context.Context, items []corev1.Event, visit func(show.Event) error) error {
 	r.mu.Lock()

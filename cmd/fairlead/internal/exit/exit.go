@@ -1,7 +1,7 @@
 // Package exit classifies errors by the exit code of the program.
 //
-// Constructors (Refuse, BadUsage, BadInput, Unasked) set the code where an error is made. CodeOf derives the code of
-// all other errors from the status of the API server that they wrap.
+// The constructors Refuse, BadUsage, BadInput and Unasked return errors with a code. CodeOf derives the code of other
+// errors from the response of the API server that they wrap.
 package exit
 
 import (
@@ -25,24 +25,24 @@ type Code int
 const (
 	// Yes: the condition is true, or the change was made.
 	Yes Code = 0
-	// No: the cluster answered, and the answer is no.
+	// No: the condition is false, the object does not exist, or the API server refused a write.
 	No Code = 1
 	// Misuse: the command line, or a file that it names, is invalid.
 	Misuse Code = 2
-	// NotAsked: the cluster could not be asked.
+	// NotAsked: there is no result, because of the kubeconfig, the connection, or a missing right.
 	NotAsked Code = 3
-	// Interrupted: SIGINT ended the command before it had an answer. Shells expect 128 plus the number of the signal.
+	// Interrupted: SIGINT ended the command before it had a result. Shells expect 128 plus the number of the signal.
 	Interrupted Code = 130
 )
 
-// SignalError is the cause of a context that a signal ended.
+// SignalError is the cause of a context that was cancelled because of a signal.
 type SignalError struct{ Signal os.Signal }
 
 // Error names the signal.
 func (e SignalError) Error() string { return fmt.Sprintf("signal: %s", e.Signal) }
 
-// InterruptedBy returns the exit code of a command whose context ended: 128 plus the number of the signal that is the
-// cause, and Interrupted for any other cause.
+// InterruptedBy returns the exit code of a command whose context ended with this cause: 128 plus the number of the
+// signal for a SignalError, and Interrupted for any other cause.
 func InterruptedBy(cause error) Code {
 	if received, ok := errors.AsType[SignalError](cause); ok {
 		if number, ok := received.Signal.(syscall.Signal); ok {
@@ -55,9 +55,9 @@ func InterruptedBy(cause error) Code {
 // Error is an error with an exit code.
 type Error struct {
 	Code Code
-	// Usage reports whether the command line is wrong, so that --help helps.
+	// Usage reports whether the command line is wrong, so that the program refers to --help.
 	Usage bool
-	// Shown reports whether the output explains the error already, so that the message is not printed.
+	// Shown reports whether the output of the command already explains the error, so that its message is not printed.
 	Shown bool
 	Err   error
 }
@@ -68,8 +68,8 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Refuse returns an error with the code No. If it wraps an error that kept the cluster from being asked, the answer is
-// unknown, and the code is NotAsked.
+// Refuse returns an error with the code No. If the error wraps an error for which IsUnasked is true, the result is
+// unknown and the code is NotAsked.
 func Refuse(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if IsUnasked(err) {
@@ -78,12 +78,12 @@ func Refuse(format string, args ...any) error {
 	return &Error{Code: No, Err: err}
 }
 
-// RefuseShown returns an error with the code No whose reason was printed already.
+// RefuseShown returns an error with the code No for a reason that the command has already printed.
 func RefuseShown(format string, args ...any) error {
 	return &Error{Code: No, Shown: true, Err: fmt.Errorf(format, args...)}
 }
 
-// IsShown reports whether the reason of an error was printed already.
+// IsShown reports whether the command has already printed the reason of an error.
 func IsShown(err error) bool {
 	known, ok := errors.AsType[*Error](err)
 	return ok && known.Shown
@@ -99,12 +99,13 @@ func BadInput(format string, args ...any) error {
 	return &Error{Code: Misuse, Err: fmt.Errorf(format, args...)}
 }
 
-// Unasked returns an error that kept the cluster from being asked.
+// Unasked returns an error with the code NotAsked.
 func Unasked(format string, args ...any) error {
 	return &Error{Code: NotAsked, Err: fmt.Errorf(format, args...)}
 }
 
-// CodeOf returns the exit code of an error. Errors that are not classified are errors of the connection.
+// CodeOf returns the exit code of an error. An error of unknown type has the code NotAsked, because it is probably an
+// error of the connection.
 func CodeOf(err error) Code {
 	if err == nil {
 		return Yes
@@ -125,15 +126,16 @@ func CodeOf(err error) Code {
 	return NotAsked
 }
 
-// IsUnasked reports whether the API server could not be asked, or refused to answer the person who asks.
+// IsUnasked reports whether a request failed because of a missing right, the authentication, or the state of the API
+// server, such as an overload.
 func IsUnasked(err error) bool {
 	return apitext.MissingRight(err) || apierrors.IsUnauthorized(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
 }
 
-// Line returns the message of an error in one line. Lines are joined with a semicolon, except after a question mark or
-// a colon.
+// Line returns the message of an error as one line. It joins lines with a semicolon, except after a question mark or a
+// colon.
 func Line(err error) string {
 	var line strings.Builder
 	for part := range strings.FieldsFuncSeq(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }) {
@@ -152,11 +154,11 @@ func Line(err error) string {
 	return line.String()
 }
 
-// maxUnreadable is the number of objects that Unreadable names.
+// maxUnreadable is the maximum number of objects that the error of Unreadable names.
 const maxUnreadable = 3
 
-// Unreadable returns an error that names the objects of a component that could not be read, nil if there are none.
-// Commands return it after they have shown everything else.
+// Unreadable returns an error that names the objects of a component that could not be read, or nil if objects is empty.
+// Commands return the error after they have shown the other objects.
 func Unreadable(component string, objects []string) error {
 	switch more := len(objects) - maxUnreadable; {
 	case len(objects) == 0:

@@ -33,7 +33,7 @@ var _ = Describe("CodeOf", func() {
 		Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")},
 	}
 
-	DescribeTable("tells the class of an error, however it is wrapped",
+	DescribeTable("classifies an error, wrapped or not:",
 		func(err error, want exit.Code) {
 			Expect(exit.CodeOf(err)).To(Equal(want))
 			if err != nil {
@@ -41,17 +41,17 @@ var _ = Describe("CodeOf", func() {
 			}
 		},
 		Entry("no error", nil, exit.Yes),
-		Entry("refused by us", exit.Refuse("no"), exit.No),
+		Entry("an error of the command itself", exit.Refuse("no"), exit.No),
 		Entry("bad usage", exit.BadUsage("what?"), exit.Misuse),
 		Entry("bad input", exit.BadInput("what?"), exit.Misuse),
 		Entry("a kubeconfig that cannot be used", exit.Unasked("where?"), exit.NotAsked),
 		Entry("not found", apierrors.NewNotFound(components, "shop"), exit.No),
 		Entry("invalid", apierrors.NewInvalid(kind, "shop", nil), exit.No),
 		Entry("conflict", apierrors.NewConflict(components, "shop", errors.New("changed")), exit.No),
-		Entry("a namespace that is being deleted, although that is a kind of Forbidden", terminating, exit.No),
+		Entry("a namespace that is being deleted, although the API server reports Forbidden", terminating, exit.No),
 		Entry("interrupted", context.Canceled, exit.Interrupted),
-		Entry("a right that is missing", missing, exit.NotAsked),
-		Entry("a right that is missing, on the way to an answer", exit.Refuse("the notes: %w", missing), exit.NotAsked),
+		Entry("a missing right", missing, exit.NotAsked),
+		Entry("a missing right in an error of Refuse", exit.Refuse("the notes: %w", missing), exit.NotAsked),
 		Entry("forbidden by admission", apierrors.NewForbidden(components, "shop", errors.New("exceeded quota")), exit.No),
 		Entry("unauthorized", apierrors.NewUnauthorized("who?"), exit.NotAsked),
 		Entry("overloaded", apierrors.NewTooManyRequests("later", 1), exit.NotAsked),
@@ -69,7 +69,7 @@ var _ = Describe("CodeOf", func() {
 		Expect(exit.InterruptedBy(context.Canceled)).To(Equal(exit.Interrupted))
 	})
 
-	It("makes one line of joined errors", func() {
+	It("joins errors into one line", func() {
 		Expect(exit.Line(errors.Join(errors.New("one"), errors.New("two")))).To(Equal("one; two"))
 		Expect(exit.Line(errors.Join(errors.New("unknown\n\nDid you mean this?"), errors.New("\tstatus")))).
 			To(Equal("unknown; Did you mean this? status"))

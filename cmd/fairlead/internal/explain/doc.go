@@ -1,6 +1,6 @@
-// Package explain finds where an object in a cluster, or one of its fields, comes from: the dependent and the component
-// that it belongs to, the file of the source, the values, and the field managers.
+// Package explain determines the origin of an object in a cluster, or of a field: the dependent and the component to
+// which the object belongs, the file of the source, the values, and the field managers.
 //
-// It reads with the rights of the person who asks, and it writes nothing. An object that cannot be read ends the
-// explanation only if nothing can be said without it; otherwise the result lists what is unknown, and why.
+// The package reads with the rights of the person who runs the command, and writes nothing. If a related object cannot
+// be read, the result is still returned, with a list of the unknown facts and the reasons.
 package explain

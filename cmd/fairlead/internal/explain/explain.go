@@ -23,14 +23,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Result is an explanation. If the API server refused a read, the explanation has gaps.
+// Result is an explanation. It is incomplete if the API server refused a read.
 type Result struct {
 	show.Why
-	// Unreadable is the first error of such a read; nil if everything could be read.
+	// Unreadable is the error of the first refused read, or nil if no read was refused.
 	Unreadable error
 }
 
-// unknown records that something could not be found out.
+// unknown records a fact that could not be determined, with the error as the reason.
 func (r *Result) unknown(what string, err error) {
 	r.Unknown = append(r.Unknown, what+": "+exit.Line(err))
 	if r.Unreadable == nil && exit.IsUnasked(err) {
@@ -38,8 +38,8 @@ func (r *Result) unknown(what string, err error) {
 	}
 }
 
-// Object explains an object, or the field at path unless path is empty. It is an error if the object has no such field,
-// or is neither a dependent nor made for one.
+// Object explains an object or, if path is not empty, a field of the object. It returns an error if the object has no
+// such field, or if the object neither is a dependent nor was created by controllers for a dependent.
 func Object(ctx context.Context, about notes.Discovery, o cluster.Object, path changes.Path) (Result, error) {
 	r := Result{Why: show.Why{Object: identity(o.Live)}}
 	if path != nil {
@@ -53,7 +53,7 @@ func Object(ctx context.Context, about notes.Discovery, o cluster.Object, path c
 		return r, err
 	}
 	if dependent != o.Live {
-		// The operator renders the dependent. The field is in an object that a controller made, so no manifest sets it.
+		// A controller created the object for the dependent, so no manifest sets the field.
 		path = nil
 		if r.Field != nil {
 			r.Field.Unknown = false
@@ -69,26 +69,26 @@ type explainer struct {
 	cluster   *cluster.Cluster
 	about     notes.Discovery
 	dependent *unstructured.Unstructured
-	// path is the field of the dependent that is explained; nil if there is none.
+	// path is the explained field of the dependent, or nil if no field is explained.
 	path   changes.Path
 	result *Result
 }
 
-// explain adds what the component of the dependent has recorded, and what its rendering shows.
+// explain adds facts from the records of the dependent's component, and from a rendering of the component.
 func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
 	r := e.result
 	r.Component, r.Reconciler = owner.Component().String(), owner.Reconciler
 	r.Settings = manifestSettings(e.dependent, owner.Reconciler)
 	mapping, err := e.cluster.ResolveType(owner.Kind + "." + owner.Group)
 	if err != nil {
-		r.unknown("its component", err)
+		r.unknown("the component", err)
 		return nil
 	}
 	target := cluster.Target{Mapping: mapping, Namespace: owner.Namespace, Name: owner.Name}
 	obj := target.Blank()
 	err = e.cluster.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		r.unknown("its component, which may live in another cluster", err)
+		r.unknown("the component, which may be in another cluster", err)
 		return nil
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
 	return e.addOrigin(ctx, obj)
 }
 
-// manifestSettings returns the settings in the annotations of an object, without the marks of its owner.
+// manifestSettings returns the settings in the annotations of an object, without the annotations of owner and digest.
 func manifestSettings(obj *unstructured.Unstructured, reconciler string) map[string]string {
 	settings := map[string]string{}
 	for key, value := range obj.GetAnnotations() {
@@ -125,12 +125,12 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	e.result.Revision = status.Revision
 	inventory, err := component.Inventory(ctx, e.cluster, &status)
 	if err != nil {
-		e.result.unknown("part of the record", err)
+		e.result.unknown("part of the inventory", err)
 	}
 	for _, entry := range inventory {
 		if entry.UID == e.dependent.GetUID() {
 			e.result.Recorded, e.result.Wave, e.result.DeleteWave = true, entry.Order, entry.EffectiveDeleteOrder()
-			if err := e.addCauses(ctx, entry); err != nil {
+			if err := e.addCauses(ctx, entry, status.Waiting); err != nil {
 				return err
 			}
 		}
@@ -138,8 +138,12 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	return nil
 }
 
-// addCauses adds the causes if the dependent is not ready, and no field is explained.
-func (e explainer) addCauses(ctx context.Context, entry metav1alpha1.InventoryEntry) error {
+// addCauses adds to the result the failure of the last write and, if the dependent is not ready, the causes. If the
+// user asked for the explanation of a field instead of the whole object, addCauses adds nothing. waiting is the list
+// status.waiting of the component.
+func (e explainer) addCauses(
+	ctx context.Context, entry metav1alpha1.InventoryEntry, waiting []metav1alpha1.DependentReport,
+) error {
 	if e.result.Field != nil {
 		return nil
 	}
@@ -147,7 +151,10 @@ func (e explainer) addCauses(ctx context.Context, entry metav1alpha1.InventoryEn
 	if err != nil {
 		return err
 	}
-	for _, n := range nodes {
+	for _, n := range component.AddFailures(nodes, waiting) {
+		if n.Reason != "" && n.State == component.NodeNotUpdated {
+			e.result.NotUpdated = n.Reason + ": " + n.Message
+		}
 		if n.State == component.NodeInProgress || n.State == component.NodeFailed {
 			e.result.Causes = causes.Find(ctx, e.cluster, n.Key)
 		}
@@ -155,7 +162,7 @@ func (e explainer) addCauses(ctx context.Context, entry metav1alpha1.InventoryEn
 	return nil
 }
 
-// addOrigin renders the component, and adds the file and the values that the dependent comes from.
+// addOrigin renders the component, and adds the file that renders the dependent and the values that affect it.
 func (e explainer) addOrigin(ctx context.Context, obj *unstructured.Unstructured) error {
 	r := e.result
 	traced := &v1alpha1.Component{}
@@ -178,10 +185,10 @@ func (e explainer) addOrigin(ctx context.Context, obj *unstructured.Unstructured
 	}
 	r.File, r.Values = p.File, p.Values
 	if p.Unknown != "" {
-		r.Unknown = append(r.Unknown, "whether other values matter: "+p.Unknown)
+		r.Unknown = append(r.Unknown, "whether other values affect it: "+p.Unknown)
 	}
 	if p.File == "" {
-		r.Unknown = append(r.Unknown, "file: its generator reports none")
+		r.Unknown = append(r.Unknown, "file: the generator does not report it")
 	}
 	if e.path != nil && r.Field != nil {
 		rendered, set := e.path.At(p.Rendered)

@@ -32,11 +32,11 @@ func field(target cluster.Target, live *unstructured.Unstructured, path changes.
 	return &show.WhyField{Path: path.In(live), Value: value, Unknown: true, Managers: changes.Managers(live, path)}, nil
 }
 
-// maxControllers bounds how many controller references are followed, one after the other.
+// maxControllers is the maximum number of controller references in the chain from an object to its dependent.
 const maxControllers = 8
 
-// dependentOf returns the dependent that an object is, or that controllers made it for, and the owner of that
-// dependent.
+// dependentOf returns the object itself if it is a dependent, or the dependent for which controllers created the
+// object. It also returns the owner of the dependent.
 func dependentOf(
 	ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured, r *Result,
 ) (*unstructured.Unstructured, manifests.Owner, error) {
@@ -61,8 +61,8 @@ func dependentOf(
 	return nil, manifests.Owner{}, exit.Refuse("%s is not a dependent of a component, and no dependent owns it", r.Object)
 }
 
-// ownerOf reads the owner of a dependent from its marks. Both the annotation and the label must be there: controllers
-// copy labels.
+// ownerOf reads the owner of a dependent from its annotation and its label. It requires both, because controllers copy
+// labels to objects that they create.
 func ownerOf(obj *unstructured.Unstructured) (manifests.Owner, bool) {
 	for key, text := range obj.GetAnnotations() {
 		reconciler, isMark := strings.CutSuffix(key, "/"+manifests.AnnotationOwnerID)

@@ -1,6 +1,6 @@
-// Package logs shows the logs of a component's pods: it finds the workloads among the dependents and their pods, and it
-// merges the logs of the containers, or follows them.
+// Package logs shows the logs of a component's pods. It finds the workloads among the dependents and the pods of the
+// workloads, and merges or follows the logs of their containers.
 //
-// It reads through package cluster; package ownership decides which pods belong to a component. A log that cannot be
-// read never hides another log.
+// The package reads with package cluster. Package ownership determines which pods belong to a component. If a log
+// cannot be read, the other logs are still shown.
 package logs

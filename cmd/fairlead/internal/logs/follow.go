@@ -16,7 +16,7 @@ import (
 // retryAfter is the delay after a failed read of a log.
 const retryAfter = time.Second
 
-// Follower shows logs as they are written. Its methods may be called from several goroutines.
+// Follower shows new lines of logs. Its methods may be called from several goroutines.
 type Follower struct {
 	opener  Opener
 	options Options
@@ -30,7 +30,7 @@ type Follower struct {
 	work    sync.WaitGroup
 }
 
-// NewFollower returns a Follower of at most limit logs at once.
+// NewFollower returns a Follower that follows at most limit logs at the same time.
 func NewFollower(opener Opener, o Options, limit int, out io.Writer, warn func(error)) *Follower {
 	return &Follower{
 		opener: opener, options: o, printer: &printer{options: o, out: out}, warn: warn, limit: limit,
@@ -38,11 +38,11 @@ func NewFollower(opener Opener, o Options, limit int, out io.Writer, warn func(e
 	}
 }
 
-// ErrTooMany reports that there are more logs than the limit.
-var ErrTooMany = errors.New("there are more logs than are followed at once")
+// ErrTooMany means that there are more logs than the limit of a Follower.
+var ErrTooMany = errors.New("there are more logs than the maximum")
 
-// Add follows the sources that are not followed yet. If began is true, they are shown from their beginning, because
-// their containers started while others were followed.
+// Add follows the sources that are not followed yet. If began is true, it shows their logs from the beginning, because
+// their containers started after the Follower.
 func (f *Follower) Add(ctx context.Context, sources []Source, began bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,7 +72,7 @@ func (f *Follower) Add(ctx context.Context, sources []Source, began bool) error 
 // Wait waits until all logs have ended.
 func (f *Follower) Wait() { f.work.Wait() }
 
-// follow shows a log until its container ends. After a broken connection it resumes behind the last line.
+// follow shows a log until its container ends. After an interrupted connection, it resumes after the last line.
 func (f *Follower) follow(ctx context.Context, s Source, o Options) {
 	request := o.request(s.Container, true)
 	var last time.Time
@@ -96,13 +96,13 @@ func (f *Follower) follow(ctx context.Context, s Source, o Options) {
 	}
 }
 
-// isFinal reports whether a retry would have the same error.
+// isFinal reports whether a retry would fail with the same error.
 func isFinal(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsUnauthorized(err)
 }
 
-// stream shows the lines of a log behind last. The end of the log is not an error.
+// stream shows the lines of a log after the time last. The end of the log is not an error.
 func (f *Follower) stream(ctx context.Context, s Source, request *corev1.PodLogOptions, last *time.Time) error {
 	log, err := f.opener.Log(ctx, s.Namespace, s.Pod, request)
 	if err != nil {
@@ -118,7 +118,7 @@ func (f *Follower) stream(ctx context.Context, s Source, request *corev1.PodLogO
 		if err != nil {
 			return err
 		}
-		// The API server accepts only whole seconds, so earlier lines come again.
+		// The API server accepts only whole seconds, so it may return lines that were already shown.
 		if !resumed.IsZero() && !next.at.After(resumed) {
 			continue
 		}

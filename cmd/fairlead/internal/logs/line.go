@@ -14,7 +14,7 @@ import (
 // line is a line of a log.
 type line struct {
 	at time.Time
-	// stamp is the timestamp as it was written; text is the rest without the line end.
+	// stamp is the unchanged text of the timestamp. text is the rest of the line without its end.
 	stamp, text string
 }
 
@@ -26,7 +26,7 @@ type reader struct {
 
 func newReader(log io.Reader) *reader { return &reader{lines: bufio.NewReader(log)} }
 
-// next returns the next line, or io.EOF. A line without a timestamp has the time of the line before.
+// next returns the next line, or io.EOF. A line without a timestamp has the time of the previous line.
 func (r *reader) next() (line, error) {
 	text, err := r.lines.ReadString('\n')
 	if err != nil && text == "" {
@@ -42,7 +42,7 @@ func (r *reader) next() (line, error) {
 	return line{at: at, stamp: stamp, text: rest}, nil
 }
 
-// printer writes lines of several logs without mixing them.
+// printer writes lines of several logs. Concurrent writes do not mix parts of lines.
 type printer struct {
 	options Options
 	mu      sync.Mutex

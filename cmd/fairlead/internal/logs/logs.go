@@ -12,40 +12,40 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// Opener opens the log of a container. The context ends it.
+// Opener opens the log of a container. The end of the context closes the log.
 type Opener interface {
 	Log(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
 }
 
 // Options select and format the logs.
 type Options struct {
-	// Tail is the number of last lines of each container; negative means all.
+	// Tail is the number of last lines of each container. A negative number selects all lines.
 	Tail int64
-	// Since is the maximum age of a line; zero means any.
+	// Since is the maximum age of a line. Zero means no limit.
 	Since time.Duration
 	// Container is the name of the container; by default it is the default container of the pod. All selects every
 	// container of a pod, including init containers.
 	Container string
 	All       bool
-	// Previous selects the lines from before the last restart of each container.
+	// Previous selects the lines before the last restart of each container.
 	Previous bool
 	// Timestamps shows the timestamp of each line, and Prefix its pod and container.
 	Timestamps, Prefix bool
-	// Palette colours prefixes.
+	// Palette has the colours of prefixes.
 	Palette terminal.Palette
 }
 
 // Source is a container with a log.
 type Source struct {
 	Namespace, Pod, Container string
-	// Instance changes when the container restarts.
+	// Instance identifies a run of the container. It changes when the container restarts.
 	Instance string
 }
 
-// String returns the name in the form of kubectl.
+// String returns the name in the form of kubectl, such as pod/web/main.
 func (s Source) String() string { return fmt.Sprintf("pod/%s/%s", s.Pod, s.Container) }
 
-// defaultContainer is the annotation with the default container of a pod, which kubectl uses too.
+// defaultContainer is the annotation of kubectl with the default container of a pod.
 const defaultContainer = "kubectl.kubernetes.io/default-container"
 
 // Sources returns the selected containers of a pod that have a log.
@@ -92,16 +92,16 @@ func containers(pod *corev1.Pod, o Options) []string {
 	return nil
 }
 
-// instancesOf returns an identifier for each container with a log: those that have started or, with previous, those
-// that have restarted.
+// instancesOf returns an identifier of the run for each container with a log. These are the containers that have
+// started or, if previous is true, the containers that have restarted.
 func instancesOf(pod *corev1.Pod, previous bool) map[string]string {
 	instances := map[string]string{}
 	for _, list := range [][]corev1.ContainerStatus{
 		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses,
 	} {
 		for _, s := range list {
-			// A container that waits for its restart has the log of its last run, and its restart count is not
-			// increased yet.
+			// A container that waits for its restart has the log of its last run, and still has the restart count of this
+			// run.
 			if s.LastTerminationState.Terminated != nil || !previous && (s.State.Running != nil || s.State.Terminated != nil) {
 				instances[s.Name] = fmt.Sprintf("%s/%d", pod.UID, s.RestartCount)
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/logs"
 )
 
-// kubelet answers with what it is told to.
+// kubelet returns the given answers, in place of a node.
 type kubelet struct {
 	mu       sync.Mutex
 	answers  map[string][]answer
@@ -69,7 +69,7 @@ func TestLinesAreMergedByTime(t *testing.T) {
 		options logs.Options
 		want    string
 	}{
-		{"as they are", all(), "one\ntwo\nthree\nfour\n\tof four lines\nfive\nsix\n"},
+		{"without prefixes and timestamps", all(), "one\ntwo\nthree\nfour\n\tof four lines\nfive\nsix\n"},
 	} {
 		var out bytes.Buffer
 		if err := logs.Print(t.Context(), k, []logs.Source{source("a"), source("b")}, c.options, &out, nil); err != nil {
@@ -118,7 +118,7 @@ func TestAConnectionThatBreaksIsTakenUpAfterTheLastLine(t *testing.T) {
 			t.Error(diff)
 		}
 		if last := k.requests[2]; last.TailLines != nil || last.SinceTime == nil {
-			t.Errorf("want what came since the last line, got %v", last)
+			t.Errorf("want a request for lines since the last line, got %v", last)
 		}
 	})
 }
@@ -169,22 +169,23 @@ func TestContainersOfAPod(t *testing.T) {
 		options logs.Options
 		want    []string
 	}{
-		{"the first by default", pod(as), logs.Options{}, []string{"main u/0"}},
-		{"the one of the annotation", pod(func(p *corev1.Pod) {
+		{"the first container by default", pod(as), logs.Options{}, []string{"main u/0"}},
+		{"the container in the annotation", pod(func(p *corev1.Pod) {
 			p.Annotations = map[string]string{"kubectl.kubernetes.io/default-container": "proxy"}
 		}), logs.Options{}, []string{"proxy u/0"}},
-		{"the one that is named", pod(as), logs.Options{Container: "init"}, []string{"init u/0"}},
-		{"none where none has the name", pod(as), logs.Options{Container: "db"}, nil},
-		{"all, in their order", pod(as), logs.Options{All: true}, []string{"init u/0", "main u/0", "proxy u/0"}},
-		{"none that has not begun", pod(func(p *corev1.Pod) {
+		{"the named container", pod(as), logs.Options{Container: "init"}, []string{"init u/0"}},
+		{"no container for an unknown name", pod(as), logs.Options{Container: "db"}, nil},
+		{"all containers, in their order", pod(as), logs.Options{All: true}, []string{"init u/0", "main u/0", "proxy u/0"}},
+		{"containers that have not started are omitted", pod(func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 		}), logs.Options{}, nil},
 		{
-			"another one after a restart", pod(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 2 }),
+			"the new instance of a container after a restart",
+			pod(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 2 }),
 			logs.Options{},
 			[]string{"main u/2"},
 		},
-		{"those that were restarted, before that", pod(func(p *corev1.Pod) {
+		{"restarted containers, with their previous instance", pod(func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
 		}), logs.Options{All: true, Previous: true}, []string{"main u/0"}},
 	} {

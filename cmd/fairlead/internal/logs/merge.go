@@ -18,8 +18,8 @@ type stream struct {
 	head   line
 }
 
-// Print writes the existing lines of the sources, merged by their timestamps. An unreadable log does not hide others:
-// after all lines are written, Print returns the error that decides the exit code, and calls warn with the others.
+// Print writes the existing lines of the sources, merged by their timestamps. If logs cannot be read, Print writes the
+// lines of the other logs. Then it returns the error that determines the exit code, and calls warn with other errors.
 func Print(ctx context.Context, opener Opener, sources []Source, o Options, out io.Writer, warn func(error)) error {
 	streams, failures := open(ctx, opener, sources, o)
 	breaks, err := merge(streams, &printer{options: o, out: out})
@@ -30,10 +30,10 @@ func Print(ctx context.Context, opener Opener, sources []Source, o Options, out 
 		return nil
 	}
 	if ctx.Err() != nil {
-		// An interruption breaks all logs.
+		// After an interruption, all logs have errors, which are not reported.
 		return ctx.Err()
 	}
-	// If one log could not be asked for, the answer is unknown.
+	// An error with the code NotAsked determines the exit code, because then the result is unknown.
 	decisive := max(0, slices.IndexFunc(failures, func(err error) bool { return exit.CodeOf(err) == exit.NotAsked }))
 	for i, err := range failures {
 		if i != decisive {
@@ -64,8 +64,8 @@ func open(ctx context.Context, opener Opener, sources []Source, o Options) ([]*s
 		slices.DeleteFunc(failures, func(err error) bool { return err == nil })
 }
 
-// merge writes the lines in the order of their timestamps; for equal timestamps, in the order of the streams. It
-// returns the errors of logs that broke, and the error of a failed write.
+// merge writes the lines in the order of their timestamps. Lines with equal timestamps are in the order of the streams.
+// Breaks has the errors of logs whose connection was interrupted, and err is the error of a failed write.
 func merge(streams []*stream, p *printer) (breaks []error, err error) {
 	more := func(s *stream) bool {
 		ended := s.advance()
@@ -98,7 +98,7 @@ func merge(streams []*stream, p *printer) (breaks []error, err error) {
 	return breaks, nil
 }
 
-// advance reads the next line of a stream. It returns io.EOF at the end.
+// advance reads the next line of a stream. It returns io.EOF at the end of the log.
 func (s *stream) advance() error {
 	next, err := s.lines.next()
 	if err == nil {

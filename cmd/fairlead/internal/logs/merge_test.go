@@ -28,29 +28,29 @@ func TestALogThatCannotBeReadHidesNoOther(t *testing.T) {
 		err     string
 		warned  []string
 	}{
-		{"none fails", [3]answer{}, exit.Yes, "<nil>", nil},
+		{"no request fails", [3]answer{}, exit.Yes, "<nil>", nil},
 		{
-			"two are refused",
+			"two requests are refused",
 			[3]answer{{err: gone}, {}, {err: early}},
 			exit.No,
 			"pod/a/main: " + gone.Error(),
 			[]string{"pod/c/main: " + early.Error()},
 		},
 		{
-			"one is refused, and a later one may not be read",
+			"a request is refused, and a later log is forbidden",
 			[3]answer{{err: gone}, {}, {err: hidden}},
 			exit.NotAsked,
 			"pod/c/main: " + hidden.Error(),
 			[]string{"pod/a/main: " + gone.Error()},
 		},
 		{
-			"one breaks",
+			"a connection is interrupted",
 			[3]answer{{}, {breaks: io.ErrUnexpectedEOF}, {}},
 			exit.NotAsked,
 			"pod/b/main: unexpected EOF", nil,
 		},
 		{
-			"one is refused, and others break",
+			"a request is refused, and other connections are interrupted",
 			[3]answer{{breaks: io.ErrUnexpectedEOF}, {breaks: errors.New("cut")}, {err: early}},
 			exit.NotAsked,
 			"pod/a/main: unexpected EOF",
@@ -88,7 +88,7 @@ func TestALogThatCannotBeReadHidesNoOther(t *testing.T) {
 	}
 }
 
-// onWrite is called with each line that is shown.
+// onWrite is a writer that calls a function with each write.
 type onWrite func()
 
 func (f onWrite) Write(text []byte) (int, error) {

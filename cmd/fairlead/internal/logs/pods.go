@@ -24,7 +24,7 @@ type Pods struct {
 	namespaces []string
 }
 
-// NewPods returns the Pods of workloads whose labels match the selector.
+// NewPods returns a Pods for the pods of workloads whose labels match the selector.
 func NewPods(c *cluster.Cluster, workloads []manifests.Key, selector labels.Selector) *Pods {
 	return &Pods{cluster: c, selector: selector, owners: ownership.New(c, workloads), namespaces: namespacesOf(workloads)}
 }
@@ -34,8 +34,8 @@ func (p *Pods) selection(namespace string) cluster.Selection {
 	return cluster.Selection{Namespace: namespace, Options: []client.ListOption{matching}}
 }
 
-// Sources returns the containers that have logs now. It is an error if these are more than limit, or if there are pods,
-// but none has the container that the options name.
+// Sources returns the containers that have logs now. It returns an error if their number exceeds limit, or if no pod
+// has the container in the options.
 func (p *Pods) Sources(ctx context.Context, o Options, limit int) ([]Source, error) {
 	var found []Source
 	names := map[string]bool{}
@@ -66,14 +66,13 @@ func (p *Pods) Containers(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), err
 }
 
-// checkContainer returns an error if the options name a container that is not among the names of the existing
-// containers.
+// checkContainer returns an error if names, the names of the existing containers, lack the container in the options.
 func (o Options) checkContainer(names map[string]bool) error {
 	if o.Container == "" || len(names) == 0 || names[o.Container] {
 		return nil
 	}
 	existing := strings.Join(slices.Sorted(maps.Keys(names)), ", ")
-	return exit.Refuse("no pod has a container %q; they have %s", o.Container, existing)
+	return exit.Refuse("no pod has a container %q; the pods have %s", o.Container, existing)
 }
 
 // each calls visit for each pod of the workloads.

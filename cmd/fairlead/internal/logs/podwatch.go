@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Follow shows the logs of the pods, and of pods that are created later, until the context ends, which is not an error.
-// At most limit logs are read at once.
+// Follow shows the logs of existing and new pods until the context ends. The end of the context is not an error. At
+// most limit logs are read at the same time.
 func (p *Pods) Follow(ctx context.Context, o Options, limit int, out io.Writer, warn func(error)) error {
 	w := &podWatch{
 		Pods: p, options: o, warn: warn, follower: NewFollower(p.cluster, o, limit, out, warn),
@@ -41,7 +41,7 @@ type podWatch struct {
 	follower *Follower
 
 	mu sync.Mutex
-	// unlisted counts the namespaces whose pods were not listed yet.
+	// unlisted is the number of namespaces whose pods were not listed yet.
 	unlisted int
 	// containers are the names of the containers of all pods so far.
 	containers map[string]bool
@@ -91,8 +91,8 @@ func (w *podWatch) note(pod *corev1.Pod) {
 	}
 }
 
-// checkListed warns, after the pods of the last namespace were listed, if no pod has the container that the options
-// name. A later pod may have it.
+// checkListed is called after the pods of a namespace were listed. After the last namespace, it warns if no pod has the
+// container in the options. This is not an error, because a later pod may have the container.
 func (w *podWatch) checkListed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,6 +100,6 @@ func (w *podWatch) checkListed() {
 		return
 	}
 	if err := w.options.checkContainer(w.containers); err != nil {
-		w.warn(fmt.Errorf("%w; waiting for one", err))
+		w.warn(fmt.Errorf("%w; waiting for such a pod", err))
 	}
 }

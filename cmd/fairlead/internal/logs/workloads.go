@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// workloadTypes are the types whose objects are pods, or have pods.
+// workloadTypes are the built-in types whose objects are pods or have pods.
 var workloadTypes = map[schema.GroupKind]bool{
 	{Kind: "Pod"}: true, {Kind: "ReplicationController"}: true,
 	{Group: "apps", Kind: "Deployment"}: true, {Group: "apps", Kind: "StatefulSet"}: true,
@@ -22,7 +22,8 @@ var workloadTypes = map[schema.GroupKind]bool{
 	{Group: "batch", Kind: "Job"}: true, {Group: "batch", Kind: "CronJob"}: true,
 }
 
-// Workloads returns the workloads among the dependents of a component: all, or those that only names as KIND/NAME.
+// Workloads returns the workloads among the dependents of a component. If only is not empty, it has the workloads to
+// return, in the form KIND/NAME.
 func Workloads(ctx context.Context, c *cluster.Cluster, target cluster.Target, only []string) ([]manifests.Key, error) {
 	obj, err := c.Find(ctx, target)
 	if err != nil {
@@ -33,7 +34,7 @@ func Workloads(ctx context.Context, c *cluster.Cluster, target cluster.Target, o
 		return nil, err
 	}
 	if status.TargetCluster != "" {
-		return nil, exit.Refuse("%s: its dependents are in another cluster; read their logs there", target)
+		return nil, exit.Refuse("%s has its dependents in another cluster; read their logs there", target)
 	}
 	inventory, err := component.Inventory(ctx, c, &status)
 	if err != nil {
@@ -54,7 +55,7 @@ func Workloads(ctx context.Context, c *cluster.Cluster, target cluster.Target, o
 	return choose(c, target, all, only)
 }
 
-// choose returns the workloads that only names.
+// choose returns the workloads whose names are in only.
 func choose(c *cluster.Cluster, target cluster.Target, all []manifests.Key, only []string) ([]manifests.Key, error) {
 	var chosen []manifests.Key
 	for _, text := range only {
@@ -79,7 +80,7 @@ func choose(c *cluster.Cluster, target cluster.Target, all []manifests.Key, only
 	return chosen, nil
 }
 
-// Names returns workloads in the form KIND/NAME.
+// Names returns the names of workloads in the form KIND/NAME.
 func Names(workloads []manifests.Key) []string {
 	names := make([]string, 0, len(workloads))
 	for _, key := range workloads {

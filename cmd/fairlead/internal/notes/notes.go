@@ -1,7 +1,7 @@
-// Package notes renders the notes of a component (NOTES.txt of a chart), and makes the request with which the commands
-// notes, why and rbac render a component as its operator does.
+// Package notes renders the notes of a component (NOTES.txt of a chart). It also builds the request with which the
+// commands notes, why and rbac render a component in the same way as its operator.
 //
-// It reads with the rights of the person who runs the command, and it writes nothing.
+// The package reads with the rights of the person who runs the command, and writes nothing.
 package notes
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
-// Of returns the notes of a component of the ready-made operator, empty if it has none. If the dependents are in
-// another cluster, look-ups and the version of the cluster are left out.
+// Of returns the notes of a component of the ready-made operator. They are empty if the component has no notes. If the
+// dependents are in another cluster, look-ups find no objects, and the version of the cluster is unknown.
 func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured.Unstructured) (string, error) {
 	component := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
@@ -41,7 +41,36 @@ func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured
 	return generator.NotesOf(ctx, g, req)
 }
 
-// Request returns the request with which the operator renders a component, as far as the person may read its inputs.
+// Tests returns the objects of the tests of a component's chart, in the order in which they run. It is an error if the
+// source of the component is no chart.
+func Tests(
+	ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component,
+) ([]*unstructured.Unstructured, error) {
+	g, err := operator.NewGenerator(operator.RenderOptions{Tests: true})
+	if err != nil {
+		return nil, err
+	}
+	req, err := Request(ctx, c, about, component)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := g.Generate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	tests := make([]*unstructured.Unstructured, 0, len(rendered))
+	for _, object := range rendered {
+		test, ok := object.(*unstructured.Unstructured)
+		if !ok {
+			return nil, fmt.Errorf("the chart renders a %T", object)
+		}
+		tests = append(tests, test)
+	}
+	return tests, nil
+}
+
+// Request returns the request with which the operator renders a component. It reads the component's inputs with the
+// rights of the person, and returns an error if the person may not read them.
 func Request(
 	ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component,
 ) (generator.Request, error) {
@@ -111,7 +140,7 @@ func content(
 	return data, nil
 }
 
-// fetched returns the source of a component if that is outside of the cluster, nil otherwise.
+// fetched returns the files of a source that is outside of the cluster, and nil for other sources.
 func fetched(ctx context.Context, component *v1alpha1.Component) (fs.FS, error) {
 	ref := component.Source()
 	if ref == nil {

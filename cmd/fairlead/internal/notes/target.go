@@ -13,13 +13,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Discovery returns the version of a cluster and the types that it serves.
+// Discovery reads the version of a cluster and the types that it serves.
 type Discovery interface {
 	discovery.ServerVersionInterface
 	discovery.ServerResourcesInterface
 }
 
-// capabilities returns the capabilities of a cluster. Groups that do not answer are left out.
+// capabilities returns the capabilities of a cluster. API groups whose discovery fails are left out.
 func capabilities(about Discovery) (generator.Capabilities, error) {
 	version, err := about.ServerVersion()
 	if err != nil {

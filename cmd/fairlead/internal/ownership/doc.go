@@ -1,5 +1,6 @@
-// Package ownership finds the dependent of a component that an object belongs to: the object itself, or the object that
-// the controllers of Kubernetes made it for, such as the Deployment of a Pod.
+// Package ownership finds the dependent of a component to which an object belongs. This is the object itself, or the
+// object for which controllers of Kubernetes created it, such as the Deployment of a Pod.
 //
-// It follows controller references only, reads metadata only, and only of the built-in types that have such references.
+// The package follows only controller references. It reads only metadata, and only objects of built-in types that
+// controllers create, such as Pods.
 package ownership

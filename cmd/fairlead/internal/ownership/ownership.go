@@ -18,13 +18,13 @@ type Reader interface {
 	Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error
 }
 
-// Resolver finds the dependent that an object belongs to. Its methods may be called from several goroutines.
+// Resolver finds the dependent to which an object belongs. Its methods may be called from several goroutines.
 type Resolver struct {
 	reader     Reader
 	dependents map[manifests.Key]bool
 
 	mu sync.Mutex
-	// owners caches the dependent of each object; the zero key stands for none.
+	// owners caches the dependent of each object. The value is the zero key if the object belongs to no dependent.
 	owners map[manifests.Key]manifests.Key
 }
 
@@ -46,8 +46,8 @@ func Keys(inventory []metav1alpha1.InventoryEntry) []manifests.Key {
 	return keys
 }
 
-// controlled has the version of each type whose objects the controllers of Kubernetes make for other objects. Only
-// objects of these types are read.
+// controlled has the API version of each type whose objects are created by the controllers of Kubernetes. Only objects
+// of these types are read.
 var controlled = map[schema.GroupKind]string{
 	{Kind: "Pod"}:                       "v1",
 	{Group: "apps", Kind: "ReplicaSet"}: "v1",
@@ -55,16 +55,16 @@ var controlled = map[schema.GroupKind]string{
 	{Kind: "ReplicationController"}:     "v1",
 }
 
-// maxDepth bounds how many controller references are followed. A Pod of a CronJob needs two.
+// maxDepth is the maximum number of controller references that are followed. A Pod of a CronJob needs two.
 const maxDepth = 4
 
-// Dependent returns the dependent that an object is, or was made for. An object that does not exist, or may not be
-// read, belongs to none.
+// Dependent returns the dependent to which an object belongs, and whether there is one. An object that does not exist
+// or may not be read belongs to no dependent.
 func (r *Resolver) Dependent(ctx context.Context, key manifests.Key) (manifests.Key, bool, error) {
 	return r.resolve(ctx, key, maxDepth)
 }
 
-// DependentOf is Dependent for an object that was read already.
+// DependentOf is like Dependent, for an object that the caller has already read.
 func (r *Resolver) DependentOf(ctx context.Context, key manifests.Key, obj metav1.Object) (manifests.Key, bool, error) {
 	if r.dependents[key] {
 		return key, true, nil
@@ -114,7 +114,7 @@ func (r *Resolver) read(ctx context.Context, key manifests.Key, version string, 
 	return owner, err
 }
 
-// controllerOf returns the key of the object in the controller reference.
+// controllerOf returns the key of the object in the controller reference of obj.
 func controllerOf(obj metav1.Object) (manifests.Key, bool) {
 	ref := metav1.GetControllerOf(obj)
 	if ref == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// otherComponent is a component of another operator. Only its status is known, which is enough for a deletion: a
+// otherComponent is a component of another operator. Its status is sufficient for the preview of a deletion, because a
 // deletion renders nothing.
 type otherComponent struct {
 	*unstructured.Unstructured
@@ -34,8 +34,8 @@ func (o *otherComponent) DeepCopyObject() runtime.Object {
 	return &otherComponent{Unstructured: o.DeepCopy(), status: *o.status.DeepCopy()}
 }
 
-// deletionOfOther returns what the deletion of a component of any operator would do, with the default options of a
-// reconciler.
+// deletionOfOther returns the effects of the deletion of a component of another operator. It assumes the default
+// options of a reconciler.
 func deletionOfOther(ctx context.Context, c *cluster.Cluster, target cluster.Target) (Result, error) {
 	obj, err := c.Find(ctx, target)
 	if err != nil {
@@ -50,7 +50,7 @@ func deletionOfOther(ctx context.Context, c *cluster.Cluster, target cluster.Tar
 	return result, explainRefusal(target, err, false)
 }
 
-// previewOfOther returns the preview of the deletion of a component of any operator.
+// previewOfOther returns the preview of the deletion of a component of another operator, and the component for it.
 func previewOfOther(
 	c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
 ) (component.Preview[*otherComponent], *otherComponent, error) {
@@ -60,13 +60,14 @@ func previewOfOther(
 	}
 	if status.TargetCluster != "" {
 		return component.Preview[*otherComponent]{}, nil,
-			exit.Refuse("%s: its dependents are in another cluster, and only its operator can connect to that", target)
+			exit.Refuse("%s has its dependents in another cluster, and only its operator can connect there", target)
 	}
 	p := component.Preview[*otherComponent]{Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler}
 	return p, &otherComponent{Unstructured: obj, status: status}, nil
 }
 
-// Blockers returns what would block the deletion of a component, as far as the rights of the person show.
+// Blockers returns the types whose instances would block the deletion of a component. It lists only the instances that
+// the person has rights to read.
 func Blockers(
 	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
 ) ([]component.Blocked, error) {

@@ -1,6 +1,7 @@
-// Package preview returns what an operator would do with a component, as the commands plan and diff show it.
+// Package preview computes the changes that an operator would make for a component. The commands plan and diff print
+// the result.
 //
-// It combines the component as it is in the cluster, or as fairlead apply would write it, with the preview of package
-// component. It writes nothing: the API server gets dry runs only. Components of other operators have a preview of
-// their deletion only, because only their operator can render them.
+// The input is the component in the cluster, or the component that fairlead apply would write. Preview of
+// pkg/component computes the changes. All its writes are dry runs. For components of other operators, only the deletion
+// can be previewed, because only their own operator can render them.
 package preview

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,29 +15,33 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Result is a component and what its operator would do with it.
+// Result is a component and the forecast of its operator's changes.
 type Result struct {
 	Target    cluster.Target
 	Component *unstructured.Unstructured
 	Forecast  component.Forecast
-	// Deletion reports whether Forecast is that of the component's deletion.
+	// Deletion reports whether Forecast is the forecast of a deletion.
 	Deletion bool
 }
 
-// Change is what fairlead apply would write: the content of a folder, and fields of the spec.
+// Change is the input of fairlead apply: a source, and fields of the spec.
 type Change struct {
 	Archive publish.Archive
-	Fields  map[string]any
-	// Warn is called with problems that do not end the preview.
+	// Place is the folder or the archive that the source comes from.
+	Place  string
+	Fields map[string]any
+	// Warn is called with errors after which the preview continues.
 	Warn func(error)
 }
 
-// Component returns what the operator would do with the component as it is in the cluster, or with its deletion.
+// Component returns the forecast for the component in the cluster. If deletion is true, it is the forecast of the
+// component's deletion.
 func Component(ctx context.Context, c *cluster.Cluster, target cluster.Target, deletion bool) (Result, error) {
 	if !target.IsReadyMade() {
 		if deletion {
@@ -48,22 +53,61 @@ func Component(ctx context.Context, c *cluster.Cluster, target cluster.Target, d
 	if err != nil {
 		return Result{}, err
 	}
-	return preview(ctx, c, Result{Target: target, Component: obj, Deletion: deletion}, nil, false)
+	return preview(ctx, c, Result{Target: target, Component: obj, Deletion: deletion}, nil, "")
 }
 
-// Applied returns what the operator would do with the component after fairlead apply has written a change.
+// Applied returns the forecast for the component that fairlead apply would write for a change.
 func Applied(ctx context.Context, c *cluster.Cluster, target cluster.Target, change Change) (Result, error) {
 	publisher := publish.Publisher{Client: c.Client, Warn: change.Warn}
 	request := publish.Request{Target: target, Archive: change.Archive, Fields: change.Fields}
-	obj, source, err := publisher.Preview(ctx, request)
+	obj, sources, err := publisher.Preview(ctx, request)
 	if err != nil {
 		return Result{}, err
 	}
-	contents := generator.References{sourceReference(source): source.BinaryData}
-	return preview(ctx, c, Result{Target: target, Component: obj}, contents, true)
+	return preview(ctx, c, Result{Target: target, Component: obj}, contentsOf(sources), change.Place)
 }
 
-// CheckReadyMade refuses components of other operators.
+// maxCheck bounds the time for a rendering before an apply.
+const maxCheck = 20 * time.Second
+
+// Check renders a component as its operator would, with the rights of the person. sources are the ConfigMaps with its
+// source, and place is the folder or the archive that they come from. Check returns an error of bad input if the
+// component does not render. It returns no error if that cannot be found out, for example because the person may not
+// read an input: then the operator decides. It also returns the dependents whose types the API server does not serve,
+// and that nothing in the component defines.
+func Check(
+	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
+	sources []*corev1.ConfigMap, place string,
+) ([]component.Waiting, error) {
+	p, err := operator.Preview(c.Config(), contentsOf(sources))
+	if err != nil {
+		return nil, err
+	}
+	p.Options.SkipDeterminismCheck = true
+	typed := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxCheck)
+	defer cancel()
+	unserved, err := p.Render(ctx, typed)
+	refused, ok := errors.AsType[*component.RefusedError](err)
+	if !ok || ctx.Err() != nil || !isOfSource(refused) {
+		return unserved, nil
+	}
+	err = render.WithRemedy(refused, place, typed.Spec.Path)
+	return nil, exit.BadInput("%s is not applied, because it does not render: %s: %w", target, refused.Reason, err)
+}
+
+// isOfSource reports whether the operator would refuse a component for the same reason: because of its source and its
+// values, and not because of missing rights or of the state of the cluster.
+func isOfSource(refused *component.RefusedError) bool {
+	byRendering := refused.Reason == metav1alpha1.ReasonGenerateFailed ||
+		refused.Reason == metav1alpha1.ReasonInvalidManifests
+	return refused.Terminal && byRendering && !exit.IsUnasked(refused.Cause)
+}
+
+// CheckReadyMade returns an error if the component is not of the ready-made operator.
 func CheckReadyMade(target cluster.Target) error {
 	if !target.IsReadyMade() {
 		return errNotReadyMade(target)
@@ -76,10 +120,10 @@ func errNotReadyMade(target cluster.Target) error {
 		"fairlead tree shows its dependents as they are, and fairlead plan --delete shows what its deletion would do", target)
 }
 
-// preview completes a result. The contents replace those of referenced objects; fromFolder reports whether the
-// component comes from a folder, so that a person can correct its errors there.
+// preview completes a result. The contents replace those of referenced objects. The place is the folder or the archive
+// that the component comes from, so that a person can correct its errors there; it is empty if there is none.
 func preview(
-	ctx context.Context, c *cluster.Cluster, r Result, contents generator.References, fromFolder bool,
+	ctx context.Context, c *cluster.Cluster, r Result, contents generator.References, place string,
 ) (Result, error) {
 	p, err := operator.Preview(c.Config(), contents)
 	if err != nil {
@@ -94,14 +138,22 @@ func preview(
 		run = p.Delete
 	}
 	r.Forecast, err = run(ctx, typed)
-	return r, explainRefusal(r.Target, err, fromFolder)
+	return r, explainRefusal(r.Target, render.WithRemedy(err, place, typed.Spec.Path), place != "")
 }
 
-func sourceReference(source *corev1.ConfigMap) generator.Reference {
-	return generator.Reference{Kind: metav1alpha1.ConfigMapReference, Namespace: source.Namespace, Name: source.Name}
+// contentsOf returns the contents of the ConfigMaps of a source.
+func contentsOf(sources []*corev1.ConfigMap) generator.References {
+	contents := generator.References{}
+	for _, source := range sources {
+		reference := generator.Reference{
+			Kind: metav1alpha1.ConfigMapReference, Namespace: source.Namespace, Name: source.Name,
+		}
+		contents[reference] = source.BinaryData
+	}
+	return contents
 }
 
-// Unreadable returns an error that names the objects that the preview could not read, nil if there are none.
+// Unreadable returns an error that names the objects that the preview could not read, or nil if it could read all.
 func (r Result) Unreadable() error {
 	var objects []string
 	for _, key := range r.Forecast.Unread {
@@ -115,13 +167,13 @@ func (r Result) Unreadable() error {
 	return exit.Unreadable(r.Target.String(), objects)
 }
 
-// explainRefusal returns the error of a preview with the exit code of its reason.
+// explainRefusal converts an error of a preview into an error with an exit code, which depends on the reason.
 func explainRefusal(target cluster.Target, err error, fromFolder bool) error {
 	var refused *component.RefusedError
 	if !errors.As(err, &refused) {
 		return err
 	}
-	text := fmt.Sprintf("%s: the operator would do nothing: %s: %s", target, refused.Reason, refused.Message)
+	text := fmt.Sprintf("%s: the operator would do nothing: %s: %s", target, refused.Reason, err)
 	switch {
 	case !refused.Terminal, refused.Reason == metav1alpha1.ReasonForbidden, exit.IsUnasked(refused.Cause):
 		return exit.Unasked("%s", text)

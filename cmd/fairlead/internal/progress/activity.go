@@ -15,8 +15,8 @@ const activityDelay = time.Second
 // eraseLine moves the cursor to the start of its line and erases the line.
 const eraseLine = "\r\x1b[K"
 
-// Activity shows a line that says what a command does, until the command prints something itself. The zero value shows
-// nothing.
+// Activity shows the current work of a command in one line, until the command prints output. The zero value shows no
+// line.
 type Activity struct {
 	out io.Writer
 
@@ -26,7 +26,7 @@ type Activity struct {
 	stop  chan struct{}
 }
 
-// NewActivity returns an Activity for a writer. It shows nothing unless the writer is a terminal.
+// NewActivity returns an Activity for a writer. It shows a line only if the writer is a terminal.
 func NewActivity(out io.Writer) *Activity {
 	if _, ok := terminal.Descriptor(out); !ok {
 		return &Activity{}
@@ -37,7 +37,7 @@ func NewActivity(out io.Writer) *Activity {
 // ActivityOn returns an Activity for a terminal.
 func ActivityOn(out io.Writer) *Activity { return &Activity{out: out} }
 
-// Begin sets the text. It is shown after a second.
+// Begin sets the text of the line. The line is shown after a second.
 func (b *Activity) Begin(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +72,7 @@ func (b *Activity) draw(stop chan struct{}, after time.Duration) {
 	_, _ = fmt.Fprintf(b.out, "%s%s (%s)", eraseLine, terminal.Clean(b.text), after.Truncate(time.Second))
 }
 
-// End erases the line and stops the Activity. Commands that print results show their own progress.
+// End erases the line and stops the Activity.
 func (b *Activity) End() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +88,7 @@ func (b *Activity) End() {
 // Before returns a writer that ends the Activity before it writes.
 func (b *Activity) Before(out io.Writer) io.Writer { return output{Writer: out, activity: b} }
 
-// output is the writer of Before.
+// output is the writer that Before returns.
 type output struct {
 	io.Writer
 	activity *Activity

@@ -10,19 +10,19 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
 
-func TestBusy(t *testing.T) {
+func TestActivity(t *testing.T) {
 	const erase = "\r\x1b[K"
 	for _, c := range []struct {
 		name string
 		work func(b *progress.Activity)
 		want string
 	}{
-		{"says nothing of what is quick", func(*progress.Activity) { time.Sleep(900 * time.Millisecond) }, ""},
+		{"shows no line for work of less than a second", func(*progress.Activity) { time.Sleep(900 * time.Millisecond) }, ""},
 		{
-			"says how long it has taken, on the same line", func(*progress.Activity) { time.Sleep(2500 * time.Millisecond) },
+			"shows the elapsed time, always on the same line", func(*progress.Activity) { time.Sleep(2500 * time.Millisecond) },
 			erase + "first (1s)" + erase + "first (2s)" + erase,
 		},
-		{"says what it is at now", func(b *progress.Activity) {
+		{"shows the latest text", func(b *progress.Activity) {
 			time.Sleep(900 * time.Millisecond)
 			b.Begin("second\x1b[2J")
 			time.Sleep(200 * time.Millisecond)
@@ -44,7 +44,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-func TestBusyGivesWayToWhatACommandSays(t *testing.T) {
+func TestActivityEndsBeforeTheOutputOfTheCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen bytes.Buffer
 		b := progress.ActivityOn(&screen)
@@ -62,7 +62,7 @@ func TestBusyGivesWayToWhatACommandSays(t *testing.T) {
 	})
 }
 
-func TestBusySaysNothingWhereNobodyLooks(t *testing.T) {
+func TestActivityShowsNothingWithoutATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		b := progress.NewActivity(&log)

@@ -8,13 +8,13 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// Display shows reports, one after the other.
+// Display shows a sequence of reports.
 type Display interface {
 	Show(Report)
 }
 
-// NewDisplay returns the Display for a writer. On a terminal it redraws the latest report in place; elsewhere, as in a
-// log, it writes each line once.
+// NewDisplay returns the Display for a writer. On a terminal, the latest report replaces the previous one. On other
+// writers, such as a file, each different line is written once.
 func NewDisplay(out io.Writer) Display {
 	fd, ok := terminal.Descriptor(out)
 	if !ok {
@@ -23,7 +23,7 @@ func NewDisplay(out io.Writer) Display {
 	return NewBlock(out, func() (int, int) { return terminal.Size(fd) })
 }
 
-// log writes each line once.
+// log is a Display that writes each different line once.
 type log struct {
 	out     io.Writer
 	printed Printed
@@ -35,26 +35,26 @@ func (l *log) Show(report Report) {
 	}
 }
 
-// Block is a part of a terminal that is redrawn.
+// Block is a group of lines on a terminal that can be redrawn.
 type Block struct {
 	out  io.Writer
 	size func() (width, height int)
-	// drawn are the lines on the terminal.
+	// drawn are the lines that are on the terminal now.
 	drawn []string
 }
 
-// NewBlock returns a Block on a terminal; size returns its columns and rows.
+// NewBlock returns a Block on a terminal. The function size returns the terminal's columns and rows.
 func NewBlock(out io.Writer, size func() (width, height int)) *Block {
 	return &Block{out: out, size: size}
 }
 
-// Terminal sequences of ECMA-48: move the cursor up, and erase everything below it.
+// Terminal sequences of ECMA-48 that move the cursor up and erase everything below the cursor.
 const (
 	cursorUp   = "\x1b[%dA"
 	eraseBelow = "\x1b[J"
 )
 
-// Show replaces the lines of the previous report.
+// Show replaces the lines of the previous report by the lines of this report.
 func (b *Block) Show(report Report) {
 	lines := make([]string, 0, len(report.Lines))
 	for _, line := range report.Lines {
@@ -63,7 +63,7 @@ func (b *Block) Show(report Report) {
 	b.Draw(lines)
 }
 
-// Draw replaces the lines of the block. They must contain no control characters except for colours.
+// Draw replaces the lines of the block. The lines must contain no control characters except for colours.
 func (b *Block) Draw(wanted []string) {
 	width, height := b.size()
 	lines := fit(wanted, width, height)
@@ -79,12 +79,12 @@ func (b *Block) Draw(wanted []string) {
 		text.WriteString(line + "\n")
 	}
 	b.drawn = lines
-	// One write avoids flicker.
+	// All text is written at once, to avoid flicker.
 	_, _ = io.WriteString(b.out, text.String())
 }
 
-// fit shortens lines so that each takes one row and one row is left for the cursor. Lines that scroll out of the
-// terminal could not be redrawn.
+// fit shortens lines and leaves out lines, so that each takes one row and one row is left for the cursor. Lines that
+// have scrolled out of the terminal could not be redrawn.
 func fit(lines []string, width, height int) []string {
 	rows := max(height-1, 1)
 	var fitting []string

@@ -1,7 +1,7 @@
 // Package progress turns the status of a component into a report for a person who waits, and shows reports.
 //
-// The reports are pure functions of a status and of the generation that the person waits for. A status of an older
-// generation gives no answer.
+// The functions that make reports are pure. Their inputs are a status and the generation that the person waits for. As
+// long as the status is of an older generation, the verdict is Waiting.
 package progress
 
 import (
@@ -15,31 +15,35 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Verdict is the answer of a status to a person who waits.
+// Verdict is the result of the comparison of a status with the state that a person waits for.
 type Verdict string
 
 // The verdicts.
 const (
-	// Waiting: there is no answer yet.
+	// Waiting: the component is not in the desired state yet.
 	Waiting Verdict = "Waiting"
 	// Reached: the component is in the desired state.
 	Reached Verdict = "Reached"
 	// Failed: the component will not reach the state without a change.
 	Failed Verdict = "Failed"
-	// Blocked: a person must act; then the component continues by itself.
+	// Blocked: the operator continues after a person has corrected a problem.
 	Blocked Verdict = "Blocked"
 )
 
-// Report is the answer of a status, with its explanation.
+// Report is the verdict on a status, with its explanation.
 type Report struct {
 	Verdict Verdict
-	// Lines are shown to a person; Printed selects new ones.
+	// Lines are the lines to show. Printed selects those that were not printed before.
 	Lines []string
-	// Summary explains in one line why the answer is not yes: the failure, or what the component waits for.
+	// Summary explains in one line why the verdict is not Reached: the failure, or the dependents that the component
+	// waits for.
 	Summary string
+	// Unserved is set if the component waits only for dependents whose types are not served, and that nothing in the
+	// component defines.
+	Unserved bool
 }
 
-// Printed is a set of lines.
+// Printed is the set of the lines that were printed.
 type Printed map[string]bool
 
 // New returns the lines that are not in the set, and adds them.
@@ -67,12 +71,15 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 		return Report{Verdict: Reached, Lines: []string{fmt.Sprintf("ready: %s dependents, revision %d", Count(s),
 			s.Revision)}}
 	case s.State == metav1alpha1.StateSuspended:
-		return Report{Verdict: Failed, Summary: "it is suspended, so nothing is applied; fairlead resume resumes it"}
+		return Report{Verdict: Failed, Summary: "the component is suspended; to resume it, run fairlead resume"}
 	}
 	if stalled := conditionOf(s, metav1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
 		return Report{Verdict: Failed, Summary: explain(stalled)}
 	}
-	return Report{Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready)}
+	return Report{
+		Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready),
+		Unserved: ready.Reason == metav1alpha1.ReasonKindNotServed,
+	}
 }
 
 // OfRequest reports the progress of a request for a pass: its acknowledgement, and then the progress towards Ready.
@@ -88,11 +95,14 @@ func OfRequest(s metav1alpha1.Status, generation int64, request string) Report {
 // OfSuspension reports whether the operator has recorded that the component is suspended.
 func OfSuspension(s metav1alpha1.Status, generation int64) Report {
 	if s.State == metav1alpha1.StateSuspended && s.ObservedGeneration >= generation {
-		return Report{Verdict: Reached, Lines: []string{"the operator has suspended it"}}
+		return Report{Verdict: Reached, Lines: []string{"the operator has suspended the component"}}
 	}
 	text := "the operator has not observed the suspension yet"
 	if s.ObservedGeneration >= generation {
-		return Report{Verdict: Failed, Summary: "its operator has observed spec.suspend, but continues to reconcile it"}
+		return Report{
+			Verdict: Failed,
+			Summary: "the operator has observed spec.suspend, but continues to reconcile the component",
+		}
 	}
 	return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 }
@@ -109,8 +119,8 @@ func applyLines(s metav1alpha1.Status, ready metav1.Condition) []string {
 	return append(lines, waitingLines(s)...)
 }
 
-// OfDeletion reports the progress of a deletion whose request made this generation. It is never Reached: a deleted
-// component has no status.
+// OfDeletion reports the progress of a deletion. Generation is the component's generation after the request of the
+// deletion. The verdict is never Reached, because a deleted component has no status.
 func OfDeletion(s metav1alpha1.Status, generation int64) Report {
 	ready := conditionOf(s, metav1alpha1.ConditionReady)
 	switch {
@@ -119,7 +129,7 @@ func OfDeletion(s metav1alpha1.Status, generation int64) Report {
 		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 	case isBlocked(s, ready):
 		text := "the deletion is blocked: " + explain(ready)
-		return Report{Verdict: Blocked, Lines: []string{text}, Summary: text}
+		return Report{Verdict: Blocked, Lines: append([]string{text}, blockedLines(s)...), Summary: text}
 	}
 	lines := []string{explain(ready)}
 	if namesDependents(ready, s) && slices.ContainsFunc(s.Waiting, untilGone) {
@@ -133,7 +143,24 @@ func isBlocked(s metav1alpha1.Status, ready metav1.Condition) bool {
 		ready.Reason == metav1alpha1.ReasonForeignInstances || ready.Reason == metav1alpha1.ReasonForeignFinalizers
 }
 
-// Count returns the numbers of ready and desired dependents.
+// blockedLines returns a line for each type that blocks a deletion. If there is a single type, the condition has its
+// cause already.
+func blockedLines(s metav1alpha1.Status) []string {
+	if len(s.Blocked) < 2 {
+		return nil
+	}
+	lines := make([]string, 0, len(s.Blocked))
+	for _, b := range s.Blocked {
+		text := fmt.Sprintf("%d instances: %s", b.Count, strings.Join(b.Names, ", "))
+		if b.Message != "" {
+			text = b.Message
+		}
+		lines = append(lines, "blocked by "+b.Type+": "+oneLine(text))
+	}
+	return lines
+}
+
+// Count returns the numbers of ready and desired dependents in the form 3/5.
 func Count(s metav1alpha1.Status) string {
 	if s.Dependents.Summary != "" {
 		return s.Dependents.Summary
@@ -141,21 +168,22 @@ func Count(s metav1alpha1.Status) string {
 	return fmt.Sprintf("%d/%d", s.Dependents.Ready, s.Dependents.Total)
 }
 
-// isProgress reports whether a reason is one of normal progress, which needs no explanation besides the message.
+// isProgress reports whether a reason means normal progress. Then the message explains the state without the reason.
 func isProgress(reason string) bool {
 	switch reason {
-	case metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting:
+	case metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting,
+		metav1alpha1.ReasonKindNotServed:
 		return true
 	}
 	return false
 }
 
-// namesDependents reports whether a condition only repeats the dependents that the component waits for.
+// namesDependents reports whether the condition's message only lists the dependents in status.waiting.
 func namesDependents(c metav1.Condition, s metav1alpha1.Status) bool {
 	return isProgress(c.Reason) && len(s.Waiting) > 0
 }
 
-// currentWave returns the current wave: the lowest that the component waits for.
+// currentWave returns the lowest wave of the dependents that the component waits for.
 func currentWave(waiting []metav1alpha1.DependentReport) int32 {
 	lowest := waiting[0].Wave
 	for _, w := range waiting {
@@ -164,8 +192,8 @@ func currentWave(waiting []metav1alpha1.DependentReport) int32 {
 	return lowest
 }
 
-// untilGone reports whether the component waits until a dependent is gone. During a deletion it may also wait until a
-// dependent is complete, such as a hook.
+// untilGone reports whether the component waits until a dependent is gone. Otherwise it waits until the dependent is
+// ready or, for a hook of the deletion, complete.
 func untilGone(w metav1alpha1.DependentReport) bool {
 	return slices.Contains([]string{"NotGone", "Terminating", "NamespaceNotEmpty"}, w.Reason)
 }

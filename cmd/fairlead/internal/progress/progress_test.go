@@ -39,7 +39,7 @@ func report(wave int32, dependent, reason, message string) metav1alpha1.Dependen
 	return metav1alpha1.DependentReport{Wave: wave, Dependent: dependent, Reason: reason, Message: message}
 }
 
-// printed returns what a person reads who sees the reports one after the other.
+// printed returns the lines that are printed for a sequence of reports.
 func printed(reports ...progress.Report) []string {
 	var all []string
 	p := progress.Printed{}
@@ -56,7 +56,7 @@ var _ = Describe("OfApply", func() {
 		return counting(s, ready, 6, 6, waiting...)
 	}
 
-	It("tells the progress of an upgrade line by line, no line twice", func() {
+	It("reports the progress of an upgrade in lines, each of which is printed once", func() {
 		web := report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2")
 		job := report(1, "Job.batch shop/migrate", "InProgress", "Job in progress.\n1 active")
 		old := counting(at(1, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady,
@@ -98,33 +98,46 @@ var _ = Describe("OfApply", func() {
 			"wave -1: waiting until Job.batch shop/migrate-old is gone: NotGone: it is being deleted",
 			"ready: 6/6 dependents, revision 2",
 		}))
-		Expect(verdicts[:9]).To(HaveEach(progress.Waiting), "the old generation's Ready is no answer")
+		Expect(verdicts[:9]).To(HaveEach(progress.Waiting), "Ready of the old generation is ignored")
 		Expect(verdicts[9]).To(Equal(progress.Reached))
 	})
 
-	DescribeTable("answers", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
+	It("says whether nothing but types is missing", func() {
+		web := report(1, "ScaledObject.keda.sh shop/web", metav1alpha1.ReasonKindNotServed, "it is not served")
+		status := counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonKindNotServed,
+			"waiting until ready: …"), 1, 2, 1, web)
+		Expect(progress.OfApply(status, 2)).To(Equal(progress.Report{
+			Verdict: progress.Waiting, Unserved: true,
+			Lines:   []string{"wave 1: 1/2 ready", "wave 1: waiting for ScaledObject.keda.sh shop/web: KindNotServed: it is not served"},
+			Summary: "waiting for ScaledObject.keda.sh shop/web (KindNotServed: it is not served)",
+		}))
+		Expect(progress.OfApply(status, 3).Unserved).To(BeFalse(), "that is a former generation")
+		Expect(progress.OfApply(notReady(1, web), 2).Unserved).To(BeFalse(), "something else may be waited for")
+	})
+
+	DescribeTable("has verdict and summary for", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
 		r := progress.OfApply(s, 2)
 		Expect(r.Verdict).To(Equal(verdict))
 		Expect(r.Summary).To(Equal(summary))
 	},
-		Entry("not for a component that no operator saw", metav1alpha1.Status{}, progress.Waiting,
+		Entry("a component that no operator has reconciled", metav1alpha1.Status{}, progress.Waiting,
 			"the operator has not observed generation 2 yet; is it running?"),
-		Entry("not for Stalled of an older generation",
+		Entry("Stalled of an older generation",
 			at(1, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonInvalidSpec, "old"), progress.Waiting,
 			"the operator has not observed generation 2 yet; is it running?"),
-		Entry("no to Stalled, with the reason",
+		Entry("Stalled, with the reason",
 			at(2, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonGenerateFailed,
 				"templates/web.yaml:3:\nno value"), progress.Failed,
 			"GenerateFailed: templates/web.yaml:3: no value"),
-		Entry("no to Suspended, which would never end",
+		Entry("Suspended, because the wait would never end",
 			at(2, metav1alpha1.StateSuspended, metav1.ConditionUnknown, metav1alpha1.ReasonSuspended, ""), progress.Failed,
-			"it is suspended, so nothing is applied; fairlead resume resumes it"),
-		Entry("with those who are waited for",
+			"the component is suspended; to resume it, run fairlead resume"),
+		Entry("dependents that are not ready, with their names",
 			notReady(4, report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2"),
 				report(1, "Job.batch shop/migrate", "InProgress", "")),
 			progress.Waiting,
 			"waiting for Deployment.apps shop/web (InProgress: Available: 0/2), Job.batch shop/migrate (InProgress)"),
-		Entry("yes to Ready of a newer generation",
+		Entry("Ready of a newer generation",
 			at(3, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, ""), progress.Reached, ""),
 	)
 })
@@ -135,10 +148,10 @@ var _ = Describe("OfDeletion", func() {
 		return counting(s, 0, 0, total, waiting...)
 	}
 
-	It("tells the progress line by line, and a blocker at once", func() {
+	It("reports the progress in lines, and a blocker at once", func() {
 		blocked := at(3, metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
-			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete them, and "+
-				"it goes on by itself")
+			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete these instances, "+
+				"and the deletion continues")
 		reports := []progress.Report{
 			progress.OfDeletion(at(2, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, ""), 3),
 			progress.OfDeletion(blocked, 3),
@@ -152,7 +165,7 @@ var _ = Describe("OfDeletion", func() {
 			"the operator has not started the deletion yet",
 			"the deletion is blocked: ForeignInstances: deletion is refused, because 1 foreign instance of " +
 				"Widget.demo.example.com exists: " +
-				"team/mine; delete them, and it goes on by itself",
+				"team/mine; delete these instances, and the deletion continues",
 			"deleting: 4 left",
 			"wave -1: waiting until Deployment.apps shop/web is gone: Terminating: it is being deleted",
 			"deleting: 1 left",
@@ -164,7 +177,23 @@ var _ = Describe("OfDeletion", func() {
 		Expect(reports[3].Summary).To(Equal("waiting for Deployment.apps shop/web (Terminating: it is being deleted)"))
 	})
 
-	It("does not wait for the end of what is to complete", func() {
+	It("names each type that blocks a deletion once, if there are several", func() {
+		blocked := at(3, metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
+			"deletion is refused, because foreign instances of 2 types may exist")
+		blocked.Blocked = []metav1alpha1.BlockReport{
+			{Type: "Widget.example.com", Count: 2, Names: []string{"team/mine", "team/yours"}},
+			{Type: "Gizmo.example.com", Message: "it cannot\nbe listed"},
+		}
+		Expect(progress.OfDeletion(blocked, 3).Lines).To(Equal([]string{
+			"the deletion is blocked: ForeignInstances: deletion is refused, because foreign instances of 2 types may exist",
+			"blocked by Widget.example.com: 2 instances: team/mine, team/yours",
+			"blocked by Gizmo.example.com: it cannot be listed",
+		}))
+		blocked.Blocked = blocked.Blocked[:1]
+		Expect(progress.OfDeletion(blocked, 3).Lines).To(HaveLen(1), "the condition names a single type")
+	})
+
+	It("reports that it waits until a hook is complete, not until it is gone", func() {
 		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonDeleting,
 			"phase pre-delete: waiting until complete: Job.batch shop/backup (Job in progress)")
 		s = counting(s, 0, 1, 5, report(0, "Job.batch shop/backup", "InProgress", "Job in progress"))
@@ -174,7 +203,7 @@ var _ = Describe("OfDeletion", func() {
 		Expect(r.Summary).To(Equal("waiting for Job.batch shop/backup (InProgress: Job in progress)"))
 	})
 
-	It("tells those that are refused from those that are on their way out", func() {
+	It("distinguishes dependents whose deletion failed from dependents that are being deleted", func() {
 		s := deleting(2, report(0, "Deployment.apps shop/web", "NotGone", "pods may hold it"),
 			report(0, "ConfigMap shop/a", "InternalError", "no"))
 		Expect(progress.OfDeletion(s, 3).Lines).To(Equal([]string{
@@ -183,7 +212,7 @@ var _ = Describe("OfDeletion", func() {
 		}))
 	})
 
-	It("knows that the finalizers of others block", func() {
+	It("reports that finalizers of other controllers block the deletion", func() {
 		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonForeignFinalizers,
 			"waiting for backup.example.com/hold")
 		Expect(progress.OfDeletion(s, 3).Verdict).To(Equal(progress.Blocked))

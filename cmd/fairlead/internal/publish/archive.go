@@ -1,12 +1,12 @@
 // Package publish writes a local folder and values into a cluster as a component (fairlead apply).
 //
-// The folder becomes an immutable ConfigMap whose name depends on its content. One write of the component switches
-// source and values together. Old ConfigMaps are deleted afterwards, except for those that a person may go back to.
+// The folder becomes an immutable ConfigMap whose name depends on its content, or several of them if it is large. All
+// of them exist before one write of the component switches source and values together. Old ConfigMaps are deleted
+// afterwards, except for those that a person may go back to.
 package publish
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,49 +14,52 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// Archive is a packed folder.
+// Archive is a packed source.
 type Archive struct {
 	Data []byte
-	// Digest identifies the content, independent of the packing.
+	// Digest identifies the files. It does not depend on their order or compression in Data.
 	Digest string
 }
 
-// Pack packs a local folder that fits into a ConfigMap. Its errors are errors of input.
-func Pack(dir string) (Archive, error) {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return Archive{}, exit.BadInput("folder %q does not exist", dir)
-	case err != nil:
-		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
-	case !info.IsDir():
-		return Archive{}, exit.BadInput("%q is a file; want a folder with a chart, a kustomization or templates", dir)
+// Pack packs a local folder, or the content of a local .tgz archive. A folder and an archive with the same files give
+// the same result. Its errors are errors of input.
+func Pack(place string) (Archive, error) {
+	info, err := os.Stat(place)
+	if err == nil && info.IsDir() {
+		return pack("folder", place, os.DirFS(place))
 	}
-	return pack(dir, os.DirFS(dir))
+	// An archive is packed again, so that the result depends on its files only.
+	tree, err := render.Open(place)
+	if err != nil {
+		return Archive{}, exit.BadInput("%w", err)
+	}
+	return pack("archive", place, tree)
 }
 
-func pack(dir string, folder fs.FS) (Archive, error) {
-	data, err := source.Pack(folder)
+// pack packs a tree of files. The form and the place of the tree are for messages.
+func pack(form, place string, tree fs.FS) (Archive, error) {
+	data, err := source.Pack(tree)
 	if err != nil {
-		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
+		return Archive{}, exit.BadInput("%s %q: %w", form, place, err)
 	}
-	// The operator will see the packed files only.
+	// Digest and limits are computed from the packed files, because the operator renders only these.
 	packed, err := source.Unpack(data, source.Limits{})
 	if err != nil {
-		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
+		return Archive{}, exit.BadInput("%s %q: %w", form, place, err)
 	}
 	files, err := filesOf(packed)
 	if err != nil {
 		return Archive{}, err
 	}
 	if len(files) == 0 {
-		return Archive{}, exit.BadInput("folder %q is empty; want a chart, a kustomization or templates", dir)
+		return Archive{}, exit.BadInput("%s %q is empty; want a chart, a kustomization or templates", form, place)
 	}
-	if len(data) > source.MaxConfigMapArchive {
-		return Archive{}, tooLarge(dir, len(data), files)
+	if len(data) > source.MaxConfigMapsArchive {
+		return Archive{}, tooLarge(form, place, len(data), files)
 	}
 	digest, err := source.Digest(packed)
 	return Archive{Data: data, Digest: digest}, err
@@ -85,7 +88,7 @@ func filesOf(folder fs.FS) ([]file, error) {
 }
 
 // tooLarge returns an error that names the largest files, which a person may remove.
-func tooLarge(dir string, size int, files []file) error {
+func tooLarge(form, place string, size int, files []file) error {
 	slices.SortFunc(files, func(a, b file) int {
 		return cmp.Or(cmp.Compare(b.size, a.size),
 			strings.Compare(a.path, b.path))
@@ -94,8 +97,8 @@ func tooLarge(dir string, size int, files []file) error {
 	for _, f := range files[:min(3, len(files))] {
 		largest = append(largest, fmt.Sprintf("%s (%d bytes)", f.path, f.size))
 	}
-	return exit.BadInput("folder %q has %d bytes when it is packed; the limit of a ConfigMap is %d bytes; "+
+	return exit.BadInput("%s %q has %d bytes when it is packed; the limit is %d bytes; "+
 		"remove files that are not rendered, such as tests, documentation and unused sub-charts, or apply a subfolder; "+
 		"the largest files are %s",
-		dir, size, source.MaxConfigMapArchive, strings.Join(largest, ", "))
+		form, place, size, source.MaxConfigMapsArchive, strings.Join(largest, ", "))
 }

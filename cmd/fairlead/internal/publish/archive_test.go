@@ -1,9 +1,15 @@
 package publish_test
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"crypto/rand"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"testing/fstest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -11,6 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
 // write makes a file in a folder, and the folders above it.
@@ -40,18 +47,51 @@ var _ = Describe("Pack", func() {
 		Expect(changed.Digest).NotTo(Equal(first.Digest))
 	})
 
-	DescribeTable("refuses as bad input, and says why", func(prepare func(dir string) string, want ...string) {
+	It("gives the same for an archive as for a folder with its files, however the archive was packed", func() {
+		dir := GinkgoT().TempDir()
+		write(dir, "shop/Chart.yaml", []byte("name: shop"))
+		write(dir, "shop/templates/web.yaml", []byte("kind: Pod"))
+		write(dir, "shop/.git/HEAD", []byte("ref"))
+		var packed bytes.Buffer
+		zipped, err := gzip.NewWriterLevel(&packed, gzip.NoCompression)
+		Expect(err).NotTo(HaveOccurred())
+		archive := tar.NewWriter(zipped)
+		for _, name := range []string{"templates/web.yaml", "Chart.yaml", ".git/HEAD"} {
+			content, err := os.ReadFile(filepath.Join(dir, "shop", name))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(archive.WriteHeader(&tar.Header{
+				Typeflag: tar.TypeReg, Name: "./" + name, Size: int64(len(content)), Mode: 0o600, ModTime: time.Unix(1, 0),
+			})).To(Succeed())
+			_, err = archive.Write(content)
+			Expect(err).NotTo(HaveOccurred())
+		}
+		Expect(archive.Close()).To(Succeed())
+		Expect(zipped.Close()).To(Succeed())
+		write(dir, "shop.tgz", packed.Bytes())
+
+		want, err := publish.Pack(filepath.Join(dir, "shop"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(publish.Pack(filepath.Join(dir, "shop.tgz"))).To(Equal(want))
+	})
+
+	DescribeTable("refuses as bad input, with a reason,", func(prepare func(dir string) string, want ...string) {
 		_, err := publish.Pack(prepare(GinkgoT().TempDir()))
 		Expect(exit.CodeOf(err)).To(Equal(exit.Misuse))
 		for _, text := range want {
 			Expect(err).To(MatchError(ContainSubstring(text)))
 		}
 	},
-		Entry("a missing folder", func(dir string) string { return filepath.Join(dir, "none") }, "none", "does not exist"),
+		Entry("a missing folder", func(dir string) string { return filepath.Join(dir, "none") }, "none", "does not exist; want a folder, or a .tgz archive"),
 		Entry("a file", func(dir string) string {
 			write(dir, "Chart.yaml", nil)
 			return filepath.Join(dir, "Chart.yaml")
-		}, "Chart.yaml", "is a file"),
+		}, "Chart.yaml", "not a .tgz archive"),
+		Entry("an archive without files", func(dir string) string {
+			data, err := source.Pack(fstest.MapFS{"templates": {Mode: fs.ModeDir}})
+			Expect(err).NotTo(HaveOccurred())
+			write(dir, "shop.tgz", data)
+			return filepath.Join(dir, "shop.tgz")
+		}, "archive", "shop.tgz", "is empty"),
 		Entry("an empty folder", func(dir string) string { return dir }, "is empty"),
 		Entry("a folder without files", func(dir string) string {
 			Expect(os.Mkdir(filepath.Join(dir, "templates"), 0o700)).To(Succeed())
@@ -61,12 +101,14 @@ var _ = Describe("Pack", func() {
 			Expect(os.Symlink("/etc/passwd", filepath.Join(dir, "values.yaml"))).To(Succeed())
 			return dir
 		}, "values.yaml", "symbolic link"),
-		Entry("what does not fit a ConfigMap, with size, limit, and what to remove files", func(dir string) string {
-			noise := make([]byte, 900<<10)
-			_, _ = rand.Read(noise)
+		Entry("what is too large, with size, limit, and what to remove files", func(dir string) string {
 			write(dir, "Chart.yaml", []byte("name: shop"))
-			write(dir, "charts/big.tgz", noise)
+			for i, size := range []int{6 << 20, 7 << 20, 5 << 20} {
+				noise := make([]byte, size)
+				_, _ = rand.Read(noise)
+				write(dir, fmt.Sprintf("charts/%d.tgz", i), noise)
+			}
 			return dir
-		}, "the limit of a ConfigMap is 768000 bytes", "remove files", "charts/big.tgz (921600 bytes)"),
+		}, "the limit is 16777216 bytes", "remove files", "charts/1.tgz (7340032 bytes), charts/0.tgz"),
 	)
 })

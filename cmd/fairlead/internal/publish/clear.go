@@ -14,19 +14,19 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 )
 
-// clearPause is the time between two lists of the sources that are not gone yet.
+// clearPause is the time between two requests in which Clear lists the remaining sources.
 const clearPause = 250 * time.Millisecond
 
-// Clear deletes the sources of a component that is gone, by its UID, and waits until they are gone as well. Garbage
-// collection would delete them, but up to half a minute later if types were deleted with the component. A source with
-// another owner stays. If the person may not delete ConfigMaps, Clear waits for garbage collection; if they may not be
-// listed either, it does nothing.
+// Clear deletes the source ConfigMaps whose only owner is a deleted component with this UID, and waits until they are
+// gone. Garbage collection would also delete them, but up to half a minute later if types were deleted with the
+// component. If the person may not delete ConfigMaps, Clear waits for garbage collection. If the person may not list
+// ConfigMaps, Clear does nothing.
 func Clear(ctx context.Context, c client.Client, target cluster.Target, uid types.UID) error {
 	return wait.PollUntilContextCancel(ctx, clearPause, true, func(ctx context.Context) (bool, error) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-		labels := client.MatchingLabels(sourceMap{target: target}.labels())
-		err := c.List(ctx, list, client.InNamespace(target.Namespace), labels)
+		ofSources := client.MatchingLabels(labels(target))
+		err := c.List(ctx, list, client.InNamespace(target.Namespace), ofSources)
 		if apierrors.IsForbidden(err) {
 			return true, nil
 		}

@@ -9,32 +9,54 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Preview returns the component and the source that Publish would write, and writes nothing. If the person may not
-// write components, the component is computed without the API server, which might refuse it.
-func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstructured, *corev1.ConfigMap, error) {
+// Preview returns the component and the ConfigMaps of the source that Publish would write, and writes nothing. It makes a dry run of the
+// write of the component. If the
+// person may not write components, it computes the component locally instead, so that
+// the component may be invalid.
+func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstructured, []*corev1.ConfigMap, error) {
 	before, err := p.find(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := newSource(r.Target, r.Archive)
-	rehearsing := Publisher{Client: client.NewDryRunClient(p.Client), Done: func(string) {}, Warn: p.Warn}
-	component, _, err := rehearsing.switchOver(ctx, before, r, s.name)
+	s := p.source(ctx, before, r)
+	component, err := p.rehearse(ctx, before, r, s)
 	if apierrors.IsForbidden(err) {
-		component, err = expected(before, r, s.name)
+		component, err = expected(before, r, s)
 	}
 	if err != nil {
 		return nil, nil, s.explain(err)
 	}
-	return component, s.configMap(), nil
+	return component, s.configMaps(), nil
 }
 
-// expected returns the component after the write, computed locally.
-func expected(before *unstructured.Unstructured, r Request, source string) (*unstructured.Unstructured, error) {
+// check calls Check with the component and the ConfigMaps that are about to be written.
+func (p *Publisher) check(before *unstructured.Unstructured, r Request, s stored) error {
+	if p.Check == nil {
+		return nil
+	}
+	component, err := expected(before, r, s)
+	if err != nil {
+		return err
+	}
+	return p.Check(component, s.configMaps())
+}
+
+// rehearse writes the component in a dry run, and returns the answer of the API server.
+func (p *Publisher) rehearse(
+	ctx context.Context, before *unstructured.Unstructured, r Request, s stored,
+) (*unstructured.Unstructured, error) {
+	rehearsing := Publisher{Client: client.NewDryRunClient(p.Client), Done: func(string) {}, Warn: p.Warn}
+	component, _, err := rehearsing.switchOver(ctx, before, r, s)
+	return component, err
+}
+
+// expected computes the component after the write, without a request.
+func expected(before *unstructured.Unstructured, r Request, s stored) (*unstructured.Unstructured, error) {
 	if before == nil {
 		before = r.Target.Blank()
 	}
 	after := before.DeepCopy()
-	if err := setSpec(after, r.Fields, source); err != nil {
+	if err := setSpec(after, r.Fields, s.spec()); err != nil {
 		return nil, err
 	}
 	if !sameSpec(before, after) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,8 +18,8 @@ import (
 type Request struct {
 	Target  cluster.Target
 	Archive Archive
-	// Fields of the spec to set, except for the source; nil removes a field. Other fields of an existing component
-	// stay.
+	// Fields are the fields of the spec to set, except for the source. A nil value removes a field. Fields of an
+	// existing component that are not in the map stay unchanged.
 	Fields map[string]any
 }
 
@@ -26,9 +27,12 @@ type Request struct {
 // the component switches source and values together, so the operator never renders one without the other.
 type Publisher struct {
 	Client client.Client
+	// Check is called before anything is written, with the component and the ConfigMaps of its source as they will be. Its
+	// error ends the work. It may be nil.
+	Check func(component *unstructured.Unstructured, sources []*corev1.ConfigMap) error
 	// Done is called with each write, and with each object that is unchanged.
 	Done func(what string)
-	// Warn is called with errors that do not end the work.
+	// Warn is called with errors after which Publish continues.
 	Warn func(err error)
 }
 
@@ -38,11 +42,20 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	s := newSource(r.Target, r.Archive)
+	s := p.source(ctx, before, r)
+	if err := p.check(before, r, s); err != nil {
+		return nil, err
+	}
+	if s.isDivided() {
+		// An older definition of Component refuses such a source. That is found out before the parts are written.
+		if _, err := p.rehearse(ctx, before, r, s); apierrors.IsInvalid(err) {
+			return nil, s.explain(err)
+		}
+	}
 	if err := p.provide(ctx, s, uidOf(before)); err != nil {
 		return nil, err
 	}
-	component, previous, err := p.switchOver(ctx, before, r, s.name)
+	component, previous, err := p.switchOver(ctx, before, r, s)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +65,32 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	return component, nil
 }
 
-// find returns the component, nil if there is none.
+// source returns the source of a request. If the component has a divided source with the same content, that source
+// stays, although another version of this program may pack the content differently.
+func (p *Publisher) source(ctx context.Context, before *unstructured.Unstructured, r Request) stored {
+	s := newSource(r.Target, r.Archive)
+	names, sum := sourceNames(before)
+	if !s.isDivided() || sum == "" || sum == s.sha256 {
+		return s
+	}
+	var archive []byte
+	current := stored{target: r.Target, digest: r.Archive.Digest, sha256: sum}
+	for _, name := range names {
+		have := &corev1.ConfigMap{}
+		err := p.Client.Get(ctx, types.NamespacedName{Namespace: r.Target.Namespace, Name: name}, have)
+		if err != nil || !Names(r.Target.Name, name) {
+			return s
+		}
+		current.parts = append(current.parts, part{name: name, data: have.BinaryData[SourceKey]})
+		archive = append(archive, have.BinaryData[SourceKey]...)
+	}
+	if !current.isDivided() || digestOf(archive) != sum || contentOf(archive) != r.Archive.Digest {
+		return s
+	}
+	return current
+}
+
+// find returns the component, or nil if it does not exist.
 func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstructured, error) {
 	obj := r.Target.Blank()
 	err := p.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
@@ -68,11 +106,11 @@ func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstruct
 	return obj, nil
 }
 
-// accountField is the service account of a component. It may change while the component is being deleted.
+// accountField is the field of the spec with the service account. It may be changed during the deletion of a component.
 const accountField = "serviceAccountName"
 
-// otherAccount returns a hint for a component that is being deleted, if the request has a service account: the deletion
-// may wait for rights of the old account.
+// otherAccount returns a hint for a component that is being deleted: how to change its service account. The old account
+// may lack the rights to delete the dependents. The hint is empty if the request has no service account.
 func (r Request) otherAccount() string {
 	account, ok := r.Fields[accountField].(string)
 	if !ok {
@@ -93,14 +131,14 @@ func uidOf(obj *unstructured.Unstructured) types.UID {
 // maxAttempts bounds retries after conflicting writes.
 const maxAttempts = 10
 
-// switchOver writes the component. It returns the name of the ConfigMap that was its source before, if that was another
-// one.
+// switchOver writes the component. It returns the common name of the ConfigMaps that were its source before, if these
+// were others.
 func (p *Publisher) switchOver(
-	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
+	ctx context.Context, before *unstructured.Unstructured, r Request, s stored,
 ) (component *unstructured.Unstructured, previous string, err error) {
 	for range maxAttempts {
-		if component, err = p.write(ctx, before, r, source); err == nil {
-			return component, otherSource(before, source), nil
+		if component, err = p.write(ctx, before, r, s); err == nil {
+			return component, otherSource(before, s), nil
 		}
 		if !raced(before, err) {
 			return nil, "", err
@@ -112,7 +150,7 @@ func (p *Publisher) switchOver(
 	return nil, "", exit.Refuse("%s is changed by other clients continuously; apply it again", r.Target)
 }
 
-// raced reports whether another client created, changed or deleted the component in the meantime.
+// raced reports whether a write failed because another client has created, changed or deleted the component.
 func raced(before *unstructured.Unstructured, err error) bool {
 	if before == nil {
 		return apierrors.IsAlreadyExists(err)
@@ -120,14 +158,14 @@ func raced(before *unstructured.Unstructured, err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 }
 
-// write writes the component, unless it is unchanged. The resource version of before protects the fields of other
-// clients.
+// write creates the component if before is nil, and updates it if its spec changes. The update has the resource version
+// of before, so that it cannot overwrite a later change of another client.
 func (p *Publisher) write(
-	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
+	ctx context.Context, before *unstructured.Unstructured, r Request, s stored,
 ) (*unstructured.Unstructured, error) {
 	if before == nil {
 		created := r.Target.Blank()
-		if err := setSpec(created, r.Fields, source); err != nil {
+		if err := setSpec(created, r.Fields, s.spec()); err != nil {
 			return nil, err
 		}
 		if err := p.Client.Create(ctx, created); err != nil {
@@ -137,7 +175,7 @@ func (p *Publisher) write(
 		return created, nil
 	}
 	after := before.DeepCopy()
-	if err := setSpec(after, r.Fields, source); err != nil {
+	if err := setSpec(after, r.Fields, s.spec()); err != nil {
 		return nil, err
 	}
 	if sameSpec(before, after) {

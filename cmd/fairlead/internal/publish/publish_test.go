@@ -25,16 +25,18 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 )
 
-// These specs look at what happens when others write at the same time; the others run on a real API server.
+// These specs use a fake client to test writes of other clients at the same time. The specs of the command fairlead
+// apply run on a real API server.
 
-// scene is a cluster where something happens at chosen moments.
+// scene is a fake cluster in which other clients write at chosen moments.
 type scene struct {
 	client.WithWatch
 	done     []string
 	warnings []error
 }
 
-// newScene returns a scene. The functions see the client beneath, so that they can act as somebody else.
+// newScene returns a scene. The interceptor functions get the underlying client, so that they can write as another
+// client.
 func newScene(funcs interceptor.Funcs, objects ...client.Object) *scene {
 	GinkgoHelper()
 	scheme := runtime.NewScheme()
@@ -51,7 +53,7 @@ func target(name string) cluster.Target {
 	return cluster.Target{Mapping: mapping, Namespace: "apps", Name: name}
 }
 
-// folder returns the archive of a folder, the same each time.
+// folder returns the archive of a folder with one file. Each call returns the same archive.
 func folder() publish.Archive {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()
@@ -71,7 +73,7 @@ func (s *scene) publish(ctx context.Context) (*unstructured.Unstructured, error)
 	return p.Publish(ctx, publish.Request{Target: target("shop"), Archive: folder(), Fields: map[string]any{"path": "x"}})
 }
 
-// nameOf returns the name of the source that holds an archive.
+// nameOf returns the name of the source ConfigMap of an archive.
 func nameOf(archive publish.Archive) string { return "shop-" + archive.Digest[:12] }
 
 func shop() *v1alpha1.Component {
@@ -81,7 +83,8 @@ func shop() *v1alpha1.Component {
 	}
 }
 
-// sourceMap is a ConfigMap that looks like a source of the component of an owner.
+// sourceMap returns a ConfigMap with the labels of a source of the component "shop", and with an owner if owner is not
+// empty.
 func sourceMap(name string, owner types.UID, age time.Duration) *corev1.ConfigMap {
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "apps", Name: name, CreationTimestamp: metav1.NewTime(time.Now().Add(-age).Truncate(time.Second)),
@@ -114,7 +117,7 @@ func sourceOf(obj *unstructured.Unstructured) string {
 }
 
 var _ = Describe("Publish", func() {
-	It("redoes the change on top of what somebody else wrote in between", func(ctx SpecContext) {
+	It("repeats a conflicting update, and keeps the change of the other client", func(ctx SpecContext) {
 		writes := 0
 		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
 			if writes++; writes == 1 {
@@ -132,7 +135,7 @@ var _ = Describe("Publish", func() {
 		Expect(sourceOf(obj)).To(Equal(nameOf(folder())))
 	})
 
-	It("updates the component that somebody else creates in between", func(ctx SpecContext) {
+	It("updates the component if another client creates it at the same time", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
 			if obj.GetName() == "shop" {
 				Expect(c.Create(ctx, shop())).To(Succeed())
@@ -144,7 +147,7 @@ var _ = Describe("Publish", func() {
 		Expect(s.done).To(Equal([]string{"configmap/" + nameOf(folder()) + " created", "component.fairlead.io/shop updated"}))
 	})
 
-	It("gives up when somebody else writes all the time", func(ctx SpecContext) {
+	It("gives up if another client changes the component before each attempt", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
 			other := &v1alpha1.Component{}
 			Expect(c.Get(ctx, client.ObjectKeyFromObject(obj), other)).To(Succeed())
@@ -157,15 +160,15 @@ var _ = Describe("Publish", func() {
 		Expect(err).To(MatchError(ContainSubstring("by other clients continuously")))
 	})
 
-	It("refuses a ConfigMap of its name with other content, and touches nothing", func(ctx SpecContext) {
+	It("refuses an existing ConfigMap of the same name with other content, and writes nothing", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{}, sourceMap(nameOf(folder()), "", 0))
 		_, err := s.publish(ctx)
 		Expect(exit.CodeOf(err)).To(Equal(exit.No))
-		Expect(err).To(MatchError(ContainSubstring("does not have the content that its name stands for; delete it")))
+		Expect(err).To(MatchError(ContainSubstring("has content that does not match its name; delete it")))
 		Expect(s.Get(ctx, client.ObjectKeyFromObject(shop()), shop())).NotTo(Succeed())
 	})
 
-	It("leaves sources alone that somebody is about to switch to, unless they were left behind", func(ctx SpecContext) {
+	It("deletes old sources except for the previous one and young ones without an owner", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{}, shop(),
 			sourceMap("shop-in-flight", "", time.Minute), sourceMap("shop-left-behind", "", 2*time.Hour),
 			sourceMap("shop-younger", "1", time.Hour), sourceMap("shop-older", "1", 3*time.Hour))
@@ -180,7 +183,7 @@ var _ = Describe("Publish", func() {
 		Expect(s.sources(ctx)).To(ConsistOf(nameOf(folder()), "shop-in-flight", "shop-younger"))
 	})
 
-	It("puts its source back when somebody else takes it for an old one", func(ctx SpecContext) {
+	It("creates its source again if another client deletes it as an old source", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
 			if obj.GetName() == "shop" {
 				gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: nameOf(folder())}}
@@ -194,7 +197,7 @@ var _ = Describe("Publish", func() {
 		Expect(s.sources(ctx)).To(Equal([]string{nameOf(folder())}))
 	})
 
-	It("only warns when old sources cannot be removed", func(ctx SpecContext) {
+	It("only warns if old sources cannot be deleted", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
 			return errors.New("no")
 		}}, shop(), sourceMap("shop-a", "1", time.Hour), sourceMap("shop-b", "1", 2*time.Hour))
@@ -203,7 +206,7 @@ var _ = Describe("Publish", func() {
 		Expect(s.warnings).To(HaveExactElements(MatchError("sources of component.fairlead.io/shop: no")))
 	})
 
-	It("fits names of any length", func(ctx SpecContext) {
+	It("shortens the names and labels of sources of components with long names", func(ctx SpecContext) {
 		long := strings.Repeat("a", 250)
 		s := newScene(interceptor.Funcs{})
 		p := publish.Publisher{Client: s, Done: func(string) {}, Warn: func(err error) { Fail(fmt.Sprint(err)) }}

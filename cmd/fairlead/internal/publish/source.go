@@ -1,10 +1,14 @@
 package publish
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,43 +22,107 @@ import (
 	packed "github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// The names that mark ConfigMaps with sources.
+// Keys of the data, labels and annotations of source ConfigMaps.
 const (
-	// SourceKey is the key of the archive.
+	// SourceKey is the key of the archive, or of a part of it.
 	SourceKey = "source.tgz"
-	// LabelSourceOf has the name of the component, shortened to the length of a label.
+	// LabelSourceOf is a label. Its value is the name of the component, shortened to the length of a label.
 	LabelSourceOf = "fairlead.io/source-of"
-	// AnnotationDigest has the digest of the content.
+	// AnnotationDigest has the digest of the content of the whole source.
 	AnnotationDigest = "fairlead.io/source-digest"
 
 	labelManagedBy  = "app.kubernetes.io/managed-by"
 	maxNameLength   = 253
 	maxLabelLength  = 63
 	digestInName    = 12
+	maxPartInName   = len("-32")
 	shortenedSuffix = 10
 )
 
-// sourceMap is the ConfigMap of an archive. Its name depends on the content, and it is immutable, so a component's
-// source never changes without a change of its spec.
-type sourceMap struct {
-	target  cluster.Target
-	archive Archive
-	name    string
+// stored is a source in its ConfigMaps: an archive in one of them, or the parts of an archive in several. The names
+// depend on the content, and the ConfigMaps are immutable, so a component's source never changes without a change of
+// its spec.
+type stored struct {
+	target cluster.Target
+	// digest identifies the content of the archive, and sha256 its bytes.
+	digest, sha256 string
+	parts          []part
 }
 
-func newSource(target cluster.Target, archive Archive) sourceMap {
-	prefix := shorten(target.Name, maxNameLength-digestInName-1)
-	return sourceMap{target: target, archive: archive, name: prefix + "-" + archive.Digest[:digestInName]}
+// part is one ConfigMap of a source.
+type part struct {
+	name string
+	data []byte
 }
 
-// Names reports whether a ConfigMap has the name of a source of the component.
+// newSource returns the source of an archive. The name of a single ConfigMap depends on the content of the archive. The
+// names of several depend on its bytes: parts of archives that were packed differently do not fit together.
+func newSource(target cluster.Target, archive Archive) stored {
+	s := stored{target: target, digest: archive.Digest, sha256: digestOf(archive.Data)}
+	if len(archive.Data) <= packed.MaxConfigMapArchive {
+		s.parts = []part{{name: prefixOf(target.Name) + archive.Digest[:digestInName], data: archive.Data}}
+		return s
+	}
+	for start := 0; start < len(archive.Data); start += packed.MaxConfigMapArchive {
+		s.parts = append(s.parts, part{
+			name: fmt.Sprintf("%s%s-%d", prefixOfParts(target.Name), s.sha256[:digestInName], len(s.parts)+1),
+			data: archive.Data[start:min(start+packed.MaxConfigMapArchive, len(archive.Data))],
+		})
+	}
+	return s
+}
+
+// digestOf returns the digest of the bytes of an archive.
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// prefixOf returns the beginning of the names of a component's sources.
+func prefixOf(component string) string {
+	return shorten(component, maxNameLength-digestInName-1) + "-"
+}
+
+// prefixOfParts returns the beginning of the names of the parts of a component's sources.
+func prefixOfParts(component string) string {
+	return shorten(component, maxNameLength-digestInName-1-maxPartInName) + "-"
+}
+
+// Names reports whether a ConfigMap has the name of a source of the component, or of a part of such a source.
 func Names(component, configMap string) bool {
-	digest, ok := strings.CutPrefix(configMap, shorten(component, maxNameLength-digestInName-1)+"-")
+	name, isPart := cutPart(configMap)
+	prefix := prefixOf(component)
+	if isPart {
+		prefix = prefixOfParts(component)
+	}
+	digest, ok := strings.CutPrefix(name, prefix)
 	_, err := hex.DecodeString(digest)
 	return ok && err == nil && len(digest) == digestInName
 }
 
-// shorten returns a name of at most this length. Long names that differ stay different.
+// cutPart returns the name of a ConfigMap without the number of its part. Numbers have at most two digits, and digests
+// have more.
+func cutPart(configMap string) (name string, isPart bool) {
+	at := strings.LastIndexByte(configMap, '-')
+	if at < 0 || len(configMap)-at > maxPartInName {
+		return configMap, false
+	}
+	if _, err := strconv.Atoi(configMap[at+1:]); err != nil {
+		return configMap, false
+	}
+	return configMap[:at], true
+}
+
+// groupOf returns the common name of the ConfigMaps of a source: that of its only ConfigMap, or that of all parts
+// without their numbers.
+func groupOf(component, configMap string) string {
+	if name, isPart := cutPart(configMap); isPart && Names(component, configMap) {
+		return name
+	}
+	return configMap
+}
+
+// shorten returns a name of at most this length. Different long names have different short names.
 func shorten(name string, length int) string {
 	if len(name) <= length {
 		return name
@@ -63,44 +131,90 @@ func shorten(name string, length int) string {
 	return name[:length-shortenedSuffix-1] + "-" + hex.EncodeToString(sum[:])[:shortenedSuffix]
 }
 
-func (s sourceMap) labels() map[string]string {
+// labels returns the labels of all sources of a component.
+func labels(target cluster.Target) map[string]string {
 	return map[string]string{
 		labelManagedBy: cluster.FieldOwner,
-		LabelSourceOf:  shorten(s.target.Name, maxLabelLength),
+		LabelSourceOf:  shorten(target.Name, maxLabelLength),
 	}
 }
 
-// configMap returns the ConfigMap without an owner. It gets an owner when its component refers to it; until then tidy
-// leaves it alone.
-func (s sourceMap) configMap() *corev1.ConfigMap {
+// group returns the common name of the ConfigMaps.
+func (s stored) group() string { return groupOf(s.target.Name, s.parts[0].name) }
+
+// names returns the names of the ConfigMaps.
+func (s stored) names() []string {
+	names := make([]string, 0, len(s.parts))
+	for _, p := range s.parts {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// isDivided reports whether the source has several ConfigMaps.
+func (s stored) isDivided() bool { return len(s.parts) > 1 }
+
+// spec returns the field spec.source of a component with this source.
+func (s stored) spec() map[string]any {
+	if !s.isDivided() {
+		return map[string]any{"configMap": map[string]any{"name": s.parts[0].name}}
+	}
+	names := make([]any, 0, len(s.parts))
+	for _, name := range s.names() {
+		names = append(names, name)
+	}
+	return map[string]any{"configMaps": map[string]any{"names": names, "sha256": s.sha256}}
+}
+
+// configMaps returns the ConfigMaps without an owner. They get an owner when their component refers to them; until then
+// tidy leaves them alone.
+func (s stored) configMaps() []*corev1.ConfigMap {
+	maps := make([]*corev1.ConfigMap, 0, len(s.parts))
+	for _, p := range s.parts {
+		maps = append(maps, s.configMap(p))
+	}
+	return maps
+}
+
+func (s stored) configMap(p part) *corev1.ConfigMap {
 	immutable := true
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: s.target.Namespace, Name: s.name,
-			Labels:      s.labels(),
-			Annotations: map[string]string{AnnotationDigest: "sha256:" + s.archive.Digest},
+			Namespace: s.target.Namespace, Name: p.name,
+			Labels:      labels(s.target),
+			Annotations: map[string]string{AnnotationDigest: "sha256:" + s.digest},
 		},
 		Immutable:  &immutable,
-		BinaryData: map[string][]byte{SourceKey: s.archive.Data},
+		BinaryData: map[string][]byte{SourceKey: p.data},
 	}
 }
 
 // owners returns the owner reference to the component, so that the source is deleted with it.
-func (s sourceMap) owners(uid types.UID) []metav1.OwnerReference {
+func (s stored) owners(uid types.UID) []metav1.OwnerReference {
 	apiVersion, kind := s.target.Mapping.GroupVersionKind.ToAPIVersionAndKind()
 	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: s.target.Name, UID: uid}}
 }
 
-// provide creates the ConfigMap unless it exists. The owner is the UID of the component, empty if there is none yet.
-func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) error {
+// provide creates the ConfigMaps that do not exist. The owner is the UID of the component, or empty if the component does
+// not exist yet.
+func (p *Publisher) provide(ctx context.Context, s stored, owner types.UID) error {
+	for _, piece := range s.parts {
+		if err := p.providePart(ctx, s, piece, owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Publisher) providePart(ctx context.Context, s stored, piece part, owner types.UID) error {
 	for range maxAttempts {
 		have := &corev1.ConfigMap{}
-		err := p.Client.Get(ctx, types.NamespacedName{Namespace: s.target.Namespace, Name: s.name}, have)
+		err := p.Client.Get(ctx, types.NamespacedName{Namespace: s.target.Namespace, Name: piece.name}, have)
 		switch {
 		case apierrors.IsNotFound(err):
-			err = p.Client.Create(ctx, s.configMap())
+			err = p.Client.Create(ctx, s.configMap(piece))
 			if err == nil {
-				p.Done(fmt.Sprintf("configmap/%s created", s.name))
+				p.Done(fmt.Sprintf("configmap/%s created", piece.name))
 			}
 			if !apierrors.IsAlreadyExists(err) {
 				return s.explain(err)
@@ -108,9 +222,9 @@ func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) e
 			continue
 		case err != nil:
 			return err
-		case have.DeletionTimestamp != nil || !s.holds(have):
-			return exit.Refuse("configmap/%s in namespace %q does not have the content that its name stands for; delete it, "+
-				"and apply again", s.name, s.target.Namespace)
+		case have.DeletionTimestamp != nil || !s.holds(piece, have):
+			return exit.Refuse("configmap/%s in namespace %q has content that does not match its name; delete it, "+
+				"and apply again", piece.name, s.target.Namespace)
 		case !willBeCollected(have, owner):
 			return nil
 		}
@@ -119,11 +233,11 @@ func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) e
 			return err
 		}
 	}
-	return exit.Refuse("configmap/%s is created and deleted by other clients continuously; apply again", s.name)
+	return exit.Refuse("configmap/%s is created and deleted by other clients continuously; apply again", piece.name)
 }
 
-// willBeCollected reports whether a source belongs to an earlier component of the same name, so that garbage collection
-// will delete it.
+// willBeCollected reports whether garbage collection will delete a source, because its owner is an earlier component of
+// the same name.
 func willBeCollected(have *corev1.ConfigMap, owner types.UID) bool {
 	for _, ref := range have.OwnerReferences {
 		if ref.UID == owner {
@@ -133,26 +247,50 @@ func willBeCollected(have *corev1.ConfigMap, owner types.UID) bool {
 	return len(have.OwnerReferences) > 0
 }
 
-// holds reports whether an existing ConfigMap has the same content and labels. Its archive may be packed differently.
-func (s sourceMap) holds(have *corev1.ConfigMap) bool {
+// holds reports whether an existing ConfigMap has the same content and labels. The archive of a single ConfigMap may be
+// packed differently; the name of a part stands for its bytes.
+func (s stored) holds(piece part, have *corev1.ConfigMap) bool {
 	if have.Immutable == nil || !*have.Immutable || len(have.Data) > 0 || len(have.BinaryData) != 1 {
 		return false
 	}
-	if have.Labels[LabelSourceOf] != s.labels()[LabelSourceOf] {
+	if have.Labels[LabelSourceOf] != labels(s.target)[LabelSourceOf] {
 		return false
 	}
-	content, err := packed.Unpack(have.BinaryData[SourceKey], packed.Limits{})
-	if err != nil {
-		return false
-	}
-	digest, err := packed.Digest(content)
-	return err == nil && digest == s.archive.Digest
+	data := have.BinaryData[SourceKey]
+	return bytes.Equal(data, piece.data) || !s.isDivided() && contentOf(data) == s.digest
 }
 
-// explain returns a hint if the namespace does not exist.
-func (s sourceMap) explain(err error) error {
-	if apierrors.IsNotFound(err) {
+// contentOf returns the digest of the content of an archive, empty if it cannot be unpacked.
+func contentOf(archive []byte) string {
+	content, err := packed.Unpack(archive, packed.Limits{})
+	if err != nil {
+		return ""
+	}
+	digest, err := packed.Digest(content)
+	if err != nil {
+		return ""
+	}
+	return digest
+}
+
+// explain returns a hint if the namespace does not exist, or if the cluster does not know sources of several
+// ConfigMaps.
+func (s stored) explain(err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
 		return exit.Refuse("namespace %q does not exist; create it first", s.target.Namespace)
+	case s.isDivided() && isAboutSource(err):
+		return exit.Refuse("%w; the source needs %d ConfigMaps, which the definition of Component in this cluster may be "+
+			"too old for: upgrade the operator, or make the source smaller", err, len(s.parts))
 	}
 	return err
+}
+
+// isAboutSource reports whether the API server refuses the field spec.source of a component.
+func isAboutSource(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Details != nil &&
+		slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
+			return cause.Field == "spec.source" || strings.HasPrefix(cause.Field, "spec.source.")
+		})
 }

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,21 +18,44 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// abandonedAfter is the age, relative to the current source, after which a source without an owner is treated as left
-// behind by an interrupted apply.
+// abandonedAfter is how much older than the current source a source without an owner must be before it is deleted. Such
+// a source is the remainder of an interrupted apply.
 const abandonedAfter = time.Hour
 
-// tidy makes the component the owner of its source. It deletes older sources, except for the previous one, which the
-// operator may still render, and that of the last revision that was Ready, to which a person may go back.
+// group is a source of a component as it is in the cluster: its ConfigMaps without their archives.
+type group struct {
+	name  string
+	items []metav1.PartialObjectMetadata
+}
+
+// created returns the creation time of the youngest ConfigMap.
+func (g group) created() time.Time {
+	var youngest time.Time
+	for _, item := range g.items {
+		if item.CreationTimestamp.After(youngest) {
+			youngest = item.CreationTimestamp.Time
+		}
+	}
+	return youngest
+}
+
+// isOwned reports whether all ConfigMaps have an owner.
+func (g group) isOwned() bool {
+	return !slices.ContainsFunc(g.items,
+		func(item metav1.PartialObjectMetadata) bool { return len(item.OwnerReferences) == 0 })
+}
+
+// tidy makes the component the owner of its source and deletes older sources. It keeps the previous source, which the
+// operator may still render, and the source of the last revision that was Ready, because a person may go back to it.
 func (p *Publisher) tidy(
-	ctx context.Context, s sourceMap, component *unstructured.Unstructured, previous string,
+	ctx context.Context, s stored, component *unstructured.Unstructured, previous string,
 ) error {
 	current, others, err := p.sources(ctx, s)
 	if err != nil {
 		return err
 	}
-	if current == nil {
-		// An apply of another folder at the same time may have deleted it as an old source.
+	if len(current.items) < len(s.parts) {
+		// A concurrent apply of another folder may have deleted the current source as an old one.
 		if err := p.provide(ctx, s, component.GetUID()); err != nil {
 			return err
 		}
@@ -39,23 +63,28 @@ func (p *Publisher) tidy(
 			return err
 		}
 	}
-	if current == nil {
-		return fmt.Errorf("configmap/%s was deleted by another client; apply again", s.name)
+	if len(current.items) < len(s.parts) {
+		return fmt.Errorf("configmap/%s was deleted by another client; apply again", s.group())
 	}
-	if !ownedBy(current, component) {
-		if err := p.own(ctx, s, current, component); err != nil {
-			return err
+	for i := range current.items {
+		if item := &current.items[i]; !ownedBy(item, component) {
+			if err := p.own(ctx, s, item, component); err != nil {
+				return err
+			}
 		}
 	}
 	ready := lastReady(component)
-	others = slices.DeleteFunc(others, func(item metav1.PartialObjectMetadata) bool {
-		return item.Name == ready &&
-			ready != previous
-	})
-	return p.remove(ctx, s.target.Namespace, superfluous(others, current.CreationTimestamp.Time, previous))
+	others = slices.DeleteFunc(others, func(other group) bool { return other.name == ready && ready != previous })
+	for _, other := range superfluous(others, current.created(), previous) {
+		if err := p.remove(ctx, other); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// lastReady returns the ConfigMap of the last revision in the history that was Ready, empty if there is none.
+// lastReady returns the common name of the ConfigMaps of the last revision in the history that was Ready, empty if there
+// is none.
 func lastReady(component *unstructured.Unstructured) string {
 	history, _, _ := unstructured.NestedSlice(component.Object, "status", "history")
 	name, at := "", int64(0)
@@ -67,41 +96,50 @@ func lastReady(component *unstructured.Unstructured) string {
 		}
 		source, fromConfigMap := strings.CutPrefix(revision.Source, string(metav1alpha1.ConfigMapReference)+" ")
 		if fromConfigMap && revision.Outcome == metav1alpha1.RevisionReady && revision.Revision > at {
-			name, at = source, revision.Revision
+			// The name of the first ConfigMap is followed by the number of the others.
+			first, _, _ := strings.Cut(source, " ")
+			name, at = groupOf(component.GetName(), first), revision.Revision
 		}
 	}
 	return name
 }
 
-// sources lists the sources of the component, without their archives: the current one, nil if it does not exist, and
-// the others.
-func (p *Publisher) sources(
-	ctx context.Context, s sourceMap,
-) (current *metav1.PartialObjectMetadata, others []metav1.PartialObjectMetadata, err error) {
+// sources lists the sources of the component: the current one, without items if it does not exist, and the others.
+func (p *Publisher) sources(ctx context.Context, s stored) (current group, others []group, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	err = p.Client.List(ctx, list, client.InNamespace(s.target.Namespace), client.MatchingLabels(s.labels()))
+	err = p.Client.List(ctx, list, client.InNamespace(s.target.Namespace), client.MatchingLabels(labels(s.target)))
+	byName := map[string]*group{}
 	for _, item := range list.Items {
-		if item.Name == s.name {
-			current = &item
+		name := groupOf(s.target.Name, item.Name)
+		if byName[name] == nil {
+			byName[name] = &group{name: name}
+		}
+		byName[name].items = append(byName[name].items, item)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		if name == s.group() {
+			current = *byName[name]
 			continue
 		}
-		others = append(others, item)
+		others = append(others, *byName[name])
 	}
 	return current, others, err
 }
 
-func (p *Publisher) remove(ctx context.Context, namespace string, names []string) error {
-	for _, name := range names {
-		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		err := p.Client.Delete(ctx, obj)
+func (p *Publisher) remove(ctx context.Context, g group) error {
+	for i := range g.items {
+		item := &g.items[i]
+		err := p.Client.Delete(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name},
+		})
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		p.Done(fmt.Sprintf("configmap/%s deleted", name))
+		p.Done(fmt.Sprintf("configmap/%s deleted", item.Name))
 	}
 	return nil
 }
@@ -113,7 +151,7 @@ func ownedBy(item *metav1.PartialObjectMetadata, component *unstructured.Unstruc
 
 // own sets the owner reference of a source.
 func (p *Publisher) own(
-	ctx context.Context, s sourceMap, item *metav1.PartialObjectMetadata, component *unstructured.Unstructured,
+	ctx context.Context, s stored, item *metav1.PartialObjectMetadata, component *unstructured.Unstructured,
 ) error {
 	item.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	owned := item.DeepCopy()
@@ -121,25 +159,25 @@ func (p *Publisher) own(
 	return p.Client.Patch(ctx, owned, client.MergeFromWithOptions(item, client.MergeFromWithOptimisticLock{}))
 }
 
-// superfluous returns the names of the sources to delete. If the component did not switch, the youngest of the others
-// is the previous one. Current is the creation time of the current source.
-func superfluous(others []metav1.PartialObjectMetadata, current time.Time, previous string) []string {
-	slices.SortFunc(others, func(a, b metav1.PartialObjectMetadata) int {
-		if byAge := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); byAge != 0 {
+// superfluous returns the sources to delete. If the component did not switch, the youngest of the others is the previous
+// one. Current is the creation time of the current source.
+func superfluous(others []group, current time.Time, previous string) []group {
+	slices.SortFunc(others, func(a, b group) int {
+		if byAge := b.created().Compare(a.created()); byAge != 0 {
 			return byAge
 		}
-		return strings.Compare(a.Name, b.Name)
+		return strings.Compare(a.name, b.name)
 	})
-	var names []string
-	for _, item := range others {
-		inFlight := len(item.OwnerReferences) == 0 && current.Sub(item.CreationTimestamp.Time) < abandonedAfter
+	var old []group
+	for _, other := range others {
+		inFlight := !other.isOwned() && current.Sub(other.created()) < abandonedAfter
 		switch {
-		case inFlight, item.Name == previous:
+		case inFlight, other.name == previous:
 		case previous == "":
-			previous = item.Name
+			previous = other.name
 		default:
-			names = append(names, item.Name)
+			old = append(old, other)
 		}
 	}
-	return names
+	return old
 }

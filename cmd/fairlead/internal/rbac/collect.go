@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// OfFolder returns the requirements of a component that is rendered from a folder, without a cluster. Warn is called
-// with assumptions that a person has to check.
+// OfFolder renders a component from a folder, without a cluster, and returns its requirements. It calls warn with
+// assumptions that a person must check.
 func OfFolder(ctx context.Context, req render.Request, warn func(error)) (Requirements, error) {
 	recorder := &Recorder{}
 	req.Target = recorder
@@ -32,8 +32,8 @@ func OfFolder(ctx context.Context, req render.Request, warn func(error)) (Requir
 	}, err
 }
 
-// OfComponent returns the requirements of a component of the ready-made operator as it is in the cluster. It is
-// rendered with the rights of the person who asks.
+// OfComponent renders a component of the ready-made operator that exists in the cluster, with the rights of the person
+// who runs the command, and returns its requirements.
 func OfComponent(
 	ctx context.Context, c *cluster.Cluster, about notes.Discovery, component *v1alpha1.Component, warn func(error),
 ) (Requirements, error) {
@@ -52,23 +52,32 @@ func OfComponent(
 	}, err
 }
 
-// anySource stands for the ConfigMaps that fairlead apply makes: each content has a ConfigMap with a name of its own.
+// anySource is the reference to all ConfigMaps that fairlead apply creates. It has no name, because the name of such a
+// ConfigMap depends on its content.
 var anySource = metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference}
 
-// referencesOf returns what the component reads now and will read after the next fairlead apply.
+// referencesOf returns the references of the component now and after the next fairlead apply.
 func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
 	references := component.References()
-	source := component.Spec.Source.ConfigMap
-	if source == nil || !publish.Names(component.Name, source.Name) {
+	var sources []string
+	if source := component.Spec.Source.ConfigMap; source != nil {
+		sources = []string{source.Name}
+	}
+	if parts := component.Spec.Source.ConfigMaps; parts != nil {
+		sources = parts.Names
+	}
+	published := func(ref metav1alpha1.Reference) bool {
+		return ref.Kind == metav1alpha1.ConfigMapReference && slices.Contains(sources, ref.Name) &&
+			publish.Names(component.Name, ref.Name)
+	}
+	if !slices.ContainsFunc(references, published) {
 		return references
 	}
-	references = slices.DeleteFunc(references, func(ref metav1alpha1.Reference) bool {
-		return ref.Kind == metav1alpha1.ConfigMapReference && ref.Name == source.Name
-	})
-	return append(references, anySource)
+	return append(slices.DeleteFunc(references, published), anySource)
 }
 
-// managedTypes returns the additional managed types of a component that a role can express. It warns of the others.
+// managedTypes returns the additional managed types of a component that can be expressed in a role. It calls warn for
+// the others.
 func managedTypes(component *v1alpha1.Component, warn func(error)) []manifests.ManagedType {
 	var types []manifests.ManagedType
 	for i, pattern := range component.AdditionalManagedTypes() {
@@ -86,7 +95,7 @@ func managedTypes(component *v1alpha1.Component, warn func(error)) []manifests.M
 	return types
 }
 
-// warnOfGuess returns a function that warns of a type whose resource had to be guessed.
+// warnOfGuess returns a function that warns of a type whose resource was guessed from its kind.
 func warnOfGuess(warn func(error)) func(schema.GroupVersionKind) {
 	return func(gvk schema.GroupVersionKind) {
 		plural, _ := meta.UnsafeGuessKindToResource(gvk)

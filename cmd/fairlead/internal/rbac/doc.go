@@ -1,6 +1,6 @@
-// Package rbac derives the RBAC roles that a component needs: those of the service account that the component acts as,
-// and what the operator must be granted to watch in addition.
+// Package rbac derives the RBAC roles that a component needs: the roles of the component's service account, and the
+// additional role with which the operator watches the component's types.
 //
-// The rules follow from the requests that the engine makes about each dependent. This package computes them from
-// rendered objects and policies; it sends no requests to check what an account may do.
+// The rules allow the requests that the engine makes for each dependent. This package computes the rules from rendered
+// objects and policies. It sends no requests to check the existing rights of an account.
 package rbac

@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// toEscalate returns the grants that the API server requires for writing a role (escalate) or binding one (bind),
-// limited to the names of these roles. (An account with all rights of the role would not need them, but would have more
-// than a component needs.) The name of a role comes from the path of the request, so a role that is created by POST
-// needs the right on all roles.
+// toEscalate returns the grants that the API server requires to write a role (escalate) or to bind a role (bind),
+// restricted to the names of these roles. They would not be necessary if the account had all rights of the role, but
+// then it would have more rights than a component needs. The API server reads the name of the role from the path of the
+// request. The path of a POST has no name, so a role that is created by POST requires the right on all roles.
 func (r Requirements) toEscalate() []Grant {
 	var grants []Grant
 	for _, o := range r.Objects {
@@ -38,7 +38,7 @@ func (r Requirements) toEscalate() []Grant {
 	return grants
 }
 
-// boundRole returns the role in a binding.
+// boundRole returns the kind and name of the role in a binding.
 func boundRole(o manifests.Object) (kind, name string) {
 	kind, _, _ = unstructured.NestedString(o.Body.Object, "roleRef", "kind")
 	name, _, _ = unstructured.NestedString(o.Body.Object, "roleRef", "name")
@@ -57,7 +57,7 @@ func Escalates(grants []Grant) bool {
 	})
 }
 
-// EscalatesAnyRole reports whether it can do so with any role, not only with those that are named.
+// EscalatesAnyRole reports whether the grants contain escalate on all roles, not only on named roles.
 func EscalatesAnyRole(grants []Grant) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool {
 		return slices.Contains(g.Rule.Verbs, "escalate") && len(g.Rule.ResourceNames) == 0

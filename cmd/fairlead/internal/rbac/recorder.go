@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Recorder records the look-ups of a rendering. Answers serves them; without it nothing is found.
+// Recorder records the look-ups of a rendering. Answers makes the look-ups. If Answers is nil, look-ups find no
+// objects.
 type Recorder struct {
 	Answers generator.Lookup
 

@@ -13,28 +13,28 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Requirements are the inputs from which the rules of a component follow.
+// Requirements are the inputs from which the rules of a component are computed.
 type Requirements struct {
-	// Namespace is that of the component.
+	// Namespace is the namespace of the component.
 	Namespace string
-	// Policies are the defaults for dependents.
+	// Policies are the default policies of the dependents.
 	Policies metav1alpha1.Policies
 	Objects  []manifests.Object
 	// References are the Secrets and ConfigMaps that the component reads in its namespace. A reference without a name
-	// stands for all objects of its kind.
+	// includes all objects of its kind.
 	References []metav1alpha1.Reference
 	// Lookups are the look-ups of the rendering.
 	Lookups []Lookup
-	// Managed are additional managed types: foreign instances of these block the deletion of the component. Their
-	// groups are not patterns.
+	// Managed are additional managed types: foreign instances of these types block the deletion of the component. Their
+	// groups contain no wildcards.
 	Managed []manifests.ManagedType
-	// Resource returns the resource of a type.
+	// Resource returns the name of the resource of a type, such as deployments.
 	Resource func(schema.GroupVersionKind) string
-	// AccountWatches reports whether the account watches dependents and inputs, instead of the operator.
+	// AccountWatches reports whether dependents and inputs are watched as the account, not as the operator.
 	AccountWatches bool
 }
 
-// Lookup is a look-up of an object, or of all objects of a type if it has no name. Without a namespace it is in all
+// Lookup is a look-up of an object, or of all objects of a type if Name is empty. If Namespace is empty, it is in all
 // namespaces.
 type Lookup struct {
 	schema.GroupVersionKind
@@ -47,13 +47,13 @@ type Grant struct {
 	Rule      rbacv1.PolicyRule
 }
 
-// OfAccount returns the sorted grants of the component's account: to write dependents, to escalate and bind, to read
-// inputs and, if the account watches, to watch these.
+// OfAccount returns the sorted grants of the component's account: to write dependents, to escalate and bind roles, to
+// read inputs and, if AccountWatches is true, to watch dependents and inputs.
 func (r Requirements) OfAccount() []Grant {
 	return merged(slices.Concat(r.toWrite(), r.toEscalate(), r.toRead(), r.toProtect()))
 }
 
-// place is a type in a namespace, or in the whole cluster if that is empty.
+// place is a type in a namespace, or in the whole cluster if namespace is empty.
 type place struct {
 	namespace string
 	resource  schema.GroupResource
@@ -78,8 +78,8 @@ func (r Requirements) toWrite() []Grant {
 	return grants
 }
 
-// toRead returns grants for references and look-ups. A watch returns all objects of a type in a namespace, so names
-// cannot limit it.
+// toRead returns grants for references and look-ups. If the account watches, the grants have no names of objects,
+// because a watch returns all objects of a type in a namespace.
 func (r Requirements) toRead() []Grant {
 	var grants []Grant
 	read := func(namespace string, resource schema.GroupResource, name, verb string) {
@@ -113,7 +113,8 @@ func rule(resource schema.GroupResource, verbs []string, names ...string) rbacv1
 	}
 }
 
-// merged joins rules with the same verbs: the resources of a group, and the names of a resource.
+// merged joins rules with the same verbs: rules for several resources of a group, and rules for several names of a
+// resource.
 func merged(grants []Grant) []Grant {
 	byRights := map[string]*Grant{}
 	for _, g := range grants {

@@ -21,7 +21,7 @@ var defaults = metav1alpha1.Policies{
 	Update: metav1alpha1.UpdateSSAOverride, Delete: metav1alpha1.DeleteDelete, Adoption: metav1alpha1.AdoptIfUnowned,
 }
 
-// needs are those of manifests, given as YAML documents.
+// needs returns the requirements of manifests, which are given as YAML documents.
 func needs(t *testing.T, policies metav1alpha1.Policies, documents ...string) rbac.Requirements {
 	t.Helper()
 	var bodies []*unstructured.Unstructured
@@ -54,7 +54,7 @@ func needs(t *testing.T, policies metav1alpha1.Policies, documents ...string) rb
 	}
 }
 
-// lines are grants as text.
+// lines converts grants to texts.
 func lines(grants []rbac.Grant) []string {
 	var found []string
 	for _, g := range grants {
@@ -86,9 +86,12 @@ func TestVerbsFollowThePolicies(t *testing.T) {
 		{"by default", config, "get,create,patch,delete"},
 		{"under replace", with("update-policy", "replace"), "get,create,update,delete"},
 		{"under recreate", with("update-policy", "recreate"), "get,create,patch,delete"},
-		{"what is never deleted", with("delete-policy", "orphan"), "get,create,patch"},
-		{"what stays when the component goes", with("delete-policy", "orphan-on-delete"), "get,create,patch,delete"},
-		{"what is purged, and else kept", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
+		{"never deleted", with("delete-policy", "orphan"), "get,create,patch"},
+		{
+			"an object with a delete policy that orphans it when the component is deleted",
+			with("delete-policy", "orphan-on-delete"), "get,create,patch,delete",
+		},
+		{"an object with a purge order and a delete policy that orphans it", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
 			"{fairlead.io/delete-policy: orphan, fairlead.io/purge-order: '1'}}}", "get,create,patch,delete"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,7 +147,7 @@ func TestRolesOfComponentsOfOneNameAreTold(t *testing.T) {
 		for _, role := range roles {
 			key := role.GetNamespace() + "/" + role.GetName()
 			if seen[key] != "" {
-				t.Errorf("%s is a role of %s and of %s", key, seen[key], component)
+				t.Errorf("the role %s is generated for the components %s and %s", key, seen[key], component)
 			}
 			seen[key] = component.String()
 		}
@@ -173,7 +176,7 @@ func TestRolesAmongDependentsMayBeHandedOutByName(t *testing.T) {
 		"shop rbac.authorization.k8s.io roles escalate a",
 	)
 	if !rbac.Escalates(grants) || rbac.Escalates(needs(t, defaults, config).OfAccount()) {
-		t.Error("who may make itself stronger is not told from who may not")
+		t.Error("Escalates does not distinguish grants with and without escalate or bind")
 	}
 }
 
@@ -187,7 +190,7 @@ func TestARoleThatIsCreatedByPostIsNoRoleByName(t *testing.T) {
 	)
 	byName := needs(t, defaults, "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}").OfAccount()
 	if !rbac.EscalatesAnyRole(grants) || rbac.EscalatesAnyRole(byName) {
-		t.Error("who may write any role is not told from who may write some")
+		t.Error("EscalatesAnyRole does not distinguish grants on all roles and on named roles")
 	}
 }
 

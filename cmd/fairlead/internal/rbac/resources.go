@@ -9,9 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Resources returns a function that returns the resource of a type: from definitions among the objects, or from the
-// mapper unless it is nil. Otherwise the resource is derived from the kind, as for built-in types; guessed is called
-// with other types.
+// Resources returns a function that returns the resource of a type. The resource is in a definition among the objects,
+// or in the mapper, which may be nil. Otherwise the function derives the resource from the kind. This is correct for
+// built-in types. For other types, the function calls guessed.
 func Resources(
 	objects []manifests.Object, mapper meta.RESTMapper, guessed func(schema.GroupVersionKind),
 ) func(schema.GroupVersionKind) string {

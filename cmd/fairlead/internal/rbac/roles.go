@@ -13,17 +13,18 @@ import (
 // aggregateLabel aggregates a ClusterRole to the role of the operator; see config/rbac/custom.yaml.
 const aggregateLabel = "fairlead.io/aggregate-to-operator"
 
-// Roles makes role objects.
+// Roles builds the role objects of a component.
 type Roles struct {
 	// Component is the component, and Account is its service account in the same namespace.
 	Component client.ObjectKey
 	Account   string
-	// Bind adds bindings to the account.
+	// Bind adds bindings of the roles to the account.
 	Bind bool
 }
 
-// name returns the name of the roles. Outside of the component's namespace it includes that namespace, separated by
-// colons, which no name of a component or namespace contains; so it is unique.
+// name returns the name of the role in a namespace. Outside of the component's namespace, the name contains the
+// namespace of the component. The name is unique, because its parts are separated by colons, which names of components
+// and namespaces cannot contain.
 func (r Roles) name(namespace string) string {
 	if namespace == r.Component.Namespace {
 		return "component-" + r.Component.Name
@@ -31,7 +32,8 @@ func (r Roles) name(namespace string) string {
 	return "component:" + r.Component.Namespace + ":" + r.Component.Name
 }
 
-// Of returns a Role for each namespace, a ClusterRole, and a ClusterRole for the operator if that needs rules.
+// Of returns a Role for each namespace in the grants, a ClusterRole for cluster-wide grants, and a ClusterRole with the
+// rules of the operator unless operator is empty.
 func (r Roles) Of(grants []Grant, operator []rbacv1.PolicyRule) ([]*unstructured.Unstructured, error) {
 	rules, namespaces := map[string][]rbacv1.PolicyRule{}, []string{}
 	for _, g := range grants {

@@ -12,9 +12,10 @@ import (
 // order is the order of verbs in a rule.
 var order = []string{"get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"}
 
-// verbs returns the verbs of the engine's requests for a dependent as the component's account. It reads if the answer
-// to a write is not conclusive, or to transfer fields. It creates by server-side apply, which needs create and patch,
-// or with the update policy replace by POST. List and watch are not included.
+// verbs returns the verbs of the requests that the engine makes for a dependent as the component's account. The engine
+// reads an object if the response to a write is not conclusive, or to transfer fields. It creates an object by
+// server-side apply, which needs create and patch, or by POST with the update policy replace. List and watch are not
+// included.
 func verbs(o manifests.Object, defaults metav1alpha1.Policies) []string {
 	update := updatePolicy(o, defaults)
 	remove := cmp.Or(o.Settings.DeletePolicy, defaults.Delete)
@@ -24,7 +25,7 @@ func verbs(o manifests.Object, defaults metav1alpha1.Policies) []string {
 	if update == metav1alpha1.UpdateReplace {
 		found = append(found, "update")
 	}
-	// Releasing and adopting are patches under every policy.
+	// Dependents are released and adopted by a patch, whatever their update policy is.
 	released := remove != metav1alpha1.DeleteDelete || o.Key.GroupKind() == claim
 	if update != metav1alpha1.UpdateReplace || released || adopt == metav1alpha1.AdoptAlways {
 		found = append(found, "patch")
@@ -39,5 +40,5 @@ func updatePolicy(o manifests.Object, defaults metav1alpha1.Policies) metav1alph
 	return cmp.Or(o.Settings.UpdatePolicy, defaults.Update)
 }
 
-// claim is the type that is orphaned by default.
+// claim is the type whose objects are orphaned by default.
 var claim = schema.GroupKind{Kind: "PersistentVolumeClaim"}

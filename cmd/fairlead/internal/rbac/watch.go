@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// watching returns the verbs for watches if the account watches.
+// watching returns the verbs for watches if the account watches, and no verbs otherwise.
 func (r Requirements) watching() []string {
 	if r.AccountWatches {
 		return []string{"list", "watch"}
@@ -20,8 +20,8 @@ func (r Requirements) watching() []string {
 	return nil
 }
 
-// toProtect returns the grants with which an account that makes the watches finds objects of others before a deletion:
-// instances of a definition in all namespaces, and the contents of a namespace.
+// toProtect returns the grants to find foreign objects before a deletion: instances of a definition in all namespaces,
+// and the contents of a namespace. It returns no grants if the operator watches, because then the operator needs them.
 func (r Requirements) toProtect() []Grant {
 	if !r.AccountWatches {
 		return nil
@@ -58,8 +58,8 @@ func (r Requirements) serving(types []manifests.ManagedType) []schema.GroupResou
 	return found
 }
 
-// OfOperator returns the rules that the operator needs in addition to its installation, to watch dependents and
-// instances of managed types. There are none if the account watches.
+// OfOperator returns the rules that the operator needs to watch dependents and instances of managed types, except for
+// the rules of its installation. It returns no rules if the account watches.
 func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 	if r.AccountWatches {
 		return nil, nil
@@ -90,8 +90,8 @@ func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 	return rules, nil
 }
 
-// watchedAnyway returns a function that reports whether the installed roles of the operator, those in config/rbac,
-// include the watch of a resource.
+// watchedAnyway returns a function that reports whether the operator's roles in config/rbac allow it to watch a
+// resource.
 func watchedAnyway() (func(schema.GroupResource) bool, error) {
 	objects, err := config.Objects("rbac")
 	if err != nil {

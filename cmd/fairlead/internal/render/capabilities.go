@@ -13,9 +13,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Capabilities returns capabilities without asking a cluster. The version is kubeVersion, such as 1.36 or v1.36.3; each
-// engine has a default if that is empty. The APIs are the built-in ones and those in more: group/version or
-// group/version/Kind.
+// Capabilities returns capabilities without a request to a cluster. The Kubernetes version is kubeVersion, such as 1.36
+// or v1.36.3. If kubeVersion is empty, each engine uses its own default. The API versions are the built-in ones and the
+// items of more, each in the form group/version or group/version/Kind.
 func Capabilities(kubeVersion string, more []string) (generator.Capabilities, error) {
 	var c generator.Capabilities
 	for _, gv := range clientgoscheme.Scheme.PrioritizedVersionsAllGroups() {

@@ -9,12 +9,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// Open reads a source from a local folder or .tgz archive. Its errors say what to do.
+// Open reads a source from a local folder or .tgz archive.
 func Open(name string) (fs.FS, error) {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%q does not exist; want a folder, or a .tgz archive", name)
+		return nil, fmt.Errorf("%q does not exist; name a folder or a .tgz archive", name)
 	case err != nil:
 		return nil, fmt.Errorf("%q: %w", name, err)
 	case info.IsDir():
@@ -23,7 +23,8 @@ func Open(name string) (fs.FS, error) {
 	return openArchive(name, info)
 }
 
-// openFolder follows symbolic links wherever they lead, as Helm does: the folder belongs to the person who renders it.
+// openFolder reads a folder. Like Helm, it follows symbolic links that lead out of the folder, because the folder
+// belongs to the person who renders it.
 func openFolder(name string) (fs.FS, error) {
 	tree, err := source.Read(os.DirFS(name), source.Limits{})
 	if err != nil {
@@ -34,10 +35,10 @@ func openFolder(name string) (fs.FS, error) {
 
 func openArchive(name string, info fs.FileInfo) (fs.FS, error) {
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q is neither a folder nor a file; want a folder, or a .tgz archive", name)
+		return nil, fmt.Errorf("%q is neither a folder nor a file; name a folder or a .tgz archive", name)
 	}
 	if info.Size() > source.DefaultMaxTotalBytes {
-		return nil, fmt.Errorf("archive %q: it holds %d bytes, more than the limit of %d", name, info.Size(),
+		return nil, fmt.Errorf("archive %q has %d bytes, more than the limit of %d", name, info.Size(),
 			source.DefaultMaxTotalBytes)
 	}
 	content, err := os.ReadFile(name)

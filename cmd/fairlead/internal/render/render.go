@@ -1,7 +1,7 @@
 // Package render renders a source, or the component of a cluster, without an operator.
 //
-// It uses the generator of the ready-made operator, so the objects are the same. Without a cluster, only the scopes of
-// built-in types and of rendered definitions are known.
+// The package uses the generator of the ready-made operator, so it renders the same objects as the operator. Without a
+// cluster, it knows the scope (namespaced or not) only of built-in types and of types whose definition is rendered.
 package render
 
 import (
@@ -31,26 +31,28 @@ type Request struct {
 	Source fs.FS
 	// Path is the folder inside the source that is rendered.
 	Path string
-	// Engine is detected if it is empty.
+	// Engine is the name of the engine. If it is empty, the engine is detected from the files.
 	Engine generator.Engine
-	// Namespace and Name are those of the component.
+	// Namespace and Name are the namespace and name of the component.
 	Namespace, Name string
 	Values          map[string]any
 	Capabilities    generator.Capabilities
 	// Upgrade renders the second revision instead of the first.
 	Upgrade bool
-	// SkipCRDs leaves out the folders crds of charts.
+	// SkipCRDs leaves out the objects in the crds folders of charts.
 	SkipCRDs bool
-	// Target answers look-ups; without it, look-ups find nothing.
+	// Target reads the objects that templates look up in the cluster. If it is nil, look-ups find no objects.
 	Target generator.Lookup
 }
 
-// Raw returns the output of the engine alone, in its own order, as its own command line prints it.
+// Raw returns the unchanged output of the engine, in the order in which the engine's own command, such as helm, prints
+// it.
 func Raw(ctx context.Context, req Request) ([]*unstructured.Unstructured, error) {
 	return generate(ctx, req, operator.RenderOptions{Raw: true, SkipCRDs: req.SkipCRDs})
 }
 
-// Dependents returns the objects that the reconciler would apply, in its order; hooks of the deletion come last.
+// Dependents returns the objects that the reconciler would apply, in the order in which it applies them. Hooks of the
+// deletion come last.
 func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	generated, err := generate(ctx, req, operator.RenderOptions{SkipCRDs: req.SkipCRDs})
 	if err != nil {
@@ -67,7 +69,7 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	return objects, nil
 }
 
-// Live returns the dependents of a component in a cluster, rendered with its inputs there.
+// Live renders the dependents of a component that exists in a cluster, with the inputs in the request.
 func Live(ctx context.Context, req generator.Request, scopes meta.RESTMapper) ([]manifests.Object, error) {
 	g, err := operator.NewGenerator(operator.RenderOptions{})
 	if err != nil {

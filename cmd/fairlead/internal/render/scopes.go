@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// clusterScoped are the built-in types without a namespace, by group.
+// clusterScoped has the kinds of the cluster-scoped built-in types, by group.
 var clusterScoped = map[string][]string{
 	"": {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
 	"admissionregistration.k8s.io": {
@@ -34,7 +34,7 @@ var clusterScoped = map[string][]string{
 	"storagemigration.k8s.io":      {"StorageVersionMigration"},
 }
 
-// scopeOf returns the scope of a built-in type, without asking a cluster. Other types are unknown.
+// scopeOf returns the scope of a built-in type without a request to a cluster. It returns ScopeUnknown for other types.
 func scopeOf(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	if slices.Contains(clusterScoped[gvk.Group], gvk.Kind) {
 		return manifests.ScopeCluster, nil
@@ -45,7 +45,7 @@ func scopeOf(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	return manifests.ScopeUnknown, nil
 }
 
-// Misspelt returns the sorted types of objects that are in a built-in group without such a kind.
+// Misspelt returns the sorted types of the objects whose group is built in but does not contain their kind.
 func Misspelt(objects []manifests.Object) []schema.GroupKind {
 	var found []schema.GroupKind
 	for _, o := range objects {

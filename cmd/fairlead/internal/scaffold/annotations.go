@@ -8,22 +8,30 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// readyMade is the name of the ready-made operator's reconciler. A chart may have settings for it.
+// readyMade is the name of the ready-made operator's reconciler, and the prefix of its settings in a chart.
 const readyMade = "fairlead.io"
 
-// settings matches the annotations that are settings for the ready-made operator.
+// settings matches annotations that are settings of the ready-made operator.
 var settings = regexp.MustCompile(`\b` + regexp.QuoteMeta(readyMade) + `/(` + strings.Join([]string{
-	manifests.AnnotationOrder, manifests.AnnotationApplyOrder, manifests.AnnotationPurgeOrder,
-	manifests.AnnotationPurgeFailed, manifests.AnnotationDeleteOrder,
-	manifests.AnnotationReconcilePolicy, manifests.AnnotationUpdatePolicy, manifests.AnnotationAdoptionPolicy,
+	manifests.AnnotationOrder,
+	manifests.AnnotationApplyOrder,
+	manifests.AnnotationPurgeOrder,
+	manifests.AnnotationPurgeFailed,
+	manifests.AnnotationDeleteOrder,
+	manifests.AnnotationReconcilePolicy,
+	manifests.AnnotationUpdatePolicy,
+	manifests.AnnotationAdoptionPolicy,
 	manifests.AnnotationDeletePolicy,
-	manifests.AnnotationReapplyInterval, manifests.AnnotationTimeout, manifests.AnnotationStatusHint, manifests.AnnotationPhase,
+	manifests.AnnotationReapplyInterval,
+	manifests.AnnotationTimeout,
+	manifests.AnnotationStatusHint,
+	manifests.AnnotationPhase,
 	manifests.AnnotationPhaseOrder,
 }, "|") + `)\b`)
 
-// readdress renames settings for the ready-made operator to those of the project's operator, which reads no others:
-// without this, a chart would silently lose settings such as a delete policy. The note lists the files; it is empty if
-// there are none.
+// readdress renames annotations of the ready-made operator to annotations of the project's operator, which ignores
+// other annotations. Otherwise a chart would lose settings such as a delete policy without an error. The note lists the
+// changed files. It is empty if no file was changed.
 func readdress(o Options, files []File) (note string) {
 	var changed []string
 	for i, file := range files {
@@ -36,6 +44,6 @@ func readdress(o Options, files []File) (note string) {
 	if o.OperatorName == readyMade || len(changed) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("annotations of %s in %s were renamed to those of %s, because the operator reads no others",
+	return fmt.Sprintf("annotations of %s in %s were renamed to annotations of %s, because the operator ignores others",
 		readyMade, strings.Join(changed, ", "), o.OperatorName)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/valuetypes"
 )
 
-// readChart reads the files from which types are derived.
+// readChart reads the files of a chart from which types are derived.
 func readChart(tree fs.FS) (valuetypes.Chart, error) {
 	var chart valuetypes.Chart
 	var err error
@@ -37,11 +37,11 @@ func readOptional(tree fs.FS, name string) ([]byte, error) {
 	return text, err
 }
 
-// subCharts returns the names of the values of sub-charts.
+// subCharts returns the keys under which a chart has the values of its sub-charts.
 func subCharts(tree fs.FS) ([]string, error) {
 	text, err := fs.ReadFile(tree, "Chart.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("want a chart, with a Chart.yaml at its top: %w", err)
+		return nil, fmt.Errorf("want a chart, with a Chart.yaml in its root folder: %w", err)
 	}
 	older, err := readOptional(tree, "requirements.yaml")
 	if err != nil {
@@ -73,7 +73,7 @@ func subCharts(tree fs.FS) ([]string, error) {
 	return names, err
 }
 
-// readTemplates returns the templates of the chart itself.
+// readTemplates returns the templates of the chart, without the templates of sub-charts.
 func readTemplates(tree fs.FS) (map[string]string, error) {
 	templates := map[string]string{}
 	err := fs.WalkDir(tree, "templates", func(name string, entry fs.DirEntry, err error) error {

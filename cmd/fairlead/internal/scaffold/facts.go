@@ -15,21 +15,21 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/valuetypes"
 )
 
-// exampleSpec is the spec of the sample for the examples. It sets all fields.
+// exampleSpec is the spec of the sample component if the project has an example source. It sets all fields.
 const exampleSpec = `spec:
   replicas: 1
   image: docker.io/nginxinc/nginx-unprivileged:1.29-alpine
   message: Hello
 `
 
-// exampleKinds are the kinds that the example in Go renders.
+// exampleKinds are the kinds of the dependents in the example of a generator in Go.
 var exampleKinds = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "ConfigMap"},
 	{Version: "v1", Kind: "Service"},
 	{Group: "apps", Version: "v1", Kind: "Deployment"},
 }
 
-// facts are the data of the templates.
+// facts has the data with which the templates are rendered.
 type facts struct {
 	Options
 	Fairlead Fairlead
@@ -47,30 +47,30 @@ func (facts) Tools() any { return tools }
 // Intervals returns the duration fields of the spec with their descriptions.
 func (facts) Intervals() map[string]string {
 	return map[string]string{
-		"Interval":      "Interval of the resync; 10h by default, zero turns it off.",
-		"RetryInterval": "RetryInterval is how long to wait after an error that does not go away by itself; 1m by default.",
-		"Timeout": "Timeout is how long the component may be on its way before it is Stalled with reason Timeout; " +
-			"10m by default.",
+		"Interval":      "Interval is the interval of the resync; the default is 10h, zero turns it off.",
+		"RetryInterval": "RetryInterval is the time until the next attempt after a persistent error; the default is 1m.",
+		"Timeout": "Timeout is the time after which a component that is not Ready is Stalled with reason Timeout; " +
+			"the default is 10m.",
 	}
 }
 
-// GeneratorStory returns a sentence on what the operator renders.
+// GeneratorStory returns a sentence about the source that the operator renders.
 func (f facts) GeneratorStory() string {
 	switch f.Generator {
 	case GeneratorHelm:
 		return "It renders the Helm chart in `" + sourceFolder(f.Options) +
-			"`: the spec of a component is the chart's values."
+			"`. The spec of a component has the chart's values."
 	case GeneratorKustomize:
 		return "It builds the kustomization in `" + sourceFolder(f.Options) + "`."
 	case GeneratorGoTemplate:
 		return "It renders the Go templates in `" + sourceFolder(f.Options) + "` with the spec of a component."
 	case GeneratorGo:
-		return "What a component consists of is Go code, in `internal/generator`."
+		return "It creates the dependents of a component with Go code, in `internal/generator`."
 	}
 	return ""
 }
 
-// learn derives the facts from the source that the generator renders. It also returns notes for a person.
+// learn derives the facts from the source that the generator renders. It also returns warnings for a person.
 func learn(ctx context.Context, o Options, fairlead Fairlead, files []File) (facts, []string, error) {
 	f := facts{Options: o, Fairlead: fairlead, SampleSpec: exampleSpec}
 	if o.Generator == GeneratorGo {
@@ -101,7 +101,7 @@ func learn(ctx context.Context, o Options, fairlead Fairlead, files []File) (fac
 	return f, slices.Concat(notes, ofValues, ofRights), err
 }
 
-// learnValues derives the fields of the spec.
+// learnValues derives the fields of the spec from the values of a chart.
 func (f *facts) learnValues(tree fs.FS) ([]string, error) {
 	if f.Free() {
 		f.SampleSpec = "spec: {}\n"
@@ -127,14 +127,14 @@ func (f *facts) learnValues(tree fs.FS) ([]string, error) {
 	return types.Notes, err
 }
 
-// checkFields returns an error if a chart has values with the names of fields that an interface adds.
+// checkFields returns an error if a key of the chart's values has the name of a field that an interface adds.
 func (f *facts) checkFields(keys []string) error {
 	var errs []error
 	for _, chosen := range f.Interfaces {
 		for _, name := range fieldsOf[chosen] {
 			if slices.Contains(keys, name) {
 				errs = append(errs,
-					fmt.Errorf("the chart has a value %q, which is the name of a field of --interfaces %s: leave that interface out",
+					fmt.Errorf("the chart has a value %q, which is also a field of --interfaces %s: leave out this interface",
 						name, chosen))
 			}
 		}
@@ -142,11 +142,11 @@ func (f *facts) checkFields(keys []string) error {
 	return errors.Join(errs...)
 }
 
-// learnRights derives the rules of the operator.
+// learnRights derives the RBAC rules of the operator from the rendered sample.
 func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]string, error) {
 	objects, failure := f.renderSample(ctx, tree)
 	if failure != nil && !lacksInput(failure) {
-		return nil, fmt.Errorf("the %s does not render: %w", path.Base(sourceFolder(f.Options)), failure)
+		return nil, fmt.Errorf("the %s cannot be rendered: %w", path.Base(sourceFolder(f.Options)), failure)
 	}
 	var kinds []schema.GroupVersionKind
 	var notes []string
@@ -155,7 +155,7 @@ func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]st
 		kinds, notes = append(kinds, named...), append(notes, computed...)
 	}
 	if failure != nil {
-		notes = append(notes, fmt.Sprintf("the sample does not render yet; complete config/samples/%s.yaml: %v", f.Singular(),
+		notes = append(notes, fmt.Sprintf("the sample cannot be rendered; complete config/samples/%s.yaml: %v", f.Singular(),
 			failure))
 	}
 	rights, err := rbac.Format(rbac.RulesFor(f.rbacFeatures(), objects, kinds))

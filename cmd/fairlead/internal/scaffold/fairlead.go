@@ -24,12 +24,12 @@ const (
 // Fairlead is the version of Fairlead that a project requires.
 type Fairlead struct {
 	Version string
-	// Dir is a checkout that replaces the release, empty if there is none.
+	// Dir is the folder of a checkout that replaces the release. It is empty if the release is used.
 	Dir string
 }
 
-// FindFairlead returns the release of this program or, for a development build, the checkout that it was built from. If
-// dir is not empty, it returns the checkout in dir.
+// FindFairlead returns the version of Fairlead for a project. If dir is not empty, it is the checkout in dir. Otherwise
+// it is the release of this program or, for a development build, the checkout from which the program was built.
 func FindFairlead(dir string) (Fairlead, error) {
 	if dir != "" {
 		absolute, err := filepath.Abs(dir)
@@ -56,8 +56,8 @@ func FindFairlead(dir string) (Fairlead, error) {
 	return Fairlead{Version: replacedVersion, Dir: checkout}, nil
 }
 
-// releaseOf returns the version if it is a release that go.mod can require. Builds between releases, and builds with
-// local changes, are not.
+// releaseOf returns the version if it is a release that go.mod can require. It returns an empty text for builds between
+// releases, and for builds with local changes.
 func releaseOf(version string) string {
 	if !semver.IsValid(version) || strings.HasSuffix(version, "-dirty") || semver.Build(version) != "" ||
 		module.IsPseudoVersion(version) || strings.Contains(semver.Prerelease(version), "-g") {
@@ -66,11 +66,11 @@ func releaseOf(version string) string {
 	return version
 }
 
-// ownCheckout returns the checkout that this file was compiled from.
+// ownCheckout returns the checkout from which this program was compiled.
 func ownCheckout() (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(file) {
-		return "", errors.New("the binary has no paths of its sources")
+		return "", errors.New("the checkout of Fairlead is unknown: this program was built without source paths")
 	}
 	dir := filepath.Join(filepath.Dir(file), "..", "..", "..", "..")
 	return dir, checkCheckout(dir)
@@ -82,7 +82,7 @@ func checkCheckout(dir string) error {
 		return fmt.Errorf("want the folder of a checkout of Fairlead: %w", err)
 	}
 	if found := modfile.ModulePath(text); found != version.Module {
-		return fmt.Errorf("want the folder of a checkout of Fairlead; this is the module %q", found)
+		return fmt.Errorf("want the folder of a checkout of Fairlead; the folder has the module %q", found)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func valuesTemplate(o Options) string {
 	return "example/api/values.go.tmpl"
 }
 
-// generatorLayout returns the files of the package generator, except for given ones.
+// generatorLayout returns the files of the package generator, except for the files of a given chart or kustomization.
 func generatorLayout(o Options) []entry {
 	const folder = "internal/generator"
 	code := entry{folder + "/generator.go", path.Join(string(o.Generator), folder, "generator.go.tmpl")}

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// definition stands for what controller-gen makes.
+// definition is used in place of the definition that controller-gen generates.
 const definition = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
@@ -26,7 +26,7 @@ metadata:
   annotations: {controller-gen.kubebuilder.io/version: v0.0.0}
 `
 
-// operatorCharts are the charts of the operators of two projects, one without webhooks and one with them.
+// operatorCharts returns the operator charts of two projects: one without webhooks, and one with webhooks.
 func operatorCharts(t *testing.T) map[string]fs.FS {
 	t.Helper()
 	fairlead, err := scaffold.FindFairlead(root)
@@ -64,7 +64,7 @@ func TestTheChartOfAnOperatorRendersWhatItsValuesSay(t *testing.T) {
 	}
 }
 
-// YAML takes y for true, and 1 for a number.
+// In YAML, the plain text y can mean true, and 1 is a number.
 func TestTheChartOfAnOperatorTakesNamesThatYAMLTakesForSomethingElse(t *testing.T) {
 	for name, chart := range operatorCharts(t) {
 		t.Run(name, func(t *testing.T) {
@@ -108,17 +108,17 @@ func TestTheChartOfAnOperatorPassesHelmLint(t *testing.T) {
 	}
 }
 
-// schema is what of values.schema.json counts here.
+// schema has the parts of values.schema.json that the test reads.
 type schema struct {
 	Properties           map[string]schema
 	AdditionalProperties any
 }
 
-// paths returns the paths of all values that have no parts of their own, and complains of objects that take any.
+// paths returns the paths of all values without properties. It reports an error for objects that allow unknown keys.
 func (s schema) paths(t *testing.T, at string) (found []string) {
 	t.Helper()
 	if s.AdditionalProperties != false {
-		t.Errorf("%q takes values that nobody knows", at)
+		t.Errorf("%q allows unknown keys", at)
 	}
 	for name, property := range s.Properties {
 		path := strings.TrimPrefix(at+"."+name, ".")
@@ -131,7 +131,8 @@ func (s schema) paths(t *testing.T, at string) (found []string) {
 	return found
 }
 
-// leaves returns the paths of values, those of the parts instead of the whole where the schema has them.
+// leaves returns the paths of values. If the schema has properties of a value, it returns the paths of the properties
+// instead.
 func leaves(values map[string]any, s schema, at string) (found []string) {
 	for name, value := range values {
 		path := strings.TrimPrefix(at+"."+name, ".")
@@ -162,7 +163,7 @@ func TestEachValueOfTheChartOfAnOperatorHasASchema(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var top schema
 			decode(t, chart, "values.schema.json", &top)
-			delete(top.Properties, "global") // Helm hands it to each chart that is part of another.
+			delete(top.Properties, "global") // Helm passes the value global to each sub-chart.
 			values := map[string]any{}
 			decode(t, chart, "values.yaml", &values)
 			inSchema, inValues := top.paths(t, ""), leaves(values, top, "")

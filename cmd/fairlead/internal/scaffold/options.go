@@ -25,14 +25,14 @@ const (
 	GeneratorGo         Generator = "go"
 )
 
-// Generators are all of them.
+// Generators has all generators of a project.
 var Generators = []Generator{GeneratorHelm, GeneratorKustomize, GeneratorGoTemplate, GeneratorGo}
 
 // GeneratorNames are the names of generators in flags and in spec.generator of a component. The file PROJECT of a
-// scaffolded project has them in lower case.
+// scaffolded project has these names in lower case.
 var GeneratorNames = []string{"Helm", "Kustomize", "GoTemplate", "Go"}
 
-// ParseGenerator returns the generator of this name in any case.
+// ParseGenerator returns the generator with this name, in upper or lower case.
 func ParseGenerator(text string) Generator {
 	for _, g := range Generators {
 		if strings.EqualFold(string(g), text) {
@@ -42,10 +42,10 @@ func ParseGenerator(text string) Generator {
 	return Generator(text)
 }
 
-// Interface is a choice of optional interfaces of component.Component, with their fields in the spec.
+// Interface is the name of a group of optional interfaces of component.Component and their fields in the spec.
 type Interface string
 
-// The choices.
+// The groups of interfaces. Each comment names the interfaces of component.Component and the fields of the spec.
 const (
 	// InterfaceSuspend is Suspender: spec.suspend.
 	InterfaceSuspend Interface = "suspend"
@@ -63,7 +63,7 @@ const (
 	InterfaceTypes Interface = "types"
 )
 
-// Interfaces are all of them.
+// Interfaces has all groups of interfaces.
 var Interfaces = []Interface{
 	InterfaceSuspend, InterfacePlacement, InterfaceIntervals, InterfaceServiceAccount, InterfaceKubeConfig,
 	InterfacePolicies, InterfaceTypes,
@@ -80,9 +80,9 @@ var fieldsOf = map[Interface][]string{
 	InterfaceTypes:          {"additionalManagedTypes"},
 }
 
-// Options are the options with which a project is rendered. The project records them.
+// Options are the options with which a project is rendered. The project contains a record of them.
 type Options struct {
-	// Group, Version and Kind are those of the component.
+	// Group, Version and Kind are the API type of the component.
 	Group   string `json:"group"`
 	Version string `json:"version"`
 	Kind    string `json:"kind"`
@@ -91,7 +91,7 @@ type Options struct {
 	OperatorName string `json:"operatorName"`
 	// Module is the path of the Go module.
 	Module string `json:"module"`
-	// Generator renders the dependents.
+	// Generator is the generator that renders the dependents.
 	Generator Generator `json:"generator"`
 	// Interfaces are the optional interfaces that the component implements.
 	Interfaces []Interface `json:"interfaces,omitempty"`
@@ -99,7 +99,7 @@ type Options struct {
 	Webhooks bool `json:"webhooks,omitempty"`
 	// Image is the image of the operator, without a tag.
 	Image string `json:"image"`
-	// Given reports whether the chart or kustomization came from a person, and is not the example.
+	// Given reports whether the source is a chart or kustomization of the person, and not the example.
 	Given bool `json:"given,omitempty"`
 }
 
@@ -108,10 +108,10 @@ type Options struct {
 var imageName = regexp.MustCompile(`^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[0-9]+)?/)?` +
 	`[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 
-// maxShortName leaves room for suffixes in names of objects.
+// maxShortName is the maximum length of ShortName. It is short, because names of objects add suffixes to it.
 const maxShortName = 40
 
-// Validate returns all errors, each with the flag that it is about.
+// Validate returns an error for each invalid option, with the name of its flag.
 func (o Options) Validate() error {
 	errs := slices.Concat(o.validateType(), o.validateNames(), o.validateChoices())
 	return errors.Join(errs...)
@@ -140,7 +140,7 @@ func (o Options) validateGroup() []error {
 		return []error{unwanted("group", o.Group,
 			"a name of your own with a dot in it, of lower-case letters, digits, hyphens and dots, such as apps.example.com")}
 	case isOf(o.Group, "fairlead.io"):
-		return []error{fmt.Errorf("--group %q: it is the group of Fairlead's types; use your own, such as apps.example.com",
+		return []error{fmt.Errorf("--group %q: this is the group of Fairlead's types; use your own, such as apps.example.com",
 			o.Group)}
 	case isOf(o.Group, "k8s.io"), isOf(o.Group, "kubernetes.io"):
 		return []error{fmt.Errorf("--group %q: the API server protects the groups of Kubernetes; use your own, such as "+
@@ -149,7 +149,7 @@ func (o Options) validateGroup() []error {
 	return nil
 }
 
-// isOf reports whether a name is a domain, or a subdomain of it.
+// isOf reports whether a name is a domain or a subdomain of the domain.
 func isOf(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
 // unwanted returns an error for a flag that is missing or has a wrong value.
@@ -192,8 +192,8 @@ func (o Options) validateNames() []error {
 	return append(errs, o.validateImage(len(errs) == 0)...)
 }
 
-// validateImage validates the image. A default image is not reported if the operator's name is wrong, because it is
-// derived from it.
+// validateImage validates the image. If the operator's name is wrong, it does not report the default image, because the
+// default is derived from this name.
 func (o Options) validateImage(isNamed bool) []error {
 	switch {
 	case imageName.MatchString(o.Image), o.Image == "" && o.OperatorName == "", !isNamed && o.Image == o.defaultImage():
@@ -203,14 +203,14 @@ func (o Options) validateImage(isNamed bool) []error {
 		"a repository without tag or digest, such as registry.example.com/shop-operator")}
 }
 
-// checkModuleIsOwn returns an error for paths that have another meaning to the go command.
+// checkModuleIsOwn returns an error for module paths that the go command reserves, and for the module of Fairlead.
 func checkModuleIsOwn(path string) error {
 	first, _, _ := strings.Cut(path, "/")
 	switch {
 	case first == "std" || first == "cmd" || token.IsKeyword(first):
 		return fmt.Errorf("--module %q: begin with your own domain, such as example.com/shop-operator", path)
 	case path == version.Module || strings.HasPrefix(path, version.Module+"/"):
-		return fmt.Errorf("--module %q: it is the module of Fairlead", path)
+		return fmt.Errorf("--module %q: this is the module of Fairlead", path)
 	}
 	return nil
 }

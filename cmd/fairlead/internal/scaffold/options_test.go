@@ -30,12 +30,12 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 			func(o *scaffold.Options) { o.Group = "" },
 			"--group is missing: want a name of your own",
 		},
-		"no module":              {func(o *scaffold.Options) { o.Module = "" }, "--module is missing"},
-		"a version that is none": {func(o *scaffold.Options) { o.Version = "1.0" }, "--version"},
-		"version zero":           {func(o *scaffold.Options) { o.Version = "v0" }, "--version"},
-		"a kind in lower case":   {func(o *scaffold.Options) { o.Kind = "shop" }, "--kind"},
-		"a kind with a hyphen":   {func(o *scaffold.Options) { o.Kind = "My-Shop" }, "--kind"},
-		"a kind that is a list":  {func(o *scaffold.Options) { o.Kind = "ShopList" }, "lists"},
+		"no module":             {func(o *scaffold.Options) { o.Module = "" }, "--module is missing"},
+		"an invalid version":    {func(o *scaffold.Options) { o.Version = "1.0" }, "--version"},
+		"version zero":          {func(o *scaffold.Options) { o.Version = "v0" }, "--version"},
+		"a kind in lower case":  {func(o *scaffold.Options) { o.Kind = "shop" }, "--kind"},
+		"a kind with a hyphen":  {func(o *scaffold.Options) { o.Kind = "My-Shop" }, "--kind"},
+		"a kind that is a list": {func(o *scaffold.Options) { o.Kind = "ShopList" }, "lists"},
 		"a kind that is too long": {
 			func(o *scaffold.Options) { o.Kind = "S" + strings.Repeat("h", 63) },
 			"--kind",
@@ -52,7 +52,7 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 			func(o *scaffold.Options) { o.OperatorName = "1shop.example.com" },
 			"before the first dot",
 		},
-		"an operator name that leaves no room": {func(o *scaffold.Options) {
+		"an operator name that is too long": {func(o *scaffold.Options) {
 			o.OperatorName = strings.Repeat("a", 41) +
 				".example.com"
 		}, "before the first dot"},
@@ -101,7 +101,7 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 
 func TestOptionsThatAreUsualAreAccepted(t *testing.T) {
 	for name, change := range map[string]func(*scaffold.Options){
-		"as they are":                      func(*scaffold.Options) {},
+		"the default options":              func(*scaffold.Options) {},
 		"a stable version":                 func(o *scaffold.Options) { o.Version = "v2" },
 		"a module with major version two":  func(o *scaffold.Options) { o.Module = "example.com/shop/v2" },
 		"an operator name without a dot":   func(o *scaffold.Options) { o.OperatorName = "shop-operator" },
@@ -131,14 +131,14 @@ func TestANameIsToldOnceAlsoWhereTheImageFollowsFromIt(t *testing.T) {
 func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
 	err := scaffold.Options{}.Validate()
 	if err == nil {
-		t.Fatal("nothing is wrong")
+		t.Fatal("want an error")
 	}
 	for _, flag := range []string{"--group", "--version", "--kind", "--operator-name", "--module", "--generator"} {
 		if !strings.Contains(err.Error(), flag) {
-			t.Errorf("%s is not in: %v", flag, err)
+			t.Errorf("the error does not name %s: %v", flag, err)
 		}
 	}
 	if strings.ContainsAny(err.Error(), "[]*") || strings.Contains(err.Error(), "--image") {
-		t.Errorf("it is not said in words, or of what follows from the rest: %v", err)
+		t.Errorf("want errors in words, and none for derived defaults, got %v", err)
 	}
 }

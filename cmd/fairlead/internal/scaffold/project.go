@@ -14,25 +14,25 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/staging"
 )
 
-// Request has the options and the place of a project.
+// Request has the options and the folder of a project.
 type Request struct {
 	// Dir is the folder of the project. If it is empty, the project cannot be written.
 	Dir     string
 	Options Options
 	// Fairlead is the version that the project requires.
 	Fairlead Fairlead
-	// Source is the given chart or kustomization, or a folder that contains only that; nil for the example.
+	// Source is the given chart or kustomization. It may be the only folder in Source. Source is nil for the example.
 	Source fs.FS
-	// Force overwrites files.
+	// Force allows Write to overwrite files.
 	Force bool
 	// Report is called with a line for each step.
 	Report func(line string)
 }
 
-// Project has the files of a project, which are not written yet.
+// Project has the rendered files of a project, before they are written.
 type Project struct {
 	request Request
-	// Files are all files except for generated ones.
+	// Files are all files except for the files that the project's tools generate.
 	Files []File
 	// Notes are warnings for a person.
 	Notes []string
@@ -47,7 +47,7 @@ func madeByTools(o Options) []string {
 	}
 }
 
-// New renders a project. Nothing is written.
+// New renders a project, and writes nothing.
 func New(ctx context.Context, req Request) (*Project, error) {
 	if err := req.Options.Validate(); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func New(ctx context.Context, req Request) (*Project, error) {
 	return p, p.noteStrangers()
 }
 
-// Paths returns all files of the project, including generated ones, and those that exist already.
+// Paths returns the paths of all files of the project, including generated files, and the paths that already exist.
 func (p *Project) Paths() (all, existing []string, err error) {
 	for _, file := range p.Files {
 		all = append(all, file.Path)
@@ -104,7 +104,8 @@ func (p *Project) Paths() (all, existing []string, err error) {
 	return all, existing, nil
 }
 
-// Write writes the whole project, or nothing. It runs the tools of the project before any file is in place.
+// Write writes the whole project or, after an error, nothing. It runs the tools of the project in another folder,
+// before it moves the files to the folder of the project.
 func (p *Project) Write(ctx context.Context) error {
 	all, existing, err := p.Paths()
 	if err != nil {
@@ -133,8 +134,8 @@ func (p *Project) Write(ctx context.Context) error {
 	return stage.Move(all, nil)
 }
 
-// noteStrangers adds a note for each existing file in the folder of the source: it becomes part of the operator's
-// source. Templates are rendered; a kustomization may list such files.
+// noteStrangers adds a note for each existing file in the folder of the source, because the operator may render this
+// file: it may be a template, or a kustomization may list it.
 func (p *Project) noteStrangers() error {
 	if p.request.Options.Generator == GeneratorGo || p.request.Dir == "" {
 		return nil
@@ -145,7 +146,7 @@ func (p *Project) noteStrangers() error {
 			return err
 		}
 		p.Notes = append(p.Notes,
-			name+" existed before, and is part of the source that the operator renders now: remove it unless you want that")
+			name+" existed before, and is now part of the source that the operator renders: remove the file unless you need it")
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,13 +155,13 @@ func (p *Project) noteStrangers() error {
 	return err
 }
 
-// ExistsError reports files that would be overwritten.
+// ExistsError is the error of a project whose files would overwrite existing files.
 type ExistsError struct {
 	Dir   string
 	Files []string
 }
 
-// maxNamed is the number of files that the error names.
+// maxNamed is the maximum number of files that the message of ExistsError names.
 const maxNamed = 3
 
 // Error returns a message with the first files.

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
-// The project in Go, with the answers of most tests, is tried by the tests that do not take long.
+// The short tests already cover the project with a generator in Go and the default options.
 func TestAProjectOfEachKindBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing.T) {
 	for _, test := range []struct {
 		name   string

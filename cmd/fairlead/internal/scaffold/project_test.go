@@ -11,10 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
-// root is the checkout.
+// root is the path of the checkout.
 const root = "../../../.."
 
-// shop are the answers of most tests.
+// shop returns the options of most tests.
 func shop() scaffold.Options {
 	return scaffold.Options{
 		Group: "apps.example.com", Kind: "Shop", OperatorName: "shop-operator.example.com",
@@ -27,7 +27,7 @@ func shop() scaffold.Options {
 func write(t *testing.T, req scaffold.Request) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("needs the tools of a project")
+		t.Skip("this test needs the tools of a project")
 	}
 	program(t, "controller-gen")
 	fairlead, err := scaffold.FindFairlead(root)
@@ -77,7 +77,7 @@ func makeIn(t *testing.T, dir, target string) {
 	}
 }
 
-// works checks that a project does what it promises, with no further edit.
+// works checks that a new project passes its linter and its tests without a change.
 func works(t *testing.T, dir string) {
 	t.Helper()
 	for _, target := range []string{"build", "verify", "lint", "test"} {
@@ -86,7 +86,7 @@ func works(t *testing.T, dir string) {
 	if output, err := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "shop-operator"), "--help").
 		CombinedOutput(); err != nil ||
 		!strings.Contains(string(output), "-leader-elect") {
-		t.Errorf("the program does not say what it can do: %v\n%s", err, output)
+		t.Errorf("the program does not print its flags: %v\n%s", err, output)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestAProjectInGoBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing
 	works(t, write(t, scaffold.Request{Options: shop()}))
 }
 
-// listening finds the flags by which the program is told where to listen.
+// listening matches the flags for the addresses on which the program listens.
 var listening = regexp.MustCompile(`"([a-z-]+-bind-address)"`)
 
 func TestMakeRunLetsNobodyElseReachTheOperator(t *testing.T) {

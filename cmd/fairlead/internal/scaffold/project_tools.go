@@ -29,7 +29,8 @@ func (r toolRunner) tidy(ctx context.Context) error {
 	return r.run(ctx, "go", "mod", "tidy")
 }
 
-// seedSums copies go.sum of the checkout if the project has none, so that the sums need not be downloaded.
+// seedSums copies go.sum from the checkout of Fairlead if the project has no go.sum, so that the go command need not
+// download the checksums.
 func (r toolRunner) seedSums() error {
 	place := filepath.Join(r.dir, "go.sum")
 	if _, err := os.Stat(place); !errors.Is(err, fs.ErrNotExist) || r.fairlead.Dir == "" {
@@ -42,7 +43,8 @@ func (r toolRunner) seedSums() error {
 	return os.WriteFile(place, sums, 0o644)
 }
 
-// generate generates deep copies and the definition, as make generate does. The checkout may have the tool already.
+// generate generates deep copies and the definition, like make generate. It uses controller-gen of the checkout if the
+// checkout has it.
 func (r toolRunner) generate(ctx context.Context) error {
 	built := filepath.Join(r.fairlead.Dir, "bin", "controller-gen")
 	if _, err := os.Stat(built); r.fairlead.Dir != "" && err == nil && os.Getenv("CONTROLLER_GEN") == "" {
@@ -53,11 +55,11 @@ func (r toolRunner) generate(ctx context.Context) error {
 	return r.run(ctx, "make", "generate")
 }
 
-// run runs a tool in the project. An error contains its output.
+// run runs a tool in the folder of the project. An error contains the output of the tool.
 func (r toolRunner) run(ctx context.Context, name string, args ...string) error {
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir = r.dir
-	// Variables of a workspace, or of a make that runs this program, must not affect the project.
+	// Environment variables of a Go workspace, or of a make that runs this program, must not affect the project.
 	command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "MAKEFLAGS=") || strings.HasPrefix(variable, "MAKELEVEL=") ||
 			strings.HasPrefix(variable, "MFLAGS=")

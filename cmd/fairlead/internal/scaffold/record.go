@@ -40,8 +40,8 @@ func records(o Options, rendered []File) ([]File, error) {
 		nil
 }
 
-// checkArchive returns an error for content that the archive cannot represent: a file with lines that look like the
-// archive's headers.
+// checkArchive returns an error for a file that the archive cannot represent, such as a file with lines in the form of
+// the archive's headers.
 func checkArchive(base []byte, files []File) error {
 	read := txtar.Parse(base)
 	for i, file := range files {
@@ -53,7 +53,7 @@ func checkArchive(base []byte, files []File) error {
 	return nil
 }
 
-// readRecords returns the options and the files of the last rendering.
+// readRecords returns the recorded options and files of the last rendering.
 func readRecords(dir string) (Options, []File, error) {
 	answers, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func readRecords(dir string) (Options, []File, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, baseFile))
 	if err != nil {
-		return Options{}, nil, fmt.Errorf("the record of the files as they were written is missing: %w", err)
+		return Options{}, nil, fmt.Errorf("the record of the rendered files cannot be read: %w", err)
 	}
 	var files []File
 	for _, file := range txtar.Parse(text).Files {

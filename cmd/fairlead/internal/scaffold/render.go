@@ -39,7 +39,7 @@ func renderFile(e entry, f facts) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The files contain templates of Helm and of workflows, so the delimiters differ.
+	// The delimiters are not {{ and }}, because the files contain templates of Helm and of GitHub workflows.
 	parsed, err := template.New(e.template).Delims("[[", "]]").Option("missingkey=error").
 		Funcs(template.FuncMap{"lowerFirst": lowerFirst}).Parse(string(text))
 	if err != nil {

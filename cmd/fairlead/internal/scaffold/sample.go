@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
-// renderSample renders the source with the values of the sample.
+// renderSample renders the source with the values of the sample component.
 func (f *facts) renderSample(ctx context.Context, tree fs.FS) ([]*unstructured.Unstructured, error) {
 	var sample struct {
 		Spec map[string]any `json:"spec"`
@@ -23,9 +23,9 @@ func (f *facts) renderSample(ctx context.Context, tree fs.FS) ([]*unstructured.U
 	return renderSource(ctx, f.Options, tree, sample.Spec)
 }
 
-// lacksInput reports whether other values, or a cluster, may solve an error: the chart rejected its values, a template
-// failed while it ran, or its output is not a manifest, for instance because a name is a value. A template that does
-// not parse is always wrong.
+// lacksInput reports whether an error of a rendering may disappear with other values or in a cluster. This is the case
+// if the chart rejected its values, if a template failed during its execution, or if its output is not a manifest, for
+// instance because a name is a value. A template that cannot be parsed fails with any values.
 func lacksInput(err error) bool {
 	if _, refused := errors.AsType[*helm.InputError](err); refused {
 		return true

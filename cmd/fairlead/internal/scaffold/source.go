@@ -32,7 +32,7 @@ func readSource(tree fs.FS) ([]File, error) {
 	return files, err
 }
 
-// withPlainLines returns the files with line feeds, for code that reads lines.
+// withPlainLines returns the files with line feeds at the ends of lines, for code that reads lines.
 func withPlainLines(files []File) []File {
 	plain := slices.Clone(files)
 	for i := range plain {
@@ -41,7 +41,7 @@ func withPlainLines(files []File) []File {
 	return plain
 }
 
-// sourceTree returns the source that the generator renders, from the files of a project.
+// sourceTree returns those files of a project that are the source of its generator.
 func sourceTree(o Options, files []File) (fs.FS, error) {
 	contents := map[string][]byte{}
 	for _, file := range files {
@@ -68,13 +68,13 @@ func renderExample(f facts) ([]File, error) {
 	return files, nil
 }
 
-// engines are the engines of generators.
+// engines has the engine of each generator.
 var engines = map[Generator]generator.Engine{
 	GeneratorHelm: generator.EngineHelm, GeneratorKustomize: generator.EngineKustomize,
 	GeneratorGoTemplate: generator.EngineGoTemplate,
 }
 
-// renderSource renders the source with values, including hooks.
+// renderSource renders the source with values. The result includes hooks.
 func renderSource(
 	ctx context.Context, o Options, tree fs.FS, values map[string]any,
 ) ([]*unstructured.Unstructured, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// chartOf returns a chart with some more files.
+// chartOf returns a chart with additional files.
 func chartOf(files map[string]string) fstest.MapFS {
 	chart := fstest.MapFS{"Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}\n")}}
 	for name, text := range files {
@@ -24,7 +24,7 @@ func chartOf(files map[string]string) fstest.MapFS {
 	return chart
 }
 
-// fromChart renders a project for a chart. Nothing is written, so no tools are needed.
+// fromChart renders a project for a chart. It writes no files, so it needs no tools.
 func fromChart(t *testing.T, chart fs.FS) (*scaffold.Project, error) {
 	t.Helper()
 	fairlead, err := scaffold.FindFairlead(root)
@@ -53,26 +53,26 @@ func TestAChartThatCannotRenderIsRefusedWithFileAndLine(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"a template that does not parse": {
+		"a template that cannot be parsed": {
 			map[string]string{"templates/a.yaml": configMap + "data:\n  a: {{ .Values.a \n"},
 			"shop/templates/a.yaml:5",
 		},
-		"a function that there is not": {
+		"an unknown function": {
 			map[string]string{"templates/a.yaml": configMap + "data: {a: {{ toYml 1 }}}\n"},
 			"shop/templates/a.yaml:4",
 		},
-		"a definition that is no YAML": {map[string]string{"crds/a.yaml": "a: ["}, "shop/crds/a.yaml:1"},
-		"a definition that is no YAML, and a manifest that lacks its name": {
+		"a definition that is not YAML": {map[string]string{"crds/a.yaml": "a: ["}, "shop/crds/a.yaml:1"},
+		"a definition that is not YAML, and a manifest without a name": {
 			map[string]string{
 				"crds/a.yaml":      "a: [",
 				"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.name }}}\n",
 			},
 			"shop/crds/a.yaml:1",
 		},
-		"a schema that is no JSON": {map[string]string{"values.schema.json": "{"}, "values.schema.json"},
-		"a sub-chart that is not there": {map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: " +
+		"a schema that is not JSON": {map[string]string{"values.schema.json": "{"}, "values.schema.json"},
+		"a missing sub-chart": {map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: " +
 			"1.0.0, dependencies: [{name: cache, version: 1.x}]}\n"}, "requires cache 1.x"},
-		"a packed sub-chart that is no .tgz": {
+		"a packed sub-chart that is not a .tgz archive": {
 			map[string]string{"charts/cache-1.0.0.tgz": "cache"},
 			"charts/cache-1.0.0.tgz: not a .tgz archive",
 		},
@@ -91,27 +91,27 @@ func TestAChartThatLacksValuesOrAClusterIsTakenWithANote(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"a value that is required": {
+		"a required value": {
 			map[string]string{"templates/a.yaml": `{{ required "say what" .Values.what }}`},
 			"say what",
 		},
-		"a value inside of none": {map[string]string{"templates/a.yaml": "{{ .Values.a.b.c }}"}, "shop/templates/a.yaml:1"},
-		"a name that is a value": {
+		"a missing value": {map[string]string{"templates/a.yaml": "{{ .Values.a.b.c }}"}, "shop/templates/a.yaml:1"},
+		"a metadata.name that a value sets": {
 			map[string]string{
 				"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n",
 				"values.yaml":      "name: ''\n",
 			},
 			"shop/templates/a.yaml (rendered):1: no metadata.name",
 		},
-		"a kind that is a value": {
+		"a kind that a value sets": {
 			map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata: {name: page}\n"},
 			"shop/templates/a.yaml (rendered):1: no kind",
 		},
-		"values that are put together to YAML": {
+		"a text that several values are part of": {
 			map[string]string{"templates/a.yaml": configMap + "data: {image: {{ .Values.image }}:{{ .Values.tag }}}\n"},
 			"shop/templates/a.yaml (rendered):",
 		},
-		"a Secret of a cluster": {
+		"a look-up of a Secret": {
 			map[string]string{"templates/a.yaml": `{{ (lookup "v1" "Secret" .Release.Namespace "kept").data.key.more }}`},
 			"shop/templates/a.yaml:1",
 		},
@@ -119,7 +119,7 @@ func TestAChartThatLacksValuesOrAClusterIsTakenWithANote(t *testing.T) {
 			map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0, kubeVersion: '<1.20.0'}\n"},
 			"requires Kubernetes <1.20.0",
 		},
-		"a value that no example suits": {
+		"a value without a valid example": {
 			map[string]string{"values.schema.json": `{"required": ["domain"], "properties": {"domain": {"type": "string", "pattern": "[.]com$"}}}`}, "values.domain",
 		},
 	} {
@@ -179,17 +179,17 @@ func TestAPackedChartIsUnpackedAndItsPackedSubChartsAreUnderstood(t *testing.T) 
 		t.Fatal(err)
 	}
 	if got := fileOf(t, project, "internal/generator/chart/charts/cache-1.0.0.tgz"); got != string(cache) {
-		t.Error("the sub-chart is another one")
+		t.Error("the archive of the sub-chart was changed")
 	}
 	if got := fileOf(t, project, "chart/rights.yaml"); !strings.Contains(got, "cronjobs") {
-		t.Errorf("the rights do not know what the sub-chart may render: %s", got)
+		t.Errorf("the RBAC rules do not contain the kinds of the sub-chart: %s", got)
 	}
 	if got := fileOf(t, project, "api/v1alpha1/values.go"); !strings.Contains(got, "Cache *apiextensionsv1.JSON") {
 		t.Errorf("the values of the sub-chart are not free-form: %s", got)
 	}
 	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes,
 		"cache-1.0.0.tgz has annotations of fairlead.io") {
-		t.Errorf("nobody is told that they are not heeded: %s", notes)
+		t.Errorf("the notes of the scaffold do not mention that the annotations are ignored: %s", notes)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestAChartWithOtherLineEndsIsUnderstoodAndLeftAsItIs(t *testing.T) {
 	}
 }
 
-// packed packs a folder as helm package does.
+// packed packs a folder like helm package.
 func packed(t *testing.T, name string, files fstest.MapFS) []byte {
 	t.Helper()
 	inside := fstest.MapFS{}

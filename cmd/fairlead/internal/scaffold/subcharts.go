@@ -11,11 +11,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// maxPacked bounds the nesting of packed sub-charts.
+// maxPacked is the maximum nesting depth of packed sub-charts.
 const maxPacked = 8
 
-// belowWrapper returns the only folder of a source, or the source itself: helm package and git archive put one folder
-// at the top of archives.
+// belowWrapper returns the folder of a source if it is the only entry of the source, and the source itself otherwise.
+// Archives of helm package and git archive have such a folder.
 func belowWrapper(tree fs.FS) (fs.FS, error) {
 	if tree == nil {
 		return nil, nil
@@ -27,8 +27,9 @@ func belowWrapper(tree fs.FS) (fs.FS, error) {
 	return source.Sub(tree, entries[0].Name())
 }
 
-// unpackSubCharts replaces packed sub-charts by their files, for analysis. In the project they stay packed, because
-// helm dependency update replaces archives, and not folders. The notes describe settings that only work in folders.
+// unpackSubCharts replaces packed sub-charts by their files, for the analysis of the chart. In the project the
+// sub-charts stay packed, because helm dependency update replaces archives but not folders. The notes describe settings
+// that only work in unpacked sub-charts.
 func unpackSubCharts(o Options, files []File) (unpacked []File, notes []string, err error) {
 	if o.Generator != GeneratorHelm {
 		return files, nil, nil
@@ -51,7 +52,7 @@ func unpackSubCharts(o Options, files []File) (unpacked []File, notes []string, 
 	return unpacked, notes, nil
 }
 
-// packedChart matches the paths of packed sub-charts. Archives elsewhere are ordinary files of a chart.
+// packedChart matches the paths of packed sub-charts. Archives with other paths are ordinary files of a chart.
 var packedChart = regexp.MustCompile(`^(charts/[^/]+/)*charts/[^/]+\.tgz$`)
 
 func isPackedChart(o Options, name string) bool {
@@ -87,8 +88,7 @@ func unpackSubChart(o Options, packed File, depth int) ([]File, error) {
 	return unpacked, nil
 }
 
-// hasSettings reports whether files have settings for the ready-made operator that the project's operator does not
-// read.
+// hasSettings reports whether files have settings of the ready-made operator, which the project's operator ignores.
 func hasSettings(o Options, files []File) bool {
 	return o.OperatorName != readyMade && slices.ContainsFunc(files,
 		func(file File) bool { return settings.Match(file.Content) })

@@ -17,7 +17,7 @@ import (
 // UpdateRequest selects a project and the options of its update.
 type UpdateRequest struct {
 	Dir string
-	// Fairlead is the version that the project will require.
+	// Fairlead is the version of Fairlead that the project will require.
 	Fairlead Fairlead
 	// KeepConflicts writes merged files with conflict markers.
 	KeepConflicts bool
@@ -27,7 +27,7 @@ type UpdateRequest struct {
 	Report func(line string)
 }
 
-// Update is the result of merging newer templates.
+// Update is the result of a merge of newer templates.
 type Update struct {
 	Changes   []merge.Change
 	Conflicts []merge.Conflict
@@ -35,8 +35,9 @@ type Update struct {
 	Notes []string
 }
 
-// UpdateProject merges the templates of this program with the files of a project. If there are conflicts, nothing is
-// written unless the request keeps them; then the record is renewed too, so people must resolve the conflicts.
+// UpdateProject merges the templates of this program with the files of a project. If there are conflicts, it writes
+// nothing unless KeepConflicts is true. With KeepConflicts, it also renews the record, so that the next update does not
+// report the conflicts again.
 func UpdateProject(ctx context.Context, req UpdateRequest) (Update, error) {
 	o, base, err := readRecords(req.Dir)
 	if err != nil {
@@ -83,7 +84,8 @@ func renderNewer(ctx context.Context, req UpdateRequest, o Options) ([]File, []s
 	return newer, notes, err
 }
 
-// mergeAll merges all files: as they were rendered last time, as they are in the project, and as they are rendered now.
+// mergeAll merges three versions of each file: base as rendered last time, the file in the folder dir, and newer as
+// rendered now.
 func mergeAll(ctx context.Context, dir string, base, newer []File) (Update, error) {
 	before, after := byPath(base), byPath(newer)
 	var paths []string
@@ -125,7 +127,7 @@ func byPath(files []File) map[string][]byte {
 	return found
 }
 
-// readMine returns a file of the project, nil if it does not exist.
+// readMine returns the content of a file of the project, or nil if the file does not exist.
 func readMine(dir, path string) ([]byte, error) {
 	content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +136,8 @@ func readMine(dir, path string) ([]byte, error) {
 	return append([]byte{}, content...), err
 }
 
-// write writes the whole update, or nothing. If conflicts are marked, the project's tools cannot run yet.
+// write writes the whole update or, after an error, nothing. It runs the project's tools unless the files have conflict
+// markers.
 func (u Update) write(ctx context.Context, req UpdateRequest, kept []File) error {
 	stage, err := staging.New(req.Dir)
 	if err != nil {
@@ -175,16 +178,16 @@ func (u Update) write(ctx context.Context, req UpdateRequest, kept []File) error
 	return nil
 }
 
-// UnfinishedError reports that an update was written, but that the project's tools failed.
+// UnfinishedError is the error of an update that was written, but whose tools failed.
 type UnfinishedError struct {
 	// Err is the error of the tools.
 	Err error
 }
 
-// Error says how to finish the update.
+// Error returns a message that explains how to finish the update.
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("the files are merged, but generated files are not: %v; correct this, then run: go mod tidy && "+
-		"make generate", e.Err)
+	return fmt.Sprintf("the files are merged, but generated files are outdated: %v; correct this, then run: "+
+		"go mod tidy && make generate", e.Err)
 }
 
 // Unwrap returns Err.

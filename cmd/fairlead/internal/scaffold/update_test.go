@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
-// base is where a project keeps what was written.
+// base is the path of the record of the rendered files in a project.
 const base = ".fairlead/base.txtar"
 
-// projects copies one project for each test.
+// projects writes a project, and returns a function that copies the project for a test.
 func projects(t *testing.T, req scaffold.Request) func(*testing.T) string {
 	t.Helper()
 	original := write(t, req)
@@ -29,7 +29,7 @@ func projects(t *testing.T, req scaffold.Request) func(*testing.T) string {
 	}
 }
 
-// replace replaces text, which must be there, in a file.
+// replace replaces a text in a file. The file must contain the text.
 func replace(t *testing.T, dir, file, before, after string) {
 	t.Helper()
 	place := filepath.Join(dir, file)
@@ -45,7 +45,7 @@ func replace(t *testing.T, dir, file, before, after string) {
 	}
 }
 
-// age makes a project one of an older template, which had another text.
+// age changes a file and its record in a project, as if an older template with another text had rendered the file.
 func age(t *testing.T, dir, file, now, before string) {
 	t.Helper()
 	replace(t, dir, file, now, before)
@@ -83,23 +83,23 @@ func contentOf(t *testing.T, dir, file string) string {
 }
 
 const (
-	// now is a line of the Makefile, and before what an older template may have had there.
+	// now is a line of the Makefile, and before is the line of an assumed older template.
 	now, before = "help: ## Show this help", "help: ## Show some help"
-	// mine is what a person changed elsewhere in the file.
+	// theirs is another line of the Makefile, and mine is the line after a change by a person.
 	theirs, mine = "clean: ## Remove what was built", "clean: ## Tidy up"
 )
 
 func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 	project := projects(t, scaffold.Request{Options: shop()})
 
-	t.Run("changes nothing where nothing is newer", func(t *testing.T) {
+	t.Run("changes nothing without newer templates", func(t *testing.T) {
 		dir := project(t)
 		replace(t, dir, "Makefile", theirs, mine)
 		if found, verbs := update(t, dir, plainly); len(verbs) > 0 || len(found.Conflicts) > 0 {
 			t.Errorf("got %v and %v", verbs, found.Conflicts)
 		}
 	})
-	t.Run("takes over what nobody changed", func(t *testing.T) {
+	t.Run("updates files that no person changed", func(t *testing.T) {
 		dir := project(t)
 		age(t, dir, "Makefile", now, before)
 		if _, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"update Makefile"}) {
@@ -109,10 +109,10 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 		if _, verbs := update(t, dir, plainly); len(verbs) > 0 {
-			t.Errorf("a second update does %v", verbs)
+			t.Errorf("a second update has the changes %v", verbs)
 		}
 	})
-	t.Run("merges what both changed", func(t *testing.T) {
+	t.Run("merges changes of a person and of the template", func(t *testing.T) {
 		dir := project(t)
 		age(t, dir, "Makefile", now, before)
 		replace(t, dir, "Makefile", theirs, mine)
@@ -124,7 +124,7 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("creates what is new, and leaves deleted what was deleted", func(t *testing.T) {
+	t.Run("creates new files, and does not restore deleted files", func(t *testing.T) {
 		dir := project(t)
 		replace(t, dir, base, "-- Dockerfile --", "-- Dockerfile.former --")
 		for _, file := range []string{"Dockerfile", "README.md"} {
@@ -136,7 +136,7 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 			t.Errorf("got %v", verbs)
 		}
 	})
-	t.Run("keeps what go.mod has besides", func(t *testing.T) {
+	t.Run("keeps other statements of go.mod", func(t *testing.T) {
 		dir := project(t)
 		age(t, dir, "go.mod", "go 1.26.0", "go 1.25.0")
 		replace(t, dir, "go.mod", "module example.com/shop-operator", "// Ours.\nmodule example.com/shop-operator")
@@ -160,19 +160,19 @@ func TestUpdateTellsOfConflictsWithFileAndLine(t *testing.T) {
 		replace(t, dir, "Makefile", before, "help: ## Show my help")
 		return dir, line
 	}
-	t.Run("and writes nothing", func(t *testing.T) {
+	t.Run("and writes nothing by default", func(t *testing.T) {
 		dir, line := conflicting(t)
 		age(t, dir, "main.go", "package main", "package main // Older.")
 		was := contentOf(t, dir, "Makefile") + contentOf(t, dir, "main.go") + contentOf(t, dir, base)
 		found, _ := update(t, dir, plainly)
 		if len(found.Conflicts) != 1 || found.Conflicts[0].File != "Makefile" || found.Conflicts[0].Line != line {
-			t.Errorf("got %v, want one in line %d", found.Conflicts, line)
+			t.Errorf("got the conflicts %v, want a conflict in line %d", found.Conflicts, line)
 		}
 		if is := contentOf(t, dir, "Makefile") + contentOf(t, dir, "main.go") + contentOf(t, dir, base); is != was {
-			t.Error("something was written")
+			t.Error("UpdateProject wrote a file although the update has a conflict")
 		}
 	})
-	t.Run("and marks them where a person wants that", func(t *testing.T) {
+	t.Run("and writes conflict markers with the option KeepConflicts", func(t *testing.T) {
 		dir, _ := conflicting(t)
 		update(t, dir, func(req *scaffold.UpdateRequest) { req.KeepConflicts = true })
 		got := contentOf(t, dir, "Makefile")
@@ -182,7 +182,7 @@ func TestUpdateTellsOfConflictsWithFileAndLine(t *testing.T) {
 			}
 		}
 	})
-	t.Run("also of a file that is new to both", func(t *testing.T) {
+	t.Run("for a file that is new in the template and in the project", func(t *testing.T) {
 		dir := project(t)
 		replace(t, dir, base, "-- Dockerfile --", "-- Dockerfile.former --")
 		replace(t, dir, "Dockerfile", "FROM", "# Mine.\nFROM")
@@ -205,11 +205,11 @@ func TestUpdateLetsTypesFollowTheChartOfTheProject(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	if got := contentOf(t, dir, "chart/definitions/apps.example.com_shops.yaml"); !strings.Contains(got, "speed:") {
-		t.Errorf("the definition does not know it: %s", got)
+		t.Errorf("the CustomResourceDefinition does not contain the new value: %s", got)
 	}
 }
 
-// filesOnly writes a project without what its tools make: quickly.
+// filesOnly writes a project without the files that its tools generate, so that the test is fast.
 func filesOnly(t *testing.T) string {
 	t.Helper()
 	fairlead, err := scaffold.FindFairlead(root)
@@ -245,7 +245,7 @@ func TestUpdateThatIsInterruptedSaysWhatIsLeftToDo(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) {
-		t.Error("the files are not merged")
+		t.Error("the changes of the template and of the person were not merged")
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".fairlead-scaffold-*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
-// requestFor is a request for a project in a folder, without anything that takes long.
+// requestFor returns a request for a small project in a folder, with which tests are fast.
 func requestFor(t *testing.T, dir string) scaffold.Request {
 	t.Helper()
 	if testing.Short() {
@@ -75,7 +75,7 @@ func TestNothingIsWrittenWhereAToolFails(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(filepath.Dir(dir))); err != nil || len(entries) > 0 {
-		t.Errorf("%v is there, %v", entries, err)
+		t.Errorf("the folder contains %v, %v", entries, err)
 	}
 }
 
@@ -91,14 +91,14 @@ func TestFilesThatAreBesideThoseOfAChartAreTold(t *testing.T) {
 	req := requestFor(t, dir)
 	req.Options.Generator = scaffold.GeneratorHelm
 	project := newProject(t, req)
-	t.Setenv("PATH", t.TempDir()) // What comes after that does not matter here.
+	t.Setenv("PATH", t.TempDir()) // Without programs on the PATH, Write fails after the check of existing files.
 	if err := project.Write(t.Context()); err == nil {
-		t.Fatal("the project was written without tools")
+		t.Fatal("the project was written although its tools do not exist")
 	}
 	notes := strings.Join(project.Notes, "\n")
 	for _, stranger := range strangers {
-		// Helm renders no LICENSE, so nobody may say that it does.
-		if !strings.Contains(notes, stranger+" existed before, and is part of the source that the operator renders now") {
+		// The note must not state that Helm renders the file, because Helm does not render LICENSE.
+		if !strings.Contains(notes, stranger+" existed before, and is now part of the source that the operator renders") {
 			t.Errorf("%s: got %s", stranger, notes)
 		}
 	}
@@ -157,6 +157,6 @@ func TestSettingsForTheReadyMadeOperatorAreThoseOfTheProjectsOwn(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes, "annotations of fairlead.io in") {
-		t.Errorf("nobody is told: %s", notes)
+		t.Errorf("the notes do not mention the renamed annotations: %s", notes)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
 
-// Component has the fields of a component that are shown, except for its dependents.
+// Component has the fields of a component that commands print, except for the dependents.
 type Component struct {
 	APIVersion         string      `json:"apiVersion"`
 	Kind               string      `json:"kind"`
@@ -20,9 +20,10 @@ type Component struct {
 	CreationTimestamp  metav1.Time `json:"creationTimestamp"`
 	Generation         int64       `json:"generation"`
 	ObservedGeneration int64       `json:"observedGeneration"`
-	// State is one word, such as Ready or Stalled; empty until an operator has reconciled the component.
+	// State is one word, such as Ready or Stalled. It is empty until an operator has reconciled the component.
 	State string `json:"state"`
-	// Ready is True, False or Unknown, for ObservedGeneration; Reason and Message explain it.
+	// Ready is the status of the condition Ready, for ObservedGeneration: True, False or Unknown. Reason and Message
+	// are those of the condition.
 	Ready      string `json:"ready"`
 	Reason     string `json:"reason,omitempty"`
 	Message    string `json:"message,omitempty"`
@@ -34,11 +35,11 @@ type Component struct {
 type Counts struct {
 	Total int32 `json:"total"`
 	Ready int32 `json:"ready"`
-	// Summary is ready/desired.
+	// Summary is the number of ready dependents and of all, such as 3/5.
 	Summary string `json:"summary"`
 }
 
-// NewComponent returns the fields of a component that are shown.
+// NewComponent returns the fields of a component that commands print.
 func NewComponent(obj *unstructured.Unstructured, status metav1alpha1.Status) Component {
 	c := Component{
 		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(),
@@ -54,12 +55,12 @@ func NewComponent(obj *unstructured.Unstructured, status metav1alpha1.Status) Co
 	return c
 }
 
-// kind returns the kind with its group.
+// kind returns the kind with its group, such as Component.fairlead.io.
 func (c Component) kind() string {
 	return withGroup(c.Kind, schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group)
 }
 
-// objectName returns the form in which kubectl names the component.
+// objectName returns the name of the component in the form of kubectl, such as component.fairlead.io/shop.
 func (c Component) objectName() string {
 	return ObjectName(schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group, c.Kind, c.Name)
 }

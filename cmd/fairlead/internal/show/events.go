@@ -19,11 +19,11 @@ import (
 type Events struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Items are sorted by the time at which they occurred last.
+	// Items are sorted by the time of the last occurrence.
 	Items []Event `json:"items"`
 }
 
-// Event is an event that occurred once or several times.
+// Event is a Kubernetes event, with the number of its occurrences.
 type Event struct {
 	Time   metav1.Time `json:"time"`
 	Since  metav1.Time `json:"since"`
@@ -44,8 +44,8 @@ type EventObject struct {
 	Name      string `json:"name"`
 }
 
-// NewEvent returns the fields of an event that are shown. Events of both APIs, core and events.k8s.io, are read as
-// corev1.Event.
+// NewEvent returns the fields of an event that commands print. The API server serves events of both API groups, core
+// and events.k8s.io, as corev1.Event.
 func NewEvent(e *corev1.Event) Event {
 	shown := Event{
 		Type: e.Type, Reason: e.Reason, Message: e.Message, Reporter: e.ReportingController, Count: max(e.Count, 1),
@@ -74,7 +74,7 @@ func firstOf(times ...metav1.Time) metav1.Time {
 	return metav1.Time{}
 }
 
-// NewEvents returns the events, sorted.
+// NewEvents returns the events, sorted by the time of the last occurrence.
 func NewEvents(items []Event) Events {
 	items = append([]Event{}, items...)
 	slices.SortStableFunc(items, func(a, b Event) int {
@@ -99,7 +99,7 @@ func (l Events) Print(o Output, now time.Time) error {
 	return err
 }
 
-// Print writes one event below others.
+// Print writes one event as a row that continues a table of events.
 func (e Event) Print(o Output, now time.Time) error {
 	switch o.Format {
 	case FormatJSON:
@@ -112,7 +112,7 @@ func (e Event) Print(o Output, now time.Time) error {
 	case FormatTable, FormatWide, FormatName:
 	}
 	cells := e.cells(o.Format, now)
-	// The widths fit most events: later events are not known yet.
+	// These widths fit most events. They are fixed, because later events are not known yet.
 	usual := []int{8, 7, 20, 40}
 	var line strings.Builder
 	for i, c := range cells {

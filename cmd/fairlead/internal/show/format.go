@@ -16,7 +16,7 @@ import (
 // Format is an output format.
 type Format string
 
-// The formats.
+// The output formats of the flag --output.
 const (
 	FormatTable Format = ""
 	FormatWide  Format = "wide"
@@ -25,14 +25,14 @@ const (
 	FormatYAML  Format = "yaml"
 )
 
-// Formats are those of commands that show objects, without the default; Documents those of commands that show other
-// results.
+// Formats are the formats of commands that print objects, without the default. Documents are the formats of commands
+// that print other results.
 var (
 	Formats   = []Format{FormatWide, FormatName, FormatJSON, FormatYAML}
 	Documents = []Format{FormatJSON, FormatYAML}
 )
 
-// ParseFormat returns the format of a flag; an empty text is the default.
+// ParseFormat returns the format in the value of a flag. An empty value is the default format, a table.
 func ParseFormat(text string, known []Format) (Format, error) {
 	if f := Format(text); f == FormatTable || slices.Contains(known, f) {
 		return f, nil
@@ -40,7 +40,7 @@ func ParseFormat(text string, known []Format) (Format, error) {
 	return "", fmt.Errorf("output format %q: want %s", text, Names(known))
 }
 
-// Names returns formats as an enumeration.
+// Names returns the names of formats as an enumeration, such as "wide, json or yaml".
 func Names(formats []Format) string {
 	var text strings.Builder
 	for i, f := range formats {
@@ -55,7 +55,7 @@ func Names(formats []Format) string {
 	return text.String()
 }
 
-// Output is the writer of results, with format and colours.
+// Output is the writer of results, with their format and colours.
 type Output struct {
 	io.Writer
 	Format  Format
@@ -86,13 +86,13 @@ func (o Output) write(value any) error {
 // Structured reports whether the format is for programs.
 func (o Output) Structured() bool { return o.Format == FormatJSON || o.Format == FormatYAML }
 
-// names writes one object in each line, as kubectl does.
+// names writes one name in each line, as kubectl does.
 func (o Output) names(names []string) error {
 	_, err := io.WriteString(o, lines(names))
 	return err
 }
 
-// ObjectName returns the form in which kubectl names objects: deployment.apps/web.
+// ObjectName returns the name of an object in the form of kubectl, such as deployment.apps/web.
 func ObjectName(group, kind, name string) string {
 	return withGroup(strings.ToLower(kind), group) + "/" + name
 }
@@ -119,7 +119,7 @@ func withNamespace(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// oneLine returns a message for a table: without line breaks and control characters.
+// oneLine removes line breaks and control characters from a message, so that it fits into a row of a table.
 func oneLine(text string) string { return terminal.Clean(strings.Join(strings.Fields(text), " ")) }
 
 func orDash(text string) string {

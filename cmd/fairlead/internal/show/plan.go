@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// Plan is what an operator would do with a component.
+// Plan has the writes that an operator would make for a component.
 type Plan struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -32,12 +32,13 @@ type PlanOf struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// Delete reports whether the plan is that of the component's deletion.
+	// Delete reports whether the plan is the plan of the component's deletion.
 	Delete bool `json:"delete"`
-	// Revision is the revision that would be applied. NewRevision reports whether it differs from the last one.
+	// Revision is the revision that would be applied. NewRevision reports whether Revision differs from the last
+	// applied revision.
 	Revision    int64 `json:"revision"`
 	NewRevision bool  `json:"newRevision"`
-	// Suspended reports whether nothing is done until the component is resumed.
+	// Suspended reports whether the component is suspended, so that the operator makes no writes until it is resumed.
 	Suspended bool `json:"suspended"`
 }
 
@@ -46,7 +47,7 @@ type PlanStep struct {
 	Turn  int    `json:"turn"`
 	Wave  int    `json:"wave"`
 	Phase string `json:"phase,omitempty"`
-	// Action is one word in lower case.
+	// Action is one word in lower case, such as create or prune.
 	Action    string `json:"action"`
 	Group     string `json:"group"`
 	Kind      string `json:"kind"`
@@ -55,9 +56,9 @@ type PlanStep struct {
 	Reason    string `json:"reason"`
 	// Fields are the paths that an update changes.
 	Fields []string `json:"fields,omitempty"`
-	// Held reports whether a failure must be corrected first.
+	// Held reports whether a failure must be corrected before the operator makes the write.
 	Held bool `json:"held,omitempty"`
-	// Unchecked is why there was no dry run of the write.
+	// Unchecked is the reason why the preview made no dry run of the write. It is empty if a dry run was made.
 	Unchecked string `json:"unchecked,omitempty"`
 }
 
@@ -67,11 +68,11 @@ type PlanWaiting struct {
 	Wave      int32  `json:"wave"`
 	Reason    string `json:"reason"`
 	Message   string `json:"message,omitempty"`
-	// Failed reports whether a person has to act. Later waves are not applied.
+	// Failed reports whether the dependent failed, so that a person must act. Until then, later waves are not applied.
 	Failed bool `json:"failed"`
 }
 
-// PlanBlocked is a type whose instances of others block a deletion.
+// PlanBlocked is a type that is not deleted as long as instances exist that are not dependents of the component.
 type PlanBlocked struct {
 	Type  string   `json:"type"`
 	Count int      `json:"count"`
@@ -79,10 +80,10 @@ type PlanBlocked struct {
 	Error string   `json:"error,omitempty"`
 }
 
-// unchanged is the name under which dependents without a write are counted.
+// unchanged is the key in Plan.Counts of the number of dependents without a write.
 const unchanged = "unchanged"
 
-// effects are the kinds of writes, in the order in which they are counted.
+// effects are the kinds of writes, in the order in which the summary lists their numbers.
 var effects = []component.Effect{
 	component.EffectCreate, component.EffectUpdate, component.EffectAdopt, component.EffectRecreate, component.EffectPurge,
 	component.EffectPrune,
@@ -91,7 +92,7 @@ var effects = []component.Effect{
 
 func actionOf(e component.Effect) string { return strings.ToLower(string(e)) }
 
-// NewPlan returns a forecast in the form in which it is shown.
+// NewPlan converts a forecast into a plan.
 func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool) Plan {
 	p := Plan{
 		APIVersion: SchemaVersion, Kind: "Plan",
@@ -126,8 +127,8 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 	return p
 }
 
-// Before returns the object that a step changes. For an object that is recreated it has only the fields that somebody
-// manages: these are lost, while the API server sets its defaults again, which nobody manages and no manifest has.
+// Before returns the object before a step. For an object that is recreated, it returns only the fields that have a
+// field manager, because these are lost. Other fields are defaults, which the API server sets again.
 func Before(s component.Step) *unstructured.Unstructured {
 	if s.Effect != component.EffectRecreate {
 		return s.Before
@@ -168,12 +169,12 @@ func (p Plan) headline() string {
 	case c.Delete:
 		name += ": its deletion"
 	case c.NewRevision:
-		name += fmt.Sprintf(": revision %d, which is new", c.Revision)
+		name += fmt.Sprintf(": revision %d (new)", c.Revision)
 	default:
 		name += fmt.Sprintf(": revision %d", c.Revision)
 	}
 	if c.Suspended {
-		name += "\nThe component is suspended: the operator takes no step before it is resumed."
+		name += "\nThe component is suspended: the operator takes no step until the component is resumed."
 	}
 	return name
 }
@@ -197,7 +198,7 @@ var toneOfAction = map[string]terminal.Tone{
 	actionOf(component.EffectDelete): terminal.Bad, actionOf(component.EffectRelease): terminal.Busy,
 }
 
-// maxFields bounds the fields of an update in a table.
+// maxFields is the maximum number of changed fields that a row of the table names.
 const maxFields = 4
 
 func (s PlanStep) explanation() string {
@@ -220,7 +221,7 @@ func (s PlanStep) explanation() string {
 	return why
 }
 
-// writeObstacles writes what blocks or delays the plan.
+// writeObstacles writes the instances and finalizers that block the plan, and the dependents that delay it.
 func (p Plan) writeObstacles(text *strings.Builder, colours terminal.Palette) {
 	for _, b := range p.Blocked {
 		reason := fmt.Sprintf("there are foreign instances (%d): %s", b.Count, strings.Join(b.Names, ", "))
@@ -252,6 +253,12 @@ func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
 	}
 }
 
+// IsHindered reports whether a step cannot be made before a person, or another controller, acts.
+func (p Plan) IsHindered() bool {
+	return len(p.Blocked) > 0 || len(p.Finalizers) > 0 ||
+		slices.ContainsFunc(p.Waiting, func(w PlanWaiting) bool { return w.Failed })
+}
+
 // summary counts the steps by effect.
 func (p Plan) summary() string {
 	var counts []string
@@ -260,11 +267,9 @@ func (p Plan) summary() string {
 			counts = append(counts, fmt.Sprintf("%d to %s", n, actionOf(e)))
 		}
 	}
-	hindered := len(p.Blocked) > 0 || len(p.Finalizers) > 0 ||
-		slices.ContainsFunc(p.Waiting, func(w PlanWaiting) bool { return w.Failed })
 	switch {
 	case len(counts) > 0:
-	case hindered:
+	case p.IsHindered():
 		counts = append(counts, "no step is possible before these problems are corrected")
 	default:
 		counts = append(counts, "nothing to do")

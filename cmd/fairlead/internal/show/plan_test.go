@@ -37,24 +37,24 @@ var _ = Describe("Plan", func() {
 		Expect(plan.Steps).To(HaveLen(1))
 		return plan.Steps[0].Fields
 	}
-	DescribeTable("sums up",
+	DescribeTable("ends with a summary of",
 		func(forecast component.Forecast, want string) {
 			var text strings.Builder
 			Expect(show.NewPlan(&unstructured.Unstructured{}, forecast, false).Print(show.Output{Writer: &text})).To(Succeed())
 			Expect(text.String()).To(HaveSuffix("\n" + want + "\n"))
 		},
-		Entry("what is as it should be", component.Forecast{}, "nothing to do."),
-		Entry("what others keep it from", component.Forecast{Waiting: []component.Waiting{{Failed: true}}},
+		Entry("a component without changes", component.Forecast{}, "nothing to do."),
+		Entry("a failure that prevents all steps", component.Forecast{Waiting: []component.Waiting{{Failed: true}}},
 			"no step is possible before these problems are corrected."),
 	)
 
 	const applied = `{"f:spec":{"f:image":{},"f:priority":{}}}`
 
-	It("names of what is created anew what its manifest changes, and no defaults", func() {
+	It("names the fields of a recreated object that its manifest changes, and no defaults", func() {
 		Expect(fieldsOf(component.EffectRecreate, applied)).To(ConsistOf("spec.image", "spec.priority"))
 	})
 
-	It("names of what is created anew what others lose by it", func() {
+	It("names the fields of a recreated object that other managers lose", func() {
 		before := job(live, `{"f:spec":{"f:image":{}}}`)
 		before.SetManagedFields(append(before.GetManagedFields(), metav1.ManagedFieldsEntry{
 			Manager: "scaler", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale", APIVersion: "batch/v1",
@@ -69,11 +69,11 @@ var _ = Describe("Plan", func() {
 		Expect(show.Before(step).Object["spec"]).To(HaveKeyWithValue("priority", "low"), "the value that diff shows")
 	})
 
-	It("names all that differs where it is not known what was applied", func() {
+	It("names all fields of a recreated object that differ if the object has no managed fields", func() {
 		Expect(fieldsOf(component.EffectRecreate, "")).To(ConsistOf("spec.image", "spec.priority", "spec.backoffLimit"))
 	})
 
-	It("names of an update what the API server says", func() {
+	It("names all fields that differ between the objects before and after an update", func() {
 		Expect(fieldsOf(component.EffectUpdate, applied)).To(ConsistOf("spec.image", "spec.priority", "spec.backoffLimit"))
 	})
 })

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -60,7 +61,7 @@ func nodes() []component.Node {
 	}
 }
 
-// golden compares with a file of testdata, or rewrites it under -update.
+// golden compares the written text with a file of testdata. With the flag -update, it rewrites the file.
 func golden(file string, write func(out *bytes.Buffer) error) {
 	GinkgoHelper()
 	var out bytes.Buffer
@@ -85,18 +86,30 @@ var _ = Describe("Tree", func() {
 		Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`,
 	}}
 
+	refused := []metav1alpha1.DependentReport{
+		{Dependent: "Widget.demo.example.com shop/w", Reason: "Invalid", Message: "spec.size: Invalid value: -1"},
+		{Dependent: "Deployment.apps shop/web", Reason: "Forbidden", Message: "no rights"},
+	}
+	explained := show.NewTree(shop("shop", time.Hour), progressing, nodes())
+	explained.AddCauses(map[string][]causes.Cause{
+		"Deployment.apps shop/web": {{Object: "Pod shop/web-7d4", Reason: "Unschedulable", Message: "0/1 nodes are available"}},
+	})
+
 	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {
 		golden(file, func(out *bytes.Buffer) error { return tree.Print(show.Output{Writer: out, Format: format}) })
 	},
 		Entry("a table", "tree.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("JSON", "tree.json", show.FormatJSON, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("a wide table", "tree-wide.txt", show.FormatWide, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
-		Entry("names, as kubectl does", "tree-names.txt", show.FormatName,
+		Entry("names in the form of kubectl", "tree-names.txt", show.FormatName,
 			show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("YAML", "tree.yaml", show.FormatYAML, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
-		Entry("a dependent that is contested, which only the status tells", "tree-contested.txt", show.FormatTable,
+		Entry("a contested dependent, from the report in the status", "tree-contested.txt", show.FormatTable,
 			show.NewTree(shop("shop", time.Hour), contested, nodes())),
-		Entry("a component that no operator saw", "tree-new.txt", show.FormatTable,
+		Entry("a dependent that is ready, and whose update was refused", "tree-refused.txt", show.FormatTable,
+			show.NewTree(shop("shop", time.Hour), progressing, component.AddFailures(nodes(), refused))),
+		Entry("causes one level down", "tree-causes.txt", show.FormatTable, explained),
+		Entry("a component that no operator has reconciled", "tree-new.txt", show.FormatTable,
 			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),
 		Entry("no dependents as an empty list, not as null", "tree-new.json", show.FormatJSON,
 			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),
@@ -120,7 +133,7 @@ var _ = Describe("List", func() {
 		Entry("a table", "list.txt", show.FormatTable),
 		Entry("JSON", "list.json", show.FormatJSON),
 		Entry("a wide table", "list-wide.txt", show.FormatWide),
-		Entry("names, as kubectl does", "list-names.txt", show.FormatName),
+		Entry("names in the form of kubectl", "list-names.txt", show.FormatName),
 		Entry("YAML", "list.yaml", show.FormatYAML),
 	)
 })
@@ -152,6 +165,14 @@ var _ = Describe("Status", func() {
 	blocked := status(metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
 		"deletion is refused, because team/mine exists")
 	blocked.Reconciler = "fairlead.io"
+	blocked.Blocked = []metav1alpha1.BlockReport{
+		{Type: "Widget.example.com", Count: 2, Names: []string{"Widget.example.com team/mine", "Widget.example.com team/yours"}},
+		{Type: "Gizmo.example.com", Message: "it cannot be listed"},
+	}
+	blocked.Conditions = append(blocked.Conditions, metav1.Condition{
+		Type: metav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: metav1alpha1.ReasonForeignInstances,
+		Message: "deletion is refused, because team/mine exists",
+	})
 	deleted := shop("shop", time.Hour)
 	deleted.SetDeletionTimestamp(new(metav1.NewTime(now.Add(-time.Minute))))
 	deleted.SetFinalizers([]string{"fairlead.io/finalizer", "example.com/backup"})
@@ -159,12 +180,12 @@ var _ = Describe("Status", func() {
 	DescribeTable("prints", func(file string, format show.Format, s show.Status) {
 		golden(file, func(out *bytes.Buffer) error { return s.Print(show.Output{Writer: out, Format: format}, now) })
 	},
-		Entry("who is waited for, and why", "status.txt", show.FormatTable,
+		Entry("the dependents that the component waits for, with reasons", "status.txt", show.FormatTable,
 			show.NewStatus(shop("shop", time.Hour), full, settings)),
-		Entry("more on demand", "status-wide.txt", show.FormatWide, show.NewStatus(shop("shop", time.Hour), full, settings)),
+		Entry("a wide table", "status-wide.txt", show.FormatWide, show.NewStatus(shop("shop", time.Hour), full, settings)),
 		Entry("JSON", "status.json", show.FormatJSON, show.NewStatus(shop("shop", time.Hour), full, settings)),
-		Entry("what blocks a deletion", "status-blocked.txt", show.FormatTable, show.NewStatus(deleted, blocked, settings)),
-		Entry("a component that no operator saw", "status-new.txt", show.FormatTable,
+		Entry("a blocked deletion", "status-blocked.txt", show.FormatTable, show.NewStatus(deleted, blocked, settings)),
+		Entry("a component that no operator has reconciled", "status-new.txt", show.FormatTable,
 			show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
 		Entry("empty lists, not null", "status-new.json", show.FormatJSON,
 			show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
@@ -177,13 +198,16 @@ var _ = Describe("History", func() {
 		{
 			Revision: 3, Generation: 4, Outcome: metav1alpha1.RevisionProgressing,
 			Started: metav1.NewTime(now.Add(-time.Minute)), Digest: "0123", Source: "ConfigMap shop-2", SourceDigest: "4567",
+			SourceVersion: "shop-1.1.0",
+			Changes:       []string{"image.tag: 1.0 → 1.1", "replicas: 1 → 2", "Secret db: password: changed"},
 		},
 		{
 			Generation: 3, Outcome: metav1alpha1.RevisionFailed, Reason: "GenerateFailed",
 			Started: metav1.NewTime(now.Add(-30 * time.Minute)), Digest: "89ab", Source: "ConfigMap shop-3",
+			Changes: []string{"replicas: removed"},
 		},
 		{
-			Revision: 2, Generation: 2, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout",
+			Revision: 2, Generation: 2, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout", SourceVersion: "shop-1.0.0",
 			Started: metav1.NewTime(now.Add(-2 * time.Hour)), Ended: new(metav1.NewTime(now.Add(-time.Hour))),
 		},
 		{
@@ -211,7 +235,7 @@ var _ = Describe("Output", func() {
 		Expect(err).To(MatchError(`output format "name": want json or yaml`))
 	})
 
-	It("colours states where colours are wanted, and nothing that others wrote", func() {
+	It("colours states if colours are enabled, and colours no text of the cluster", func() {
 		hostile := status(metav1alpha1.StateStalled, metav1.ConditionFalse, "GenerateFailed", "\x1b[2Jgone")
 		var out bytes.Buffer
 		list := show.NewList([]show.Component{show.NewComponent(shop("shop", time.Hour), hostile)})
@@ -220,7 +244,7 @@ var _ = Describe("Output", func() {
 			Not(ContainSubstring("\x1b[2J"))))
 	})
 
-	It("keeps columns aligned whether coloured or not", func() {
+	It("aligns columns with and without colours", func() {
 		var coloured, plain bytes.Buffer
 		list := show.NewList([]show.Component{
 			show.NewComponent(shop("shop", time.Hour), status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "")),

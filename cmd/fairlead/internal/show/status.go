@@ -13,32 +13,36 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 )
 
-// Status is the status of a component in the form in which it is shown.
+// Status is the status of a component as commands print it.
 type Status struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Component  Component `json:"component"`
-	// Since is the time of the last change of the state, if that is known.
+	// Since is the time of the last change of the state. It is nil if the time is unknown.
 	Since *metav1.Time `json:"since,omitempty"`
 	// DeletionTimestamp is the time at which the deletion was requested.
 	DeletionTimestamp *metav1.Time `json:"deletionTimestamp,omitempty"`
 	// Conditions are sorted by type, Ready first.
 	Conditions []Condition `json:"conditions"`
-	// Waiting are the first ten dependents that the component waits for, or that are contested.
+	// Waiting are the first ten dependents that the component waits for, or that other clients change repeatedly.
 	Waiting []Waiting `json:"waiting"`
-	// Blockers are what a person must do before the deletion proceeds; empty for a component that is not being deleted.
+	// Blocked are the types whose instances block the deletion, or a prune.
+	Blocked []Blocked `json:"blocked"`
+	// Blockers are the problems that a person must correct before the deletion proceeds. The list is empty for a
+	// component that is not being deleted.
 	Blockers []string `json:"blockers"`
-	// Next is when the operator reconciles the component next.
+	// Next is the time or the event at which the operator reconciles the component next, as a text.
 	Next string `json:"next"`
-	// ProgressingSince is the time at which the component began to apply its inputs. The timeout counts from it.
+	// ProgressingSince is the time at which the operator began to apply the component's inputs. The timeout begins at
+	// this time.
 	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`
-	// TimesOut is the time at which the component becomes Stalled with reason Timeout, if it is progressing and the
-	// timeout is known.
+	// TimesOut is the time at which a progressing component becomes Stalled with reason Timeout. It is nil if the
+	// component is not progressing, or if its timeout is unknown.
 	TimesOut *metav1.Time `json:"timesOut,omitempty"`
 	// Reconciler is the name of the operator's reconciler, and the prefix of its annotations.
 	Reconciler string `json:"reconciler,omitempty"`
 	Target     Target `json:"target"`
-	// Source is that of the spec; Applied identifies what the current revision was rendered from.
+	// Source is the source in the spec. Applied identifies the inputs of the current revision.
 	Source  string  `json:"source,omitempty"`
 	Applied Applied `json:"applied"`
 }
@@ -59,15 +63,25 @@ type Waiting struct {
 	Wave      int32  `json:"wave"`
 	Reason    string `json:"reason"`
 	Message   string `json:"message,omitempty"`
-	// Causes are the reasons one level below the dependent, if it is not ready and they can be read.
+	// Causes are the reasons why the dependent is not ready, found in objects that belong to it, such as its Pods.
 	Causes []causes.Cause `json:"causes,omitempty"`
 }
 
-// Target is the place of the dependents, and the identity that writes them.
+// Blocked is a type whose instances block a deletion or a prune.
+type Blocked struct {
+	Type  string `json:"type"`
+	Count int32  `json:"count"`
+	// Names are the first ten instances.
+	Names []string `json:"names,omitempty"`
+	// Message says why it is not known whether instances exist.
+	Message string `json:"message,omitempty"`
+}
+
+// Target has the cluster and the namespace of the dependents.
 type Target struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Cluster is the UID of the namespace kube-system of another cluster.
+	// Cluster is the UID of the namespace kube-system, if the dependents are in another cluster.
 	Cluster string `json:"cluster,omitempty"`
 }
 
@@ -76,21 +90,22 @@ type Applied struct {
 	Rendition    int64  `json:"rendition"`
 	Source       string `json:"source,omitempty"`
 	SourceDigest string `json:"sourceDigest,omitempty"`
-	// InputDigest is that of the current revision; AppliedDigest is that of the last revision that was applied in full.
+	// InputDigest is the digest of the inputs of the current revision. AppliedDigest is the digest of the last inputs
+	// that were applied in full.
 	InputDigest   string `json:"inputDigest,omitempty"`
 	AppliedDigest string `json:"appliedDigest,omitempty"`
 	LookupsDigest string `json:"lookupsDigest,omitempty"`
 }
 
-// Settings are the settings in the spec of a component whose type is known.
+// Settings has settings from the spec of a component of the ready-made operator.
 type Settings struct {
 	Source string
-	// Interval and RetryInterval are the intervals of passes without a change; Timeout is how long the component may
-	// progress. Nil is unknown, zero is off.
+	// Interval and RetryInterval are the intervals of passes without a change. Timeout is the maximum time from
+	// ProgressingSince until the component is Ready. Nil means that the setting is unknown, zero that it is off.
 	Interval, RetryInterval, Timeout *time.Duration
 }
 
-// NewStatus returns the status of a component in the form in which it is shown.
+// NewStatus converts the status of a component into the form that commands print.
 func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, settings Settings) Status {
 	s := Status{
 		APIVersion: SchemaVersion, Kind: "Status", Component: NewComponent(obj, status),
@@ -98,7 +113,7 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 		Reconciler: status.Reconciler,
 		Target:     Target{Namespace: status.TargetNamespace, Name: status.TargetName, Cluster: status.TargetCluster},
 		Source:     settings.Source,
-		Conditions: conditionsOf(status), Waiting: []Waiting{}, Blockers: blockersOf(obj, status),
+		Conditions: conditionsOf(status), Waiting: []Waiting{}, Blocked: blockedIn(status), Blockers: blockersOf(obj, status),
 		Applied: Applied{
 			Rendition: status.Rendition, InputDigest: status.InputDigest, AppliedDigest: status.AppliedDigest,
 			LookupsDigest: status.LookupsDigest,
@@ -121,15 +136,16 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 	return s
 }
 
-// AddCauses adds the causes of the dependents that the component waits for, given by the dependents' names.
+// AddCauses adds causes to the dependents that the component waits for. The keys of found are names of dependents.
 func (s *Status) AddCauses(found map[string][]causes.Cause) {
 	for i := range s.Waiting {
 		s.Waiting[i].Causes = found[s.Waiting[i].Dependent]
 	}
 }
 
-// since returns the time of the last change of the state: the transition of the condition that caused it, but not
-// before the deletion that the state is about.
+// since returns the time since which the component is in its state: the last transition of the condition Stalled for a
+// stalled component, and otherwise of the condition Ready. For a component that is being deleted, it is not before the
+// request of the deletion.
 func since(status metav1alpha1.Status, deletion *metav1.Time) *metav1.Time {
 	tells := metav1alpha1.ConditionReady
 	if status.State == metav1alpha1.StateStalled {
@@ -171,7 +187,15 @@ func conditionsOf(status metav1alpha1.Status) []Condition {
 	return conditions
 }
 
-// blockersOf returns what blocks a deletion.
+func blockedIn(status metav1alpha1.Status) []Blocked {
+	blocked := make([]Blocked, 0, len(status.Blocked))
+	for _, b := range status.Blocked {
+		blocked = append(blocked, Blocked{Type: b.Type, Count: b.Count, Names: b.Names, Message: b.Message})
+	}
+	return blocked
+}
+
+// blockersOf returns the problems that block a deletion.
 func blockersOf(obj *unstructured.Unstructured, status metav1alpha1.Status) []string {
 	blockers := []string{}
 	if obj.GetDeletionTimestamp() == nil {
@@ -183,7 +207,7 @@ func blockersOf(obj *unstructured.Unstructured, status metav1alpha1.Status) []st
 	}
 	for _, f := range obj.GetFinalizers() {
 		if status.Reconciler != "" && f != status.Reconciler+"/finalizer" {
-			blockers = append(blockers, "finalizer "+f+" of somebody else")
+			blockers = append(blockers, "finalizer "+f+" of another controller")
 		}
 	}
 	return blockers

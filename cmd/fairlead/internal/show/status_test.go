@@ -18,15 +18,15 @@ var _ = Describe("Status", func() {
 		{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: at(1)},
 		{Type: metav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, LastTransitionTime: at(3)},
 	}
-	DescribeTable("tells since when the component is in its state",
+	DescribeTable("has the time since which the component is in its state",
 		func(state metav1alpha1.State, deleted, want *metav1.Time) {
 			obj := &unstructured.Unstructured{Object: map[string]any{}}
 			obj.SetDeletionTimestamp(deleted)
 			status := show.NewStatus(obj, metav1alpha1.Status{State: state, Conditions: conditions}, show.Settings{})
 			Expect(status.Since.Time).To(BeTemporally("==", want.Time))
 		},
-		Entry("on its way: since it is not ready", metav1alpha1.StateProgressing, nil, new(at(1))),
-		Entry("stalled: not since it was not ready any more", metav1alpha1.StateStalled, nil, new(at(3))),
-		Entry("being deleted: not longer than that", metav1alpha1.StateDeletionBlocked, new(at(5)), new(at(5))),
+		Entry("the transition of Ready, if it is progressing", metav1alpha1.StateProgressing, nil, new(at(1))),
+		Entry("the transition of Stalled, if it is stalled", metav1alpha1.StateStalled, nil, new(at(3))),
+		Entry("the request of the deletion, if this is later", metav1alpha1.StateDeletionBlocked, new(at(5)), new(at(5))),
 	)
 })

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,28 +20,70 @@ func (s Status) Lines(o Output, now time.Time) []string {
 	if len(s.Conditions) > 0 {
 		rows := [][]cell{titled("CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE")}
 		for _, c := range s.Conditions {
-			rows = append(rows, row(c.Type, c.Status, ago(&c.Since, now), c.Reason, c.Message))
+			rows = append(rows, row(c.Type, c.Status, ago(&c.Since, now), c.Reason, s.messageOf(c)))
 		}
 		text = append(append(text, ""), columns(o.Palette, rows)...)
 	}
 	if len(s.Waiting) > 0 {
 		rows := [][]cell{titled("WAVE", "WAITING FOR", "REASON", "MESSAGE")}
 		for _, w := range s.Waiting {
-			rows = append(rows, row(fmt.Sprint(w.Wave), w.Dependent, w.Reason, w.Message))
+			rows = append(rows, row(fmt.Sprint(w.Wave), w.Dependent, w.Reason, w.withoutCauses()))
 		}
 		text = append(append(text, ""), columns(o.Palette, rows)...)
 	}
-	text = append(text, s.causes(o.Palette)...)
+	text = append(text, causesTable(o.Palette, s.Waiting)...)
+	text = append(text, s.blocked(o.Palette)...)
 	for _, b := range s.Blockers {
+		if b == s.Component.Message {
+			continue // It is the first sentence of the status.
+		}
 		text = append(text, "", o.Palette.In(terminal.Bad, "The deletion is blocked: ")+oneLine(b))
 	}
 	return text
 }
 
-// causes returns a table of the causes of the dependents that are not ready.
-func (s Status) causes(p terminal.Palette) []string {
+// messageOf returns the message of a condition. A message that is shown as the cause of the state is not repeated.
+func (s Status) messageOf(c Condition) string {
+	if c.Message == s.Component.Message && c.Reason == s.Component.Reason && s.showsCause() {
+		return "see above"
+	}
+	return c.Message
+}
+
+// showsCause reports whether the facts have the cause of the state.
+func (s Status) showsCause() bool {
+	return s.Component.State != string(metav1alpha1.StateReady) && s.Component.Message != ""
+}
+
+// blocked returns a table of the types whose instances block a deletion.
+func (s Status) blocked(p terminal.Palette) []string {
+	if len(s.Blocked) == 0 {
+		return nil
+	}
+	rows := [][]cell{titled("BLOCKED BY", "INSTANCES", "MESSAGE")}
+	for _, b := range s.Blocked {
+		count, message := fmt.Sprint(b.Count), strings.Join(b.Names, ", ")
+		if b.Message != "" {
+			count, message = "not known", b.Message
+		}
+		rows = append(rows, row(b.Type, count, message))
+	}
+	return append([]string{""}, columns(p, rows)...)
+}
+
+// withoutCauses returns the message without the causes, which have a table of their own.
+func (w Waiting) withoutCauses() string {
+	message := w.Message
+	for _, c := range w.Causes {
+		message = c.CutFrom(message)
+	}
+	return message
+}
+
+// causesTable returns a table of the causes why dependents are not ready.
+func causesTable(p terminal.Palette, waiting []Waiting) []string {
 	rows := [][]cell{titled("NOT READY", "CAUSED BY", "REASON", "MESSAGE")}
-	for _, w := range s.Waiting {
+	for _, w := range waiting {
 		for _, c := range w.Causes {
 			rows = append(rows, row(w.Dependent, c.Object, c.Reason, c.Message))
 		}
@@ -51,7 +94,7 @@ func (s Status) causes(p terminal.Palette) []string {
 	return append([]string{""}, columns(p, rows)...)
 }
 
-// facts returns a row with title and text for each fact.
+// facts returns the rows of the status, each with a title and a text.
 func (s Status) facts(wide bool, now time.Time) [][]cell {
 	c := s.Component
 	var rows [][]cell
@@ -72,7 +115,7 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 		say("Because", explanation(c.Reason, c.Message))
 	}
 	if c.ObservedGeneration < c.Generation {
-		say("Generation", fmt.Sprintf("%d; the operator has seen %d", c.Generation, c.ObservedGeneration))
+		say("Generation", fmt.Sprintf("%d; the operator has observed %d", c.Generation, c.ObservedGeneration))
 	}
 	say("Dependents", c.Dependents.Summary+" ready")
 	say("Revision", s.revision(wide))
@@ -97,7 +140,7 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 	return rows
 }
 
-// shortDigest is the number of characters of a digest that tables show.
+// shortDigest is the number of characters to which tables shorten a digest.
 const shortDigest = 12
 
 func (s Status) revision(wide bool) string {
@@ -139,7 +182,7 @@ func digest(full string, wide bool) string {
 	return full[:shortDigest]
 }
 
-// next returns when the operator reconciles the component next.
+// next returns the time or the event at which the operator reconciles the component next, as a text.
 func next(status metav1alpha1.Status, settings Settings, c Component) string {
 	const change = "when something changes"
 	ready := c.Reason
@@ -178,7 +221,7 @@ func ago(t *metav1.Time, now time.Time) string {
 	return duration.HumanDuration(now.Sub(t.Time)) + " ago"
 }
 
-// titled returns cells for titles.
+// titled returns the cells of a header row.
 func titled(titles ...string) []cell {
 	cells := row(titles...)
 	for i := range cells {

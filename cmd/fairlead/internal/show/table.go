@@ -15,7 +15,7 @@ type cell struct {
 	tone terminal.Tone
 }
 
-// row returns cells of texts.
+// row returns a row with the texts as cells.
 func row(texts ...string) []cell {
 	cells := make([]cell, 0, len(texts))
 	for _, text := range texts {
@@ -24,7 +24,7 @@ func row(texts ...string) []cell {
 	return cells
 }
 
-// state returns a cell for a state, in its colour.
+// state returns a cell with a state, in the colour of the state.
 func state(text string) cell { return cell{text: orDash(oneLine(text)), tone: toneOf(text)} }
 
 // table writes rows in columns below the titles.
@@ -33,7 +33,7 @@ func table(o Output, titles []string, rows [][]cell) error {
 	return err
 }
 
-// columns returns rows as lines with aligned cells, without spaces at the end.
+// columns returns rows as lines with aligned cells and without trailing spaces.
 func columns(p terminal.Palette, rows [][]cell) []string {
 	var widths []int
 	for _, cells := range rows {
@@ -62,7 +62,7 @@ func toneOf(state string) terminal.Tone {
 	case string(metav1alpha1.StateReady), string(component.NodeCompleted):
 		return terminal.Good
 	case string(metav1alpha1.StateStalled), string(metav1alpha1.StateDeletionBlocked), string(component.NodeFailed),
-		string(component.NodeMissing):
+		string(component.NodeMissing), string(component.NodeNotUpdated):
 		return terminal.Bad
 	case "":
 		return terminal.Plain

@@ -1,17 +1,21 @@
-// Package show prints results: as tables for people, and as JSON and YAML with a stable schema for programs.
+// Package show prints the results of commands: as tables for people, and as JSON and YAML with a stable schema for
+// programs.
 //
-// The types here are that schema, and docs/cli.md documents them. Each has a constructor that takes objects of the API,
-// and a method Print. Nothing here sends a request.
+// The exported types are the schema, and docs/cli.md documents them. Each result type has a constructor that takes API
+// objects, and a method Print. The package sends no requests.
 package show
 
 import (
 	"fmt"
+	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // SchemaVersion is the version of the schema of JSON and YAML. Fields may be added; the meaning of a field never
@@ -36,14 +40,23 @@ type Dependent struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	UID       string `json:"uid,omitempty"`
-	// State is Ready, InProgress, Failed, Terminating, Missing or Unknown.
+	// State is Ready, NotUpdated, InProgress, Failed, Terminating, Completed, Missing or Unknown. NotUpdated is a ready
+	// object whose last write failed.
 	State string `json:"state"`
-	// Reason and Message explain a state other than Ready, and why a Ready dependent is contested.
+	// Reason and Message explain a state other than Ready. For a Ready dependent that is contested, they name the other
+	// client.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Causes are the reasons one level below the dependent, if it is not ready and they can be read.
+	Causes []causes.Cause `json:"causes,omitempty"`
 }
 
-// NewTree returns a component and the nodes of its tree in the form in which they are shown.
+// String returns the name in the form of a status.
+func (d Dependent) String() string {
+	return manifests.Key{Group: d.Group, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}.String()
+}
+
+// NewTree converts a component and the nodes of its tree into the form that commands print.
 func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes []component.Node) Tree {
 	tree := Tree{
 		APIVersion: SchemaVersion, Kind: "Tree",
@@ -63,7 +76,15 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 	return tree
 }
 
-// contestedIn returns the messages on contested dependents in a status, by their names. Only the status has these.
+// AddCauses adds the causes of the dependents that are not ready, given by the dependents' names.
+func (t *Tree) AddCauses(found map[string][]causes.Cause) {
+	for i := range t.Dependents {
+		t.Dependents[i].Causes = found[t.Dependents[i].String()]
+	}
+}
+
+// contestedIn returns the messages about contested dependents in a status, by the dependents' names. Only the status
+// has these messages.
 func contestedIn(status metav1alpha1.Status) map[string]string {
 	contested := map[string]string{}
 	for _, w := range status.Waiting {
@@ -103,9 +124,26 @@ func (t Tree) Print(o Output) error {
 		if o.Format == FormatWide {
 			cells = append(cells, row(orDash(d.Version), orDash(d.UID))...)
 		}
-		rows = append(rows, append(cells, row(explanation(d.Reason, d.Message))...))
+		rows = append(rows, append(cells, row(d.explanation())...))
 	}
-	return table(o, append(titles, "MESSAGE"), rows)
+	if err := table(o, append(titles, "MESSAGE"), rows); err != nil {
+		return err
+	}
+	var waiting []Waiting
+	for _, d := range t.Dependents {
+		waiting = append(waiting, Waiting{Dependent: d.String(), Causes: d.Causes})
+	}
+	_, err := io.WriteString(o, lines(causesTable(o.Palette, waiting)))
+	return err
+}
+
+// explanation returns the reason and the message of a state.
+func (d Dependent) explanation() string {
+	text := explanation(d.Reason, d.Message)
+	if d.State == string(component.NodeNotUpdated) {
+		return "Ready, but not updated: " + text
+	}
+	return text
 }
 
 func (t Tree) headline(p terminal.Palette) string {

@@ -20,27 +20,29 @@ type Why struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Object     WhyObject `json:"object"`
-	// Through are the objects in the chain of controller references up to the dependent. The other fields are about
-	// that dependent.
+	// Through are the objects between Object and its dependent in the chain of controller references. If the list is
+	// not empty, the fields below describe the dependent.
 	Through []string `json:"through,omitempty"`
 	// Component is the component of the dependent.
 	Component string `json:"component"`
 	// Reconciler is the name of the reconciler of the component.
 	Reconciler string `json:"reconciler"`
 	Revision   int64  `json:"revision,omitempty"`
-	// Wave and DeleteWave are those in the inventory. Recorded reports whether the dependent is in it.
+	// Recorded reports whether the inventory contains the dependent. Wave and DeleteWave are its waves in the inventory.
 	Recorded   bool `json:"recorded"`
 	Wave       int  `json:"wave"`
 	DeleteWave int  `json:"deleteWave"`
-	// Settings are those in the annotations of the manifest.
+	// Settings are the settings in the annotations of the manifest.
 	Settings map[string]string `json:"settings,omitempty"`
 	// File is the template or manifest that renders the dependent.
 	File string `json:"file,omitempty"`
-	// Values affect the rendered dependent or field.
+	// Values are the values of spec.values that affect the rendered dependent or field.
 	Values []operator.ValueOrigin `json:"values,omitempty"`
+	// NotUpdated is the failure of the last write to the dependent, such as "Invalid: spec.type: …".
+	NotUpdated string `json:"notUpdated,omitempty"`
 	// Causes are the reasons why the dependent is not ready.
 	Causes []causes.Cause `json:"causes,omitempty"`
-	// Unknown lists what could not be found out, and why.
+	// Unknown lists the facts that could not be determined, with reasons.
 	Unknown []string  `json:"unknown,omitempty"`
 	Field   *WhyField `json:"field,omitempty"`
 }
@@ -56,18 +58,18 @@ type WhyObject struct {
 // WhyField explains a field.
 type WhyField struct {
 	Path string `json:"path"`
-	// Value is the live value; it is masked for Secrets.
+	// Value is the live value of the field. Values of Secrets are masked.
 	Value any `json:"value"`
-	// Unknown reports whether the manifest is unknown, so that Rendered and Differs have no meaning.
+	// Unknown reports whether the manifest is unknown. Then Rendered and Differs have no meaning.
 	Unknown bool `json:"unknown,omitempty"`
-	// Rendered reports whether the manifest sets the field. Differs reports whether it sets another value.
+	// Rendered reports whether the manifest sets the field. Differs reports whether the manifest sets another value.
 	Rendered bool `json:"rendered"`
 	Differs  bool `json:"differs"`
-	// Managers are the field managers, the last one first. If there are none, the value is a default of the API server.
+	// Managers are the field managers, the latest first. If the list is empty, the value is a default of the API server.
 	Managers []changes.Manager `json:"managers"`
 }
 
-// String returns the name in the form of tables.
+// String returns the kind and the name of the object as tables show them.
 func (o WhyObject) String() string {
 	return withGroup(o.Kind, o.Group) + " " + withNamespace(o.Namespace, o.Name)
 }
@@ -106,6 +108,7 @@ func (w Why) Print(o Output) error {
 		add("values", "no value affects the object")
 	}
 	w.Field.add(add, len(w.Through) > 0)
+	add("not updated", w.NotUpdated)
 	for _, c := range w.Causes {
 		add("not ready", c.String())
 	}
@@ -116,7 +119,7 @@ func (w Why) Print(o Output) error {
 	return err
 }
 
-// isConstant reports whether no value affects what is rendered.
+// isConstant reports whether no value affects the rendered dependent or field.
 func (w Why) isConstant() bool {
 	return w.File != "" && len(w.Values)+len(w.Unknown) == 0 && (w.Field == nil || w.Field.Rendered)
 }
@@ -136,7 +139,7 @@ func (w Why) settings() string {
 	return strings.Join(texts, ", ")
 }
 
-// valueText returns texts unchanged, and other values as JSON.
+// valueText returns a string unchanged, and other values as JSON.
 func valueText(value any) string {
 	if text, ok := value.(string); ok {
 		return text
@@ -150,7 +153,8 @@ func valueText(value any) string {
 	return strings.TrimSpace(text.String())
 }
 
-// add adds the rows of a field. If made is true, a controller made the object, so no manifest has the field.
+// add adds the rows of a field. Made reports whether a controller created the object, so that no manifest has the
+// field.
 func (f *WhyField) add(add func(title, text string), made bool) {
 	if f == nil {
 		return
@@ -160,7 +164,7 @@ func (f *WhyField) add(add func(title, text string), made bool) {
 	case made:
 		add("manifest", "none: a controller made this object")
 	case f.Unknown:
-		add("manifest", "it is unknown whether it sets this field")
+		add("manifest", "it is unknown whether the manifest sets this field")
 	case f.Differs:
 		add("manifest", "it sets another value")
 	case f.Rendered:

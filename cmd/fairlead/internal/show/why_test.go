@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-var _ = DescribeTable("Why says of a field", func(field show.WhyField, through []string, want ...string) {
+var _ = DescribeTable("Why prints for a field", func(field show.WhyField, through []string, want ...string) {
 	field.Path = "spec.x"
 	var out bytes.Buffer
 	w := show.Why{
@@ -27,14 +27,14 @@ var _ = DescribeTable("Why says of a field", func(field show.WhyField, through [
 	}
 	Expect(rows).To(Equal(want))
 },
-	Entry("a text as it is", show.WhyField{Value: "a <b>", Rendered: true}, nil, "spec.x = a <b>", "it sets this value"),
+	Entry("a text unchanged", show.WhyField{Value: "a <b>", Rendered: true}, nil, "spec.x = a <b>", "it sets this value"),
 	Entry("a large number in full", show.WhyField{Value: 1e6, Rendered: true, Differs: true}, nil, "spec.x = 1000000",
 		"it sets another value"),
 	Entry("a map as JSON, in order", show.WhyField{Value: map[string]any{"b": "<1>", "a": []any{true, nil}}}, nil,
 		`spec.x = {"a":[true,null],"b":"<1>"}`, "it does not set this field"),
-	Entry("that nothing is known of the manifest", show.WhyField{Value: int64(1), Unknown: true}, nil, "spec.x = 1",
-		"it is unknown whether it sets this field"),
-	Entry("that there is no manifest of what a controller made", show.WhyField{Value: true, Unknown: true},
+	Entry("that the manifest is unknown", show.WhyField{Value: int64(1), Unknown: true}, nil, "spec.x = 1",
+		"it is unknown whether the manifest sets this field"),
+	Entry("that an object of a controller has no manifest", show.WhyField{Value: true, Unknown: true},
 		[]string{"ReplicaSet.apps apps/web"},
 		"spec.x = true", "none: a controller made this object"),
 )

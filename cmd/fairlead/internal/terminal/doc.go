@@ -1,6 +1,6 @@
-// Package terminal holds everything that depends on how text is displayed: whether a writer is a terminal, its size,
-// colours, the width of text in columns, and a writer that records the first failed write.
+// Package terminal determines whether a writer is a terminal, and its size. It also has colours, the width of text in
+// columns, and a writer that records the first failed write.
 //
-// It imports no other package of Fairlead. It enforces that text from a cluster cannot control the terminal: Clean
-// replaces control characters, and the only escape sequences written are those of Palette and of package progress.
+// The package imports no other package of Fairlead. Text from a cluster must not control the terminal. For this
+// purpose, Clean replaces control characters, and only Palette and package progress write escape sequences.
 package terminal

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Tone is the meaning of a colour.
+// Tone is a colour, named by its meaning.
 type Tone string
 
 // The tones. Their values are the parameters of the SGR sequence of ECMA-48.
@@ -36,7 +36,7 @@ func NewPalette(out io.Writer, off bool) Palette {
 // Coloured returns a palette with colours for any writer.
 func Coloured() Palette { return Palette{colours: true} }
 
-// In returns a text in a tone.
+// In returns a text in the colour of a tone.
 func (p Palette) In(tone Tone, text string) string {
 	if !p.colours || tone == Plain || text == "" {
 		return text

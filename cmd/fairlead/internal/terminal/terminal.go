@@ -39,7 +39,7 @@ func Size(fd int) (width, height int) {
 	return width, height
 }
 
-// Clean replaces the control characters of a line. Names and messages come from a cluster, so they must not control the
+// Clean replaces the control characters of a line, so that names and messages from a cluster cannot control the
 // terminal.
 func Clean(line string) string {
 	return strings.Map(func(r rune) rune {
@@ -50,12 +50,12 @@ func Clean(line string) string {
 	}, line)
 }
 
-// Cut shortens a line so that it takes one row of a terminal of this width. Colour sequences take no column.
+// Cut shortens a line to one row of a terminal of this width. Colour sequences have no width.
 func Cut(line string, width int) string {
-	// A terminal may wrap a line that ends in its last column.
+	// The last column stays empty, because a terminal may wrap a line that ends there.
 	return ansi.Truncate(line, max(width-1, 1), "…")
 }
 
-// Width returns the number of columns that a line takes. Wide characters, such as those of Chinese, take two; colour
-// sequences none.
+// Width returns the number of columns of a line. Wide characters, such as Chinese characters, have two columns. Colour
+// sequences have none.
 func Width(line string) int { return ansi.StringWidth(line) }

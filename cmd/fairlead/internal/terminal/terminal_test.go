@@ -18,11 +18,11 @@ func TestCutCountsWhatIsSeen(t *testing.T) {
 		{"a line that fits", "ready", 6, "ready"},
 		{"a line as wide as the terminal", "ready", 5, "rea…"},
 		{"characters of several bytes", "größer", 5, "grö…"},
-		{"characters that take two columns", "日本語です", 8, "日本語…"},
+		{"characters of two columns", "日本語です", 8, "日本語…"},
 		{"an emoji of several code points", "👩‍👩‍👧 family", 5, "👩‍👩‍👧 …"},
-		{"colours take no room", red, 8, red},
-		{"colours end though their text is cut", red + " now", 5, "\x1b[31mSta…\x1b[0m"},
-		{"a terminal without room", "ready", 1, "…"},
+		{"colours have no width", red, 8, red},
+		{"the end of a colour in a shortened text", red + " now", 5, "\x1b[31mSta…\x1b[0m"},
+		{"a terminal with one column", "ready", 1, "…"},
 	} {
 		if got := terminal.Cut(c.line, c.width); got != c.want {
 			t.Errorf("%s: want %q, got %q", c.name, c.want, got)

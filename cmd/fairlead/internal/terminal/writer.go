@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Writer records the first failed write. A command whose output is lost has failed, even if its work succeeded.
+// Writer records the first failed write, because a command whose output is lost must fail even if its work succeeded.
 type Writer struct {
 	out io.Writer
 
@@ -14,7 +14,7 @@ type Writer struct {
 	onFail func()
 }
 
-// NewWriter returns a Writer to out.
+// NewWriter returns a Writer that writes to out.
 func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
 // Write implements io.Writer.
@@ -38,14 +38,14 @@ func (w *Writer) fail(err error) {
 	}
 }
 
-// Err returns the error of the first failed write, nil if all writes succeeded.
+// Err returns the error of the first failed write, or nil if all writes succeeded.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// OnFail registers a function that is called at the first failed write. Commands that follow something use it to stop.
+// OnFail registers a function that is called after the first failed write. Commands that follow changes use it to end.
 func (w *Writer) OnFail(do func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

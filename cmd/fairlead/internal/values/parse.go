@@ -16,7 +16,7 @@ import (
 )
 
 // parse returns the first YAML document of a text, which must be a map. A text without a document has no values. Whole
-// numbers become int64, others float64.
+// numbers have type int64, other numbers have type float64.
 func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 	values := map[string]any{}
 	root, ignored, err := firstDocument(file, text)
@@ -45,11 +45,11 @@ func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 	return values, checkNoManifest(file, values)
 }
 
-// errManifest says what to do with a manifest that was given as a file of values.
+// errManifest is the second part of the error for a manifest that is used as a file of values.
 var errManifest = errors.New("and -f expects values, such as replicas: 2; kubectl apply -f applies a manifest; " +
 	"to make it part of a component, put it into the folder: fairlead apply NAME DIR")
 
-// checkNoManifest returns an error if values are a manifest: if their apiVersion and kind are texts.
+// checkNoManifest returns an error if values are a manifest, that is, if apiVersion and kind are texts.
 func checkNoManifest(file string, values map[string]any) error {
 	_, hasVersion := values["apiVersion"].(string)
 	kind, hasKind := values["kind"].(string)
@@ -59,8 +59,8 @@ func checkNoManifest(file string, values map[string]any) error {
 	return fmt.Errorf("%s: this is a manifest of kind %s, %w", file, kind, errManifest)
 }
 
-// firstDocument returns the root of the first document, nil if that is empty. ignored describes further documents,
-// which Helm ignores silently.
+// firstDocument returns the root of the first document, or nil if this document is empty. The error ignored describes
+// further documents, which are not read. Helm ignores them without a warning.
 func firstDocument(file string, text []byte) (root *yamlnode.Node, ignored, err error) {
 	documents := yamlnode.NewDecoder(bytes.NewReader(text))
 	var first, second yamlnode.Node
@@ -84,7 +84,7 @@ func firstDocument(file string, text []byte) (root *yamlnode.Node, ignored, err 
 	return nil, ignored, nil
 }
 
-// parserMessage splits a message of the YAML parsers, which contains the line only as text.
+// parserMessage splits a message of the YAML parsers into the line number and the rest.
 var parserMessage = regexp.MustCompile(`(?s)^(?:error converting YAML to JSON: )?(?:yaml: )?` +
 	`(?:unmarshal errors:\s+)?(?:line (\d+): )?(.*)$`)
 

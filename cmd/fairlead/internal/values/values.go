@@ -1,7 +1,7 @@
-// Package values reads the values of a component from files and assignments, as Helm does: later ones win, and maps are
-// merged.
+// Package values reads the values of a component from files and assignments. As in Helm, later values override earlier
+// values, and maps are merged.
 //
-// Errors name the file and the line. They never quote an assignment, which may contain a password.
+// Errors name the file and the line. They never contain an assignment, which may have a password.
 package values
 
 import (
@@ -18,17 +18,17 @@ import (
 type Sources struct {
 	// Files are paths of YAML files in ascending precedence; "-" is Stdin.
 	Files []string
-	// Assignments have the syntax of helm --set and win over files; later ones win.
+	// Assignments have the syntax of helm --set. They override files, and later assignments override earlier ones.
 	Assignments []string
 	Stdin       io.Reader
-	// Warn is called with descriptions of ignored input.
+	// Warn is called with a description of each ignored input.
 	Warn func(error)
 }
 
-// Given reports whether there are any files or assignments, even empty ones.
+// Given reports whether there are any files or assignments, even if these are empty.
 func (s Sources) Given() bool { return len(s.Files)+len(s.Assignments) > 0 }
 
-// Load reads and merges all sources. A null stays a value, because it makes Helm drop a default of the chart.
+// Load reads and merges all sources. It keeps null values, because a null removes a default value of a chart.
 func (s Sources) Load() (map[string]any, error) {
 	merged := map[string]any{}
 	stdinRead := false
@@ -51,8 +51,8 @@ func (s Sources) Load() (map[string]any, error) {
 	return merged, nil
 }
 
-// Manifest returns the error of the first file that holds a manifest instead of values, nil if there is none. It reads
-// neither Stdin nor files that cannot be read; Load reports those.
+// Manifest returns an error for the first file that contains a manifest instead of values, or nil if no file does. It
+// skips Stdin, and files that cannot be read, for which Load returns an error.
 func (s Sources) Manifest() error {
 	for _, file := range s.Files {
 		if file == "-" {
@@ -84,7 +84,7 @@ func (s Sources) loadFile(file string) (map[string]any, error) {
 	return parse(file, text, s.Warn)
 }
 
-// merge returns base overlaid with over, and changes neither.
+// merge returns the values of base and over, of which over has precedence. It changes neither map.
 func merge(base, over map[string]any) map[string]any {
 	merged := maps.Clone(base)
 	for key, value := range over {

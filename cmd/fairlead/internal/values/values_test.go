@@ -14,7 +14,7 @@ import (
 var _ = Describe("Sources", func() {
 	var warnings []string
 	BeforeEach(func() { warnings = nil })
-	// load writes the texts to files 0.yaml, 1.yaml ... and loads those, and then the assignments.
+	// load writes the texts to the files 0.yaml, 1.yaml and so on, and loads these files and the assignments.
 	load := func(stdin string, texts []string, assignments ...string) (map[string]any, error) {
 		GinkgoHelper()
 		GinkgoT().Chdir(GinkgoT().TempDir())
@@ -34,27 +34,27 @@ var _ = Describe("Sources", func() {
 		return s.Load()
 	}
 
-	DescribeTable("merges as Helm does",
+	DescribeTable("merges like Helm:",
 		func(texts, assignments []string, want map[string]any) {
 			Expect(load("stdin: true", texts, assignments...)).To(Equal(want))
 		},
 		Entry("nothing", nil, nil, map[string]any{}),
 		Entry("an empty file and a comment", []string{"", "# nothing\n"}, nil, map[string]any{}),
-		Entry("later files win, maps are merged",
+		Entry("later files override earlier files, and maps are merged",
 			[]string{"a: {b: 1, c: 2}\nlist: [1, 2]", "a: {c: 3}\nlist: [4]"}, nil,
 			map[string]any{"a": map[string]any{"b": int64(1), "c": int64(3)}, "list": []any{int64(4)}}),
 		Entry("a scalar replaces a map, and a map a scalar",
 			[]string{"a: {b: 1}\nc: 2", "a: x\nc: {d: 3}"}, nil,
 			map[string]any{"a": "x", "c": map[string]any{"d": int64(3)}}),
-		Entry("a kind alone makes no manifest", []string{"kind: web\napiVersion: {of: it}"}, nil,
+		Entry("values with a kind but no apiVersion are not a manifest", []string{"kind: web\napiVersion: {of: it}"}, nil,
 			map[string]any{"kind": "web", "apiVersion": map[string]any{"of": "it"}}),
-		Entry("a null stays, to drop a default of the chart", []string{"a: {b: 1}", "a: null"}, nil,
+		Entry("a null is kept, to remove a default of the chart", []string{"a: {b: 1}", "a: null"}, nil,
 			map[string]any{"a": nil}),
-		Entry("numbers keep their kind", []string{"whole: 3\nbroken: 2.5\ntext: '3'"}, nil,
+		Entry("numbers keep their type", []string{"whole: 3\nbroken: 2.5\ntext: '3'"}, nil,
 			map[string]any{"whole": int64(3), "broken": 2.5, "text": "3"}),
-		Entry("stdin takes its place among the files", []string{"stdin: false\nx: 1", "-"}, nil,
+		Entry("stdin is merged in the order of the files", []string{"stdin: false\nx: 1", "-"}, nil,
 			map[string]any{"stdin": true, "x": int64(1)}),
-		Entry("assignments win over files, later ones over earlier ones", []string{"a: {b: 1, c: 2}"},
+		Entry("assignments override files and earlier assignments", []string{"a: {b: 1, c: 2}"},
 			[]string{"a.b=5", "a.b=6,d=x"},
 			map[string]any{"a": map[string]any{"b": int64(6), "c": int64(2)}, "d": "x"}),
 		Entry("lists, indices, escapes, types", nil, []string{`l={a,b}`, `h[1].p=80`, `k\.io/x=1\,2`, "on=true", "off=null"},
@@ -63,7 +63,7 @@ var _ = Describe("Sources", func() {
 			}),
 	)
 
-	DescribeTable("names the file and the line of a mistake",
+	DescribeTable("names the file and the line of",
 		func(text, want string) {
 			_, err := load("", []string{"a: 1", text})
 			Expect(err).To(MatchError(want))
@@ -75,7 +75,7 @@ var _ = Describe("Sources", func() {
 		Entry("a key twice", "a: 1\nb: 2\na: 3\n", `1.yaml:3: invalid YAML: key "a" already set in map`),
 	)
 
-	DescribeTable("reads the first document of a file, as Helm does, and warns of what follows",
+	DescribeTable("reads the first document of a file like Helm, and warns of further documents:",
 		func(text string, want map[string]any, warning string) {
 			Expect(load("", []string{text})).To(Equal(want))
 			Expect(strings.Join(warnings, "\n")).To(Equal(warning))
@@ -83,13 +83,13 @@ var _ = Describe("Sources", func() {
 		Entry("one document", "---\na: 1\n", map[string]any{"a": int64(1)}, ""),
 		Entry("two documents", "a: 1\n---\nb: 2\n", map[string]any{"a": int64(1)},
 			"0.yaml:2: a second document begins here; as in Helm, only the first document is read"),
-		Entry("nothing before the second one", "---\n---\nb: 2\n", map[string]any{},
+		Entry("an empty first document", "---\n---\nb: 2\n", map[string]any{},
 			"0.yaml:2: a second document begins here; as in Helm, only the first document is read"),
-		Entry("something else after it", "a: 1\n---\nb: {\n", map[string]any{"a": int64(1)},
+		Entry("an invalid second document", "a: 1\n---\nb: {\n", map[string]any{"a": int64(1)},
 			"0.yaml:3: invalid YAML: did not find expected node content; as in Helm, only the first document is read"),
 	)
 
-	It("says which file is missing", func() {
+	It("names a missing file", func() {
 		s := values.Sources{Files: []string{filepath.Join(GinkgoT().TempDir(), "none.yaml")}}
 		_, err := s.Load()
 		Expect(err).To(MatchError(And(ContainSubstring("none.yaml"), ContainSubstring("no such file"))))
@@ -100,13 +100,13 @@ var _ = Describe("Sources", func() {
 		Expect(err).To(MatchError("stdin is used twice as a file of values"))
 	})
 
-	It("does not quote the assignment that it cannot read, for it may hold a password", func() {
+	It("does not print an invalid assignment, which may contain a password", func() {
 		_, err := load("", nil, "a=1", "db[x].password=s3cret")
 		Expect(err).To(MatchError(HavePrefix("--set number 2: ")))
 		Expect(err.Error()).NotTo(ContainSubstring("s3cret"))
 	})
 
-	It("tells empty values from none", func() {
+	It("distinguishes empty values from no values", func() {
 		Expect(values.Sources{}.Given()).To(BeFalse())
 		Expect(values.Sources{Files: []string{"empty.yaml"}}.Given()).To(BeTrue())
 	})

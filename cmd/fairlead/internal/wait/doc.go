@@ -1,6 +1,6 @@
-// Package wait waits until a component reaches a state, and shows its progress meanwhile.
+// Package wait waits until a component reaches a state, and shows the progress during the wait.
 //
-// It combines the watch of package cluster with the reports of package progress. Its errors are of package exit: a
-// time-out, an interruption and a component that failed have different messages, and the first two name what the
-// component waits for.
+// The package watches the component with package cluster, and shows reports of package progress. It returns errors of
+// package exit, with different messages for a time-out, an interruption and a failed component. The messages for a
+// time-out and an interruption name the dependents that the component waits for.
 package wait

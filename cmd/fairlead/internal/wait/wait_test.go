@@ -2,6 +2,7 @@ package wait
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
 
-// shown keeps the lines of the latest report.
+// shown is a display that stores the lines of the latest report.
 type shown struct{ lines []string }
 
 func (s *shown) Show(report progress.Report) { s.lines = report.Lines }
@@ -52,4 +53,45 @@ func TestCausesAreShownWhenWaitingLasts(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+}
+
+func TestAWaitForTypesAloneHasALimitOfItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// limit is the limit; states are the reports, one a second, whether only types are waited for.
+		limit  time.Duration
+		states []bool
+		// ends is the second in which the wait ends; zero if it does not.
+		ends int
+	}{
+		{"it ends when the time is up", 3 * time.Second, []bool{true, true, true, true, true}, 3},
+		{"it goes on while something else is waited for", 3 * time.Second, []bool{false, false, false, false, false}, 0},
+		{"it begins anew after something else was waited for", 3 * time.Second, []bool{true, true, false, true, true, true, true}, 6},
+		{"it has no limit if that is zero", 0, []bool{true, true, true, true, true}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := (&Waiter{display: &shown{}}).LimitUnserved(c.limit)
+				ctx, giveUp := context.WithCancelCause(t.Context())
+				w.giveUp = giveUp
+				ended := 0
+				for second, unserved := range c.states {
+					w.show(progress.Report{Verdict: progress.Waiting, Unserved: unserved}, metav1alpha1.Status{})
+					time.Sleep(time.Second)
+					synctest.Wait()
+					if ctx.Err() != nil && ended == 0 {
+						ended = second + 1
+					}
+				}
+				if ended != c.ends {
+					t.Errorf("ended in second %d, want %d", ended, c.ends)
+				}
+				if c.ends > 0 && !errors.Is(context.Cause(ctx), errUnserved) {
+					t.Errorf("ended because of %v", context.Cause(ctx))
+				}
+				giveUp(nil)
+				w.limitUnserved(false)
+			})
+		})
+	}
 }

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// answer answers a request for an object or a list.
+// answer handles a request for an object or a list, and returns the body of the response.
 func (s *Server) answer(r *http.Request, at address, dryRun bool) (any, error) {
 	body := map[string]any{}
 	if data, err := io.ReadAll(r.Body); err != nil {
@@ -51,7 +51,7 @@ func (s *Server) answer(r *http.Request, at address, dryRun bool) (any, error) {
 	return obj.Object, nil
 }
 
-// read answers a get or a list.
+// read handles a get or a list.
 func (s *Server) read(r *http.Request, at address) (any, error) {
 	reduced := onlyMetadata(r)
 	if at.name != "" {
@@ -128,17 +128,18 @@ func (s *Server) create(at address, obj *unstructured.Unstructured, dryRun bool)
 	return s.store(at, obj), nil
 }
 
-// apply merges an apply configuration. Fields that are not in it any more stay.
+// apply merges an apply configuration into an object. Unlike a real API server, it keeps fields that the configuration
+// no longer has.
 func (s *Server) apply(
 	at address, config *unstructured.Unstructured, manager string, dryRun bool,
 ) (*unstructured.Unstructured, error) {
 	live := s.objects[at]
 	if live != nil && (config.GetUID() != "" && config.GetUID() != live.GetUID() ||
 		config.GetResourceVersion() != "" && config.GetResourceVersion() != live.GetResourceVersion()) {
-		return nil, apierrors.NewConflict(at.GroupResource(), at.name, errors.New("it is another version"))
+		return nil, apierrors.NewConflict(at.GroupResource(), at.name, errors.New("the resource version differs"))
 	}
 	if live == nil && config.GetUID() != "" {
-		return nil, apierrors.NewConflict(at.GroupResource(), at.name, errors.New("it is another object"))
+		return nil, apierrors.NewConflict(at.GroupResource(), at.name, errors.New("no object with this UID exists"))
 	}
 	unstructured.RemoveNestedField(config.Object, "metadata", "uid")
 	unstructured.RemoveNestedField(config.Object, "metadata", "resourceVersion")
@@ -194,7 +195,7 @@ func (s *Server) update(at address, obj *unstructured.Unstructured, dryRun bool)
 	case live == nil:
 		return nil, apierrors.NewNotFound(at.GroupResource(), at.name)
 	case obj.GetResourceVersion() != "" && obj.GetResourceVersion() != live.GetResourceVersion():
-		return nil, apierrors.NewConflict(at.GroupResource(), at.name, errors.New("it is another version"))
+		return nil, apierrors.NewConflict(at.GroupResource(), at.name, errors.New("the resource version differs"))
 	case dryRun:
 		return obj, nil
 	}
@@ -221,7 +222,7 @@ func (s *Server) delete(at address, options map[string]any) error {
 	return nil
 }
 
-// merge adds fields to an object, and replaces those that are no maps.
+// merge adds fields to an object. If a field exists, maps are merged, and other values are replaced.
 func merge(into, from map[string]any) map[string]any {
 	for key, value := range from {
 		nested, isMap := value.(map[string]any)

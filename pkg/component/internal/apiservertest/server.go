@@ -1,6 +1,7 @@
-// Package apiservertest plays an API server for tests of the packages that act on dependents. It serves discovery,
-// and it stores objects: list, watch, get, create, update, server-side apply and delete, with resource versions,
-// UIDs, preconditions and managed fields. It runs no controller and no admission, and lists in objects are atomic.
+// Package apiservertest is a fake API server for tests of the packages that act on dependents. It serves discovery, and
+// it stores objects: list, watch, get, create, update, server-side apply and delete, with resource versions, UIDs,
+// preconditions and managed fields. It runs no controllers and no admission, and a server-side apply replaces lists in
+// objects as a whole.
 package apiservertest
 
 import (
@@ -25,7 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Request is a request that the server got, apart from discovery.
+// Request is a request that the server received. Discovery requests are not recorded.
 type Request struct {
 	Method, Path string
 	// User is the impersonated user.
@@ -38,7 +39,7 @@ type Request struct {
 // String returns the method and the path.
 func (r Request) String() string { return r.Method + " " + r.Path }
 
-// Server is an API server. It is safe for concurrent use.
+// Server is a fake API server. It is safe for concurrent use.
 type Server struct {
 	url string
 
@@ -54,7 +55,7 @@ type Server struct {
 	refuse   func(Request) error
 }
 
-// address identifies an object. The name of a collection is empty.
+// address identifies an object, or a collection if the name is empty.
 type address struct {
 	schema.GroupVersionResource
 	namespace, name string
@@ -69,8 +70,8 @@ type event struct {
 
 var allVerbs = metav1.Verbs{"create", "delete", "get", "list", "patch", "update", "watch"}
 
-// New starts a server that serves the types that define or contain others, ConfigMaps and Secrets, and Widgets of
-// example.com/v1. It ends with the test. The namespaces default, kube-system and shop exist.
+// New starts a server that stops at the end of the test. It serves Namespaces, ConfigMaps, Secrets, Events, Widgets of
+// example.com/v1, definitions of types, and admission policies. The namespaces default, kube-system and shop exist.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
@@ -103,10 +104,10 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Config returns the configuration of a client.
+// Config returns the configuration of a client for the server.
 func (s *Server) Config() *rest.Config { return &rest.Config{Host: s.url, QPS: -1} }
 
-// Serve adds a type with all verbs, or with the given ones.
+// Serve adds a type with the given verbs, or with all verbs if none are given.
 func (s *Server) Serve(groupVersion, resource, kind string, namespaced bool, verbs ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,14 +130,15 @@ func (s *Server) Break(groupVersion string) {
 	s.broken[gv] = true
 }
 
-// Refuse makes requests fail with the error that a function returns, nil for none. The function may change objects.
+// Refuse sets a function that is called before each request. If the function returns an error, the request fails with
+// that error. The function may change objects.
 func (s *Server) Refuse(refuse func(Request) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse = refuse
 }
 
-// Put stores an object as another client: content is merged into a stored object of the name.
+// Put stores an object, as another client would. If an object with the name exists, content is merged into it.
 func (s *Server) Put(apiVersion, kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +169,7 @@ func (s *Server) Object(apiVersion, kind, namespace, name string) *unstructured.
 	return nil
 }
 
-// Delete removes an object as another client.
+// Delete removes an object, as another client would.
 func (s *Server) Delete(apiVersion, kind, namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +187,7 @@ func (s *Server) Requests() []Request {
 	return requests
 }
 
-// Writes returns the requests since the last call that write, as texts.
+// Writes returns the methods and paths of the write requests since the last call of Writes or Requests.
 func (s *Server) Writes() []string {
 	var writes []string
 	for _, r := range s.Requests() {
@@ -232,7 +234,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case !known:
-		// An API server answers unknown paths without a Status.
+		// The response of an API server to an unknown path has no Status object.
 		http.NotFound(w, r)
 		return
 	case got.Watch:
@@ -262,7 +264,8 @@ func reply(w http.ResponseWriter, answer any, err error) {
 	must(json.NewEncoder(w).Encode(answer))
 }
 
-// discover answers discovery.
+// discover handles a discovery request. The result found is false for other requests. The result answer is nil if the
+// discovery of the group and version fails; see Break.
 func (s *Server) discover(path []string) (answer any, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +290,8 @@ func (s *Server) discover(path []string) (answer any, found bool) {
 	return nil, false
 }
 
-// list returns the resources of a group and version. found is false if it is not served; answer is nil if it is broken.
+// list returns the resources of a group and version. found is false if the version is not served. answer is nil if its
+// discovery fails; see Break.
 func (s *Server) list(gv schema.GroupVersion) (answer any, found bool) {
 	if s.broken[gv] {
 		return nil, true
@@ -324,7 +328,8 @@ func (s *Server) groups() metav1.APIGroupList {
 	return all
 }
 
-// address returns the object or the collection that a path names.
+// address returns the address of the object or the collection at a path. The result known is false if the type is not
+// served.
 func (s *Server) address(path []string) (at address, known bool) {
 	if len(path) < 3 {
 		return address{}, false
@@ -355,7 +360,7 @@ func must(err error) {
 	}
 }
 
-// store stores an object in a new version, and sets what the API server sets. The caller holds the lock.
+// store stores an object with a new resource version, and sets its UID. The caller holds the lock.
 func (s *Server) store(at address, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	s.version++
 	before := s.objects[at]
@@ -371,7 +376,8 @@ func (s *Server) store(at address, obj *unstructured.Unstructured) *unstructured
 	return stored
 }
 
-// remove removes an object, and the objects in it if it is a namespace. The caller holds the lock.
+// remove removes an object. If the object is a namespace, remove also removes all objects in it. The caller holds the
+// lock.
 func (s *Server) remove(at address) {
 	before := s.objects[at]
 	if before == nil {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// stream writes the events of a watch.
+// stream writes the events of one watch to its client.
 type stream struct {
 	writer   http.ResponseWriter
 	encoder  *json.Encoder
@@ -20,7 +20,7 @@ type stream struct {
 	at       address
 }
 
-// watch sends events until the client leaves.
+// watch sends events until the client closes the connection.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, at address) {
 	w.Header().Set("Content-Type", "application/json")
 	out := stream{w, json.NewEncoder(w), onlyMetadata(r), selector(r), at}
@@ -48,7 +48,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, at address) {
 	}
 }
 
-// sendInitial sends all objects, and the bookmark that ends them. It returns their version.
+// sendInitial sends all objects, and then the bookmark that marks the end of the initial list. It returns the resource
+// version of the list.
 func (s *Server) sendInitial(out stream) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +65,8 @@ func (s *Server) sendInitial(out stream) int {
 	return s.version
 }
 
-// send sends a change, as the watch sees it through its selector.
+// send sends a change of an object as an addition, a change or a deletion, depending on whether the watch selects the
+// object before and after the change.
 func (o stream) send(e event) {
 	if e.resource != o.at.GroupVersionResource {
 		return
@@ -88,7 +90,7 @@ func (o stream) sees(obj *unstructured.Unstructured) bool {
 }
 
 func (o stream) encode(kind watch.EventType, obj *unstructured.Unstructured) {
-	// The client may have left; then the request ends.
+	// An error means that the client closed the connection. Then the request ends.
 	_ = o.encoder.Encode(map[string]any{"type": kind, "object": shown(obj, o.reduced)})
 }
 

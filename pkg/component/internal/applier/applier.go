@@ -19,15 +19,15 @@ type Options struct {
 	Reconciler string
 	// Policies are the defaults for dependents whose manifests and Request set no policies. All fields must be set.
 	Policies metav1alpha1.Policies
-	// PreviousManagers are the field managers whose fields dependents take over.
+	// PreviousManagers are the field managers of other tools, whose fields the reconciler takes over.
 	PreviousManagers []string
-	// Incidental are the objects that do not hold up the deletion of their namespace.
+	// Incidental are objects that do not block the deletion of their namespace.
 	Incidental []protect.Incidental
 	Monitor    telemetry.Monitor
 }
 
-// Applier applies and deletes sets of dependents. Between passes it remembers the guards and the repairs of each
-// owner, and nothing else. It is safe for concurrent use by different owners.
+// Applier applies and deletes sets of dependents. Between passes it keeps only the guards and the repairs of each owner
+// in memory. Applier is safe for concurrent use by different owners.
 type Applier struct {
 	options Options
 	memory  memory
@@ -39,7 +39,7 @@ func New(o Options) *Applier { return &Applier{options: o} }
 // DefaultDeletePolicy returns the delete policy of dependents whose manifests set no delete policy.
 func (a *Applier) DefaultDeletePolicy() metav1alpha1.DeletePolicy { return a.options.Policies.Delete }
 
-// Apply brings the dependents closer to the apply set, as far as possible without waiting.
+// Apply creates, updates and prunes dependents until they match the apply set, as far as possible without waiting.
 func (a *Applier) Apply(ctx context.Context, client *target.Client, r Request) (outcome.Outcome, error) {
 	return a.run(ctx, client, r, plan.ForApply)
 }
@@ -55,7 +55,7 @@ func (r Request) ForDelete() Request {
 	return r
 }
 
-// Plan returns the writes that Apply would begin with, as the changes of the outcome. It writes nothing.
+// Plan returns the first writes that Apply would make, as the Changes of the outcome. Plan writes nothing.
 func (a *Applier) Plan(ctx context.Context, client *target.Client, r Request) outcome.Outcome {
 	facts, ok := a.Watch(ctx, client, r)
 	if !ok {
@@ -83,7 +83,7 @@ func (a *Applier) Protector(client *target.Client, r Request) *protect.Protector
 // Forget drops the state that the applier keeps for an owner.
 func (a *Applier) Forget(owner manifests.Owner) { a.memory.forget(owner.ID()) }
 
-// run plans and executes in turns, until a plan has no actions left.
+// run makes a plan, executes its actions, and repeats this until a plan has no actions.
 func (a *Applier) run(
 	ctx context.Context, client *target.Client, r Request, planner func(plan.Facts) plan.Plan,
 ) (outcome.Outcome, error) {
@@ -134,7 +134,7 @@ func (a *Applier) run(
 	}
 }
 
-// end completes a pass whose last plan has no actions. It stops the component's watches that are no longer needed,
+// end completes a pass whose last plan has no actions. end stops the component's watches that are no longer needed,
 // starts watches on the namespaces and objects that the component waits for, and returns the outcome.
 func (a *Applier) end(
 	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []outcome.Change, guard createGuard,
@@ -148,7 +148,8 @@ func (a *Applier) end(
 	return o
 }
 
-// cut returns the outcome of a pass that ends before its last plan: only the changes and the creates so far are known.
+// cut returns the outcome of a pass that ends too early: before a plan without actions. The outcome has only the
+// changes and the creates that the pass has made so far.
 func cut(guard createGuard, facts plan.Facts, changes []outcome.Change) outcome.Outcome {
 	return outcome.Outcome{Changes: changes, Created: guard.entries(facts.Inventory)}
 }
@@ -158,7 +159,7 @@ func (a *Applier) plan(planner func(plan.Facts) plan.Plan, facts plan.Facts) pla
 	return planner(facts)
 }
 
-// execute carries out the actions of a plan; no action begins once the request is superseded.
+// execute carries out the actions of a plan. After the request is superseded, no further action begins.
 func (a *Applier) execute(
 	ctx context.Context, client *target.Client, waves *telemetry.Waves, r Request, actions []plan.Action,
 ) []plan.Result {

@@ -38,7 +38,7 @@ func TestNothingIsCreatedBeforeItIsRecorded(t *testing.T) {
 	o = c.apply()
 	c.expect()
 	if !o.Done() || len(o.Changes) != 0 || len(o.Created) != 0 {
-		t.Errorf("a pass in sync: %+v", o)
+		t.Errorf("a pass without drift made changes: %+v", o)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestNothingIsWrittenAfterACallbackFails(t *testing.T) {
 func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// end ends the pass during its first write, whose answer still counts.
+		// end interrupts the pass during its first write. The response of this write is still processed.
 		end  func(superseded chan struct{}, cancel context.CancelFunc)
 		want error
 	}{
@@ -116,7 +116,7 @@ func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 			cs := newCluster(t)
 			superseded := make(chan struct{})
 			cs.request.Superseded = superseded
-			// The watches must be in sync first, so that the only pass is the one that ends.
+			// The watches are synced first, so that the pass below is the only pass.
 			cs.desire(configMap("first", "0"), configMap("second", "1"))
 			cs.eventually(func() bool {
 				_, ok := cs.applier.Watch(t.Context(), cs.client, cs.request)
@@ -136,7 +136,7 @@ func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 			}
 			cs.expect("before", "record first+second", "PATCH first")
 			if got := namesOf(o.Created.Sorted()); got != "first" {
-				t.Errorf("a create that was sent is not confirmed: %s", got)
+				t.Errorf("Created must have the create that was sent, got %s", got)
 			}
 		})
 	}
@@ -180,7 +180,7 @@ func TestDependentsThatAreNotDesiredArePruned(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	if c.server.Object("v1", "ConfigMap", "shop", "b") != nil {
-		t.Error("b exists")
+		t.Error("the ConfigMap b, which is no longer rendered, still exists")
 	}
 }
 
@@ -198,7 +198,7 @@ func TestDeleteIgnoresTheDesiredObjects(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if c.applier.DefaultDeletePolicy() != metav1alpha1.DeleteDelete {
-		t.Error("another default")
+		t.Error("the default delete policy of the applier is not delete")
 	}
 }
 
@@ -231,7 +231,7 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 			}
 		}
 		if !contested {
-			t.Error("each repair was made at once")
+			t.Error("no repair of the contested object was delayed")
 		}
 		c.request.RepairNonce = "y"
 		expectVerbs(t, c.apply(), "Create a")
@@ -253,7 +253,7 @@ func definition() *unstructured.Unstructured {
 	})
 }
 
-// establish sets the conditions that an API server sets.
+// establish sets the conditions of the CustomResourceDefinition as an API server does.
 func (c *cluster) establish() {
 	c.t.Helper()
 	const apiVersion, kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
@@ -294,7 +294,7 @@ func TestAdditionalManagedTypesBlockADeletionWithDependents(t *testing.T) {
 	c.server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
 	c.apply()
 	if o := c.apply(); !o.Done() {
-		t.Errorf("additional types hold up an apply: %+v", o)
+		t.Errorf("foreign instances of additional managed types block an apply: %+v", o)
 	}
 	_, reason, message := c.client.Observer.Instances(c.client.Reader, widgets.GroupKind)
 	if reason != plan.WaitObserving || message != "its instances are not watched yet" {
@@ -339,7 +339,7 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	refused = true
 	c.request.Now = start.Add(time.Second)
 	if o = c.delete(); o.Done() {
-		t.Errorf("the guard has not settled: %+v", o)
+		t.Errorf("the definition was deleted before the admission guard was in effect long enough: %+v", o)
 	}
 	c.expect("before", "POST customresourcedefinitions")
 	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.EffectiveSince.Equal(c.request.Now) {
@@ -354,7 +354,7 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 		t.Errorf("got %s", log)
 	}
 	if c.server.Object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com") != nil {
-		t.Error("the definition exists")
+		t.Error("the definition still exists after the deletion pass")
 	}
 }
 
@@ -413,7 +413,7 @@ func TestTypesThatCannotBeWatchedAreReported(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	if !o.Applied || c.server.Object("v1", "ConfigMap", "shop", "a") == nil {
-		t.Errorf("it is not applied: %+v", o)
+		t.Errorf("the ConfigMap is not applied: %+v", o)
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// awaitNamespaces watches the namespaces that dependents wait for, because they do not exist or are being deleted, and
-// wakes the owner at their events. If dependents wait for no namespace, it ends these watches.
+// awaitNamespaces watches the namespaces that dependents wait for, because the namespaces do not exist or are being
+// deleted. An event on such a namespace calls wake. If no dependent waits for a namespace, awaitNamespaces ends these
+// watches.
 func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiting, wake func()) {
 	names := map[string]bool{}
 	for _, w := range waiting {
@@ -35,9 +36,9 @@ func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiti
 	client.Namespaces.Watch(ownerID, observe.Reader{}, refs, wake)
 }
 
-// awaitOwners makes the Observer wake the component when another owner gives up an object that the component waits for.
-// It also reports to the Observer which objects the component records or renders: all other objects count as given up
-// by the component, and others may take them over.
+// awaitOwners makes the Observer start a pass over the component when another owner gives up an object that the
+// component waits for. awaitOwners also reports to the Observer which objects the component records or renders. The
+// component has given up all other objects, so another owner may take them over.
 func awaitOwners(client *target.Client, reconciler string, f plan.Facts, decided plan.Plan) {
 	client.Observer.ReportOwned(f.Owner, func(key manifests.Key) bool {
 		_, recorded := decided.Inventory[key]

@@ -19,12 +19,12 @@ func TestOwnerOfAnObjectOfAnotherComponent(t *testing.T) {
 		live plan.Observed
 		want string
 	}{
-		"a component of the reconciler owns it": {plan.Observed{Owner: ours.ID(), OwnerName: ours.String()}, ours.ID()},
-		"a component of another reconciler owns it, which no watch shows": {
+		"a component of the same reconciler owns the object": {plan.Observed{Owner: ours.ID(), OwnerName: ours.String()}, ours.ID()},
+		"a component of another reconciler owns the object, which no watch shows": {
 			plan.Observed{Owner: theirs.ID(), OwnerName: theirs.String()}, "",
 		},
-		"a controller owns it": {plan.Observed{Owner: "uid", OwnerName: "uid"}, ""},
-		"it has no owner":      {plan.Observed{}, ""},
+		"a controller owns the object": {plan.Observed{Owner: "uid", OwnerName: "uid"}, ""},
+		"the object has no owner":      {plan.Observed{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ownerOf(c.live, "parts.example.com"); got != c.want {

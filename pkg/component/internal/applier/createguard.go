@@ -9,23 +9,23 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// createGuard keeps two operators of the same name from reverting each other's work: an object that one of them deletes
-// must not be created again by the other, from an older state. Only a create can bring an object back, because every
-// other write is bound to the UID.
+// createGuard protects against a second operator of the same name. After the second operator has deleted an object,
+// this operator must not create the object again because of an outdated state. Only a create can restore a deleted
+// object, because every other write is bound to the UID.
 //
 // Before the first create of a pass, the component is written (to record the inventory) or read. If the component has
-// changed since the pass began, the pass ends without the create. A change between that check and the create is found
-// later: the next write of the status fails, because it is bound to the resource version of the component. Created
-// objects are unconfirmed until such a write has succeeded, and the next pass deletes the unconfirmed objects that the
-// component does not need. If a deletion of the component begins after the create, it finds the object, because it
-// reads all recorded objects before it drops their entries.
+// changed since the pass began, the pass ends without the create. A change between this check and the create is
+// detected later: the next write of the status fails, because it is bound to the resource version of the component.
+// Created objects are unconfirmed until such a write has succeeded, and the next pass deletes the unconfirmed objects
+// that the component does not need. If a deletion of the component begins after the create, the deletion finds the
+// created object, because it reads all recorded objects before it drops their entries.
 type createGuard struct {
 	// record is set if the inventory has to be persisted before the next action.
 	record bool
 	passed bool
 	// begun is set after the first action that may write.
 	begun bool
-	// created are the keys of all objects for which a create was sent, whatever the answer.
+	// created are the keys of all objects for which a create was sent, whether the create succeeded or not.
 	created map[manifests.Key]bool
 }
 
@@ -47,8 +47,7 @@ func (g *createGuard) pass(ctx context.Context, r Request, decided plan.Plan) er
 		}
 		g.passed = true
 	}
-	// The keys are added last: if an error above ended the pass, no create was sent, so the objects do not exist because
-	// of this pass.
+	// The keys are added last. After an error above no create is sent, so this pass has not created the objects.
 	g.add(decided.Actions)
 	return nil
 }

@@ -24,10 +24,10 @@ func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
 		name  string
 		plans []planned
 	}{
-		{"reads need nothing", []planned{{"Read", false, ""}, {"Read", false, ""}}},
-		{"the first write calls Before, later ones do not", []planned{{"Apply", false, "before"}, {"Apply", false, ""}}},
+		{"reads call neither Before nor Record", []planned{{"Read", false, ""}, {"Read", false, ""}}},
+		{"the first write calls Before, later writes do not", []planned{{"Apply", false, "before"}, {"Apply", false, ""}}},
 		{"reads do not use up the call of Before", []planned{{"Read", false, ""}, {"Delete", false, "before"}}},
-		{"a guard is a write", []planned{{"Guard", false, "before"}}},
+		{"the write of an admission guard calls Before", []planned{{"Guard", false, "before"}}},
 		{"an inventory is recorded after Before", []planned{{"Create", true, "before, record"}}},
 		{"an inventory is recorded before reads, too", []planned{{"Read", true, "record"}}},
 		{
@@ -40,7 +40,7 @@ func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
 		},
 		{"a record confirms later creates", []planned{{"Create", true, "before, record"}, {"Create", false, ""}}},
 		{"other writes are not confirmed", []planned{{"Apply Delete Orphan", false, "before"}, {"Create", false, "confirm"}}},
-		{"one create among other writes is confirmed", []planned{{"Apply Create", false, "before, confirm"}}},
+		{"a create among other writes is confirmed", []planned{{"Apply Create", false, "before, confirm"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log []string
@@ -89,7 +89,7 @@ func TestCreateGuardRefusesActions(t *testing.T) {
 		{
 			"Record", true,
 			Request{Record: func(context.Context, []metav1alpha1.InventoryEntry) error { return failure }},
-			"record the inventory: it fails",
+			"record the inventory: the write failed",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestCreateGuardRefusesActions(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if len(guard.created) != 0 || guard.passed || guard.record != c.record {
-				t.Errorf("the create counts as sent: %+v", guard)
+				t.Errorf("the create is recorded as sent: %+v", guard)
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Watch starts the watches that a pass needs, and returns the facts for its first plan. ok is false while a first list
-// is under way; Request.Wake is called when that list has ended.
+// Watch starts the watches that a pass needs, and returns the facts for its first plan. ok is false while the first
+// list of a watch is not complete; Request.Wake is called when the list is complete.
 func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (facts plan.Facts, ok bool) {
 	defer a.options.Monitor.Time(metrics.StepObserve)()
 	ownerID, inventory := r.Owner.ID(), plan.NewInventory(r.Inventory)
@@ -43,8 +43,8 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	return facts, true
 }
 
-// Snapshot returns the state of the objects that a plan looks at: as the watches show it, or as the API server answered
-// it to a request of this pass, whichever is newer.
+// Snapshot returns the state of the objects that a plan needs. The state of an object comes from a watch, or from a
+// response of the API server in this pass, whichever is newer.
 func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
 	snapshot := client.Observer.Snapshot(client.Reader, f.Keys())
 	for key, r := range f.Results {
@@ -55,9 +55,9 @@ func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
 	return snapshot
 }
 
-// newest returns the newer of the watched state of an object and the answer to a request of this pass. Either may be
-// out of date: a watch is always a little late, and another client may have written the object after the answer. The
-// resource version of an absent object is the last that the object had.
+// newest returns the newer state of an object: the watched state, or the state in a response of this pass. Either state
+// may be out of date: a watch is always a little late, and another client may have written the object after the
+// response. An absent object has the last resource version that the object had before it was deleted.
 func newest(watched plan.Observed, r plan.Result) plan.Observed {
 	switch {
 	case r.Observed == nil:
@@ -65,7 +65,7 @@ func newest(watched plan.Observed, r plan.Result) plan.Observed {
 	case watched.Presence != plan.Present:
 		return *r.Observed
 	case r.Observed.Presence == plan.Absent && watched.UID == r.Observed.UID:
-		// The watch is late: a deleted object does not come back under its UID.
+		// The watch is late, because a deleted object is never created again with the same UID.
 		return *r.Observed
 	case inspect.Newer(watched.ResourceVersion, r.Observed.ResourceVersion):
 		return withCoverage(watched, *r.Observed)
@@ -73,9 +73,10 @@ func newest(watched plan.Observed, r plan.Result) plan.Observed {
 	return *r.Observed
 }
 
-// withCoverage copies the facts about the manifest from the response to a write to a later version of the object, if no
-// other client has taken over a field since. Without the copy, the coverage of the later version would be unknown, so
-// that each status which a controller writes right after an apply would cost a read.
+// withCoverage copies the coverage of the manifest from the response of a write to a later version of the object, if no
+// other client has taken over a field since the write. Without this copy, the coverage of the later version would be
+// unknown, and the object would have to be read. For example, each write of the status by a controller right after an
+// apply would cost a read.
 func withCoverage(later, answered plan.Observed) plan.Observed {
 	same := later.UID == answered.UID && later.Digest == answered.Digest &&
 		later.Applied == answered.Applied && later.Updated == answered.Updated

@@ -35,7 +35,7 @@ func ownerNamed(name string) manifests.Owner {
 	}
 }
 
-// cluster is an API server with an Applier, and the requests of one component.
+// cluster is a fake API server with an Applier, and the request that the passes over one component use.
 type cluster struct {
 	t       *testing.T
 	server  *apiservertest.Server
@@ -48,9 +48,8 @@ type cluster struct {
 	log []string
 }
 
-// newCluster returns a cluster, and a request whose callbacks and writes are logged. Inventories that are recorded,
-// or that a
-// pass ends with, are those of the next pass.
+// newCluster returns a cluster. The log of the cluster has the callbacks of the request and all writes. An inventory
+// that a pass records or returns is the inventory of the next pass.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, server: apiservertest.New(t), woken: make(chan struct{}, 1)}
@@ -102,7 +101,7 @@ func (c *cluster) note(text string) {
 	c.log = append(c.log, text)
 }
 
-// refuse logs all writes, and lets a function refuse requests.
+// refuse makes the API server log all writes, and return the errors of the given function.
 func (c *cluster) refuse(refuse func(apiservertest.Request) error) {
 	c.server.Refuse(func(r apiservertest.Request) error {
 		if r.Method != "GET" {
@@ -112,7 +111,7 @@ func (c *cluster) refuse(refuse func(apiservertest.Request) error) {
 	})
 }
 
-// took returns the log since the last call.
+// took returns the log, and clears it.
 func (c *cluster) took() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +138,7 @@ func object(apiVersion, kind, name string, content map[string]any) *unstructured
 	return obj
 }
 
-// configMap returns a manifest of the wave.
+// configMap returns the manifest of a ConfigMap with the given apply order.
 func configMap(name, order string) *unstructured.Unstructured {
 	obj := object("v1", "ConfigMap", name, map[string]any{"data": map[string]any{"a": "1"}})
 	obj.SetAnnotations(map[string]string{reconciler + "/" + manifests.AnnotationOrder: order})
@@ -162,7 +161,7 @@ func (c *cluster) normalise(bodies ...*unstructured.Unstructured) []manifests.Ob
 	return objects
 }
 
-// run makes passes until the watches are in sync.
+// run makes passes until the watches are synced.
 func (c *cluster) run(
 	pass func(context.Context, *target.Client, Request) (outcome.Outcome, error),
 ) (outcome.Outcome, error) {
@@ -184,11 +183,11 @@ func (c *cluster) awaitWake() {
 	select {
 	case <-c.woken:
 	case <-time.After(20 * time.Second):
-		c.t.Fatal("the component is not woken in time")
+		c.t.Fatal("Wake was not called in time")
 	}
 }
 
-// apply makes a pass that must succeed, and returns its outcome.
+// apply makes an apply pass, and returns its outcome. The test fails if the pass returns an error.
 func (c *cluster) apply() outcome.Outcome {
 	c.t.Helper()
 	o, err := c.run(c.applier.Apply)
@@ -198,7 +197,7 @@ func (c *cluster) apply() outcome.Outcome {
 	return o
 }
 
-// delete makes a pass of a deletion that must succeed, and returns its outcome.
+// delete makes a deletion pass, and returns its outcome. The test fails if the pass returns an error.
 func (c *cluster) delete() outcome.Outcome {
 	c.t.Helper()
 	o, err := c.run(c.applier.Delete)
@@ -208,7 +207,7 @@ func (c *cluster) delete() outcome.Outcome {
 	return o
 }
 
-// expect compares the log since the last call.
+// expect compares the log with want, and clears it.
 func (c *cluster) expect(want ...string) {
 	c.t.Helper()
 	if got := c.took(); got != strings.Join(want, ", ") {
@@ -221,12 +220,13 @@ func (c *cluster) eventually(holds func() bool) {
 	c.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatal("it did not happen in time")
+			c.t.Fatal("the condition did not become true in time")
 		}
 	}
 }
 
-// eventuallySeen waits until the watch shows an object in a resource version, empty for an absent object.
+// eventuallySeen waits until the watch shows an object in the given resource version. If version is empty, it waits
+// until the watch shows that the object is absent.
 func (c *cluster) eventuallySeen(key manifests.Key, version string) {
 	c.t.Helper()
 	c.eventually(func() bool {

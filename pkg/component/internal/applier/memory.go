@@ -9,7 +9,7 @@ import (
 )
 
 // memory is the state that an applier keeps for owners between passes. The memory is lost with the process, and the
-// next passes build it up again. Its size is bounded by the number of dependents.
+// next passes build it up again. The size of the memory is bounded by the number of dependents.
 type memory struct {
 	mu     sync.Mutex
 	owners map[string]remembered
@@ -19,8 +19,8 @@ type memory struct {
 type remembered struct {
 	// guard is the admission policy that protects definitions under deletion; nil if no guard was set up.
 	guard *plan.Guard
-	// repairs are the repairs that other clients reverted, by dependent. They count only while nonce is the component's
-	// current repair nonce.
+	// repairs are the repairs that other clients reverted, by dependent. The repairs are ignored if nonce is not the
+	// current repair nonce of the component.
 	nonce   string
 	repairs map[manifests.Key]plan.Repairs
 }

@@ -14,24 +14,24 @@ func TestRepairsAreRememberedByOwnerAndNonce(t *testing.T) {
 	m.keepRepairs("first", "x", repairs)
 	delete(repairs, key)
 	if got := m.repairsOf("first", "x"); len(got) != 1 {
-		t.Errorf("got %v, want what was kept", got)
+		t.Errorf("got %v, want the stored repairs", got)
 	}
 	delete(m.repairsOf("first", "x"), key)
 	if got := m.repairsOf("first", "x"); len(got) != 1 {
-		t.Errorf("a caller changed the memory: %v", got)
+		t.Errorf("a caller changed the stored repairs of drift: %v", got)
 	}
 	if got := m.repairsOf("first", "y"); len(got) != 0 {
-		t.Errorf("got %v although the repair nonce has changed", got)
+		t.Errorf("got the repairs of drift %v although the repair nonce has changed", got)
 	}
 	if got := m.repairsOf("second", "x"); len(got) != 0 {
-		t.Errorf("got %v of another owner", got)
+		t.Errorf("got the repairs %v, which belong to another owner", got)
 	}
 	if m.forget("first"); len(m.owners) != 0 {
-		t.Errorf("%v is left of an owner that is gone", m.owners)
+		t.Errorf("the memory still has %v after Forget", m.owners)
 	}
 	m.keepRepairs("first", "x", nil)
 	if len(m.owners) != 0 {
-		t.Errorf("%v is left of an owner without repairs", m.owners)
+		t.Errorf("the memory still has %v, an owner without repairs", m.owners)
 	}
 }
 
@@ -45,16 +45,16 @@ func TestGuardIsRememberedBesideRepairs(t *testing.T) {
 	m.keepRepairs("first", "x", map[manifests.Key]plan.Repairs{{Name: "a"}: {}})
 	m.keepRepairs("first", "x", nil)
 	if got := m.guardOf("first", reconciler); got.Name != "g" || len(got.Definitions) != 1 {
-		t.Errorf("the guard was dropped with the repairs: %+v", got)
+		t.Errorf("the state of the admission guard was removed together with the state of the repairs of drift: %+v", got)
 	}
 	if got := m.guardOf("second", reconciler); got.Definitions != nil {
-		t.Errorf("got %+v of another owner", got)
+		t.Errorf("got the guard %+v, which belongs to another owner", got)
 	}
 	m.keepGuard("first", plan.Guard{Name: "g", Unavailable: true})
 	if got := m.guardOf("first", reconciler); got.Unavailable || got.Name != unknown.Name {
-		t.Errorf("a guard that could not be set up is not tried again: %+v", got)
+		t.Errorf("the applier does not set up an admission guard again after a failure: %+v", got)
 	}
 	if m.forget("first"); len(m.owners) != 0 {
-		t.Errorf("%v is left of an owner that is gone", m.owners)
+		t.Errorf("the memory still has %v after Forget", m.owners)
 	}
 }

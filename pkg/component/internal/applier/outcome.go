@@ -7,7 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ChangeOf returns the change that an action makes. An adoption has the verb Adopt, whatever the verb of the action.
+// ChangeOf returns the change that an action makes. An adoption always has the verb Adopt, although the verb of the
+// action may be Apply, for example.
 func ChangeOf(a plan.Action) outcome.Change {
 	verb := string(a.Verb)
 	switch {
@@ -26,15 +27,7 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 		Phase: p.Phase, Skipped: p.Skipped, Inventory: p.Inventory.Sorted(), Applied: p.Applied,
 		Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue,
 	}
-	for _, w := range p.Waiting {
-		o.Waiting = append(o.Waiting, outcome.Waiting{
-			DependentReport: metav1alpha1.DependentReport{
-				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: string(w.Reason), Message: w.Message,
-			},
-			Failed:   w.Failure != nil,
-			Terminal: w.Failure != nil && w.Failure.Class == plan.Terminal,
-		})
-	}
+	o.Waiting = Waiting(p.Waiting)
 	for _, c := range p.RepairConflicts {
 		o.RepairConflicts = append(o.RepairConflicts, metav1alpha1.DependentReport{
 			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: string(plan.WaitRepairConflict), Message: c.Message,
@@ -54,8 +47,28 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 	return o
 }
 
-// Fold stores the result of an action in results. If the action wrote its object, Fold returns changes with that write
-// appended, otherwise unchanged.
+// Waiting returns the waits of a plan in the form of an outcome.
+func Waiting(planned []plan.Waiting) []outcome.Waiting {
+	var waiting []outcome.Waiting
+	for _, w := range planned {
+		wait := outcome.Waiting{
+			DependentReport: metav1alpha1.DependentReport{
+				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: string(w.Reason), Message: w.Message,
+			},
+			Failed:    w.Failure != nil,
+			Terminal:  w.Failure != nil && w.Failure.Class == plan.Terminal,
+			Undefined: w.Undefined,
+		}
+		if w.UID != "" {
+			wait.Key, wait.UID, wait.Generation = w.Key, w.UID, w.Generation
+		}
+		waiting = append(waiting, wait)
+	}
+	return waiting
+}
+
+// Fold stores the result of an action in results. If the action wrote its object, Fold appends the write to changes.
+// Fold returns changes.
 func Fold(
 	results map[manifests.Key]plan.Result,
 	a plan.Action,

@@ -27,16 +27,22 @@ func TestFold(t *testing.T) {
 		attempts int
 		observed bool
 	}{
-		{"a conflict is no change", create, plan.Result{Verb: plan.VerbRead, Observed: observed}, 0, 1, true},
-		{"a failure is no change", create, plan.Result{Verb: plan.VerbCreate, Failure: &plan.Failure{}}, 0, 2, false},
-		{"a write is a change", create, plan.Result{Verb: plan.VerbCreate, Observed: observed}, 1, 3, true},
+		{"a conflict is not counted as a change", create, plan.Result{Verb: plan.VerbRead, Observed: observed}, 0, 1, true},
 		{
-			"a read is no change",
+			"a failure is not counted as a change",
+			create, plan.Result{Verb: plan.VerbCreate, Failure: &plan.Failure{}}, 0, 2, false,
+		},
+		{"a write is counted as a change", create, plan.Result{Verb: plan.VerbCreate, Observed: observed}, 1, 3, true},
+		{
+			"a read is not counted as a change",
 			plan.Action{Verb: plan.VerbRead, Key: key},
 			plan.Result{Verb: plan.VerbRead, Observed: observed},
 			0, 4, true,
 		},
-		{"an answer without an object keeps the known object", create, plan.Result{Verb: plan.VerbCreate}, 1, 5, true},
+		{
+			"after a response without an object, the known object is kept",
+			create, plan.Result{Verb: plan.VerbCreate}, 1, 5, true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			changes := Fold(results, c.action, c.result, nil)
@@ -51,7 +57,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// An adoption is named as such, whatever its verb.
+// ChangeOf names every adoption Adopt, for all verbs of the action.
 func TestChangeOfNamesAdoptions(t *testing.T) {
 	for _, c := range []struct {
 		action plan.Action

@@ -45,7 +45,7 @@ func ReadDependent(
 	return obj, err
 }
 
-// NotDependent returns the NotFound error of a key that is no dependent.
+// NotDependent returns a NotFound error for an object that is not a dependent.
 func NotDependent(key manifests.Key) error {
 	return apierrors.NewNotFound(schema.GroupResource{Group: key.Group, Resource: key.Kind}, key.Namespace+"/"+key.Name)
 }

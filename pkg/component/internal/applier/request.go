@@ -16,36 +16,38 @@ type Request struct {
 	Owner manifests.Owner
 	// Desired is the apply set, normalised; a deletion ignores it.
 	Desired []manifests.Object
-	// PreDelete are applied by a deletion before it deletes anything, and PostDelete after everything else is gone. The
-	// deletion removes these objects, too.
+	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects
+	// that a deletion applies after all other dependents are gone. The deletion also deletes these objects in the end.
 	PreDelete, PostDelete []manifests.Object
-	// Revision counts the inputs that Desired was rendered from, and Rendition the renderings of the revision. While
-	// both stay the same, a rendering that differs never replaces the applied objects.
+	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts the renderings of this
+	// revision that differ because a looked-up object changed. While Revision and Rendition stay the same, a rendering
+	// with other content never replaces the applied objects.
 	Revision, Rendition int64
-	// Trigger identifies the state of the component. When it changes, dependents whose reconcile policy follows the
-	// component are applied again.
+	// Trigger identifies the state of the component. When Trigger changes, dependents with the reconcile policy
+	// on-object-or-component-change are applied again.
 	Trigger string
-	// RepairNonce is an opaque token. When it changes, backed-off repairs run at once and their counters are reset.
+	// RepairNonce is an opaque token. When the token changes, backed-off repairs run at once and their counters are
+	// reset.
 	RepairNonce string
-	// Policies are the defaults for dependents whose manifests set no policies. For an empty field, the default of the
-	// Applier counts.
+	// Policies are the defaults for dependents whose manifests set no policies. Empty fields are taken from the options
+	// of the Applier.
 	Policies metav1alpha1.Policies
 	// Managed are the additional managed types.
 	Managed []manifests.ManagedType
 	// AcceptUnknown are the API groups whose definitions a deletion may delete although their instances cannot be
-	// listed, so that foreign instances may be lost.
+	// listed. Foreign instances may be lost then.
 	AcceptUnknown []string
-	// Inventory is the inventory as it is recorded.
+	// Inventory is the recorded inventory.
 	Inventory []metav1alpha1.InventoryEntry
-	// Record persists an inventory, and fails if another client persisted one in between. It is called before the first
-	// write to a dependent that the recorded inventory lacks.
+	// Record persists an inventory. Record fails if another client persisted an inventory in the meantime. Record is
+	// called before the first write to a dependent that the recorded inventory lacks.
 	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
-	// Before is called once, before the first write of a pass that writes; its error ends the pass. It may be nil.
+	// Before is called once, before the first write of a pass. An error ends the pass. Before may be nil.
 	Before func(ctx context.Context) error
-	// Confirm returns an error if the component has changed since the pass began. It is called once, before the first
-	// create of a pass that recorded nothing. It may be nil if no other process works for the same owner.
+	// Confirm returns an error if the component has changed since the pass began. Confirm is called once, before the
+	// first create of a pass that recorded nothing. Confirm may be nil if no other process works for the same owner.
 	Confirm func(ctx context.Context) error
-	// Wake starts a pass over the component. It must not block.
+	// Wake starts a pass over the component. Wake must not block.
 	Wake func()
 	// Superseded, which may be nil, is closed when the component changes: the pass ends before its next write.
 	Superseded <-chan struct{}
@@ -55,7 +57,7 @@ type Request struct {
 	deleting bool
 }
 
-// ended returns the reason why a pass must not go on, nil if it may.
+// ended returns an error if the pass must end because the request is superseded or ctx has ended.
 func (r Request) ended(ctx context.Context) error {
 	select {
 	case <-r.Superseded:
@@ -65,7 +67,7 @@ func (r Request) ended(ctx context.Context) error {
 	}
 }
 
-// removalReason is the reason for the removal of a dependent that is not desired.
+// removalReason returns the reason for the removal of dependents that are not desired.
 func (r Request) removalReason() plan.Reason {
 	if r.deleting {
 		return plan.ReasonDeleted

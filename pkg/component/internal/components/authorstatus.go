@@ -14,12 +14,13 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// UpdateStatus changes the author's part of a component's status: all fields beside the embedded Status, and in that
-// the conditions of other types than the reconciler's. change gets the newest known version of the component and
-// changes its status. After a conflict change is called again with the stored version. An error of change is returned
-// unchanged. If change changes nothing, no request is sent.
+// UpdateStatus changes the author's part of a component's status: all fields except the embedded Status, and in the
+// embedded Status all conditions that the reconciler does not write. change gets the newest known version of the
+// component and changes its status. After a conflict, change is called again with the stored version. An error of
+// change is returned unchanged. If change changes nothing, no request is sent.
 //
-// Afterwards obj has the author's part as it is stored. Load returns this version even while the cache is older.
+// After a successful write, the stored author's part is copied into obj, and Load returns the written version even
+// while the cache is older.
 func (s *Store) UpdateStatus(ctx context.Context, obj Object, change func(Object) error) error {
 	name := client.ObjectKeyFromObject(obj)
 	stored, err := s.loadExisting(ctx, name)
@@ -28,7 +29,7 @@ func (s *Store) UpdateStatus(ctx context.Context, obj Object, change func(Object
 			return err
 		}
 		if uid := obj.GetUID(); uid != "" && stored.GetUID() != uid {
-			return s.options.conflict(name, "it was deleted and created again")
+			return s.options.conflict(name, "the component was deleted and created again")
 		}
 		err = s.updateStatusOnce(ctx, stored, change)
 		if err == nil {
@@ -50,7 +51,7 @@ func (s *Store) updateStatusOnce(ctx context.Context, stored Object, change func
 	if err := change(stored); err != nil {
 		return err
 	}
-	// The reconciler's part is set back to the stored one, because change may have edited it by mistake.
+	// The stored reconciler's part is restored, because change may have edited it by mistake.
 	restored := before.GetStatus().DeepCopy()
 	restored.Conditions = withAuthorConditions(restored.Conditions, stored.GetStatus().Conditions)
 	*stored.GetStatus() = *restored
@@ -64,8 +65,8 @@ func (s *Store) updateStatusOnce(ctx context.Context, stored Object, change func
 	return nil
 }
 
-// copyAuthorStatus copies the author's part of the stored status into obj. The reconciler's part of obj stays, because
-// a pass may have changed it and not written it yet.
+// copyAuthorStatus copies the author's part of the stored status into obj. The reconciler's part of obj is not
+// replaced, because it may contain changes that a pass has not written yet.
 func copyAuthorStatus(obj, stored Object) error {
 	if obj == stored {
 		return nil

@@ -11,7 +11,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// port returns a change that sets the port in a status.
+// port returns a function for UpdateStatus that sets the port in a status.
 func port(number int) func(Object) error {
 	return func(obj Object) error {
 		obj.(*gadget).Status.Port = number //nolint:errcheck // The test has components of one type.

@@ -17,8 +17,8 @@ func NeedsPass(before, after client.Object, finalizer string) bool {
 		!Damaged(before, finalizer) && Damaged(after, finalizer)
 }
 
-// Damaged reports whether the inventory record of a component is lost or was edited, as far as its status shows. It is
-// false for objects that are no components.
+// Damaged reports whether the inventory record of a component is lost or was edited, as far as its status shows. It
+// returns false for objects that are not components.
 func Damaged(obj client.Object, finalizer string) bool {
 	component, ok := obj.(Object)
 	if !ok {

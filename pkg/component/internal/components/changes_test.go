@@ -18,14 +18,14 @@ func TestDamagedRecords(t *testing.T) {
 		status metav1alpha1.Status
 		want   bool
 	}{
-		{"not if there is none", metav1alpha1.Status{}, false},
-		{"not as it was written", metav1alpha1.Status{Inventory: lines, InventoryDigest: digest}, false},
+		{"not if there is no inventory", metav1alpha1.Status{}, false},
+		{"not if the lines match the digest", metav1alpha1.Status{Inventory: lines, InventoryDigest: digest}, false},
 		{
-			"not after it came back from Secrets",
+			"not after the inventory moved back from Secrets",
 			metav1alpha1.Status{Inventory: lines, InventoryDigest: digest, InventoryRecord: none},
 			false,
 		},
-		{"not in Secrets", metav1alpha1.Status{InventoryDigest: digest, InventoryRecord: named}, false},
+		{"not if the inventory is in Secrets", metav1alpha1.Status{InventoryDigest: digest, InventoryRecord: named}, false},
 		{"if a line was removed", metav1alpha1.Status{Inventory: lines[1:], InventoryDigest: digest}, true},
 		{
 			"if lines changed places",
@@ -43,16 +43,16 @@ func TestDamagedRecords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Damaged(newGadget(func(g *gadget) { g.Status.Status = c.status }), Finalizer(reconciler)); got != c.want {
-				t.Errorf("damaged: %t", got)
+				t.Errorf("Damaged returned %t", got)
 			}
 		})
 	}
 	held := newGadget(func(g *gadget) { g.Finalizers = []string{Finalizer(reconciler)} })
 	if !Damaged(held, Finalizer(reconciler)) {
-		t.Error("an empty status of a component with the finalizer is taken for a new one")
+		t.Error("an empty status of a component with the finalizer is not reported as damaged")
 	}
 	if Damaged(&metav1.PartialObjectMetadata{}, Finalizer(reconciler)) {
-		t.Error("an object without a status is damaged")
+		t.Error("an object without a status is reported as damaged")
 	}
 }
 
@@ -67,7 +67,7 @@ func TestChangesThatNeedAPass(t *testing.T) {
 		{"not a new status", func(g *gadget) { g.ResourceVersion, g.Status.Revision = "2", 2 }, false},
 		{"a new spec", func(g *gadget) { g.Generation = 2 }, true},
 		{"a deletion", func(g *gadget) { g.DeletionTimestamp = new(metav1.Now()) }, true},
-		{"another component of that name", func(g *gadget) { g.UID = "u2" }, true},
+		{"another component of the same name", func(g *gadget) { g.UID = "u2" }, true},
 		{"a finalizer of another controller", func(g *gadget) { g.Finalizers = []string{own, "other"} }, true},
 		{"the loss of the finalizer", func(g *gadget) { g.Finalizers = nil }, true},
 		{"a damaged record", func(g *gadget) { g.Status.Inventory = []string{"forged"} }, true},
@@ -76,11 +76,11 @@ func TestChangesThatNeedAPass(t *testing.T) {
 			before, after := newGadget(held), newGadget(held)
 			c.change(after)
 			if got := NeedsPass(before, after, own); got != c.want {
-				t.Errorf("got %t", got)
+				t.Errorf("NeedsPass returned %t", got)
 			}
 		})
 	}
 	if NeedsPass(newGadget(), newGadget(held), own) {
-		t.Error("the reconciler's own finalizer needs a pass")
+		t.Error("a change of the reconciler's own finalizer starts a pass")
 	}
 }

@@ -25,7 +25,7 @@ var (
 	gadgetGVK = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gadget"}
 )
 
-// gadget is a component whose author keeps a port in the status.
+// gadget is a component whose author stores a port in the status.
 type gadget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -55,7 +55,7 @@ func (g *gadget) DeepCopyObject() runtime.Object {
 	return &copied
 }
 
-// embedding is a component whose author forgot DeepCopyObject.
+// embedding is a component without a method DeepCopyObject of its own.
 type embedding struct{ gadget }
 
 // gadgetList is a list of components.
@@ -105,15 +105,16 @@ func (t *table) Known(name types.NamespacedName) *Memory {
 	return t.known[name]
 }
 
-// cluster is an API server with a cache in front of it, and the collaborators that work with it.
+// cluster is a fake API server with a cache, and the objects under test that use it.
 type cluster struct {
 	t *testing.T
-	// server answers Live and all writes. cached answers Load, unless it is nil.
+	// server handles all writes and the reads of Live. cached is the component that Load gets from the cache. If it is
+	// nil, Load reads from server.
 	server client.WithWatch
 	cached *gadget
 	// beforeStatus and beforePatch are called before each write.
 	beforeStatus, beforePatch func()
-	// asked counts the requests for the cluster id, and statuses those that write a status.
+	// asked is the number of requests for the cluster id, and statuses is the number of writes of a status.
 	asked, statuses int
 	written         []types.NamespacedName
 	former          []manifests.Owner
@@ -178,7 +179,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	return c
 }
 
-// load returns the component as a pass loads it.
+// load returns the component that Store.Load returns.
 func (c *cluster) load() *gadget {
 	c.t.Helper()
 	loaded, err := c.store.Load(c.t.Context(), app)
@@ -192,7 +193,7 @@ func (c *cluster) load() *gadget {
 	return g
 }
 
-// stored returns the component as the API server has it.
+// stored returns the component that the API server has stored.
 func (c *cluster) stored() *gadget {
 	c.t.Helper()
 	g := &gadget{}
@@ -202,7 +203,7 @@ func (c *cluster) stored() *gadget {
 	return g
 }
 
-// edit changes the stored component as another client.
+// edit changes the stored component, as another client would.
 func (c *cluster) edit(change func(*gadget)) {
 	c.t.Helper()
 	g := c.stored()
@@ -212,7 +213,7 @@ func (c *cluster) edit(change func(*gadget)) {
 	}
 }
 
-// editStatus changes the stored status as another client.
+// editStatus changes the stored status, as another client would.
 func (c *cluster) editStatus(change func(*gadget)) {
 	c.t.Helper()
 	g := c.stored()

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ListLive returns the names of the components that the API server has in a namespace, or in all namespaces if the
-// namespace is empty.
+// ListLive lists the components in a namespace, or in all namespaces if namespace is empty, from the API server, and
+// returns their names.
 func (s *Store) ListLive(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 	list := metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(s.options.GVK.GroupVersion().WithKind(s.options.GVK.Kind + "List"))

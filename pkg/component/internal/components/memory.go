@@ -9,31 +9,32 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// Memories finds the memory of each component of a process. It is safe for concurrent use.
+// Memories returns the Memory of each component of a process. It is safe for concurrent use.
 type Memories interface {
 	// Of returns the memory of a component. It creates the memory if there is none.
 	Of(name types.NamespacedName) *Memory
-	// Known returns the memory of a component, and nil if there is none.
+	// Known returns the memory of a component, or nil if there is none.
 	Known(name types.NamespacedName) *Memory
 }
 
-// Memory is the state that this package keeps of one component. The zero value is ready for use. It has a lock because
-// watch handlers and authors' calls of UpdateStatus use it concurrently with the pass.
+// Memory is the state that this package stores for one component. The zero value is ready for use. It has a lock,
+// because watch handlers and authors' calls of UpdateStatus use it concurrently with the pass.
 type Memory struct {
 	mu sync.Mutex
-	// written is the last write to the component. It is read-only. It is dropped when the cache has that version or a
-	// newer one, to save memory: its status may have an inventory of thousands of lines.
+	// written is the component as this process wrote it last. It is read-only. It is dropped when the cache has the same
+	// version or a newer version. This saves memory, because the status may have an inventory of thousands of lines.
 	written Object
 	// pass is the in-flight pass.
 	pass *Pass
-	// interruptions counts the passes that were interrupted in a row.
+	// interruptions is the number of consecutive passes that were interrupted.
 	interruptions int
 	// assumedCluster is the cluster id that the component's status names, as long as the API server has not confirmed
 	// it. It is empty if no unconfirmed id is used.
 	assumedCluster string
 }
 
-// lastWrite returns the last write to the component, and nil if none is kept. It is read-only. m may be nil.
+// lastWrite returns the component as this process wrote it last, or nil if it is not stored. The result is read-only. m
+// may be nil.
 func (m *Memory) lastWrite() Object {
 	if m == nil {
 		return nil
@@ -43,8 +44,8 @@ func (m *Memory) lastWrite() Object {
 	return m.written
 }
 
-// keepWrite keeps a write to the component unless a newer one is kept: an author's write and a write of the pass may
-// overtake each other.
+// keepWrite stores a written component, unless a newer version is stored already: a write of the author and a
+// concurrent write of the pass may call keepWrite in any order.
 func (m *Memory) keepWrite(written Object) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,8 +57,8 @@ func (m *Memory) keepWrite(written Object) {
 	m.written = written
 }
 
-// dropWrite drops the last write if the cache has caught up with it. An in-flight pass compares its status with the
-// last write, so the write is kept until the pass ends.
+// dropWrite removes the last written component if the cache has caught up with it. An in-flight pass compares its
+// status with the written component, so this component is kept until the pass ends.
 func (m *Memory) dropWrite(cached client.Object) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,8 +74,8 @@ func hasCaughtUp(cached, written client.Object) bool {
 		!inspect.Newer(written.GetResourceVersion(), cached.GetResourceVersion())
 }
 
-// assumeCluster keeps the cluster id that a pass works with as an assumption, unless confirmed is the same id. If an
-// earlier pass assumed another id, it returns that id and keeps no assumption.
+// assumeCluster stores the cluster id of a pass as an assumption, unless it equals the confirmed id. If an earlier pass
+// assumed another id, assumeCluster returns the other id and stores no assumption.
 func (m *Memory) assumeCluster(cluster, confirmed string) (former string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +90,7 @@ func (m *Memory) assumeCluster(cluster, confirmed string) (former string) {
 	return ""
 }
 
-// clusterAssumption returns the assumed cluster id, and an empty string if the process assumes no id. m may be nil.
+// clusterAssumption returns the assumed cluster id, or an empty string if no id is assumed. m may be nil.
 func (m *Memory) clusterAssumption() string {
 	if m == nil {
 		return ""

@@ -13,11 +13,11 @@ import (
 // Object is a component.
 type Object interface {
 	client.Object
-	// GetStatus returns a pointer into the object, never nil.
+	// GetStatus returns a pointer to the status in the object. It never returns nil.
 	GetStatus() *metav1alpha1.Status
 }
 
-// Finalizer returns the finalizer that the reconciler of a name adds to its components.
+// Finalizer returns the finalizer that the reconciler with the given name adds to its components.
 func Finalizer(reconciler string) string { return reconciler + "/finalizer" }
 
 // OtherFinalizers returns the finalizers of an object except own.

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Options describe the components of one reconciler, and how to reach them. All fields are required.
+// Options describe the components of one reconciler and the clients for them. All fields are required.
 type Options struct {
 	// Name is the name of the reconciler.
 	Name string
@@ -22,7 +22,7 @@ type Options struct {
 	// Client reads from the cache and writes. Reader reads from the API server.
 	Client client.Client
 	Reader client.Reader
-	// Memories holds the memory of each component.
+	// Memories has the memory of each component.
 	Memories Memories
 	// StatusWritten is called after each write of a whole status by WriteStatus.
 	StatusWritten func(types.NamespacedName, *metav1alpha1.Status)

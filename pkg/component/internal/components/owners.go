@@ -22,15 +22,15 @@ import (
 // unchanged.
 type Owners struct {
 	options Options
-	// asking is held during the request for the cluster id, so that only one worker sends it.
+	// asking is locked during the request for the cluster id, so that only one worker sends the request.
 	asking sync.Mutex
 	// mu guards cluster.
 	mu sync.Mutex
-	// cluster is the answer of the API server, empty before the first answer.
+	// cluster is the cluster id that the API server returned, empty before the first response.
 	cluster string
 }
 
-// NewOwners returns the owner ids of the components of a reconciler.
+// NewOwners returns Owners for the components of a reconciler.
 func NewOwners(options Options) *Owners { return &Owners{options: options} }
 
 // Of returns the owner id of a component for this pass. If an earlier pass assumed another cluster id, it calls
@@ -43,12 +43,13 @@ func (o *Owners) Of(ctx context.Context, obj Object) (manifests.Owner, error) {
 	}
 	if former := o.options.Memories.Of(name).assumeCluster(cluster, o.confirmed()); former != "" {
 		o.options.OwnerChanged(o.In(former, name))
-		return manifests.Owner{}, o.options.conflict(name, "its status named another cluster")
+		return manifests.Owner{}, o.options.conflict(name, "the component's status named another cluster")
 	}
 	return o.In(cluster, name), nil
 }
 
-// Known returns the owner id that the last pass over a component used. It also works for a component that is gone.
+// Known returns the owner id that the last pass over a component used. It also works for a component that no longer
+// exists.
 func (o *Owners) Known(name types.NamespacedName) manifests.Owner {
 	if assumed := o.options.Memories.Known(name).clusterAssumption(); assumed != "" {
 		return o.In(assumed, name)
@@ -67,8 +68,8 @@ func (o *Owners) In(cluster string, name types.NamespacedName) manifests.Owner {
 
 // VerifyCluster confirms the assumed cluster id of a component. The caller must call it before the first write of a
 // pass. Without this check, a cluster id that somebody edited in the status would lead to a wrong owner id, and the
-// existing dependents and records would count as those of another owner. It sends at most one request per process. It
-// returns a conflict if the assumed id is wrong.
+// existing dependents and records would be treated as dependents and records of another owner. VerifyCluster sends at
+// most one request per process. It returns a conflict if the assumed id is wrong.
 func (o *Owners) VerifyCluster(ctx context.Context, name types.NamespacedName) error {
 	assumed := o.options.Memories.Known(name).clusterAssumption()
 	if assumed == "" {
@@ -76,13 +77,13 @@ func (o *Owners) VerifyCluster(ctx context.Context, name types.NamespacedName) e
 	}
 	cluster, err := o.ClusterID(ctx)
 	if err == nil && cluster != assumed {
-		return o.options.conflict(name, "its status names another cluster")
+		return o.options.conflict(name, "the component's status names another cluster")
 	}
 	return err
 }
 
 // ClusterOf returns the cluster id of a component: the confirmed id, or else the id that its status names. The status
-// of a component that is being deleted is not trusted, because a deletion with a wrong id would leave all dependents.
+// of a component that is being deleted is not trusted, because a deletion with a wrong id would delete no dependents.
 func (o *Owners) ClusterOf(ctx context.Context, obj Object) (string, error) {
 	if confirmed := o.confirmed(); confirmed != "" {
 		return confirmed, nil
@@ -95,7 +96,7 @@ func (o *Owners) ClusterOf(ctx context.Context, obj Object) (string, error) {
 }
 
 // ClusterID returns the id of the cluster where the components are stored. The first call reads it from the API server;
-// later calls return the same answer.
+// later calls return the stored id.
 func (o *Owners) ClusterID(ctx context.Context) (string, error) {
 	o.asking.Lock()
 	defer o.asking.Unlock()
@@ -114,7 +115,7 @@ func (o *Owners) ClusterID(ctx context.Context) (string, error) {
 	return o.cluster, nil
 }
 
-// confirmed returns the cluster id that the API server answered, and an empty string before the first answer.
+// confirmed returns the cluster id that the API server returned, or an empty string before the first response.
 func (o *Owners) confirmed() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,8 +125,8 @@ func (o *Owners) confirmed() string {
 // Identity returns the text of Status.Identity for a component with a UID in the cluster with the given id.
 func Identity(cluster string, uid types.UID) string { return cluster + "/" + string(uid) }
 
-// recordedCluster returns the cluster id that a status names, and an empty string if the status was written for another
-// object. A component that a backup restored, in the same or another cluster, has another UID than its status names.
+// recordedCluster returns the cluster id that a status names, or an empty string if the status was written for another
+// object. A component that was restored from a backup has another UID than its status names.
 func recordedCluster(status *metav1alpha1.Status, uid types.UID) string {
 	cluster, of, _ := strings.Cut(status.Identity, "/")
 	if uid == "" || of != string(uid) {

@@ -17,13 +17,13 @@ func TestAStatusNamesTheClusterOfItsOwnComponentOnly(t *testing.T) {
 		uid      types.UID
 		want     string
 	}{
-		"its own":                         {identity: Identity("cluster", "a"), uid: "a", want: "cluster"},
-		"of an object that was restored":  {identity: Identity("cluster", "a"), uid: "b"},
-		"none yet":                        {uid: "a"},
-		"of a component without a UID":    {identity: "cluster/"},
-		"with the name of another owner":  {identity: "cluster/fairlead.io/group/Kind/a", uid: "a"},
-		"that was cut off":                {identity: "cluster", uid: "a"},
-		"without a cluster, so not known": {identity: "/a", uid: "a"},
+		"the cluster of the component":              {identity: Identity("cluster", "a"), uid: "a", want: "cluster"},
+		"no cluster after the object was restored":  {identity: Identity("cluster", "a"), uid: "b"},
+		"no cluster in a new status":                {uid: "a"},
+		"no cluster for a component without a UID":  {identity: "cluster/"},
+		"no cluster if the UID is an owner instead": {identity: "cluster/fairlead.io/group/Kind/a", uid: "a"},
+		"no cluster in an incomplete identity":      {identity: "cluster", uid: "a"},
+		"no cluster in an identity without cluster": {identity: "/a", uid: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := recordedCluster(&metav1alpha1.Status{Identity: test.identity}, test.uid)
@@ -40,7 +40,7 @@ func TestMemoryOfTheAssumedCluster(t *testing.T) {
 	g.Expect(m.assumeCluster("there", "")).To(Equal("here"), "the former assumption")
 	g.Expect(m.clusterAssumption()).To(BeEmpty(), "the next pass must not repeat a wrong assumption")
 	g.Expect(m.assumeCluster("there", "there")).To(BeEmpty())
-	g.Expect(m.clusterAssumption()).To(BeEmpty(), "a confirmed id is no assumption")
+	g.Expect(m.clusterAssumption()).To(BeEmpty(), "a confirmed id is not an assumption")
 }
 
 func identified(cluster string) func(*gadget) {
@@ -78,7 +78,7 @@ func TestAWrongClusterInTheStatusIsAConflict(t *testing.T) {
 	g.Expect(c.stored().Finalizers).To(BeEmpty())
 
 	_, err = c.owners.Of(t.Context(), c.load())
-	g.Expect(apierrors.IsConflict(err)).To(BeTrue(), "the pass that had assumed it ends")
+	g.Expect(apierrors.IsConflict(err)).To(BeTrue(), "the pass that assumed the wrong id ends")
 	g.Expect(c.former).To(ConsistOf(owner))
 	owner, err = c.owners.Of(t.Context(), c.load())
 	g.Expect(err).NotTo(HaveOccurred())

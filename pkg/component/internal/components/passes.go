@@ -17,8 +17,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
-// maxInterruptions is the number of passes in a row that may be interrupted. The next pass runs to completion even if
-// the spec changes. Without this bound a component whose spec changes faster than it can be applied makes no progress.
+// maxInterruptions is the maximum number of consecutive passes that may be interrupted. The next pass runs to
+// completion even if the spec changes. Without this bound a component whose spec changes faster than it can be applied
+// makes no progress.
 const maxInterruptions = 10
 
 // watchRetry is the pause before Watch tries again.
@@ -34,8 +35,8 @@ func NewPasses(memories Memories) *Passes { return &Passes{memories} }
 // Pass is an in-flight pass over one component. The lock of the component's Memory guards the fields of the pass.
 type Pass struct {
 	memory *Memory
-	// loaded is the request that the pass works for, nil until the component is loaded. newest is the last version
-	// that the watch delivered since the pass began.
+	// loaded describes the version of the component that the pass works with, nil until the component is loaded. newest
+	// describes the latest version that the watch has delivered since the pass began.
 	loaded, newest *request
 	superseded     chan struct{}
 	isSuperseded   bool
@@ -65,7 +66,7 @@ func (p *Passes) Superseded(name types.NamespacedName) <-chan struct{} {
 	return nil
 }
 
-// RunsToCompletion reports whether there is an in-flight pass over a component that goes on even if the spec changes.
+// RunsToCompletion reports whether there is an in-flight pass over a component that continues even if the spec changes.
 func (p *Passes) RunsToCompletion(name types.NamespacedName) bool {
 	pass := p.inFlight(name)
 	return pass != nil && pass.runsToCompletion
@@ -81,9 +82,9 @@ func (p *Passes) inFlight(name types.NamespacedName) *Pass {
 	return memory.pass
 }
 
-// Watch subscribes to the changes of all components of the prototype's type. It does not wait for the cache. It
-// returns an error at once if the type is not served. After other errors, such as those of an API server that does not
-// answer, it tries again until ctx ends.
+// Watch subscribes to the changes of all components of the prototype's type. It does not wait for the cache. It returns
+// an error at once if the type is not served. After other errors, such as connection errors, it tries again until ctx
+// ends.
 func (p *Passes) Watch(ctx context.Context, informers ctrlcache.Cache, prototype client.Object) error {
 	var informer ctrlcache.Informer
 	var failure error
@@ -108,7 +109,8 @@ func (p *Passes) Watch(ctx context.Context, informers ctrlcache.Cache, prototype
 	return err
 }
 
-// observe passes a version that the watch delivered to the in-flight pass over its component.
+// observe checks whether a version of a component that the watch delivered supersedes the in-flight pass over the
+// component.
 func (p *Passes) observe(obj any, gone bool) {
 	if lost, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = lost.Obj
@@ -130,7 +132,7 @@ func (p *Passes) observe(obj any, gone bool) {
 	}
 }
 
-// Loaded sets the version that the pass works with.
+// Loaded sets the version of the component that the pass works with.
 func (p *Pass) Loaded(obj client.Object) {
 	p.memory.mu.Lock()
 	defer p.memory.mu.Unlock()
@@ -154,13 +156,13 @@ func (p *Pass) Superseded() bool {
 	return p.isSuperseded
 }
 
-// Interrupted reports whether a pass that ended with err is to be repeated without a report: it was superseded,
-// another client wrote the component, or the operator is stopping.
+// Interrupted reports whether a pass that ended with err must be repeated without a report in the status: the pass was
+// superseded, another client wrote the component, or the operator is stopping.
 func (p *Pass) Interrupted(err error) bool {
 	return condition.Interrupted(err) || err != nil && p.Superseded()
 }
 
-// Finish notes whether the pass ran to its end or was interrupted. Only passes in a row count as interruptions.
+// Finish counts consecutive interrupted passes. A pass that was not interrupted resets the count.
 func (p *Pass) Finish(interrupted bool) {
 	p.memory.mu.Lock()
 	defer p.memory.mu.Unlock()
@@ -171,7 +173,7 @@ func (p *Pass) Finish(interrupted bool) {
 	p.memory.interruptions++
 }
 
-// End ends the pass. Versions that the watch delivers from now on are ignored.
+// End ends the pass. Versions that the watch delivers after the end are ignored.
 func (p *Pass) End() {
 	p.memory.mu.Lock()
 	defer p.memory.mu.Unlock()

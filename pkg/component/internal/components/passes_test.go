@@ -46,11 +46,14 @@ func TestPassesAreSuperseded(t *testing.T) {
 		{"by a new spec", version("5", 1), version("6", 2), false, true},
 		{"by a deletion that began", version("5", 1), version("6", 1, deleting), false, true},
 		{"if the component was recreated", version("5", 1), version("6", 1, recreated), false, true},
-		{"if the component is gone", version("5", 1), version("6", 1), true, true},
+		{"if the component no longer exists", version("5", 1), version("6", 1), true, true},
 		{"but not by a new status", version("5", 1), version("6", 1), false, false},
 		{"but not by the loaded version", version("5", 2), version("5", 2), false, false},
 		{"but not by an older version", version("5", 2), version("4", 1), false, false},
-		{"but not by a predecessor of that name", version("5", 1, recreated), version("4", 1), true, false},
+		{
+			"but not by the deletion of an earlier component of the same name",
+			version("5", 1, recreated), version("4", 1), true, false,
+		},
 		{"but not if the pass works for the deletion", version("5", 1, deleting), version("6", 1, deleting), false, false},
 		{"but not by another component", version("5", 1), version("6", 2, other), false, false},
 	} {
@@ -87,7 +90,7 @@ func TestEventsAfterTheEndOfAPassAreIgnored(t *testing.T) {
 	passes := NewPasses(memories)
 	passes.observe(version("1", 1), false)
 	if len(memories.known) > 0 {
-		t.Error("an event made a memory of a component without passes")
+		t.Error("an event created a Memory for a component without a pass")
 	}
 	first := passes.Begin(app)
 	first.Loaded(version("1", 1))
@@ -104,11 +107,11 @@ func TestEventsAfterTheEndOfAPassAreIgnored(t *testing.T) {
 	second := passes.Begin(app)
 	second.Loaded(version("4", 6))
 	if second.Superseded() {
-		t.Error("an event from before a pass ended it")
+		t.Error("an event from before the start of a pass superseded the pass")
 	}
 	first.End()
 	if passes.Superseded(app) == nil {
-		t.Error("a former pass ended its successor")
+		t.Error("the end of the previous pass also ended the next pass")
 	}
 }
 
@@ -128,7 +131,7 @@ func TestAPanicOfATypeDoesNotReachWatches(t *testing.T) {
 	pass.Loaded(faulty{version("1", 1)})
 	passes.observe(faulty{version("2", 2)}, false)
 	if !pass.Superseded() {
-		t.Error("another spec did not end the pass")
+		t.Error("a new spec did not supersede the pass")
 	}
 }
 
@@ -142,29 +145,34 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 		toCompletion bool
 		superseded   bool
 	}{
-		{name: "not before that", former: interrupted(maxInterruptions - 1), shown: version("6", 2), superseded: true},
 		{
-			name: "and no other spec ends it", former: interrupted(maxInterruptions), shown: version("6", 2),
+			name: "not after fewer interruptions", former: interrupted(maxInterruptions - 1), shown: version("6", 2),
+			superseded: true,
+		},
+		{
+			name: "and a new spec does not end the pass", former: interrupted(maxInterruptions), shown: version("6", 2),
 			toCompletion: true,
 		},
 		{
-			name: "but a suspension does", former: interrupted(maxInterruptions), shown: suspended{version("6", 2)},
+			name: "but a suspension ends the pass", former: interrupted(maxInterruptions), shown: suspended{version("6", 2)},
 			toCompletion: true, superseded: true,
 		},
 		{
-			name: "but a deletion does", former: interrupted(maxInterruptions), shown: version("6", 2, deleting),
+			name: "but the start of a deletion ends the pass", former: interrupted(maxInterruptions),
+			shown:        version("6", 2, deleting),
 			toCompletion: true, superseded: true,
 		},
 		{
-			name: "but the end of a deletion does", former: interrupted(maxInterruptions), shown: version("6", 1), gone: true,
+			name: "but the end of a deletion ends the pass", former: interrupted(maxInterruptions),
+			shown: version("6", 1), gone: true, toCompletion: true, superseded: true,
+		},
+		{
+			name: "but a recreated component ends the pass", former: interrupted(maxInterruptions),
+			shown:        version("6", 1, recreated),
 			toCompletion: true, superseded: true,
 		},
 		{
-			name: "but a successor does", former: interrupted(maxInterruptions), shown: version("6", 1, recreated),
-			toCompletion: true, superseded: true,
-		},
-		{
-			name: "once, until there are as many again", former: append(interrupted(maxInterruptions), false),
+			name: "once, until there are as many interruptions again", former: append(interrupted(maxInterruptions), false),
 			shown: version("6", 2), superseded: true,
 		},
 	} {
@@ -179,7 +187,8 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 			pass.Loaded(version("5", 1))
 			passes.observe(c.shown, c.gone)
 			if passes.RunsToCompletion(app) != c.toCompletion || pass.Superseded() != c.superseded {
-				t.Errorf("runs to completion: %t, superseded: %t", passes.RunsToCompletion(app), pass.Superseded())
+				t.Errorf("RunsToCompletion returned %t, and Superseded returned %t",
+					passes.RunsToCompletion(app), pass.Superseded())
 			}
 		})
 	}
@@ -193,13 +202,13 @@ func TestPassesThatAreRepeatedWithoutAReport(t *testing.T) {
 		superseded bool
 		want       bool
 	}{
-		"not a success":                   {},
-		"not a success that was outdated": {superseded: true},
-		"not a failure":                   {err: failure},
-		"a failure that was outdated":     {err: failure, superseded: true, want: true},
-		"a conflict":                      {err: conflict, want: true},
-		"the stop of the operator":        {err: context.Canceled, want: true},
-		"an error that says so by itself": {err: condition.ErrSuperseded, want: true},
+		"not a pass that succeeded":                {},
+		"not a superseded pass that succeeded":     {superseded: true},
+		"not a pass that failed":                   {err: failure},
+		"a superseded pass that failed":            {err: failure, superseded: true, want: true},
+		"a pass with a conflict":                   {err: conflict, want: true},
+		"a pass that the end of the process ended": {err: context.Canceled, want: true},
+		"a pass with the error ErrSuperseded":      {err: condition.ErrSuperseded, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			passes := NewPasses(newTable())
@@ -209,7 +218,7 @@ func TestPassesThatAreRepeatedWithoutAReport(t *testing.T) {
 				passes.observe(version("2", 2), false)
 			}
 			if got := pass.Interrupted(test.err); got != test.want {
-				t.Errorf("got %t", got)
+				t.Errorf("Interrupted returned %t", got)
 			}
 		})
 	}
@@ -237,7 +246,7 @@ func TestWatchInterruptsPasses(t *testing.T) {
 			pass.Loaded(versioned("u1", "1"))
 			deliver()
 			if !pass.Superseded() {
-				t.Error("the pass goes on")
+				t.Error("the pass is not superseded")
 			}
 		})
 	}
@@ -252,7 +261,7 @@ func TestWatchFailsAtOnceIfTheTypeIsNotServed(t *testing.T) {
 	}
 }
 
-// unavailable are informers of an API server that answers from the third call on, or never.
+// unavailable returns an error for the first two informers, or for all informers if never is set.
 type unavailable struct {
 	*informertest.FakeInformers
 	calls int

@@ -7,8 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// request holds the fields of one version of a component that decide whether a pass is outdated: if they differ in a
-// newer version, the pass must end.
+// request has those fields of one version of a component that decide whether a pass is outdated. If these fields differ
+// in a newer version, the pass must end.
 type request struct {
 	uid             types.UID
 	generation      int64
@@ -24,16 +24,16 @@ func requestOf(obj client.Object) *request {
 	}
 }
 
-// SameRequest reports whether two versions of a component need the same pass: they are versions of the same object and
-// have the same generation, and either both of them are being deleted or neither of them is.
+// SameRequest reports whether two versions of a component require the same pass: they are versions of the same object
+// and have the same generation, and either both of them are being deleted or neither of them is.
 func SameRequest(a, b client.Object) bool { return requestOf(a).equal(requestOf(b)) }
 
 func (r *request) equal(other *request) bool {
 	return r.sameLife(other) && r.generation == other.generation
 }
 
-// sameLife reports whether both are versions of the same object, and either both of them are being deleted or neither
-// of them is.
+// sameLife reports whether both requests are from versions of the same object, and either both of them are being
+// deleted or neither of them is.
 func (r *request) sameLife(other *request) bool {
 	return r.uid == other.uid && r.deleting == other.deleting && r.gone == other.gone
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
-// A write is retried maxRetries times after conflicts, because other clients may write to the component all the time.
-// Before each retry except the first, the writer waits for a random time of at most maxPause.
+// A write is retried at most maxRetries times after conflicts, because other clients may write to the component all the
+// time. Before each retry except the first, the writer waits for a random time of at most maxPause.
 const (
 	maxRetries = 15
 	maxPause   = 500 * time.Millisecond
 )
 
-// Store reads and writes the components of one reconciler. It is safe for concurrent use. Writes change the component
-// that is stored in the API server; other changes that were made to the object in memory, such as defaults that a hook
+// Store reads and writes the components of one reconciler. It is safe for concurrent use. A write changes only the
+// status or the finalizers of the stored component. Other changes of the object in memory, such as defaults that a hook
 // filled in, are never sent.
 type Store struct {
 	options Options
@@ -32,7 +32,7 @@ type Store struct {
 	passes  *Passes
 }
 
-// NewStore returns the components of a reconciler.
+// NewStore returns a Store for the components of a reconciler.
 func NewStore(options Options, owners *Owners, passes *Passes) *Store {
 	return &Store{options, owners, passes}
 }
@@ -40,9 +40,9 @@ func NewStore(options Options, owners *Owners, passes *Passes) *Store {
 // Load returns the newest known version of a component: from the cache, or this process's last write if the cache is
 // older. The error is NotFound if the cache has no such component. The caller may change the result.
 //
-// The last write is also preferred if the cache has the same version. At its end a pass compares its status with the
-// loaded one to decide about a write. Times in the cached version have no fractions of a second, so that the comparison
-// would find a difference and cause a needless write.
+// The last write is also preferred if the cache has the same version. At its end, a pass compares its status with the
+// loaded status, and writes it if they differ. Times in the cached version have no fractions of a second, so the
+// comparison would find a difference and cause a needless write.
 func (s *Store) Load(ctx context.Context, name types.NamespacedName) (Object, error) {
 	// The last write is read before the cache. If another goroutine drops the last write in between, the cache already
 	// has that version.
@@ -61,17 +61,18 @@ func (s *Store) Load(ctx context.Context, name types.NamespacedName) (Object, er
 	return copyOf(written)
 }
 
-// loadExisting is Load for the writes of a pass. If the component is gone, the error is a conflict, which ends the
-// pass.
+// loadExisting is Load for the writes of a pass. If the component does not exist, the error is a conflict, which ends
+// the pass.
 func (s *Store) loadExisting(ctx context.Context, name types.NamespacedName) (Object, error) {
 	obj, err := s.Load(ctx, name)
 	if apierrors.IsNotFound(err) {
-		return nil, s.options.conflict(name, "it does not exist any more")
+		return nil, s.options.conflict(name, "the component does not exist any more")
 	}
 	return obj, err
 }
 
-// Live reads a component from the API server. If the component is gone, the error is a conflict, which ends the pass.
+// Live reads a component from the API server. If the component does not exist, the error is a conflict, which ends the
+// pass.
 func (s *Store) Live(ctx context.Context, name types.NamespacedName) (Object, error) {
 	live, err := s.options.New()
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *Store) Live(ctx context.Context, name types.NamespacedName) (Object, er
 	}
 	err = s.options.Reader.Get(ctx, name, live)
 	if apierrors.IsNotFound(err) {
-		return nil, s.options.conflict(name, "it does not exist any more")
+		return nil, s.options.conflict(name, "the component does not exist any more")
 	}
 	if err != nil {
 		return nil, err
@@ -98,30 +99,30 @@ func (s *Store) Confirm(ctx context.Context, obj Object, recorded InventoryRef) 
 }
 
 // checkCurrent returns a conflict if a newer version of a component differs from the version of a pass in a field that
-// the pass depends on: UID, deletion, generation, finalizer, or inventory record. recorded is the record that the pass
-// began with. Other metadata and the author's part of the status may change at any time. The generation may change if
-// the pass runs to completion, unless the component is suspended.
+// the pass depends on: UID, deletion, generation, finalizer, or inventory record. recorded is the inventory record that
+// the pass began with. Other metadata and the author's part of the status may change at any time. The generation may
+// change if the pass runs to completion, unless the component is suspended.
 func (s *Store) checkCurrent(obj, newer Object, recorded InventoryRef) error {
 	name, finalizer := client.ObjectKeyFromObject(obj), Finalizer(s.options.Name)
 	switch {
 	case newer.GetUID() != obj.GetUID():
-		return s.options.conflict(name, "it was deleted and created again")
+		return s.options.conflict(name, "the component was deleted and created again")
 	case newer.GetDeletionTimestamp().IsZero() != obj.GetDeletionTimestamp().IsZero():
-		return s.options.conflict(name, "it is being deleted")
+		return s.options.conflict(name, "the component is being deleted")
 	case newer.GetGeneration() != obj.GetGeneration() && (!s.passes.RunsToCompletion(name) || Suspended(newer)):
-		return s.options.conflict(name, "its spec changed")
+		return s.options.conflict(name, "the component's spec changed")
 	case controllerutil.ContainsFinalizer(obj, finalizer) && !controllerutil.ContainsFinalizer(newer, finalizer):
-		return s.options.conflict(name, "its finalizer was removed")
+		return s.options.conflict(name, "the component's finalizer was removed")
 	case !recorded.Equal(RefOf(newer.GetStatus())):
-		return s.options.conflict(name, "its inventory record changed")
+		return s.options.conflict(name, "the component's inventory record changed")
 	}
 	return nil
 }
 
-// write calls send with the stored component, which send changes and sends bound to its resource version. If another
-// client wrote in between, it reads the component again and repeats. It returns a conflict if the pass no longer works
-// for the stored component (see checkCurrent), or if the retries are used up. obj gets the new resource version and
-// finalizers.
+// write calls send with the stored component. The function send must change the component and send it with its resource
+// version as the precondition. If another client wrote the component in between, write reads the component and calls
+// send again. It returns a conflict if the pass no longer works for the stored component (see checkCurrent), or after
+// the last retry. It sets the new resource version and finalizers in obj.
 func (s *Store) write(ctx context.Context, obj Object, recorded InventoryRef, send func(stored Object) error) error {
 	name := client.ObjectKeyFromObject(obj)
 	if err := s.owners.VerifyCluster(ctx, name); err != nil {
@@ -161,15 +162,15 @@ func (s *Store) reload(ctx context.Context, name types.NamespacedName, retry int
 	return s.Live(ctx, name)
 }
 
-// keepWrite keeps a written component until the cache has caught up.
+// keepWrite stores a copy of a written component in memory, until the cache has this version or a newer version.
 func (s *Store) keepWrite(stored Object) {
 	if written, err := copyOf(stored); err == nil {
 		s.options.Memories.Of(client.ObjectKeyFromObject(stored)).keepWrite(written)
 	}
 }
 
-// WriteStatus writes the status of a component, except the author's part of it, which stays as it is stored. recorded
-// is the inventory record that the stored status has. A conflict means that the pass must end.
+// WriteStatus writes the status of a component. It does not change the stored author's part of the status. recorded is
+// the inventory record of the stored status. A conflict means that the pass must end.
 func (s *Store) WriteStatus(ctx context.Context, obj Object, recorded InventoryRef) error {
 	status := obj.GetStatus()
 	err := s.write(ctx, obj, recorded, func(stored Object) error {
@@ -191,10 +192,10 @@ func (s *Store) WriteStatus(ctx context.Context, obj Object, recorded InventoryR
 }
 
 // AnnounceRecord prepares a component for its first inventory record in Secrets. It adds the finalizer, so that a
-// deletion waits for the reconciler, and writes an empty status.inventoryRecord, so that the deletion looks for
-// Secrets. It must be called before the first Secret is created. recorded is the inventory record that the stored
-// status has; if that record is in Secrets already, the status is not written. The error is terminal if the CRD does
-// not define the field.
+// deletion waits for the reconciler, and writes an empty status.inventoryRecord, so that the deletion searches for
+// Secrets. It must be called before the first Secret is created. recorded is the inventory record of the stored status.
+// If that record is in Secrets already, the status is not written. The error is terminal if the CRD does not define the
+// field.
 func (s *Store) AnnounceRecord(ctx context.Context, obj Object, recorded InventoryRef) error {
 	if obj.GetDeletionTimestamp().IsZero() {
 		if err := s.addFinalizer(ctx, obj, recorded); err != nil {
@@ -215,16 +216,16 @@ func (s *Store) AnnounceRecord(ctx context.Context, obj Object, recorded Invento
 		if stored.GetStatus().InventoryRecord == nil {
 			return &condition.Error{
 				Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
-				Message: fmt.Sprintf("there are too many dependents for the status, and the definition of %s does not "+
-					"know status.inventoryRecord; bring the definition up to date", s.options.GVK.Kind),
+				Message: fmt.Sprintf("the inventory is too large for the status, and the CustomResourceDefinition of %s has no "+
+					"field status.inventoryRecord; update the CustomResourceDefinition", s.options.GVK.Kind),
 			}
 		}
 		return nil
 	})
 }
 
-// AddFinalizer adds the reconciler's finalizer to a component that has none. The status of obj must have the inventory
-// record that is stored.
+// AddFinalizer adds the reconciler's finalizer to a component that lacks it. The status of obj must have the stored
+// inventory record.
 func (s *Store) AddFinalizer(ctx context.Context, obj Object) error {
 	return s.addFinalizer(ctx, obj, RefOf(obj.GetStatus()))
 }
@@ -236,8 +237,8 @@ func (s *Store) addFinalizer(ctx context.Context, obj Object, recorded Inventory
 	return s.changeFinalizers(ctx, obj, recorded, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer removes the reconciler's finalizer from a component. The status of obj must have the inventory record
-// that is stored. The error is NotFound if the component does not exist any more.
+// RemoveFinalizer removes the reconciler's finalizer from a component. The status of obj must have the stored inventory
+// record. The error is NotFound if the component does not exist any more.
 func (s *Store) RemoveFinalizer(ctx context.Context, obj Object) error {
 	return s.changeFinalizers(ctx, obj, RefOf(obj.GetStatus()), controllerutil.RemoveFinalizer)
 }
@@ -260,8 +261,8 @@ func (s *Store) Conflict(name types.NamespacedName, cause string) error {
 	return s.options.conflict(name, cause)
 }
 
-// Persisted returns the status that the API server has: the last write of this pass, or else loaded, the status that
-// the pass began with.
+// Persisted returns the status that the API server has stored: the status that this pass wrote last, or, before its
+// first write, the status loaded that the pass began with.
 func (s *Store) Persisted(obj Object, loaded *metav1alpha1.Status) *metav1alpha1.Status {
 	written := s.options.Memories.Known(client.ObjectKeyFromObject(obj)).lastWrite()
 	if written != nil && written.GetResourceVersion() == obj.GetResourceVersion() {
@@ -270,15 +271,16 @@ func (s *Store) Persisted(obj Object, loaded *metav1alpha1.Status) *metav1alpha1
 	return loaded
 }
 
-// DropWrite drops the last write to a component if the cache, which delivered cached, has caught up with it.
+// DropWrite removes the last written component from memory if the cache has caught up with it. cached is the component
+// in the cache.
 func (s *Store) DropWrite(cached client.Object) {
 	if memory := s.options.Memories.Known(client.ObjectKeyFromObject(cached)); memory != nil {
 		memory.dropWrite(cached)
 	}
 }
 
-// EndPass ends a pass. It drops the last write if the cache has caught up with it already. Otherwise the next event of
-// the cache drops it; see DropWrite.
+// EndPass ends a pass. It removes the last written component from memory if the cache has caught up with it. Otherwise
+// DropWrite removes it at a later event of the cache.
 func (s *Store) EndPass(ctx context.Context, name types.NamespacedName, pass *Pass) {
 	pass.End()
 	if s.options.Memories.Known(name).lastWrite() == nil {

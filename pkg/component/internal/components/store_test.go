@@ -39,10 +39,18 @@ func TestLastWriteIsKeptUntilCacheHasCaughtUp(t *testing.T) {
 		kept   bool
 	}{
 		{"while the cache is older", []step{write("20"), end}, "20", true},
-		{"until the cache has it, after the pass", []step{write("20"), end, event("u1", "20")}, "20", false},
+		{"until the cache has the written version, after the pass", []step{write("20"), end, event("u1", "20")}, "20", false},
 		{"until the cache has a newer version", []step{write("20"), end, event("u1", "30")}, "30", false},
-		{"until the pass ends, which compares with it", []step{write("20"), event("u1", "20")}, "20", true},
-		{"no longer than the pass if the cache has it by then", []step{write("20"), event("u1", "20"), end}, "20", false},
+		{
+			"until the pass ends, because the pass compares with the written version",
+			[]step{write("20"), event("u1", "20")},
+			"20", true,
+		},
+		{
+			"only until the pass ends, if the cache has the written version by then",
+			[]step{write("20"), event("u1", "20"), end},
+			"20", false,
+		},
 		{"not if another component has the name", []step{write("20"), end, event("u2", "5")}, "5", false},
 		{"while only an earlier write has arrived", []step{write("20"), write("30"), end, event("u1", "20")}, "30", true},
 		{"unless a later write was kept before", []step{write("30"), write("20"), end}, "30", true},
@@ -58,7 +66,7 @@ func TestLastWriteIsKeptUntilCacheHasCaughtUp(t *testing.T) {
 				t.Errorf("loaded %s, want %s", got, c.loaded)
 			}
 			if kept := cluster.memories.Of(app).lastWrite() != nil; kept != c.kept {
-				t.Errorf("kept: %t", kept)
+				t.Errorf("the last write of the component is still in memory: %t", kept)
 			}
 		})
 	}
@@ -72,7 +80,7 @@ func TestLoadPrefersLastWriteOverSameVersionInCache(t *testing.T) {
 	c.store.keepWrite(written)
 	loaded := c.load()
 	if loaded.Annotations["time"] != "12:00:00.123" {
-		t.Errorf("loaded the version from the cache: %v", loaded.Annotations)
+		t.Errorf("Load returned the older version from the cache, with the annotations %v", loaded.Annotations)
 	}
 	loaded.Annotations["time"] = "changed"
 	if c.load().Annotations["time"] == "changed" {
@@ -103,23 +111,32 @@ func TestWritesAreBoundToThePass(t *testing.T) {
 		toCompletion bool
 		conflict     string
 	}{
-		{name: "unless nothing changed", change: func(*gadget) {}},
-		{name: "unless metadata changed", change: func(g *gadget) { g.Labels = map[string]string{"a": "b"} }},
-		{name: "unless the author's status changed", change: func(g *gadget) { g.Status.Port = 80 }},
-		{name: "and fail if it was recreated", change: func(g *gadget) { g.UID = "u2" }, conflict: "created again"},
+		{name: "and succeed if nothing changed", change: func(*gadget) {}},
+		{name: "and succeed if metadata changed", change: func(g *gadget) { g.Labels = map[string]string{"a": "b"} }},
+		{name: "and succeed if the author's status changed", change: func(g *gadget) { g.Status.Port = 80 }},
 		{
-			name: "and fail if it is being deleted", change: func(g *gadget) { g.DeletionTimestamp = new(metav1.Now()) },
-			conflict: "being deleted",
+			name: "and fail if the component was recreated", change: func(g *gadget) { g.UID = "u2" },
+			conflict: "created again",
 		},
-		{name: "and fail if its spec changed", change: func(g *gadget) { g.Generation = 2 }, conflict: "spec changed"},
-		{name: "but not of a pass that runs to completion", change: func(g *gadget) { g.Generation = 2 }, toCompletion: true},
-		{name: "unless it was suspended", change: suspended, toCompletion: true, conflict: "spec changed"},
 		{
-			name: "and fail without the finalizer", change: func(g *gadget) { g.Finalizers = nil },
+			name:   "and fail if the component is being deleted",
+			change: func(g *gadget) { g.DeletionTimestamp = new(metav1.Now()) }, conflict: "being deleted",
+		},
+		{name: "and fail if the spec changed", change: func(g *gadget) { g.Generation = 2 }, conflict: "spec changed"},
+		{
+			name:   "and succeed if the spec changed in a pass that runs to completion",
+			change: func(g *gadget) { g.Generation = 2 }, toCompletion: true,
+		},
+		{
+			name:   "and fail if the component was suspended, even in a pass that runs to completion",
+			change: suspended, toCompletion: true, conflict: "spec changed",
+		},
+		{
+			name: "and fail if the finalizer was removed", change: func(g *gadget) { g.Finalizers = nil },
 			conflict: "finalizer was removed",
 		},
 		{
-			name:   "and fail if its record changed",
+			name:   "and fail if the inventory record changed",
 			change: func(g *gadget) { g.Status.Inventory = []string{"another"} }, conflict: "record changed",
 		},
 	} {
@@ -184,7 +201,7 @@ func TestWritesAreRetriedAfterConflicts(t *testing.T) {
 		conflicts, writes int
 		fails             bool
 	}{
-		"until one succeeds":        {conflicts: 3, writes: 4},
+		"until a write succeeds":    {conflicts: 3, writes: 4},
 		"a limited number of times": {conflicts: 100, writes: maxRetries + 1, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +250,7 @@ func TestFinalizersAreAddedAndRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.stored().Finalizers; !slices.Equal(got, []string{"other"}) {
-		t.Errorf("left %v", got)
+		t.Errorf("after RemoveFinalizer the component has the finalizers %v", got)
 	}
 }
 
@@ -248,7 +265,7 @@ func TestAnnounceRecord(t *testing.T) {
 		"writes no status if the record is in Secrets": {
 			edit: func(g *gadget) { g.Status.InventoryRecord = &named }, finalizer: true,
 		},
-		"writes no status if it was announced before": {
+		"writes no status if the record was announced before": {
 			edit: func(g *gadget) { g.Status.InventoryRecord = &metav1alpha1.InventoryRecord{} }, finalizer: true,
 		},
 		"adds no finalizer in a deletion": {
@@ -298,12 +315,12 @@ func TestConflictInterruptsThePass(t *testing.T) {
 
 func TestComponentsThatDoNotCopyToTheirOwnType(t *testing.T) {
 	if _, err := copyOf(&embedding{}); err == nil {
-		t.Error("a copy of another type is accepted")
+		t.Error("a DeepCopyObject that returns another type was accepted")
 	}
 	c := newCluster(t)
 	c.store.keepWrite(&embedding{gadget: *newGadget()})
 	if len(c.memories.known) > 0 {
-		t.Error("a copy of another type is kept")
+		t.Error("a DeepCopyObject that returns another type was stored as the last write")
 	}
 	c.store.options.New = func() (Object, error) { return nil, errors.New("no pointer to a struct") }
 	for _, read := range []func() (client.Object, error){
@@ -311,7 +328,7 @@ func TestComponentsThatDoNotCopyToTheirOwnType(t *testing.T) {
 		func() (client.Object, error) { return c.store.Live(t.Context(), app) },
 	} {
 		if _, err := read(); err == nil {
-			t.Error("no error without a type")
+			t.Error("Load or Live returned no error, although the function New failed")
 		}
 	}
 }

@@ -26,23 +26,23 @@ func TestAuthoredErrors(t *testing.T) {
 		terminal  bool
 		reason    string
 	}{
-		{"what says nothing is what the caller says: transient", cause, false, false, metav1alpha1.ReasonRetrying},
-		{"what says nothing is what the caller says: terminal", cause, true, true, "Failed"},
-		{"what says when to try again is transient", retryAfter(cause, time.Second), true, false, metav1alpha1.ReasonRetrying},
-		{"what says that it is terminal is", reconcile.TerminalError(cause), false, true, "Failed"},
-		{"an API server that is overloaded is asked again", fmt.Errorf("x: %w", apierrors.NewTooManyRequests("busy", 3)), true, false, metav1alpha1.ReasonRetrying},
-		{"an API server that is in trouble is asked again", fmt.Errorf("x: %w", apierrors.NewInternalError(cause)), true, false, metav1alpha1.ReasonRetrying},
-		{"an API server that timed out is asked again", fmt.Errorf("x: %w", apierrors.NewTimeoutError("slow", 0)), true, false, metav1alpha1.ReasonRetrying},
+		{"a plain error is transient if the caller passes that", cause, false, false, metav1alpha1.ReasonRetrying},
+		{"a plain error is terminal if the caller passes that", cause, true, true, "Failed"},
+		{"an error with a delay is transient", retryAfter(cause, time.Second), true, false, metav1alpha1.ReasonRetrying},
+		{"a terminal error is terminal", reconcile.TerminalError(cause), false, true, "Failed"},
+		{"an error of an overloaded API server is retried", fmt.Errorf("x: %w", apierrors.NewTooManyRequests("busy", 3)), true, false, metav1alpha1.ReasonRetrying},
+		{"an internal error of an API server is retried", fmt.Errorf("x: %w", apierrors.NewInternalError(cause)), true, false, metav1alpha1.ReasonRetrying},
+		{"a timeout of an API server is retried", fmt.Errorf("x: %w", apierrors.NewTimeoutError("slow", 0)), true, false, metav1alpha1.ReasonRetrying},
 		{
-			"an API server that is out of reach is asked again",
+			"an error of an unreachable API server is retried",
 			fmt.Errorf("x: %w", &url.Error{Op: "Get", Err: context.DeadlineExceeded}), true, false, metav1alpha1.ReasonRetrying,
 		},
-		{"what an API server does not have is up to people", apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"), true, true, "Failed"},
-		{"what an API server refuses is up to people", apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a", cause), true, true, "Failed"},
-		{"what says that it is terminal is, whatever an API server says", reconcile.TerminalError(apierrors.NewInternalError(cause)), true, true, "Failed"},
-		{"an address that is none is up to people", &url.Error{Op: "parse", Err: cause}, true, true, "Failed"},
-		{"running out of time is up to people: the same would take as long again", context.DeadlineExceeded, true, true, "Failed"},
-		{"what says both is tried again", retryAfter(reconcile.TerminalError(cause), time.Second), true, false, metav1alpha1.ReasonRetrying},
+		{"an error NotFound is terminal", apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"), true, true, "Failed"},
+		{"an error Forbidden is terminal", apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a", cause), true, true, "Failed"},
+		{"a terminal error with a temporary error of an API server as its cause is terminal", reconcile.TerminalError(apierrors.NewInternalError(cause)), true, true, "Failed"},
+		{"an address that cannot be parsed is terminal", &url.Error{Op: "parse", Err: cause}, true, true, "Failed"},
+		{"an exceeded deadline is terminal, because a retry would take as long", context.DeadlineExceeded, true, true, "Failed"},
+		{"a terminal error with a delay is retried", retryAfter(reconcile.TerminalError(cause), time.Second), true, false, metav1alpha1.ReasonRetrying},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if p := FromAuthor(c.err, "Failed", c.byDefault); p.Terminal != c.terminal || p.Reason != c.reason {
@@ -51,6 +51,6 @@ func TestAuthoredErrors(t *testing.T) {
 		})
 	}
 	if p := FromAuthor(apierrors.NewTooManyRequests("busy", 3), "Failed", true); p.RetryAfter != 3*time.Second {
-		t.Errorf("asked again after %s", p.RetryAfter)
+		t.Errorf("the delay is %s", p.RetryAfter)
 	}
 }

@@ -16,24 +16,24 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 )
 
-// ErrSuperseded ends a pass because its component changed after the pass began. It is safe to end the pass: everything
-// that was created is in the inventory already, as it must be in case of a crash, and running requests are completed
-// first.
+// ErrSuperseded ends a pass because its component changed after the pass began. It is safe to end the pass at this
+// point, because all created objects are already in the inventory, and running requests are completed first.
 var ErrSuperseded = errors.New("the component has changed since the pass began")
 
 // ErrObserving ends a step that needs the first list of a watch, or the result of a job such as a fetch. The arrival of
 // the list or of the result starts the next pass.
-var ErrObserving = errors.New("a watch has not delivered yet")
+var ErrObserving = errors.New("the first list of a watch, or the result of a job, is not available yet")
 
-// Error ends a pass early. Package status turns it into the conditions of the component.
+// Error ends a pass early. Package status converts it to the conditions of the component.
 type Error struct {
 	// Reason and Message become the reason and the message of the conditions.
 	Reason, Message string
 	// Terminal is set if a retry cannot succeed until a person or another controller changes something.
 	Terminal bool
-	// RetryAfter is the delay before the next attempt; zero leaves it to the back-off.
+	// RetryAfter is the delay before the next attempt. If RetryAfter is zero, the back-off determines the delay.
 	RetryAfter time.Duration
-	// State is the state that the error puts the component into. If it is empty, the state follows from Terminal.
+	// State is the state of the component because of the error. If State is empty, the state is Stalled for a terminal
+	// error, and Progressing otherwise.
 	State metav1alpha1.State
 	// Cause is the error of an author's code, if there is one.
 	Cause error
@@ -42,7 +42,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Reason + ": " + e.Message }
 
-// EffectiveState returns the state that the error puts the component into.
+// EffectiveState returns the state of the component because of the error.
 func (e *Error) EffectiveState() metav1alpha1.State {
 	switch {
 	case e.State != "":
@@ -53,8 +53,8 @@ func (e *Error) EffectiveState() metav1alpha1.State {
 	return metav1alpha1.StateProgressing
 }
 
-// Of returns the condition error in the chain of err, and nil if err is nil. For an error of any other type it returns
-// a condition error that is retried.
+// Of returns the Error in the chain of err. If the chain has no Error, Of returns an Error that is retried, with the
+// message of err. If err is nil, Of returns nil.
 func Of(err error) *Error {
 	if err == nil {
 		return nil
@@ -71,13 +71,13 @@ func Interrupted(err error) bool {
 	return apierrors.IsConflict(err) || errors.Is(err, context.Canceled) || errors.Is(err, ErrSuperseded)
 }
 
-// InvalidSpec returns the error of a spec that cannot be used. It is terminal, unless the author's error is of a kind
-// that FromAuthor retries.
+// InvalidSpec returns the error of a spec that cannot be used. The error is terminal, unless FromAuthor classifies it
+// as temporary.
 func InvalidSpec(err error) *Error { return FromAuthor(err, metav1alpha1.ReasonInvalidSpec, true) }
 
-// Forbidden returns the error of a request that was refused because a right is missing. action is the refused action,
-// and err is the error of the API server, which names the user and the missing right. user is the impersonated user,
-// empty if no user is impersonated.
+// Forbidden returns the error for a request that the API server refused because a right is missing. action describes
+// the request, and err is the error of the API server, which names the user and the missing right. user is the
+// impersonated user; it is empty without impersonation.
 func Forbidden(action, user string, err error) *Error {
 	message := fmt.Sprintf("%s: %v; %s", action, err, rights.Advice(err.Error(), user, rights.Grant))
 	return &Error{Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: message}
@@ -117,7 +117,7 @@ func FromAuthor(err error, reason string, terminal bool) *Error {
 }
 
 // IsTransient reports whether an error of an author's code was caused by an API server with a temporary problem:
-// overload, an internal error, or a broken connection. after is the delay that the API server asked for.
+// overload, an internal error, or a broken connection. after is the delay that the API server requested.
 func IsTransient(err error) (after time.Duration, ok bool) {
 	var status apierrors.APIStatus
 	var request *url.Error
@@ -145,7 +145,7 @@ func (e *Retry) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *Retry) Unwrap() error { return e.Cause }
 
-// RetryAfter returns the delay; zero or less leaves it to the back-off.
+// RetryAfter returns the delay. If the delay is zero or less, the back-off determines the delay.
 func (e *Retry) RetryAfter() time.Duration { return e.After }
 
 // Refusal is the error of a hook that refuses the deletion of its component.
@@ -157,8 +157,8 @@ func (e *Refusal) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *Refusal) Unwrap() error { return e.Cause }
 
-// Unwatched returns the error for an input object that cannot be watched. The pass cannot go on, because it is not
-// known whether the object exists.
+// Unwatched returns the error for an input object that cannot be watched. The pass must end, because it is not known
+// whether the object exists.
 func Unwatched(object, cause string, forbidden bool) *Error {
 	e := &Error{Reason: metav1alpha1.ReasonRetrying, Message: object + ": " + cause}
 	if forbidden {

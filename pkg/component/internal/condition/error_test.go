@@ -28,17 +28,17 @@ func TestFromAuthorClassifiesErrors(t *testing.T) {
 		after      time.Duration
 		state      metav1alpha1.State
 	}{
-		"a plain error is retried by default":             {err: plain, reason: "Retrying", state: "Progressing"},
-		"a plain error is terminal if the caller says so": {err: plain, terminal: true, reason: "Broken", isTerminal: true, state: "Stalled"},
+		"a plain error is retried by default":                 {err: plain, reason: "Retrying", state: "Progressing"},
+		"a plain error is terminal if the caller passes this": {err: plain, terminal: true, reason: "Broken", isTerminal: true, state: "Stalled"},
 		"a terminal error stays terminal": {
 			err: reconcile.TerminalError(plain), reason: "Broken", isTerminal: true, state: "Stalled",
 		},
-		"a delay wins over the caller": {
+		"an error with a delay is retried, whatever the caller passes": {
 			err: fmt.Errorf("call: %w", &condition.Retry{Cause: plain, After: time.Second}), terminal: true,
 			reason: "Retrying", after: time.Second, state: "Progressing",
 		},
-		"a negative delay is none": {err: &condition.Retry{Cause: plain, After: -1}, reason: "Retrying", state: "Progressing"},
-		"a refused deletion blocks it": {
+		"a negative delay is ignored": {err: &condition.Retry{Cause: plain, After: -1}, reason: "Retrying", state: "Progressing"},
+		"a refusal of the deletion blocks the deletion": {
 			err: &condition.Refusal{Cause: plain}, reason: "DeletionRefused", isTerminal: true, state: "DeletionBlocked",
 		},
 		"an overloaded API server is retried after its delay": {
@@ -51,7 +51,7 @@ func TestFromAuthorClassifiesErrors(t *testing.T) {
 		"a malformed address is not a broken connection": {
 			err: &url.Error{Op: "parse", Err: plain}, terminal: true, reason: "Broken", isTerminal: true, state: "Stalled",
 		},
-		"a missing object is the author's matter": {
+		"a NotFound error is terminal if the caller passes this": {
 			err: apierrors.NewNotFound(secrets, "db"), terminal: true, reason: "Broken", isTerminal: true, state: "Stalled",
 		},
 	} {
@@ -84,11 +84,11 @@ func TestInterruptedErrors(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "components"}, "shop", errors.New("changed"))
 	for _, err := range []error{conflict, context.Canceled, fmt.Errorf("pass: %w", condition.ErrSuperseded)} {
 		if !condition.Interrupted(err) {
-			t.Errorf("%v does not interrupt a pass", err)
+			t.Errorf("Interrupted returned false for the error: %v", err)
 		}
 	}
 	if condition.Interrupted(errors.New("reset")) || condition.Interrupted(nil) {
-		t.Error("another error interrupts a pass")
+		t.Error("Interrupted returned true for an ordinary error, or for nil")
 	}
 }
 

@@ -2,15 +2,15 @@ package condition
 
 import "strings"
 
-// maxMessage bounds the message of a condition, in bytes.
+// maxMessage is the maximum length of the message of a condition, in bytes.
 const maxMessage = 4096
 
-// Message returns text as the message of a condition: in a single line, bounded in length.
+// Message returns text in the form of a condition message: in a single line, and shortened to the maximum length.
 func Message(text string) string {
 	return Truncate(strings.ReplaceAll(text, "\n", "; "), maxMessage)
 }
 
-// Truncate bounds text to limit bytes of valid UTF-8. A shortened text ends with " …".
+// Truncate shortens text to at most limit bytes of valid UTF-8. A shortened text ends with " …".
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return strings.ToValidUTF8(text, "")

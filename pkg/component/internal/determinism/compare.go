@@ -78,7 +78,7 @@ func (d Difference) Within(other Difference) bool {
 }
 
 // Plain returns copies of manifests that consist of plain JSON values. The manifests of a generator may have values of
-// any type and may share them. It returns an error for a manifest that is not valid JSON.
+// any type, and several manifests may share a value. It returns an error for a manifest that is not valid JSON.
 func Plain(set []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	plain := make([]*unstructured.Unstructured, 0, len(set))
 	for _, o := range set {
@@ -95,8 +95,8 @@ func Plain(set []*unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 	return plain, nil
 }
 
-// Compare returns the difference of two renderings, which must consist of plain values. The order of objects does not
-// matter.
+// Compare returns the difference of two renderings, which must consist of plain values. The result does not depend on
+// the order of the objects.
 func Compare(a, b []*unstructured.Unstructured) Difference {
 	var d Difference
 	first, second := index(a), index(b)

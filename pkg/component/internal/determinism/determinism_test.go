@@ -35,7 +35,7 @@ func describe(d determinism.Difference) string {
 
 func TestRenderingsDiffer(t *testing.T) {
 	for _, c := range []struct{ name, a, b, want string }{
-		{"not at all", secretA + "data: {k: YQ==}", secretA + "data: {k: YQ==}", ""},
+		{"equal renderings", secretA + "data: {k: YQ==}", secretA + "data: {k: YQ==}", ""},
 		{"not by the order of their objects", secretA + mapB, mapB + "---\n" + secretA, ""},
 		{"by a value", secretA + "data: {k: YQ==, l: YQ==}", secretA + "data: {k: Yg==, l: YQ==}", "Secret shop/db: data.k"},
 		{
@@ -79,7 +79,7 @@ func TestMergeRestoresAnEarlierRendering(t *testing.T) {
 		want, unknown           string
 	}{
 		{
-			"in the given fields only", secretA + "data: {k: b2xk, l: b2xk}", secretA + "data: {k: bmV3, l: bmV3, m: bmV3}",
+			"only in the given fields", secretA + "data: {k: b2xk, l: b2xk}", secretA + "data: {k: bmV3, l: bmV3, m: bmV3}",
 			[]determinism.Field{field("data", "k")},
 			secretA + "data: {k: b2xk, l: bmV3, m: bmV3}", "",
 		},
@@ -106,7 +106,7 @@ func TestMergeRestoresAnEarlierRendering(t *testing.T) {
 			"Secret shop/db: data.k",
 		},
 		{
-			"not in a field that was no scalar", secretA + "data: {k: {a: b}}", secretA + "data: {k: bmV3}",
+			"not in a field that was not a scalar", secretA + "data: {k: {a: b}}", secretA + "data: {k: bmV3}",
 			[]determinism.Field{field("data", "k")},
 			"", "Secret shop/db: data.k",
 		},

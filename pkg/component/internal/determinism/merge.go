@@ -31,8 +31,9 @@ func Merge(
 	return merged, nil
 }
 
-// restore copies the scalar at a path, and reports whether it could. It copies nothing if a list on the path has
-// different lengths in both manifests, because the same index may then be a different element.
+// restore copies the scalar at a path from one manifest to the other, and reports whether it did. It copies nothing if
+// a list on the path has different lengths in both manifests, because the same index may then identify a different
+// element.
 func restore(from, to any, path []any) bool {
 	for i, step := range path {
 		was, is, replace := child(from, to, step)
@@ -69,7 +70,7 @@ func child(from, to, step any) (was, is any, replace func(any)) {
 }
 
 // Names returns the fields as texts without duplicates. names has at most the given number of texts, and more is the
-// number of texts that were left out.
+// number of texts that are left out.
 func Names(fields []Field, most int) (names []string, more int) {
 	for _, f := range fields {
 		if name := f.String(); !slices.Contains(names, name) {

@@ -19,7 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Capabilities are the version of an API server and the types that it serves, as of the last reading of discovery.
+// Capabilities are the version of an API server and the types that it serves, according to the last reading of
+// discovery.
 type Capabilities struct {
 	generator.Capabilities
 	Summary
@@ -27,7 +28,7 @@ type Capabilities struct {
 	kinds map[string][]string
 }
 
-// Summary identifies capabilities, so that they can be compared with those of an earlier rendering.
+// Summary identifies capabilities, so that the capabilities of two renderings can be compared.
 type Summary struct {
 	// Digest identifies the version of the API server, and the kinds that it serves.
 	Digest string
@@ -41,13 +42,14 @@ type Summary struct {
 // after its definition changed.
 var refreshPauses = []time.Duration{time.Second, 4 * time.Second}
 
-// readTimeout is the timeout of one reading of discovery. firstWait is how long a caller waits for the first reading.
+// readTimeout is the timeout of one reading of discovery. firstWait is the maximum time for which a caller waits for
+// the first reading.
 const (
 	readTimeout = 30 * time.Second
 	firstWait   = 10 * time.Second
 )
 
-var errNoAnswerYet = fmt.Errorf("no answer within %s", firstWait)
+var errNoAnswerYet = fmt.Errorf("no response within %s", firstWait)
 
 // capabilityServer is the part of a discovery client that is needed to read capabilities.
 type capabilityServer interface {
@@ -55,27 +57,28 @@ type capabilityServer interface {
 	ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
 }
 
-// capabilityCache keeps the capabilities of an API server, and wakes its subscribers when they change. Discovery is
-// read at the first call of current, and after events on definitions.
+// capabilityCache caches the capabilities of an API server, and calls its subscribers when the capabilities change.
+// Discovery is read at the first call of current, and after events on definitions.
 type capabilityCache struct {
 	server capabilityServer
-	// lifetime bounds all reading.
+	// lifetime is the parent of the contexts of all requests.
 	lifetime context.Context
 	// follow starts run and a watch on definitions, whose events call refreshSoon. It is called once, after the first
 	// reading.
 	follow func()
 	kick   chan struct{}
-	// first makes all callers before the first answer wait for the same reading.
+	// first makes all callers that need the first reading wait for the same requests.
 	first singleflight.Group
 
-	// mu is not held while discovery is read, so that subscribe and unsubscribe never wait for the API server.
+	// mu is not locked while discovery is read, so that subscribe and unsubscribe never wait for the API server.
 	mu          sync.Mutex
 	following   bool
 	last        Capabilities
 	subscribers map[string]subscriber
 }
 
-// subscriber is a component that was rendered for the capabilities with a digest. wake is called when they change.
+// subscriber is a component that was rendered for the capabilities with a digest. wake is called when the capabilities
+// change.
 type subscriber struct {
 	digest string
 	wake   func()
@@ -88,21 +91,21 @@ func newCapabilityCache(ctx context.Context, server capabilityServer) *capabilit
 	}
 }
 
-// current returns the capabilities. It reads them only if they were never read. If some groups are undiscovered, it
-// also starts a refresh.
+// current returns the capabilities. It reads discovery only if discovery was never read. If some groups are
+// undiscovered, it also starts a refresh.
 func (c *capabilityCache) current(ctx context.Context) (Capabilities, error) {
 	err := c.readFirst(ctx)
 	last := c.known()
 	if len(last.Undiscovered) > 0 {
-		// No event tells when the discovery of these groups works again, so each use of incomplete capabilities starts
-		// a new discovery.
+		// There is no event when the discovery of these groups works again, so each call that returns incomplete capabilities
+		// starts a new reading.
 		c.refreshSoon()
 	}
 	return last, err
 }
 
 // readFirst reads discovery if it was not read before. Concurrent callers share one reading. If it takes longer than
-// firstWait, the callers get an error, and the reading goes on for later callers.
+// firstWait, the callers get an error, and the reading continues for later callers.
 func (c *capabilityCache) readFirst(ctx context.Context) error {
 	read := c.first.DoChan("", func() (any, error) {
 		if c.known().Digest != "" {
@@ -120,7 +123,7 @@ func (c *capabilityCache) readFirst(ctx context.Context) error {
 	}
 }
 
-// known returns the capabilities that were read last, and the zero value before the first reading.
+// known returns the capabilities that were read last, or the zero value before the first reading.
 func (c *capabilityCache) known() Capabilities {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +145,7 @@ func (c *capabilityCache) unsubscribe(owner string) {
 	delete(c.subscribers, owner)
 }
 
-// refreshSoon makes run read discovery soon, and does not wait for the result.
+// refreshSoon makes the function run read discovery after the pauses in refreshPauses. It does not wait for the result.
 func (c *capabilityCache) refreshSoon() {
 	select {
 	case c.kick <- struct{}{}:
@@ -174,7 +177,7 @@ func (c *capabilityCache) run(ctx context.Context) {
 	}
 }
 
-// refresh reads discovery and keeps the answer.
+// refresh reads discovery and stores the capabilities.
 func (c *capabilityCache) refresh() error {
 	read, err := c.read(c.known())
 	if err == nil {
@@ -183,8 +186,8 @@ func (c *capabilityCache) refresh() error {
 	return err
 }
 
-// keep replaces the capabilities, and wakes the subscribers that were rendered for capabilities with another digest.
-// The first call starts the watch on definitions.
+// keep stores capabilities, and wakes the subscribers that were rendered for capabilities with another digest. If the
+// undiscovered groups changed, it wakes all subscribers. The first call starts the watch on definitions.
 func (c *capabilityCache) keep(read Capabilities) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +205,7 @@ func (c *capabilityCache) keep(read Capabilities) {
 }
 
 // read reads the version of the API server and the types that it serves. If the discovery of a group fails, its kinds
-// from the reading before are kept, so that a broken aggregated API neither makes renderings fail nor changes them.
+// from the previous reading are kept, so that a broken aggregated API neither makes renderings fail nor changes them.
 func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	ctx, cancel := context.WithTimeout(c.lifetime, readTimeout)
 	defer cancel()
@@ -236,9 +239,9 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	return read, err
 }
 
-// complete adds the kinds of the groups and versions whose discovery failed, from the previous reading. If the previous
-// reading succeeded for a group and version and did not contain it, that group and version is new and not served yet.
-// It then does not count as undiscovered.
+// complete adds, from the previous reading, the kinds of the groups and versions whose discovery failed. If the
+// previous reading succeeded for a group and version and did not contain it, that group and version is new and not
+// served yet. Then it is not added to Undiscovered.
 func (c *Capabilities) complete(before Capabilities, failed []schema.GroupVersion) {
 	for _, gv := range failed {
 		kinds, ok := before.kinds[gv.String()]

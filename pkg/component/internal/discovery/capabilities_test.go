@@ -16,11 +16,11 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// catalog answers as discovery does.
+// catalog is a fake discovery client.
 type catalog struct {
 	lists []*metav1.APIResourceList
 	err   error
-	// answer holds up all answers until it is closed, where it is set.
+	// If answer is set, every response waits until answer is closed.
 	answer chan struct{}
 	asked  atomic.Int32
 }
@@ -44,7 +44,7 @@ func cacheOf(t *testing.T, c *catalog) *capabilityCache {
 	return newCapabilityCache(t.Context(), c)
 }
 
-// inTime fails a test where something waits that must not.
+// inTime fails a test if do does not return in time.
 func inTime(t *testing.T, what string, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -64,8 +64,8 @@ func TestDiscoveryIsReadOnceForAllWhoAsk(t *testing.T) {
 		name string
 		err  error
 	}{
-		{"with an answer", nil},
-		{"without", errors.New("no answer")},
+		{"successfully", nil},
+		{"with an error", errors.New("no answer")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestDiscoveryIsReadOnceForAllWhoAsk(t *testing.T) {
 				close(about.answer)
 				synctest.Wait()
 				if asked, answered := about.asked.Load(), answered.Load(); asked != 1 || answered != 3 {
-					t.Errorf("asked %d times for %d", asked, answered)
+					t.Errorf("%d requests, %d callers got the result", asked, answered)
 				}
 			})
 		})
@@ -106,7 +106,7 @@ func TestAWorkerDoesNotWaitForDiscoveryForLong(t *testing.T) {
 		close(about.answer)
 		synctest.Wait()
 		if _, err := s.current(t.Context()); err != nil || about.asked.Load() != 1 {
-			t.Errorf("asked %d times: %v", about.asked.Load(), err)
+			t.Errorf("%d requests: %v", about.asked.Load(), err)
 		}
 	})
 }
@@ -122,13 +122,13 @@ func TestNobodyWaitsForDiscoveryToComeOrGo(t *testing.T) {
 	for about.asked.Load() == 0 {
 		runtime.Gosched()
 	}
-	inTime(t, "who comes", func() { s.subscribe("a", "", func() {}) })
-	inTime(t, "who goes", func() { s.unsubscribe("a") })
+	inTime(t, "subscribe", func() { s.subscribe("a", "", func() {}) })
+	inTime(t, "unsubscribe", func() { s.unsubscribe("a") })
 	close(about.answer)
 	<-asking
 }
 
-// serves is a catalog of one group with a kind, and of others that do not answer.
+// serves returns a catalog with a kind of one group, and with other groups whose discovery fails.
 func serves(group, kind string, failing ...string) *catalog {
 	c := &catalog{lists: []*metav1.APIResourceList{{
 		GroupVersion: group + "/v1",
@@ -150,32 +150,37 @@ func TestWhatIsServedByGroupsThatDoNotAnswer(t *testing.T) {
 		undiscovered []string
 	}{
 		{
-			"is not known at first",
+			"is unknown after the first reading",
 			[]*catalog{serves("a", "A", "c", "b")},
 			[]string{"a/v1", "a/v1/A"},
 			[]string{"b/v1", "c/v1"},
 		},
-		{"nor later", []*catalog{serves("a", "A", "b"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A"}, []string{"b/v1"}},
 		{
-			"is what was known",
+			"is unknown after two failures",
+			[]*catalog{serves("a", "A", "b"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A"},
+			[]string{"b/v1"},
+		},
+		{
+			"is the kinds of the previous reading",
 			[]*catalog{serves("b", "B"), serves("a", "A", "b")},
 			[]string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"},
 			nil,
 		},
 		{
-			"is what they answered in between",
+			"is the kinds of the last successful reading",
 			[]*catalog{serves("a", "A", "b"), serves("b", "B"), serves("a", "A", "b")},
 			[]string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"},
 			nil,
 		},
 		{
-			"is nothing where they are new",
+			"is nothing if the group is new",
 			[]*catalog{serves("a", "A"), serves("a", "A", "b")},
 			[]string{"a/v1", "a/v1/A"},
 			nil,
 		},
 		{
-			"and where they were gone",
+			"is nothing if the group disappeared in between",
 			[]*catalog{serves("a", "A", "b"), serves("a", "A"), serves("a", "A", "b")},
 			[]string{"a/v1", "a/v1/A"},
 			nil,
@@ -205,8 +210,8 @@ func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 		about *catalog
 		again bool
 	}{
-		{"while nothing is known of it", serves("a", "A", "b"), true},
-		{"and not where all answer", serves("a", "A"), false},
+		{"if the kinds of the group are unknown", serves("a", "A", "b"), true},
+		{"but not if all groups respond", serves("a", "A"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := cacheOf(t, c.about)
@@ -214,7 +219,7 @@ func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again := len(s.kick) > 0; again != c.again {
-				t.Errorf("asked again: %t", again)
+				t.Errorf("discovery is read again: %t", again)
 			}
 		})
 	}
@@ -226,9 +231,9 @@ func TestARenderingIsDoneAgainWhen(t *testing.T) {
 		before, after *catalog
 		woken         int
 	}{
-		{"something else is served", serves("a", "A"), serves("b", "B"), 1},
-		{"a group that did not answer is no more", serves("a", "A", "b"), serves("a", "A"), 1},
-		{"but not where nothing changed", serves("a", "A", "b"), serves("a", "A", "b"), 0},
+		{"other kinds are served", serves("a", "A"), serves("b", "B"), 1},
+		{"an undiscovered group is no longer served", serves("a", "A", "b"), serves("a", "A"), 1},
+		{"but not if nothing changed", serves("a", "A", "b"), serves("a", "A", "b"), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, woken := cacheOf(t, c.before), 0
@@ -239,7 +244,7 @@ func TestARenderingIsDoneAgainWhen(t *testing.T) {
 			s.subscribe("owner", now.Digest, func() { woken++ })
 			s.server = c.after
 			if err := s.refresh(); err != nil || woken != c.woken {
-				t.Errorf("woken %d times, %v", woken, err)
+				t.Errorf("the components were enqueued %d times, %v", woken, err)
 			}
 		})
 	}

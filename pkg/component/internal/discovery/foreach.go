@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// parallelLists is the largest number of concurrent requests of a call of ForEach.
+// parallelLists is the maximum number of concurrent calls of ask in one call of ForEach.
 const parallelLists = 8
 
-// ForEach calls ask for each resource, a few at the same time, and returns the answers in the order of the resources.
-// All errors are joined.
+// ForEach calls ask for each resource, with at most parallelLists concurrent calls. It returns the results in the order
+// of the resources, and all errors joined.
 func ForEach[T any](resources []Resource, ask func(Resource) ([]T, error)) ([]T, error) {
 	answers, errs := make([][]T, len(resources)), make([]error, len(resources))
 	slots := make(chan struct{}, parallelLists)

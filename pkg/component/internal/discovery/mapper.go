@@ -9,27 +9,26 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// resetInterval is the shortest time between two resets. They are limited because each reset makes the mapper read
+// resetInterval is the minimum time between two resets. Resets are limited because each reset makes the mapper read
 // discovery again completely.
 const resetInterval = 2 * time.Second
 
-// mapper is a RESTMapper with Reset. The mapper of controller-runtime asks the API server for types that it does not
-// have, but never again for types that it has, although a definition may drop a version, or be created again with
-// another scope.
+// mapper is a RESTMapper with Reset. The mapper of controller-runtime reads unknown types from the API server, but
+// never reads a known type again, although a definition may drop a version, or be created again with another scope.
 type mapper struct {
 	build func() (meta.RESTMapper, error)
 	clock clock.PassiveClock
 	// reset is called by every call of Reset. It may be nil.
 	reset func()
-	// versions asks the API server which versions serve a kind now. If it is nil, the mapper beneath finds the version.
+	// versions reads from the API server which versions serve a kind. If it is nil, the wrapped mapper finds the version.
 	versions func(gk schema.GroupKind) ([]string, error)
 
 	mu      sync.RWMutex
 	current meta.RESTMapper
 	built   time.Time
 	resets  int
-	// mappings caches what current returned, by GroupVersionKind, and by GroupKind for any version. Every write needs a mapping, and current searches
-	// all groups for it.
+	// mappings caches the results of current, by GroupVersionKind, and by GroupKind for any version. Every write needs a
+	// mapping, and current would search all groups for the mapping.
 	mappings *sync.Map
 }
 
@@ -41,8 +40,8 @@ func newMapper(build func() (meta.RESTMapper, error), c clock.PassiveClock) (*ma
 	return &mapper{build: build, clock: c, current: current, built: c.Now(), mappings: &sync.Map{}}, nil
 }
 
-// Reset implements meta.ResettableRESTMapper: it drops all types, unless that was done less than resetInterval ago. It
-// makes no request. The next call that needs a type reads discovery.
+// Reset implements meta.ResettableRESTMapper: it drops all cached types, unless the last reset was less than
+// resetInterval ago. It sends no request. The next call that needs a type reads discovery.
 func (m *mapper) Reset() {
 	if m.reset != nil {
 		m.reset()
@@ -58,14 +57,14 @@ func (m *mapper) Reset() {
 	}
 }
 
-// resetCount counts how often all types were dropped.
+// resetCount returns how many times the cached types were dropped.
 func (m *mapper) resetCount() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.resets
 }
 
-// beneath returns the wrapped mapper of controller-runtime, which is built anew at each reset.
+// beneath returns the wrapped mapper of controller-runtime, which each reset replaces.
 func (m *mapper) beneath() meta.RESTMapper {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -116,10 +115,10 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 	return mapping, err
 }
 
-// anyVersion finds a kind in any version. The mapper beneath has two faults here: it keeps the list of versions that a
-// group had at first, and does not find versions that the group gets later; and it reads the whole of discovery for
-// each group that is not served. So anyVersion asks the API server for the versions of the group, and the mapper
-// beneath only for a kind with its version.
+// anyVersion finds a kind in any version. The wrapped mapper has two faults here. It caches the versions of a group,
+// and does not find a version that is added later. It also reads the whole of discovery for each group that is not
+// served. So anyVersion reads the versions of the group from the API server, and calls the wrapped mapper only with a
+// version.
 func (m *mapper) anyVersion(
 	current meta.RESTMapper, mappings *sync.Map, gk schema.GroupKind,
 ) (*meta.RESTMapping, error) {

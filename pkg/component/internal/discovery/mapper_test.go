@@ -32,17 +32,17 @@ func TestMapperReset(t *testing.T) {
 			t.Errorf("%s: scope %s, built %d times", what, mapping.Scope.Name(), built)
 		}
 	}
-	expect("what is asked for is found", meta.RESTScopeNamespace, 1)
+	expect("a type is found", meta.RESTScopeNamespace, 1)
 	clock.SetTime(clock.Now().Add(time.Hour))
 	scope = meta.RESTScopeRoot
-	expect("what is known stays known", meta.RESTScopeNamespace, 1)
+	expect("a known type is not read again", meta.RESTScopeNamespace, 1)
 	m.Reset()
-	expect("what is forgotten is asked for again", meta.RESTScopeRoot, 2)
+	expect("after Reset, a type is read again", meta.RESTScopeRoot, 2)
 	for range 10 {
 		m.Reset()
 	}
-	expect("it forgets no more often than discovery should be read", meta.RESTScopeRoot, 2)
+	expect("a Reset within resetInterval has no effect", meta.RESTScopeRoot, 2)
 	clock.SetTime(clock.Now().Add(resetInterval))
 	m.Reset()
-	expect("it forgets again after a while", meta.RESTScopeRoot, 3)
+	expect("a Reset after resetInterval has an effect", meta.RESTScopeRoot, 3)
 }

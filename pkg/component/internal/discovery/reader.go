@@ -29,17 +29,17 @@ type Reader struct {
 	capabilities *capabilityCache
 }
 
-// Options are the parts that a Reader needs. All are required.
+// Options configure a Reader. All fields are required.
 type Options struct {
 	Config *rest.Config
 	Client *http.Client
 	// FollowDefinitions calls event whenever a definition of types, such as a CustomResourceDefinition, is created,
-	// changed or deleted, until ctx ends. It must not block. The Reader calls it once, after it read the capabilities
-	// for the first time.
+	// changed or deleted, until ctx ends. It must return at once. The Reader calls FollowDefinitions once, after the
+	// capabilities were read for the first time.
 	FollowDefinitions func(ctx context.Context, event func())
 }
 
-// New returns a Reader. It makes no request. The background work of the Reader ends with ctx.
+// New returns a Reader. It sends no request. The background work of the Reader ends with ctx.
 func New(ctx context.Context, o Options) (*Reader, error) {
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(o.Config, o.Client)
 	if err != nil {
@@ -64,22 +64,25 @@ func New(ctx context.Context, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// Mapper returns the RESTMapper of the API server. The caller has to call its method Reset after a 404 for the path of
-// a type. Then the version may not be served any more, or the type may have been defined again with another scope.
+// Mapper returns the RESTMapper of the API server. The caller must call the method Reset of the RESTMapper after a 404
+// for the path of a type, because the version may no longer be served, or the type may have been defined again with
+// another scope.
 func (r *Reader) Mapper() meta.ResettableRESTMapper { return r.mapper }
 
-// WithRenewal calls the function WithRenewal with Mapper.
+// WithRenewal calls the function WithRenewal with the RESTMapper of the Reader.
 func (r *Reader) WithRenewal(send func() error) error { return WithRenewal(r.mapper, send) }
 
-// Resets counts how often Mapper has dropped all types. While it stays the same, so do the scopes of known types.
+// Resets returns how many times the RESTMapper has dropped all cached types. As long as this number is the same, the
+// scopes of known types are the same.
 func (r *Reader) Resets() int { return r.mapper.resetCount() }
 
-// Scope returns the scope of a type. If the type is not served, it returns ScopeUnknown and no error.
+// Scope returns the scope of a type. If the type is not served, it returns ScopeUnknown and no error. If the API of the
+// type does not answer, it returns an error.
 func (r *Reader) Scope(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	mapping, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
 	case meta.IsNoMatchError(err):
-		return manifests.ScopeUnknown, nil
+		return manifests.ScopeUnknown, r.confirmUnserved(gvk.GroupVersion())
 	case err != nil:
 		return manifests.ScopeUnknown, err
 	case mapping.Scope.Name() == meta.RESTScopeNameNamespace:
@@ -88,7 +91,18 @@ func (r *Reader) Scope(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	return manifests.ScopeCluster, nil
 }
 
-// HasStatusSubresource reports whether the status of a type is a subresource. A type that is not served is an error.
+// confirmUnserved returns an error if an API does not answer. The first answer of the mapper does not distinguish such
+// an API from one that does not exist.
+func (r *Reader) confirmUnserved(gv schema.GroupVersion) error {
+	_, err := r.lists.of(r.lifetime, gv)
+	if err == nil || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("ask the API server what %s has: %w", gv, err)
+}
+
+// HasStatusSubresource reports whether the status of a type is a subresource. It returns an error if the type is not
+// served.
 func (r *Reader) HasStatusSubresource(gvk schema.GroupVersionKind) (bool, error) {
 	mapping, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
@@ -96,15 +110,16 @@ func (r *Reader) HasStatusSubresource(gvk schema.GroupVersionKind) (bool, error)
 	}
 	resources, err := r.lists.of(r.lifetime, gvk.GroupVersion())
 	if err != nil {
-		return false, fmt.Errorf("ask the API server whether the status of %s is a subresource: %w", gvk, err)
+		return false, fmt.Errorf("find out whether the status of %s is a subresource: %w", gvk, err)
 	}
 	return slices.ContainsFunc(resources, func(resource metav1.APIResource) bool {
 		return resource.Name == mapping.Resource.Resource+"/status"
 	}), nil
 }
 
-// versionsOf asks the API server which versions of a named group serve a kind, in the order of their priority. If a
-// version does not answer, it returns the other versions that serve the kind, and an error.
+// versionsOf reads from the API server which versions of a group serve a kind, in the order of their priority. The
+// group must not be the core group. If the discovery of a version fails, it returns the other versions that serve the
+// kind, and an error.
 func (r *Reader) versionsOf(gk schema.GroupKind) ([]string, error) {
 	var group metav1.APIGroup
 	err := r.client.RESTClient().Get().AbsPath("/apis", gk.Group).Do(r.lifetime).Into(&group)
@@ -112,7 +127,7 @@ func (r *Reader) versionsOf(gk schema.GroupKind) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask the API server which versions %s has: %w", gk.Group, err)
+		return nil, fmt.Errorf("read the versions of the API group %s: %w", gk.Group, err)
 	}
 	var serving []string
 	var failures []error
@@ -121,7 +136,7 @@ func (r *Reader) versionsOf(gk schema.GroupKind) ([]string, error) {
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			failures = append(failures, fmt.Errorf("ask the API server what %s has: %w", version.GroupVersion, err))
+			failures = append(failures, fmt.Errorf("read the resources of %s: %w", version.GroupVersion, err))
 		case slices.ContainsFunc(resources, func(o metav1.APIResource) bool { return o.Kind == gk.Kind && isMain(o) }):
 			serving = append(serving, version.Version)
 		}
@@ -129,7 +144,8 @@ func (r *Reader) versionsOf(gk schema.GroupKind) ([]string, error) {
 	return serving, errors.Join(failures...)
 }
 
-// Verbs returns the verbs that a resource supports; none if its group and version is served without it.
+// Verbs returns the verbs that a resource supports. It returns none if the group and version is served, but does not
+// contain the resource.
 func (r *Reader) Verbs(gvr schema.GroupVersionResource) ([]string, error) {
 	resources, err := r.lists.of(r.lifetime, gvr.GroupVersion())
 	if err != nil {
@@ -145,15 +161,15 @@ func (r *Reader) Verbs(gvr schema.GroupVersionResource) ([]string, error) {
 
 // Capabilities returns the version of the API server and the types that it serves. The first call reads them, and
 // concurrent callers share that reading. A call waits for at most ten seconds and then returns an error; the reading
-// goes on, and a later call returns its result. For groups whose discovery failed, see Summary.
+// continues, and a later call returns its result. For groups whose discovery failed, see Summary.
 func (r *Reader) Capabilities(ctx context.Context) (Capabilities, error) {
 	return r.capabilities.current(ctx)
 }
 
-// Subscribe registers an owner that was rendered for the capabilities with a digest. wake is called whenever
-// capabilities with another digest are read, or the groups whose discovery fails change. It is called at once if the
-// digest of the current capabilities differs. A later call for the same owner replaces the subscription. wake must not
-// block, and not call the Reader.
+// Subscribe registers an owner that was rendered for the capabilities with a digest. wake is called whenever a reading
+// returns capabilities with another digest, or the set of undiscovered groups changes. It is called at once if the
+// digest of the current capabilities differs. A later call for the same owner replaces the subscription. wake must
+// neither block nor call the Reader.
 func (r *Reader) Subscribe(owner, digest string, wake func()) {
 	r.capabilities.subscribe(owner, digest, wake)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,7 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// apiServer serves discovery documents. A group and version with a nil list does not answer.
+// apiServer is a fake API server for discovery. A request for a group and version with a nil list fails.
 type apiServer struct {
 	mu     sync.Mutex
 	groups map[string][]metav1.APIResource
@@ -76,7 +77,7 @@ func (s *apiServer) list() metav1.APIGroupList {
 	return all
 }
 
-// group returns a group by name; without a name if it is not served.
+// group returns the group with a name, or an empty group if the group is not served.
 func (s *apiServer) group(name string) metav1.APIGroup {
 	for _, group := range s.list().Groups {
 		if group.Name == name {
@@ -92,7 +93,7 @@ func (s *apiServer) serve(groupVersion string, resources ...metav1.APIResource) 
 	s.groups[groupVersion] = resources
 }
 
-// requests counts the requests for a path, or all of them where it is empty.
+// requests returns the number of requests for a path, or of all requests if path is empty.
 func (s *apiServer) requests(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +111,7 @@ var (
 
 var widgetResource = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 
-// reading returns a reader of an API server that serves example.com/v1, and the function that plays an event on
+// reading returns a Reader, its fake API server, which serves example.com/v1, and a function that simulates an event on
 // definitions.
 func reading(t *testing.T) (*Reader, *apiServer, func()) {
 	t.Helper()
@@ -147,6 +148,59 @@ func TestScope(t *testing.T) {
 	}
 }
 
+// aggregated answers the first requests of the mapper as API servers do that send all groups in one document. It has a
+// group whose API does not answer.
+func aggregated(beneath http.Handler) http.Handler {
+	const form = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	group := func(name string, version apidiscoveryv2.APIVersionDiscovery) apidiscoveryv2.APIGroupDiscovery {
+		version.Version = "v1"
+		return apidiscoveryv2.APIGroupDiscovery{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Versions: []apidiscoveryv2.APIVersionDiscovery{version},
+		}
+	}
+	groups := map[string][]apidiscoveryv2.APIGroupDiscovery{"/api": {}, "/apis": {
+		group("silent.example.com", apidiscoveryv2.APIVersionDiscovery{Freshness: apidiscoveryv2.DiscoveryFreshnessStale}),
+		group("example.com", apidiscoveryv2.APIVersionDiscovery{Resources: []apidiscoveryv2.APIResourceDiscovery{{
+			Resource: "widgets", Scope: apidiscoveryv2.ScopeNamespace, Verbs: allVerbs,
+			ResponseKind: &metav1.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"},
+		}}}),
+	}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		items, ok := groups[r.URL.Path]
+		if !ok || !strings.Contains(r.Header.Get("Accept"), "as=APIGroupDiscoveryList") {
+			beneath.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", form)
+		_ = json.NewEncoder(w).Encode(apidiscoveryv2.APIGroupDiscoveryList{
+			TypeMeta: metav1.TypeMeta{APIVersion: "apidiscovery.k8s.io/v2", Kind: "APIGroupDiscoveryList"}, Items: items,
+		})
+	})
+}
+
+func TestAnAPIThatDoesNotAnswerIsNotAMissingType(t *testing.T) {
+	api := &apiServer{groups: map[string][]metav1.APIResource{"silent.example.com/v1": nil}}
+	server := httptest.NewServer(aggregated(api))
+	t.Cleanup(server.Close)
+	r, err := New(t.Context(), Options{
+		Config: &rest.Config{Host: server.URL, QPS: -1}, Client: server.Client(),
+		FollowDefinitions: func(context.Context, func()) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := schema.GroupVersionKind{Group: "silent.example.com", Version: "v1", Kind: "Widget"}
+	for range 2 { // The mapper answers differently when it is asked for the first time.
+		if scope, err := r.Scope(silent); err == nil {
+			t.Errorf("%s, and no error", scope)
+		}
+	}
+	api.serve("silent.example.com/v1", widgets)
+	if scope, err := r.Scope(silent); err != nil || scope != manifests.ScopeNamespaced {
+		t.Errorf("%s, %v", scope, err)
+	}
+}
+
 func TestStatusSubresource(t *testing.T) {
 	r, _, _ := reading(t)
 	for name, want := range map[string]bool{"Widget": true, "Cluster": false} {
@@ -155,7 +209,7 @@ func TestStatusSubresource(t *testing.T) {
 		}
 	}
 	if _, err := r.HasStatusSubresource(kind("Unheard")); !meta.IsNoMatchError(err) {
-		t.Errorf("a type that is not served: %v", err)
+		t.Errorf("want no error for a type that is not served, got %v", err)
 	}
 }
 
@@ -203,7 +257,7 @@ func TestListsOfResourcesAreSharedForAMoment(t *testing.T) {
 	} {
 		step.do()
 		if got := ask(); got != step.want {
-			t.Errorf("they %s: %d requests, want %d", step.name, got, step.want)
+			t.Errorf("lists %s: %d requests, want %d", step.name, got, step.want)
 		}
 	}
 }
@@ -223,11 +277,11 @@ func TestAnAnswerFromBeforeForgetIsNotKept(t *testing.T) {
 		}
 	}
 	if reads != 2 {
-		t.Errorf("read %d times", reads)
+		t.Errorf("discovery was read %d times", reads)
 	}
 }
 
-// listServer is called for each list of resources, and answers with an empty one.
+// listServer is called for each request for a list of resources. The response is an empty list.
 type listServer func()
 
 func (s listServer) ServerResourcesForGroupVersionWithContext(
@@ -241,7 +295,7 @@ func TestAVersionThatAGroupGetsLaterIsFound(t *testing.T) {
 	r, api, _ := reading(t)
 	late := schema.GroupKind{Group: "example.com", Kind: "Late"}
 	if _, err := r.Mapper().RESTMapping(late); !meta.IsNoMatchError(err) {
-		t.Fatalf("before it is served: %v", err)
+		t.Fatalf("the look-up of a kind before it is served returned %v", err)
 	}
 	api.serve("example.com/v2", metav1.APIResource{Name: "lates", Kind: "Late", Verbs: allVerbs})
 	for range 2 {
@@ -259,11 +313,11 @@ func TestAKindMayBeServedByAVersionThatDoesNotAnswer(t *testing.T) {
 	r, api, _ := reading(t)
 	late := schema.GroupKind{Group: "example.com", Kind: "Late"}
 	if _, err := r.Mapper().RESTMapping(late); !meta.IsNoMatchError(err) {
-		t.Fatalf("before: %v", err)
+		t.Fatalf("the look-up of a kind before it is served returned %v", err)
 	}
 	api.serve("example.com/v2")
 	if _, err := r.Mapper().RESTMapping(late); err == nil || meta.IsNoMatchError(err) {
-		t.Errorf("while v2 does not answer: %v", err)
+		t.Errorf("while the version v2 does not respond, the look-up of a kind returned %v", err)
 	}
 	widget := kind("Widget").GroupKind()
 	if mapping, err := r.Mapper().RESTMapping(widget); err != nil || mapping.GroupVersionKind.Version != "v1" {
@@ -290,7 +344,7 @@ func TestAKindThatIsNotServedCostsOneRequest(t *testing.T) {
 		}
 	}
 	if api.requests("/apis") != 0 {
-		t.Error("the whole of discovery was read")
+		t.Error("all API groups were read again")
 	}
 }
 
@@ -303,7 +357,7 @@ func TestAKindOfAnyVersionIsKept(t *testing.T) {
 			t.Fatal(mapping, err)
 		}
 		if i > 0 && api.requests("") != before {
-			t.Error("it is asked for again")
+			t.Error("the resources of a kind were read again")
 		}
 	}
 }
@@ -325,7 +379,7 @@ func TestResources(t *testing.T) {
 		t.Errorf("failure %q", failure)
 	}
 	if gk := found[1].GroupKind(); gk != kind("Widget").GroupKind() {
-		t.Errorf("its objects are %s", gk)
+		t.Errorf("the group and kind are %s", gk)
 	}
 }
 
@@ -340,12 +394,12 @@ func TestAggregatedKinds(t *testing.T) {
 		}
 	}
 	if asked := api.requests("/apis/example.com/v1"); asked != 2 {
-		t.Errorf("read %d times, want a fresh answer for each call", asked)
+		t.Errorf("%d requests, want a request for each call", asked)
 	}
 	api.serve("example.com/v1")
 	_, err := r.AggregatedKinds(t.Context(), gv)
 	if err == nil || !strings.HasPrefix(err.Error(), "APIService v1.example.com does not answer (") {
-		t.Errorf("while it does not answer: %v", err)
+		t.Errorf("while the API of the APIService does not respond, the look-up returned %v", err)
 	}
 }
 

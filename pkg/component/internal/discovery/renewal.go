@@ -6,7 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// IsUnknownPath reports whether an API server serves nothing at the path of a request, as opposed to a missing object.
+// IsUnknownPath reports whether err means that the API server does not serve the path of a request. It returns false if
+// only the object is missing.
 func IsUnknownPath(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

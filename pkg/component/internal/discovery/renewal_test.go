@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// resettable counts how often it is reset.
+// resettable is a mapper that counts its resets.
 type resettable struct {
 	meta.RESTMapper
 	resets int
@@ -28,8 +28,8 @@ func TestWithRenewal(t *testing.T) {
 		want    error
 		resets  int
 	}{
-		{"an object that is there", []error{nil}, nil, 0},
-		{"an object that is absent", []error{absent}, absent, 0},
+		{"an object that exists", []error{nil}, nil, 0},
+		{"an object that does not exist", []error{absent}, absent, 0},
 		{"another error", []error{other}, other, 0},
 		{"a path that was served before", []error{unknown, nil}, nil, 1},
 		{"a path that is not served", []error{unknown, unknown}, unknown, 1},

@@ -10,12 +10,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// resourceListLifetime is how long a list of resources is kept. It is so short that no event is needed to drop outdated
-// lists.
+// resourceListLifetime is the time for which a list of resources is cached. It is so short that no event is needed to
+// drop outdated lists.
 const resourceListLifetime = 2 * time.Second
 
 // resourceLists caches the resources of groups and versions. The cached discovery of client-go is not used, because its
-// answers do not expire, and its first answer reads all groups.
+// entries do not expire, and its first call reads all groups.
 type resourceLists struct {
 	server interface {
 		ServerResourcesForGroupVersionWithContext(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
@@ -43,8 +43,8 @@ func newResourceLists(server interface {
 func (l *resourceLists) of(ctx context.Context, gv schema.GroupVersion) ([]metav1.APIResource, error) {
 	asked := l.clock.Now()
 	l.mu.Lock()
-	// The map is read once here. forget replaces it, so an answer to a request that was sent before forget is stored in
-	// the old map and dropped.
+	// The field known is read only once here, because forget replaces the map. So the response to a request that was sent
+	// before forget is stored in the former map, and is dropped with it.
 	known := l.known
 	list, ok := known[gv]
 	l.mu.Unlock()

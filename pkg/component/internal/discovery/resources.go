@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// Resource is a type as the API server serves it.
+// Resource is a type that the API server serves.
 type Resource struct {
 	schema.GroupVersionResource
 	Kind       string
@@ -25,7 +25,7 @@ func (r Resource) GroupKind() schema.GroupKind { return schema.GroupKind{Group: 
 
 // Resources reads the resources that support all of the verbs, each in its preferred version, sorted by group and name.
 // If the discovery of some groups fails, it returns an error together with the resources of all other groups. A caller
-// that has to see all types must not use that result. See PartialFailure.
+// that needs all types must not use that result. See PartialFailure.
 func (r *Reader) Resources(ctx context.Context, verbs ...string) ([]Resource, error) {
 	lists, failure := r.client.ServerPreferredResourcesWithContext(ctx)
 	var found []Resource
@@ -63,16 +63,16 @@ func (r *Reader) AggregatedKinds(ctx context.Context, gv schema.GroupVersion) ([
 	return kinds, nil
 }
 
-// PartialFailure describes an error of Resources for a caller that needs only some groups; concerns selects them. The
-// text names those of them whose discovery failed, with advice. It is empty if the discovery of all these groups
-// succeeded.
+// PartialFailure describes an error of Resources for a caller that needs only the groups for which concerns returns
+// true. The text names those of these groups whose discovery failed, with advice. The text is empty if the discovery of
+// all these groups succeeded.
 func PartialFailure(err error, concerns func(group string) bool) string {
 	var partial *discovery.ErrGroupDiscoveryFailed
 	switch {
 	case err == nil:
 		return ""
 	case !errors.As(err, &partial):
-		return fmt.Sprintf("the API server does not say what it serves: %v", err)
+		return fmt.Sprintf("the types that the API server serves cannot be read: %v", err)
 	}
 	var failures []string
 	for gv, cause := range partial.Groups {
@@ -85,7 +85,7 @@ func PartialFailure(err error, concerns func(group string) bool) string {
 	return strings.Join(failures, "; ")
 }
 
-// isMain reports whether a resource is no subresource, such as pods/status.
+// isMain reports whether a resource is not a subresource. An example of a subresource is pods/status.
 func isMain(r metav1.APIResource) bool { return !strings.Contains(r.Name, "/") }
 
 func supports(r metav1.APIResource, verbs ...string) bool {

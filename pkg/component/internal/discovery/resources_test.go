@@ -21,14 +21,14 @@ func TestPartialFailure(t *testing.T) {
 		want        string
 	}{
 		{"nothing fails", "*", nil, ""},
-		{"a group that is not meant fails", "b.example.com", broken, ""},
+		{"a group that the caller does not need fails", "b.example.com", broken, ""},
 		{
-			"a group that is meant fails", "*.example.com", broken,
+			"a group that the caller needs fails", "*.example.com", broken,
 			"a.example.com/v1 does not answer (down); make it available, or delete its APIService",
 		},
 		{
 			"discovery fails as a whole", "b.example.com", errors.New("down"),
-			"the API server does not say what it serves: down",
+			"the types that the API server serves cannot be read: down",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -23,8 +23,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// isConflict reports whether an object is not as it was observed. A server-side apply with a UID that the live object
-// does not have is answered as the change of an immutable field, which counts as a conflict, too.
+// isConflict reports whether a request failed because the object is not in the observed state. If a server-side apply
+// names another UID than that of the live object, the API server reports the change of an immutable field. isConflict
+// returns true for this error, too.
 func isConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || isOtherUID(err)
 }
@@ -39,8 +40,8 @@ func isOtherUID(err error) bool {
 		!slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Field != "metadata.uid" })
 }
 
-// isNotFound reports whether an object does not exist. The API server also answers 404 if it does not serve the type.
-// That does not count, because it does not show whether the object exists.
+// isNotFound reports whether an object does not exist. The API server also returns status 404 if it does not serve the
+// type. isNotFound returns false for such an error, because the error does not show whether the object exists.
 func isNotFound(err error) bool {
 	return apierrors.IsNotFound(err) && !isNotServed(err)
 }
@@ -49,7 +50,8 @@ func isNotServed(err error) bool {
 	return meta.IsNoMatchError(err) || discovery.IsUnknownPath(err)
 }
 
-// Classify returns the failure for an error: whether a retry can help, the reason, and the message for people.
+// Classify converts the error of a request to a failure with a class (whether a retry can help), a reason and a
+// message.
 func Classify(err error) *plan.Failure {
 	var status apierrors.APIStatus
 	switch {
@@ -111,9 +113,9 @@ func redacted(f *plan.Failure, err error) *plan.Failure {
 	return f
 }
 
-// refused reports, by the status code, whether a retry of the same request would be refused, too. Conflicts, request
-// quotas, time-outs, webhooks that do not serve yet and internal errors can end by themselves. The reason in the status
-// does not decide, because a webhook may refuse with any reason.
+// refused reports, by the status code, whether a retry of the same request would also be refused. Conflicts, exceeded
+// request rates, time-outs, webhooks that are not serving yet and internal errors are temporary. The reason in the
+// status is ignored, because a webhook may return any reason.
 func refused(s metav1.Status) bool {
 	switch s.Code {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusLocked, http.StatusTooEarly,
@@ -159,8 +161,9 @@ func failureOf(err error, a plan.Action, user string) *plan.Failure {
 	return f
 }
 
-// addAdvice adds to the failure of an update what to do about an immutable field. Validation rules of custom resources
-// have their own messages, so the advice for them is conditional.
+// addAdvice adds advice about immutable fields to the failure of an update. The validation rules of custom resources
+// have their own messages, which do not show whether a field is immutable. So the advice for custom resources begins
+// with "if".
 func addAdvice(f *plan.Failure, err error, a plan.Action) {
 	updates := a.Verb == plan.VerbApply || a.Verb == plan.VerbReplace
 	if !updates || a.Advice == "" || !apierrors.IsInvalid(err) {
@@ -183,8 +186,8 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:head], "") + " … " + strings.ToValidUTF8(text[len(text)-tail:], "")
 }
 
-// missing returns the failure for a write that the API server answered with 404. Not the written object is missing, but
-// another one that the write needs, such as its namespace.
+// missing returns the failure for a write that failed with status 404. The status does not mean the written object, but
+// another object that the write needs, such as its namespace.
 func missing(s metav1.Status) *plan.Failure {
 	if s.Details != nil && s.Details.Kind == "namespaces" {
 		return &plan.Failure{

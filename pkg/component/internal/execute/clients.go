@@ -16,26 +16,27 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// clients send requests about dependents, as up to three identities.
+// clients sends requests about dependents, with up to three identities.
 type clients struct {
 	mapper meta.RESTMapper
-	// rest sends requests as the identity of own.
+	// rest sends requests with the same identity as own.
 	rest rest.Interface
-	// own reads and writes dependents as the component's identity. user is the name of that identity; it is empty if
-	// the identity is the operator's.
+	// own reads and writes dependents as the component's identity. user is the name of this identity; it is empty if
+	// the component has no identity of its own and uses the operator's identity.
 	own  dynamic.Interface
 	user string
-	// operator reads definitions and namespaces as the operator, whatever the component's identity may read.
+	// operator reads definitions and namespaces as the operator, because the component's identity may lack the right to
+	// read them.
 	operator dynamic.Interface
-	// reader is used first to find out whether an object is gone.
+	// reader is the first client that checks whether an object is gone.
 	reader dynamic.Interface
-	// componentNamespace is the namespace of the component. It is empty if the component is in another cluster, or if the
-	// namespace is not known.
+	// componentNamespace is the namespace of the component. componentNamespace is empty if the component is in another
+	// cluster, or if the namespace is not known.
 	componentNamespace string
 }
 
-// mapping returns the resource of an action. If the action has no manifest to write, and its version is not served, any
-// served version of the type is used.
+// mapping returns the resource of an action. If the version of the action is not served, and the action writes no
+// manifest, any served version of the type is used.
 func (c *clients) mapping(a plan.Action) (*meta.RESTMapping, error) {
 	gk := schema.GroupKind{Group: a.Key.Group, Kind: a.Key.Kind}
 	mapping, err := c.mapper.RESTMapping(gk, a.Version)
@@ -75,9 +76,10 @@ func (c *clients) list(ctx context.Context, gk schema.GroupKind) (*unstructured.
 	return list, err
 }
 
-// get reads the object of an action. If no identity may read the object, get may return a not-found error, so that a
-// deletion ends although the component's identity has lost its rights, for example with its namespace. It does so only
-// for an object that is to be deleted, or that belongs to a deletion phase, and only if countsAsGone allows it.
+// get reads the object of an action. If no identity may read the object, get may return a not-found error. This error
+// lets a deletion end although the component's identity has lost its rights, for example because its namespace was
+// deleted. get returns this error only for an object that is to be deleted or that belongs to a deletion phase, and
+// only if countsAsGone returns true.
 func (c *clients) get(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
 	obj, err := c.getAsAllowed(ctx, a)
 	awaitsEnd := a.Object == nil || inDeletionPhase(a)
@@ -87,8 +89,8 @@ func (c *clients) get(ctx context.Context, a plan.Action) (*unstructured.Unstruc
 	return obj, err
 }
 
-// getAsAllowed reads an object as the component's identity. An object that is to be deleted is read as any identity
-// that may read it.
+// getAsAllowed reads an object as the component's identity. If the object is to be deleted, getAsAllowed tries several
+// identities until one has the right to read the object.
 func (c *clients) getAsAllowed(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
 	if a.Object != nil {
 		return c.getAs(ctx, a, c.own)
@@ -118,8 +120,8 @@ func (c *clients) getAs(
 	return resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
 }
 
-// delete sends a DELETE and returns the object in its answer, or nil if the answer is a bare success. The dynamic
-// client would drop the answer, which shows whether the object is gone.
+// delete sends a DELETE request. delete returns the object in the response, or nil if the response is a Status without
+// the object. The dynamic client is not used, because it drops the response, which shows whether the object is gone.
 func (c *clients) delete(
 	ctx context.Context, a plan.Action, options metav1.DeleteOptions,
 ) (*unstructured.Unstructured, error) {
@@ -140,8 +142,8 @@ func (c *clients) delete(
 		Resource(mapping.Resource.Resource).Name(a.Key.Name).
 		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").
 		Body(body).Do(ctx)
-	// Raw returns an error that has the status code only, which does not show why the API server answered 404. Error has
-	// the details.
+	// The error of result.Raw has only the status code, so it does not show why the API server returned 404. The error
+	// of result.Error has the details.
 	if err := result.Error(); err != nil {
 		return nil, err
 	}

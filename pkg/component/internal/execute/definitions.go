@@ -21,10 +21,10 @@ var (
 	}
 )
 
-// confirmUndefined finds out whether an object is gone after a read failed because the API server does not serve its
-// type. The object is absent only if no CustomResourceDefinition or APIService defines the type: while a definition is
-// not established, for example, its objects are still stored. The argument cause is the error of the read. If it has
-// another reason than an unserved type, it is returned unchanged.
+// confirmUndefined checks whether an object is gone, after a read failed because the API server does not serve its
+// type. The object is absent only if no CustomResourceDefinition or APIService defines the type. Otherwise the object
+// may still be stored, for example because its definition is not established. The argument cause is the error of the
+// read. If cause has another reason than an unserved type, confirmUndefined returns cause unchanged.
 func (c *clients) confirmUndefined(ctx context.Context, a plan.Action, cause error) (*plan.Observed, error) {
 	if !isNotServed(cause) {
 		return nil, cause
@@ -46,9 +46,9 @@ func (c *clients) confirmUndefined(ctx context.Context, a plan.Action, cause err
 	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}, nil
 }
 
-// definesCustomResource reports whether a CustomResourceDefinition defines the type of an action. A definition whose
-// scope does not fit the object does not count: the type was defined again, and the object was deleted with the former
-// definition.
+// definesCustomResource reports whether a CustomResourceDefinition defines the type of an action. A definition with
+// another scope than the object is ignored, because such a definition was created after the object was deleted with the
+// former definition.
 func definesCustomResource(a plan.Action, crd *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
@@ -57,25 +57,25 @@ func definesCustomResource(a plan.Action, crd *unstructured.Unstructured) bool {
 	return group == a.Key.Group && kind == a.Key.Kind && !otherScope
 }
 
-// definesAggregated reports whether an APIService makes another API server serve the group of an action.
+// definesAggregated reports whether an APIService delegates the API group of an action to another API server.
 func definesAggregated(a plan.Action, service *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(service.Object, "spec", "group")
 	_, aggregated, _ := unstructured.NestedMap(service.Object, "spec", "service")
 	return aggregated && group == a.Key.Group
 }
 
-// Definition is what the inventory records of a CustomResourceDefinition or an APIService. The zero value stands for no
-// definition.
+// Definition has the recorded facts about a CustomResourceDefinition or an APIService. The zero value means that there
+// is no definition.
 type Definition struct {
 	// Name is the name of the object.
 	Name string
-	// Unserved is the last observed state in which the object served nothing; see inspect.Unserved.
+	// Unserved is the last observed state in which the object served no version of its types; see inspect.Unserved.
 	Unserved string
 }
 
-// instances lists all objects of a type. The list has the objects of all versions, because they are stored once. A type
-// that is not served may have instances all the same: its definition may serve no version any more, and discovery may
-// have gaps. So the list counts as empty only if the definition never served a version.
+// instances lists all objects of a type. A list in one version has the objects of all versions. A type that is not
+// served may still have stored instances, because its definition may have served a version before, and because
+// discovery may be incomplete. So the result is an empty list only if the definition never served a version.
 func (c *clients) instances(
 	ctx context.Context, gk schema.GroupKind, definition Definition,
 ) ([]inspect.Instance, error) {
@@ -105,10 +105,10 @@ func (c *clients) confirmNeverServed(ctx context.Context, definition Definition,
 	case !isEstablished(crd), neverServed(crd, definition):
 		return nil
 	case inspect.Unserved(crd) != "":
-		return fmt.Errorf("%s serves no version, but may have served one before, so it may have instances; serve a "+
+		return fmt.Errorf("%s serves no version, but may have served a version before, so instances may exist; serve a "+
 			"version of it: %w; %s", definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
 	}
-	return fmt.Errorf("%s was served before and may have instances; serve a version of it: %w; %s",
+	return fmt.Errorf("%s has served a version before, so instances may exist; serve a version of it: %w; %s",
 		definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
 }
 
@@ -123,14 +123,15 @@ func HintAcceptUnknown(group string) string {
 	return fmt.Sprintf("or accept the loss of its instances: fairlead delete --accept-unknown %s", group)
 }
 
-// neverServed reports whether a live definition serves nothing and never did, by its state and the recorded one.
+// neverServed reports whether a live definition serves no version and never served a version. neverServed compares the
+// live state with the recorded state.
 func neverServed(live *unstructured.Unstructured, recorded Definition) bool {
 	definition := live.GroupVersionKind().GroupKind() == plan.CustomResourceDefinition
 	return plan.NeverServed(recorded.Unserved, inspect.Unserved(live), definition, live.GetUID())
 }
 
-// neverAvailable reports whether an APIService is recorded as one that was created for the component and was never
-// Available, and is in that state still. An APIService that does not exist is not known.
+// neverAvailable reports whether an APIService was created for the component and was never Available, according to its
+// record, and is still in the recorded state. The result is false if the APIService does not exist.
 func (c *clients) neverAvailable(ctx context.Context, recorded Definition) (bool, error) {
 	if recorded.Unserved == "" {
 		return false, nil

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// mapped returns a mapper with a type, whether the API server serves it or not.
+// mapped returns a REST mapper that has a resource for the given type. The API server need not serve the type.
 func mapped(gk schema.GroupKind) meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: gk.Group, Version: "v1"}})
 	m.Add(gk.WithVersion("v1"), meta.RESTScopeNamespace)

@@ -17,13 +17,13 @@ import (
 // DryRunResult is the result of an action that was carried out as a dry run.
 type DryRunResult struct {
 	plan.Result
-	// Before is the live object, or nil if there is none. After is the object in the answer to the dry run. It is nil
-	// if the API server refused the request, or if the object has changed since it was planned.
+	// Before is the live object, or nil if there is none. After is the object in the response to the dry run. After is
+	// nil if the API server refused the request, or if the object has changed since it was planned.
 	Before, After *unstructured.Unstructured
 }
 
-// DryRun carries out a create, an update or a read as Run does, and returns the object in the answer. It sends the same
-// requests as Run, so the clients of the Executor must turn all writes into dry runs.
+// DryRun carries out a create, an update or a read, and returns the object in the response. DryRun sends the same
+// requests as Run, so the caller must use an Executor whose clients turn all writes into dry runs.
 func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
 	var r DryRunResult
 	if a.Preconditions.UID != "" && a.Verb != plan.VerbRead {
@@ -49,8 +49,9 @@ type untracked struct{}
 
 func (untracked) BeginWrite(manifests.Key) func(*plan.Observed) { return func(*plan.Observed) {} }
 
-// dryRunMigration carries out an apply that rewrites managed fields first. Those are two writes, and the second depends
-// on the first. As a dry run writes nothing, one request stands for both.
+// dryRunMigration carries out an apply that rewrites managed fields first. Run makes two writes, and the second write
+// depends on the first. A dry run stores nothing, so dryRunMigration sends a single request with the result of both
+// writes.
 func (w *writer) dryRunMigration(ctx context.Context, a plan.Action) plan.Result {
 	whole, err := a.Object.Whole()
 	if err != nil {
@@ -64,8 +65,8 @@ func (w *writer) dryRunMigration(ctx context.Context, a plan.Action) plan.Result
 	return plan.Result{Verb: a.Verb, Observed: observed}
 }
 
-// dryRunMigrated sends one update that has the result of both writes: it sets the fields of the manifest, and removes
-// our other fields. The fields that previous managers hand over count as ours.
+// dryRunMigrated sends an update that sets the fields of the manifest and removes our other fields. Our fields include
+// the fields that previous managers hand over.
 func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestDryRunReturnsTheObjectInTheAnswer(t *testing.T) {
 		action  plan.Action
 		answers []answer
 		want    []string
-		// after is the version of the object in the answer; empty if there is none.
+		// after is the expected resource version of DryRunResult.After; empty if After is nil.
 		after   string
 		failure plan.WaitReason
 	}{

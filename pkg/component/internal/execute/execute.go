@@ -17,8 +17,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// WriteTracker tracks writes in flight. The Executor calls BeginWrite before each request about an object, and then
-// done once, with the object in the answer, or with nil if the result is unknown.
+// WriteTracker tracks writes in flight. The Executor calls BeginWrite before each request about an object. After the
+// request, the Executor calls done once, with the object in the response, or with nil if the result of the request is
+// unknown.
 type WriteTracker interface {
 	BeginWrite(key manifests.Key) (done func(answer *plan.Observed))
 }
@@ -29,7 +30,7 @@ type Monitor interface {
 	StartAction(ctx context.Context, a plan.Action) (context.Context, func(plan.Result))
 }
 
-// Executor writes the dependents of one reconciler in one target. It is safe for concurrent use.
+// Executor writes the dependents of one reconciler in one target. Executor is safe for concurrent use.
 type Executor struct {
 	writer  writer
 	guard   admissionGuard
@@ -43,12 +44,12 @@ type Options struct {
 	// Reconciler is the reconciler's name: the field manager of all writes.
 	Reconciler string
 	Dynamic    dynamic.Interface
-	// REST sends the requests that the dynamic client cannot. Only its absolute paths are used.
+	// REST sends the requests that the dynamic client does not support. All requests use absolute paths.
 	REST    rest.Interface
 	Mapper  meta.RESTMapper
 	Tracker WriteTracker
 	Monitor Monitor
-	// Writers is the largest number of actions in flight, over all runs. At least one is allowed.
+	// Writers is the maximum number of concurrent actions, over all runs. A value below one is raised to one.
 	Writers int
 }
 
@@ -65,14 +66,14 @@ func New(o Options) *Executor {
 }
 
 // As returns an Executor that reads and writes dependents as another user, with the clients of that user. Both
-// Executors share the limit of actions in flight.
+// Executors share the limit of concurrent actions.
 func (e *Executor) As(user string, objects dynamic.Interface, raw rest.Interface) *Executor {
 	other := *e
 	other.writer.clients.user, other.writer.clients.own, other.writer.clients.rest = user, objects, raw
 	return &other
 }
 
-// WithReader returns an Executor that uses a client first to find out whether an object is gone.
+// WithReader returns an Executor that uses the given client first when it checks whether an object is gone.
 func (e *Executor) WithReader(objects dynamic.Interface) *Executor {
 	other := *e
 	other.writer.clients.reader = objects
@@ -87,30 +88,31 @@ func (e *Executor) ForNamespace(namespace string) *Executor {
 	return &other
 }
 
-// Instances lists all objects of a managed type in all namespaces, with a consistent read. The definition is the record
-// of its CustomResourceDefinition, or zero. If the type is not served, the result is empty only if the definition does
-// not exist or never served a version; otherwise an error is returned.
+// Instances lists all objects of a managed type in all namespaces, with a consistent read. The definition has the
+// recorded facts about its CustomResourceDefinition; it may be zero. If the type is not served, the result is empty if
+// the definition does not exist or never served a version, and an error otherwise.
 func (e *Executor) Instances(
 	ctx context.Context, gk schema.GroupKind, definition Definition,
 ) ([]inspect.Instance, error) {
 	return e.writer.clients.instances(ctx, gk, definition)
 }
 
-// NeverAvailable reports whether nothing can have been stored through the API of an APIService: it is recorded as one
-// that was created for the component and was never Available, and it is still in the recorded state.
+// NeverAvailable reports whether an APIService was never Available since it was created for the component, so that no
+// object can have been stored through its API. The result is true only if the APIService is still in the recorded
+// state.
 func (e *Executor) NeverAvailable(ctx context.Context, recorded Definition) (bool, error) {
 	return e.writer.clients.neverAvailable(ctx, recorded)
 }
 
-// NamespaceGoes reports whether a namespace is gone or being deleted, which cannot be undone. The roles in such a
-// namespace may be gone before its other objects, so an identity may no longer be allowed to see whether these objects
-// are gone.
+// NamespaceGoes reports whether a namespace is gone or being deleted. The deletion of a namespace cannot be undone. The
+// roles in such a namespace may be deleted before its other objects. So an identity may lose the right to read the
+// objects in such a namespace.
 func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
 	gone, terminating := e.writer.clients.namespaceState(ctx, namespace)
 	return gone || terminating
 }
 
-// Live reads the object of an action. It returns nil if the object does not exist.
+// Live reads the object of an action. Live returns nil if the object does not exist.
 func (e *Executor) Live(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
 	var obj *unstructured.Unstructured
 	err := discovery.WithRenewal(e.writer.clients.mapper, func() (err error) {
@@ -123,9 +125,10 @@ func (e *Executor) Live(ctx context.Context, a plan.Action) (*unstructured.Unstr
 	return obj, err
 }
 
-// Run carries out actions in parallel, begun in their order, and returns their results in the same order. Concurrent
-// runs share the limit of actions in flight fairly. An action that was not begun, because ctx ended or stop was closed,
-// has a transient failure. When ctx ends, requests in flight are cancelled; when stop is closed, they are completed.
+// Run carries out actions in parallel, and returns their results in the order of the actions. The actions begin in this
+// order, too. Concurrent runs share the limit of concurrent actions fairly. An action that did not begin, because ctx
+// ended or stop was closed, has a transient failure. Requests in flight are cancelled when ctx ends, and are completed
+// when stop is closed.
 func (e *Executor) Run(ctx context.Context, stop <-chan struct{}, actions []plan.Action) []plan.Result {
 	results := make([]plan.Result, len(actions))
 	share := e.limiter.newShare()
@@ -161,7 +164,7 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	done := e.writes.BeginWrite(a.Key)
 	observed, err := e.perform(ctx, a)
 	if a.Verb == plan.VerbCreateNamespace && apierrors.IsAlreadyExists(err) {
-		// Another client created the namespace first, which serves the purpose as well.
+		// Another client has created the namespace first, so the action has nothing left to do.
 		done(nil)
 		return plan.Result{Verb: plan.VerbRead}
 	}
@@ -185,14 +188,15 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	return plan.Result{Verb: a.Verb, Observed: withLastVersion(observed, a)}
 }
 
-// unreadable is the result of an action whose packed manifest could not be read.
+// unreadable returns the result of an action whose compressed manifest could not be read.
 func unreadable(err error, a plan.Action) plan.Result {
 	f := &plan.Failure{Class: plan.Transient, Reason: plan.WaitUnreadable, Message: err.Error()}
 	return plan.Result{Verb: a.Verb, Failure: f}
 }
 
-// perform carries out an action. If the API server serves nothing at the path of the request, because it no longer
-// serves the version or because the type was defined again, perform resets the mapper and tries once more.
+// perform carries out an action. The API server may no longer serve the path of the request, because it no longer
+// serves the version, or because the type was deleted and defined again. If the path is not served, perform resets the
+// mapper and repeats the request once.
 func (e *Executor) perform(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	var observed *plan.Observed
 	err := discovery.WithRenewal(e.writer.clients.mapper, func() (err error) {
@@ -202,8 +206,8 @@ func (e *Executor) perform(ctx context.Context, a plan.Action) (*plan.Observed, 
 	return observed, err
 }
 
-// withLastVersion sets the last known version of an absent object, so that a later event can be recognised as older or
-// newer than the end of the object.
+// withLastVersion sets the resource version of an absent object to its last known version. So a later event on the
+// object can be compared with the time of its deletion.
 func withLastVersion(observed *plan.Observed, a plan.Action) *plan.Observed {
 	if observed != nil && observed.Presence == plan.Absent && observed.UID == a.Preconditions.UID {
 		observed.ResourceVersion = a.Preconditions.ResourceVersion
@@ -211,9 +215,9 @@ func withLastVersion(observed *plan.Observed, a plan.Action) *plan.Observed {
 	return observed
 }
 
-// trackedAnswer returns the state that the stores of the watches on our label may take over from an answer, or nil if
-// they may not. An object without our label is not in such a watch. A read never adds an object to a store: if the
-// object was deleted before the answer arrived, no event would remove it again.
+// trackedAnswer returns the state of an object that the watches on our label may take over from a response, or nil if
+// they must ignore the response. An object without our label is not part of these watches. A read never adds an object
+// to them: if the object was deleted before the response arrived, no event would remove the object again.
 func trackedAnswer(observed *plan.Observed, a plan.Action) *plan.Observed {
 	switch {
 	case observed == nil || observed.Presence != plan.Present:
@@ -223,8 +227,8 @@ func trackedAnswer(observed *plan.Observed, a plan.Action) *plan.Observed {
 	case observed.Owner == a.Owner:
 		return observed
 	case a.Verb == plan.VerbOrphan:
-		// Without our label, the object disappears from the watch. It is stored as absent now, so that this does not look
-		// like a change by another client.
+		// The object has lost our label, so it disappears from the watch. The object is stored as absent here, so that
+		// the event of the watch is not treated as a change by another client.
 		return &plan.Observed{Presence: plan.Absent, UID: observed.UID, ResourceVersion: observed.ResourceVersion}
 	}
 	return nil

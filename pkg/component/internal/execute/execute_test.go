@@ -26,13 +26,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// request is a request to the API server.
+// request is a logged request to the API server.
 type request struct {
 	verb, query, contentType string
 	body                     map[string]any
 }
 
-// apiServer answers each request with the next of its answers, and records the requests.
+// apiServer is a fake API server. apiServer logs each request, and returns the next element of answers as the response.
 type apiServer struct {
 	mu       sync.Mutex
 	answers  []answer
@@ -75,7 +75,7 @@ func (s *apiServer) verbs() []string {
 	return verbs
 }
 
-// tracker records the answers to writes.
+// tracker implements WriteTracker. tracker stores the objects that the Executor passes to done.
 type tracker struct{ answers []*plan.Observed }
 
 func (j *tracker) BeginWrite(manifests.Key) func(*plan.Observed) {
@@ -89,7 +89,7 @@ func (unmonitored) StartAction(ctx context.Context, _ plan.Action) (context.Cont
 	return ctx, func(plan.Result) {}
 }
 
-// executor returns an Executor with the server's clients, and its tracker.
+// executor returns an Executor with clients of the server, and the tracker of the Executor.
 func (s *apiServer) executor(t *testing.T) (*Executor, *tracker) {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -127,7 +127,7 @@ func status(code int, reason metav1.StatusReason) answer {
 	}}
 }
 
-// invalidIn is the answer to invalid values of fields.
+// invalidIn returns the response to a request with invalid values of the given fields.
 func invalidIn(fields ...string) answer {
 	causes := make([]metav1.StatusCause, 0, len(fields))
 	for _, f := range fields {
@@ -143,7 +143,7 @@ func invalidIn(fields ...string) answer {
 	}}
 }
 
-// found is an answer with a ConfigMap that is ours.
+// found returns a response with a ConfigMap that has our owner label. The function edit may change the ConfigMap.
 func found(edit func(*unstructured.Unstructured)) answer {
 	o := &unstructured.Unstructured{
 		Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "x"}},
@@ -159,7 +159,7 @@ func found(edit func(*unstructured.Unstructured)) answer {
 	return answer{http.StatusOK, o.Object}
 }
 
-// ownedInPart makes a field of the ConfigMap ours.
+// ownedInPart adds a managed fields entry of ours with a single field of the ConfigMap.
 func ownedInPart(o *unstructured.Unstructured) {
 	f := &metav1.FieldsV1{}
 	f.SetRawBytes([]byte(`{"f:data":{"f:a":{}}}`))
@@ -204,7 +204,8 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 		answers []answer
 		want    []string
 		check   func(t *testing.T, requests []request)
-		// verb, presence and failure are parts of the result. known reports whether the watches got the object.
+		// verb, presence and failure are the expected result. known is set if the tracker is expected to get the
+		// object.
 		verb     plan.Verb
 		presence plan.Presence
 		failure  plan.WaitReason
@@ -417,7 +418,7 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 			}
 			checkResult(t, got, c.verb, c.presence, c.failure)
 			if c.presence == plan.Absent && got.Observed.ResourceVersion != c.action.Preconditions.ResourceVersion {
-				t.Errorf("the last known version is missing: %q", got.Observed.ResourceVersion)
+				t.Errorf("the absent object does not have the resource version of the delete, but %q", got.Observed.ResourceVersion)
 			}
 			if known := len(j.answers) == 1 && j.answers[0] != nil; len(j.answers) != 1 || known != c.known {
 				t.Errorf("the tracker got %v", j.answers)
@@ -433,7 +434,7 @@ func checkResult(t *testing.T, got plan.Result, verb plan.Verb, presence plan.Pr
 	if got.Observed != nil {
 		gotPresence = got.Observed.Presence
 		if gotPresence == plan.Absent && !got.Observed.Confirmed {
-			t.Error("the absence is not confirmed")
+			t.Error("the executor did not confirm that the object is absent")
 		}
 	}
 	if got.Failure != nil {
@@ -477,7 +478,7 @@ func TestRunBeginsActionsInTheirOrder(t *testing.T) {
 		actions = append(actions, a)
 		want = append(want, "DELETE /api/v1/namespaces/shop/configmaps/"+a.Key.Name)
 	}
-	// The bound is one.
+	// The limit is one concurrent action.
 	e.Run(t.Context(), nil, actions)
 	if diff := cmp.Diff(want, server.verbs()); diff != "" {
 		t.Error(diff)
@@ -508,7 +509,7 @@ func TestRunBeginsNoActionAfterItWasStopped(t *testing.T) {
 	}
 }
 
-// forgetful maps ConfigMaps to a version that is not served any more, until it is reset.
+// forgetful is a REST mapper with an outdated version of ConfigMap. Reset adds the current version.
 type forgetful struct{ meta.RESTMapper }
 
 func (f *forgetful) Reset() {
@@ -533,7 +534,7 @@ func TestAMapperWithAnUnservedVersionIsReset(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			answers := []answer{unknownPath}
 			if c.verb == plan.VerbRead {
-				// The Executor lists definitions and finds one of the type.
+				// The Executor lists definitions, and finds a definition of the type.
 				answers = append(
 					answers,
 					answer{200, map[string]any{"kind": "List", "apiVersion": "v1", "items": []any{map[string]any{

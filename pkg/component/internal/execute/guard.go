@@ -25,9 +25,10 @@ var (
 	bindings = schema.GroupVersionResource{Group: admission, Version: "v1", Resource: "validatingadmissionpolicybindings"}
 )
 
-// admissionGuard refuses the creation of instances while the definitions of their types are about to be deleted: those
-// instances would be deleted with the definition. It is a ValidatingAdmissionPolicy with a binding. The operator writes
-// both with its own client, not as the component's identity, because the guard protects objects of others.
+// admissionGuard writes the guard of a component: a ValidatingAdmissionPolicy with a binding. The guard refuses new
+// instances of types whose definitions are about to be deleted, because these instances would be deleted with the
+// definition. The operator writes policy and binding with its own identity, not as the component's identity, because
+// the guard protects objects of others.
 type admissionGuard struct {
 	reconciler string
 	client     dynamic.Interface
@@ -52,8 +53,8 @@ func (g *admissionGuard) run(ctx context.Context, a plan.Action) plan.Result {
 	return plan.Result{Verb: a.Verb, Observed: observed}
 }
 
-// install writes the policy and its binding. The definitions own both, so that garbage collection deletes them with the
-// definitions, even if the operator is gone.
+// install writes the policy and its binding. The owner references of policy and binding name the definitions. So
+// garbage collection deletes policy and binding together with the definitions, even if the operator is gone.
 func (g *admissionGuard) install(ctx context.Context, a plan.Action) error {
 	metadata := map[string]any{
 		"name":   a.Key.Name,
@@ -91,8 +92,8 @@ func (g *admissionGuard) install(ctx context.Context, a plan.Action) error {
 	return err
 }
 
-// rulesFor matches the creation of instances in every version, and the creation of the probe. The name of a definition
-// has the form resource.group.
+// rulesFor returns the rules of the policy. The rules match the creation of instances in every version, and the
+// creation of the probe. The name of a definition has the form resource.group.
 func rulesFor(a plan.Action) []any {
 	resources := map[string][]any{}
 	var groups []string
@@ -117,8 +118,8 @@ func rulesFor(a plan.Action) []any {
 	return append(rules, probe)
 }
 
-// probeName returns the name of a definition that does not exist. It depends on the guarded definitions, so that an
-// earlier policy of the same name, with other definitions, does not answer the probe.
+// probeName returns the name of the probe, a definition that does not exist. The name depends on the guarded
+// definitions. So an earlier policy with the same name and with other definitions does not refuse the probe.
 func probeName(a plan.Action) string {
 	names := make([]string, 0, len(a.Definitions))
 	for _, d := range a.Definitions {
@@ -129,10 +130,10 @@ func probeName(a plan.Action) string {
 	return "probes." + hex.EncodeToString(sum[:8]) + "." + a.Key.Name
 }
 
-// probe creates a definition as a dry run, and returns the guard as present if the policy refuses the create. The
-// refusal shows that instances are refused as well, because the same API server admits them by the same policies. An
-// instance cannot be the probe: the API server validates an instance against its schema, which the operator does not
-// know, before it evaluates policies.
+// probe creates a definition as a dry run. probe returns Present if the policy refuses the create. Then the policy also
+// refuses instances, because the same API server checks them against the same policies. The probe cannot be an
+// instance, because the API server validates an instance against its schema before it evaluates policies, and the
+// operator does not know the schema.
 func (g *admissionGuard) probe(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	name := probeName(a)
 	_, group, _ := strings.Cut(name, ".")
@@ -160,8 +161,8 @@ func (g *admissionGuard) probe(ctx context.Context, a plan.Action) (*plan.Observ
 	return nil, err
 }
 
-// remove deletes the guard. A missing right is no failure: an operator without rights on admission policies did not
-// install the guard either.
+// remove deletes the guard. remove ignores missing rights, because an operator without rights on admission policies
+// cannot have installed the guard.
 func (g *admissionGuard) remove(ctx context.Context, a plan.Action) error {
 	for _, resource := range []schema.GroupVersionResource{bindings, policies} {
 		err := g.client.Resource(resource).Delete(ctx, a.Key.Name, metav1.DeleteOptions{})

@@ -118,6 +118,6 @@ func TestRemovingAGuardAcceptsMissingObjectsAndRights(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if got, _ := runGuard(t, plan.VerbUnguard, status(500, "")); got.Failure == nil {
-		t.Error("a server error is no failure")
+		t.Error("an error of the API server is not reported as a failure")
 	}
 }

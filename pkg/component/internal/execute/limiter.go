@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// limiter limits the actions in flight in a target, and shares the slots fairly among runs. A free slot goes to the
-// waiting run that holds the fewest slots. If several runs hold equally few, it goes to the run that has waited
-// longest. So each of k runs has about a k-th of the slots, whatever the number of its actions; a single run has all
-// slots, and a new run is served first.
+// limiter limits the concurrent actions in a target. Each action needs a slot, and the slots are shared fairly among
+// runs. A free slot goes to the waiting run that holds the fewest slots. Among several such runs, it goes to the run
+// that has waited longest. So each of k runs has about 1/k of the slots, regardless of the number of its actions. A
+// single run can have all slots, and a new run gets the next free slot.
 type limiter struct {
 	mu   sync.Mutex
 	free int
@@ -19,12 +19,12 @@ type limiter struct {
 	waiting []*share
 }
 
-// share holds the slots of a run. One goroutine acquires; any goroutine may release.
+// share has the slots of a run. Only one goroutine may call acquire; any goroutine may call release.
 type share struct {
 	limiter *limiter
 	// held is the number of slots. The mutex of the limiter guards it.
 	held int
-	// granted receives a value when a waiting run got a slot.
+	// granted receives a value when this run was waiting and got a slot.
 	granted chan struct{}
 }
 
@@ -33,7 +33,7 @@ func newLimiter(slots int) *limiter { return &limiter{free: slots} }
 // newShare returns the share of a new run.
 func (l *limiter) newShare() *share { return &share{limiter: l, granted: make(chan struct{}, 1)} }
 
-// acquire waits for a slot, which the caller must release. It returns an error if ctx ends or the run is stopped.
+// acquire waits for a slot, which the caller must release. acquire returns an error if ctx ends or the run is stopped.
 func (s *share) acquire(ctx context.Context, stop <-chan struct{}) error {
 	if err := ended(ctx, stop); err != nil {
 		return err
@@ -51,7 +51,8 @@ func (s *share) acquire(ctx context.Context, stop <-chan struct{}) error {
 	return ended(ctx, stop)
 }
 
-// takeOrQueue takes a free slot, or enters the queue. There are free slots only while the queue is empty.
+// takeOrQueue takes a free slot, or adds the run to the queue if no slot is free. While runs are in the queue, no slot
+// is free.
 func (s *share) takeOrQueue() bool {
 	l := s.limiter
 	l.mu.Lock()
@@ -79,7 +80,7 @@ func (s *share) leaveQueue() {
 	l.passOn()
 }
 
-// release gives a slot back.
+// release returns a slot to the limiter.
 func (s *share) release() {
 	s.limiter.mu.Lock()
 	defer s.limiter.mu.Unlock()
@@ -87,7 +88,7 @@ func (s *share) release() {
 	s.limiter.passOn()
 }
 
-// passOn gives a slot that became free to the next run. The caller holds the lock.
+// passOn gives a free slot to the next waiting run. The caller must hold the lock.
 func (l *limiter) passOn() {
 	if len(l.waiting) == 0 {
 		l.free++
@@ -105,10 +106,10 @@ func (l *limiter) passOn() {
 	s.granted <- struct{}{}
 }
 
-// errStopped is the error of an action that was not begun because its run was stopped.
+// errStopped is the error of an action that did not begin because its run was stopped.
 var errStopped = errors.New("the run was stopped")
 
-// ended returns an error if no action may begin any more.
+// ended returns an error if ctx has ended or stop is closed, so that no further action may begin.
 func ended(ctx context.Context, stop <-chan struct{}) error {
 	select {
 	case <-stop:

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// writeTime is the duration of a write, in the time of the synctest bubble.
+// writeTime is the duration of a write, in the simulated time of synctest.
 const writeTime = 10 * time.Millisecond
 
-// writers measures runs that share a limiter.
+// writers simulates runs that share a limiter, and counts their concurrent writes.
 type writers struct {
 	limiter *limiter
 
@@ -21,7 +21,7 @@ type writers struct {
 	inFlight, peak int
 }
 
-// enter counts writes in flight.
+// enter adds n to the number of writes in flight.
 func (w *writers) enter(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -29,7 +29,7 @@ func (w *writers) enter(n int) {
 	w.peak = max(w.peak, w.inFlight)
 }
 
-// run makes n writes in one run, and returns how many were made.
+// run simulates a run with n writes, and returns the number of writes that began.
 func (w *writers) run(ctx context.Context, stop <-chan struct{}, n int, length func() time.Duration) (made int) {
 	c := w.limiter.newShare()
 	var wg sync.WaitGroup
@@ -52,8 +52,8 @@ func (w *writers) run(ctx context.Context, stop <-chan struct{}, n int, length f
 
 func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
-// growing returns durations of which each is a bit longer than the one before it, so that no two writes of a run end at
-// the same moment: the order of their slots would be random.
+// growing returns durations that become slightly longer. So no two writes of a run end at the same moment, which would
+// make the order of the free slots random.
 func growing(d time.Duration) func() time.Duration {
 	return func() time.Duration {
 		d += time.Microsecond
@@ -61,7 +61,7 @@ func growing(d time.Duration) func() time.Duration {
 	}
 }
 
-// upTo returns random durations by a seed, for one run.
+// upTo returns random durations of at most d, from the given seed.
 func upTo(d time.Duration, seed uint64) func() time.Duration {
 	random := rand.New(rand.NewPCG(seed, 0))
 	return func() time.Duration { return time.Duration(random.Int64N(int64(d))) + 1 }
@@ -113,7 +113,7 @@ func TestRunsShareTheSlotsEqually(t *testing.T) {
 			}
 			for i, n := range made {
 				if share := float64(n) * float64(runs) / float64(all); share < 0.8 || share > 1.2 {
-					t.Errorf("run %d of %d made %.2f of its share", i, runs, share)
+					t.Errorf("run %d of %d made %.2f times its fair share of the writes", i, runs, share)
 				}
 			}
 			w.expectIdle(t, bound)
@@ -138,7 +138,7 @@ func TestANewRunGetsTheNextFreeSlot(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		// The first run has all slots. Each of the others gets one.
+		// The first run holds all slots. This run releases two of them, and each of the other runs gets a slot.
 		released <- struct{}{}
 		released <- struct{}{}
 		synctest.Wait()
@@ -156,7 +156,7 @@ func TestANewRunGetsTheNextFreeSlot(t *testing.T) {
 		released <- struct{}{}
 		synctest.Wait()
 		if !got {
-			t.Error("another run was served first")
+			t.Error("the released slot was given to another run than the new run")
 		}
 		close(released)
 		wg.Wait()
@@ -173,7 +173,7 @@ func TestASmallRunIsNotDelayedByALargeOne(t *testing.T) {
 		time.Sleep(5*writeTime + writeTime/2)
 		begin := time.Now()
 		w.run(t.Context(), nil, 20, growing(writeTime))
-		// Without the other run it would take the time of two writes.
+		// Without the other run, the 20 writes take the time of two writes.
 		if took := time.Since(begin); took > 4*writeTime {
 			t.Errorf("20 writes took %s beside 10,000 others, want at most %s", took, 4*writeTime)
 		}
@@ -239,15 +239,15 @@ func TestAWaitingRunEndsAtOnce(t *testing.T) {
 		begin := time.Now()
 		if err := limiter.newShare().acquire(ctx, nil); !errors.Is(err, context.Canceled) ||
 			time.Since(begin) != writeTime {
-			t.Errorf("%v after %s", err, time.Since(begin))
+			t.Errorf("acquire returned %v after %s", err, time.Since(begin))
 		}
 		if err := limiter.newShare().acquire(t.Context(), stop); !errors.Is(err, errStopped) ||
 			time.Since(begin) != 2*writeTime {
-			t.Errorf("%v after %s", err, time.Since(begin))
+			t.Errorf("acquire returned %v after %s", err, time.Since(begin))
 		}
 		holder.release()
 		if limiter.free != 1 {
-			t.Error("the slot was not released")
+			t.Error("the slot is not free after the run released it")
 		}
 	})
 }
@@ -259,7 +259,7 @@ func TestAnEndedRunGetsNoSlot(t *testing.T) {
 	stop := make(chan struct{})
 	close(stop)
 	if limiter.newShare().acquire(ctx, nil) == nil || limiter.newShare().acquire(t.Context(), stop) == nil {
-		t.Error("an ended run took a free slot")
+		t.Error("a run that has ended took a free slot")
 	}
 }
 

@@ -19,11 +19,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// rewrite returns new managed fields. It does not change its argument.
+// rewrite is a function that returns changed managed fields. A rewrite does not modify its argument.
 type rewrite func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error)
 
-// rewriteManagedFields replaces the managed fields of the object that was observed, and nothing else. It returns the
-// resource version of the object after the write.
+// rewriteManagedFields replaces the managed fields of a live object, and changes nothing else. rewriteManagedFields
+// returns a conflict if the object is not the observed object, and otherwise the resource version after the write.
 func (w *writer) rewriteManagedFields(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, by rewrite,
 ) (resourceVersion string, err error) {
@@ -45,8 +45,8 @@ func (w *writer) rewriteManagedFields(
 		// The API server ignores an empty list. A list with an empty entry removes all managed fields.
 		entries = []metav1.ManagedFieldsEntry{{}}
 	}
-	// If the object has changed, the API server answers the replaced resource version with a conflict. It would answer a
-	// failed test operation as an invalid request.
+	// The resource version makes the API server return a conflict if the object has changed. A JSON patch operation
+	// "test" is not used, because its failure would be reported as an invalid request.
 	data, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
@@ -63,12 +63,12 @@ func (w *writer) rewriteManagedFields(
 }
 
 // recordUpdate rewrites the managed fields of an object before an update (PUT), so that one Update entry of ours covers
-// every field of the manifest. By itself, the API server would add to our entry only fields whose values change, and
-// leave fields with equal values to their first manager. A later change of such a field by another client would not
-// show in our entry. Previous managers lose the fields of the manifest.
+// every field of the manifest. By default, the API server adds only fields whose values change to our entry. Fields
+// with equal values stay in the entry of their first manager. Then a later change of such a field by another client
+// would not change our entry. The fields of the manifest are also removed from the entries of previous managers.
 //
-// The entries of all managers together show which lists have items with an identity, because each value that is set has
-// a manager.
+// Each value that is set has a manager. So the entries of all managers together show which lists have items that are
+// identified by keys.
 func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler string) error {
 	entries := updated.GetManagedFields()
 	fields, err := fieldsOf(a, entries)
@@ -90,9 +90,9 @@ func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler 
 	return nil
 }
 
-// handOverFields returns a rewrite that lists under one Apply entry of ours the fields of our regular updates, and
-// those that previous managers hand over. If a field stayed under another entry, a server-side apply of a later
-// manifest without the field would not remove it.
+// handOverFields returns a rewrite that moves fields to a single Apply entry of ours: the fields of our regular
+// updates, and the fields that previous managers hand over. If a field stayed in another entry, a server-side apply of
+// a later manifest without the field would not remove the field.
 func handOverFields(a plan.Action, reconciler string) rewrite {
 	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
 		ours, rest, err := splitEntries(entries, reconciler, a)
@@ -112,8 +112,8 @@ func handOverFields(a plan.Action, reconciler string) rewrite {
 	}
 }
 
-// splitEntries returns in ours the fields of our entries and of the previous managers that hand over all their fields,
-// and in rest the entries of other managers. Entries that are to be removed are in neither.
+// splitEntries splits managed fields. ours has the fields of our entries, and of the entries of previous managers that
+// hand over all their fields. rest has the entries of other managers. Entries that are to be removed are dropped.
 func splitEntries(
 	entries []metav1.ManagedFieldsEntry, reconciler string, a plan.Action,
 ) (ours *fieldpath.Set, rest []metav1.ManagedFieldsEntry, err error) {
@@ -165,8 +165,8 @@ func removeFields(
 	return rest, nil
 }
 
-// fieldsOf returns the fields that the manifest of an action sets, as far as managed fields show how the API server
-// divides the object into fields.
+// fieldsOf returns the fields that the manifest of an action sets. The managed fields entries show how the API server
+// divides the object into fields; fields that no entry has are left out.
 func fieldsOf(a plan.Action, entries []metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	data, err := json.Marshal(inspect.FieldsOf(a.Object.Body.Object, inspect.Shape(entries)))
 	if err != nil {

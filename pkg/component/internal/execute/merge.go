@@ -12,9 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// merge sets the values of a manifest in a live object, and removes our fields that the manifest does not have. Values
-// of other managers and of the API server stay. The argument owned has our fields in the form of FieldsV1. No argument
-// is changed. The result changed reports whether the merged object differs from the live object.
+// merge returns a copy of the live object with the values of the manifest, and without our fields that the manifest
+// does not have. Values of other managers and of the API server stay. The argument owned has our fields in the form of
+// FieldsV1. The result changed reports whether the merged object differs from the live object.
 func merge(live *unstructured.Unstructured, manifest, owned map[string]any) (merged map[string]any, changed bool) {
 	merged = mergeMap(live.Object, manifest, node{owned: owned, shape: shapeOf(live), known: true})
 	return merged, !equality.Semantic.DeepEqual(live.Object, merged)
@@ -24,8 +24,8 @@ func merge(live *unstructured.Unstructured, manifest, owned map[string]any) (mer
 type node struct {
 	// owned are our fields below the value.
 	owned map[string]any
-	// shape are the fields of all managers below the value. It shows which values the API server divides into fields,
-	// and which keys identify the items of a list.
+	// shape has the fields of all managers below the value. The shape shows which values the API server divides into
+	// fields, and which keys identify the items of a list.
 	shape map[string]any
 	// known reports whether the value, or a field below it, has a manager.
 	known bool
@@ -36,7 +36,7 @@ func (n node) child(name string) node {
 	return node{owned: fieldsBelow(n.owned[name]), shape: fieldsBelow(shape), known: known}
 }
 
-// atomic reports whether the API server treats a value as one field. Such a value is replaced as a whole.
+// atomic reports whether the API server treats a value as a single field. Such a value is replaced as a whole.
 func (n node) atomic() bool { return n.known && len(n.shape) == 0 }
 
 func fieldsBelow(value any) map[string]any {
@@ -44,8 +44,8 @@ func fieldsBelow(value any) map[string]any {
 	return fields
 }
 
-// shapeOf returns the shape of a live object. The items of finalizers and owner references are merged one by one even
-// if no managed fields entry lists them.
+// shapeOf returns the shape of a live object. The shape has the live finalizers and owner references even if no managed
+// fields entry has them, so that these lists are merged item by item.
 func shapeOf(live *unstructured.Unstructured) map[string]any {
 	shape := inspect.Shape(live.GetManagedFields())
 	for _, f := range live.GetFinalizers() {
@@ -73,7 +73,8 @@ func addElement(shape map[string]any, list, prefix string, identity any) {
 	}
 }
 
-// mergeMap merges field by field. A null in the manifest counts as no value.
+// mergeMap merges a map of the manifest into a live map, field by field. A field that is null in the manifest is
+// treated as missing.
 func mergeMap(live, manifest map[string]any, n node) map[string]any {
 	out := maps.Clone(live)
 	if out == nil {
@@ -93,7 +94,8 @@ func mergeMap(live, manifest map[string]any, n node) map[string]any {
 	return out
 }
 
-// removeField removes our part of a field from a map: the whole value if it is one field, or our fields below it.
+// removeField removes our part of a field from a map. If the API server treats the value as a single field, the whole
+// value is removed; otherwise our fields below the value are removed.
 func removeField(out map[string]any, field string, n node) {
 	switch value := out[field].(type) {
 	case map[string]any:
@@ -124,8 +126,9 @@ func mergeValue(live, value any, n node) any {
 	return value
 }
 
-// mergeList merges item by item if the items have an identity, and replaces the list otherwise. The items of other
-// managers keep their position as far as the order of the manifest allows.
+// mergeList merges a list of the manifest into a live list, item by item, if keys identify the items. A list whose
+// items are not identified by keys is replaced as a whole. The items of other managers keep their position as far as
+// the order of the manifest allows.
 func mergeList(live, manifest []any, n node) []any {
 	elements := fieldset.Elements(n.shape)
 	if len(elements) == 0 {
@@ -154,13 +157,15 @@ func mergeList(live, manifest []any, n node) []any {
 	return out
 }
 
-// position is the index of a manifest's item in the live list, or -1, and the element that identifies it.
+// position is the place of an item of the manifest in the live list: its index, or -1 if it is missing there, and the
+// FieldsV1 element that identifies the item.
 type position struct {
 	index   int
 	element string
 }
 
-// pair returns the position of each item of a manifest, and which live items are in the manifest.
+// pair returns the position of each item of the manifest list in the live list. taken is set for each live item that is
+// also in the manifest.
 func pair(live, manifest []any, elements []string) (positions []position, taken []bool) {
 	taken = make([]bool, len(live))
 	for _, item := range manifest {

@@ -16,7 +16,7 @@ import (
 
 const reconciler = "shop.example.com"
 
-// parse reads YAML like manifests: whole numbers are int64.
+// parse decodes YAML in the same way as manifests are decoded: whole numbers are int64.
 func parse(t *testing.T, text string) map[string]any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -30,7 +30,8 @@ func parse(t *testing.T, text string) map[string]any {
 	return content
 }
 
-// liveObject returns an object with an Update entry of ours and one of another manager.
+// liveObject returns an object with two managed fields entries for the operation Update: our entry, and an entry of
+// another manager.
 func liveObject(t *testing.T, text, ours, theirs string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{Object: parse(t, text)}
@@ -264,7 +265,7 @@ data: {a: x, fresh: z}
 	})
 	t.Run("our entry by server-side apply is dropped", func(t *testing.T) {
 		if inspect.Entry(entries, reconciler, metav1.ManagedFieldsOperationApply) != nil {
-			t.Error("the entry still exists")
+			t.Error("the reconciler's Apply entry in the managed fields still exists")
 		}
 	})
 	t.Run("the entries of others stay", func(t *testing.T) {
@@ -284,7 +285,7 @@ data: {a: x, fresh: z}
 			found = found || e.Subresource == "status"
 		}
 		if !found {
-			t.Error("the entry is missing")
+			t.Error("the entry of the status subresource in the managed fields is missing")
 		}
 	})
 }

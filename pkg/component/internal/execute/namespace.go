@@ -23,12 +23,12 @@ func (c *clients) namespaceState(ctx context.Context, namespace string) (gone, t
 	return apierrors.IsNotFound(err), err == nil && found.GetDeletionTimestamp() != nil
 }
 
-// countsAsGone reports whether an object that no identity may read counts as gone. The object counts as gone if its
-// namespace is gone. While that namespace is terminating, finalizers may still hold the object, and the controllers of
-// these finalizers may be among the dependents, so the component waits for the end of the namespace. If the component's
-// own namespace is terminating, the component does not wait: its own finalizer holds its namespace, and rights that
-// roles there granted do not come back. The object then counts as gone, too; it is deleted with its namespace, as soon
-// as no finalizer holds it.
+// countsAsGone reports whether an object that no identity may read is treated as gone. The object is treated as gone if
+// its namespace is gone. While the namespace is terminating, the object may still exist because of finalizers, and a
+// dependent may be the controller that removes these finalizers. So the component waits until the namespace is gone.
+// The component does not wait if its own namespace is terminating: its finalizer blocks the deletion of its namespace,
+// and the deleted roles in this namespace are not restored. The object is then treated as gone, and is deleted with its
+// namespace.
 func (c *clients) countsAsGone(ctx context.Context, namespace string) bool {
 	gone, terminating := c.namespaceState(ctx, namespace)
 	if !terminating || namespace == c.componentNamespace {
@@ -38,13 +38,14 @@ func (c *clients) countsAsGone(ctx context.Context, namespace string) bool {
 	return ownTerminating
 }
 
-// inDeletionPhase reports whether the object of an action is applied because the component is being deleted.
+// inDeletionPhase reports whether the object of an action belongs to a deletion phase.
 func inDeletionPhase(a plan.Action) bool {
 	return a.Object != nil && a.Object.Settings.Phase != manifests.PhaseApply
 }
 
-// explainForbidden replaces the failure of a create in a deletion phase that lacks a right, if the namespace is being
-// deleted: rights that roles in that namespace granted do not come back. Other failures are returned as they are.
+// explainForbidden replaces the failure of a create in a deletion phase if a right is missing because the namespace of
+// the object is being deleted. The roles in that namespace are deleted and not restored. Other failures are returned
+// unchanged.
 func (c *clients) explainForbidden(ctx context.Context, f *plan.Failure, a plan.Action) *plan.Failure {
 	if a.Verb != plan.VerbCreate || !inDeletionPhase(a) || f.Reason != plan.WaitForbidden {
 		return f

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// orphan removes our label, annotations and managed fields from the object that was observed. All values stay. The
-// object is read first, because watches do not keep managed fields.
+// orphan removes our label, annotations and managed fields from an object. All other values stay. The object is read
+// first, because watches do not store managed fields.
 func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -45,8 +45,9 @@ func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, err
 	return w.observe(obj, a), nil
 }
 
-// orphanPatch is a merge patch of the metadata of exactly this object. It removes the labels, annotations and managed
-// fields of the reconciler. Finalizers stay: we add none to dependents. If the dependent is itself a component, it
+// orphanPatch returns a merge patch of the metadata of an object. The UID and the resource version in the patch make
+// sure that no other object is changed. The patch removes the labels, annotations and managed fields of the reconciler.
+// Finalizers stay, because the reconciler adds no finalizers to dependents. If the dependent is itself a component, it
 // still needs the finalizer of its reconciler.
 func orphanPatch(live *unstructured.Unstructured, reconciler string) map[string]any {
 	patch := map[string]any{
@@ -69,7 +70,7 @@ func orphanPatch(live *unstructured.Unstructured, reconciler string) map[string]
 	return patch
 }
 
-// removedKeys is a merge patch that removes a reconciler's labels or annotations.
+// removedKeys returns a merge patch that removes a reconciler's labels or annotations.
 func removedKeys(values map[string]string, reconciler string) map[string]any {
 	patch := map[string]any{}
 	for key := range values {

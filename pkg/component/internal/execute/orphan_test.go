@@ -83,7 +83,8 @@ func ownedByThem(o *unstructured.Unstructured) {
 	o.SetLabels(map[string]string{reconciler + "/owner-id": "them"})
 }
 
-// An orphaned object leaves the watch, which is no news.
+// The watch reports an orphaned object as deleted. The tracker must already have this state, so that the event starts
+// no pass.
 func TestAnOrphanIsStoredAsAbsent(t *testing.T) {
 	server := &apiServer{answers: []answer{found(nil), found(func(o *unstructured.Unstructured) { o.SetLabels(nil) })}}
 	e, tracker := server.executor(t)
@@ -152,7 +153,7 @@ func TestOrphanPatchRemovesManagedFields(t *testing.T) {
 	}
 }
 
-// plain returns a value as decoded from JSON.
+// plain encodes a value as JSON and decodes it again.
 func plain(t *testing.T, value any) any {
 	t.Helper()
 	data, err := json.Marshal(value)

@@ -16,7 +16,8 @@ import (
 )
 
 // replace reads an object, merges the manifest into it, and sends an update with the resource version of the read. If
-// the object has all values of the manifest already, and our managed fields entry lists these fields, it sends nothing.
+// the object already has all values of the manifest, and our managed fields entry has all fields of the manifest,
+// replace sends no update.
 func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -51,10 +52,11 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 	return w.observe(obj, a), nil
 }
 
-// droppableFields returns our fields of a live object that are removed if the manifest does not have them. If the
-// object was written from the same content, only settings, which are annotations, can have been dropped. Other fields
-// that the manifest does not have are ours because the API server defaulted them, or admission set them, when we
-// created the object: a repair must not reset them.
+// droppableFields returns the fields of a live object that the reconciler owns, and that it removes if the manifest
+// does not have them. If the last applied manifest has the same content as the manifest of a, the two manifests differ
+// at most in settings, so droppableFields returns only annotations with settings. The other owned fields that are not
+// in the manifest were set by defaults of the API server or by admission when the object was created. A repair must not
+// remove these fields.
 func droppableFields(
 	live *unstructured.Unstructured, found *plan.Observed, a plan.Action, reconciler string,
 ) map[string]any {
@@ -67,7 +69,7 @@ func droppableFields(
 	return owned
 }
 
-// settingsAmong returns the annotations among fields that are settings of the reconciler.
+// settingsAmong returns only those fields that are annotations with settings of the reconciler.
 func settingsAmong(fields map[string]any, reconciler string) map[string]any {
 	settings := maps.Clone(fieldsBelow(fieldsBelow(fields["f:metadata"])["f:annotations"]))
 	maps.DeleteFunc(settings, func(field string, _ any) bool {
@@ -76,8 +78,9 @@ func settingsAmong(fields map[string]any, reconciler string) map[string]any {
 	return map[string]any{"f:metadata": map[string]any{"f:annotations": settings}}
 }
 
-// restoredFields finds out, by a dry run, which managed fields a server-side apply would leave on an object whose
-// managed fields were removed. It returns nil if no managed fields were removed, or if the dry run fails.
+// restoredFields returns new managed fields for an object whose managed fields were removed: the managed fields that
+// the object would have after a server-side apply. restoredFields makes a dry run to get these managed fields.
+// restoredFields returns nil if no managed fields were removed, or if the dry run fails.
 func (w *writer) restoredFields(
 	ctx context.Context, resource dynamic.ResourceInterface, live *unstructured.Unstructured, a plan.Action,
 ) []metav1.ManagedFieldsEntry {
@@ -91,8 +94,8 @@ func (w *writer) restoredFields(
 	return obj.GetManagedFields()
 }
 
-// fieldsRemoved reports whether another client removed our entry from the managed fields, or all entries. The remaining
-// entries do not show how the API server divides the object into fields.
+// fieldsRemoved reports whether another client removed our managed fields entry, or all entries. After such a removal,
+// the remaining entries do not show how the API server divides the object into fields.
 func fieldsRemoved(live *unstructured.Unstructured, a plan.Action, reconciler string) bool {
 	entries := live.GetManagedFields()
 	if len(entries) == 0 {

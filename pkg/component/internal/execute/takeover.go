@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// takeOver makes the component the owner of an object of another owner, in one write: at no time does the object have
-// no owner, or two. It returns the action to continue with, on an object that is ours.
+// takeOver makes the component the owner of an object that has another owner. takeOver sends a single write, so that
+// the object always has exactly one owner. takeOver returns the changed action; the caller continues with this action.
 func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -43,14 +43,15 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 	if err != nil {
 		return a, err
 	}
-	// The managed fields list this patch under a regular update.
+	// The API server lists the fields of this patch under the operation Update, so they must be migrated.
 	a.Preconditions.ResourceVersion, a.Preconditions.Owner, a.Migrate = obj.GetResourceVersion(), a.Owner, true
 	return a, nil
 }
 
-// takeoverPatch is a merge patch of the metadata of exactly this object. It replaces the labels and annotations of
-// other reconcilers by ours, and removes the controller from the owner references, because garbage collection would
-// delete the object with that controller.
+// takeoverPatch returns a merge patch of the metadata of an object. The UID and the resource version in the patch make
+// sure that no other object is changed. The patch replaces the labels and annotations of other reconcilers by ours. The
+// patch also removes the controller from the owner references, because garbage collection would delete the object
+// together with this controller.
 func takeoverPatch(live, manifest *unstructured.Unstructured, reconciler string) map[string]any {
 	labels, annotations := map[string]any{}, map[string]any{}
 	for label := range live.GetLabels() {

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// takeOver returns an action on an object of another owner.
+// takeOver returns an action that takes an object over from another owner.
 func takeOver(from string, policy metav1alpha1.UpdatePolicy) plan.Action {
 	verb := plan.VerbApply
 	if policy == metav1alpha1.UpdateReplace {

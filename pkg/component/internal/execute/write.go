@@ -19,16 +19,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// writer makes the requests of actions.
+// writer sends the requests of actions.
 type writer struct {
 	// reconciler is the field manager of all writes.
 	reconciler string
 	clients    clients
-	// onAnswer, if set, receives each object in an answer.
+	// onAnswer, if set, is called with each object in a response.
 	onAnswer func(*unstructured.Unstructured)
 }
 
-// perform carries out an action. It takes an object of another owner over first, if the action says so.
+// perform carries out an action. If the action takes the object over from another owner, perform does that first.
 func (w *writer) perform(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	if a.TakesOver() {
 		var err error
@@ -63,7 +63,8 @@ func (e *unknownVerbError) Error() string {
 	return "unknown verb: " + string(e.action.Verb) + " " + e.action.Key.String()
 }
 
-// observe reduces an answer to facts, compared with the manifest of the action if there is one.
+// observe returns the facts about the object in a response. If the action has a manifest, the facts include the
+// comparison with the manifest.
 func (w *writer) observe(obj *unstructured.Unstructured, a plan.Action) *plan.Observed {
 	if w.onAnswer != nil {
 		w.onAnswer(obj)
@@ -79,7 +80,7 @@ func (w *writer) observe(obj *unstructured.Unstructured, a plan.Action) *plan.Ob
 }
 
 // read reads the object of an action. If the type of the object is not served, read looks for a definition of the type,
-// to find out whether the object is gone.
+// because the object is gone if the type is not defined any more.
 func (w *writer) read(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	obj, err := w.clients.get(ctx, a)
 	switch {
@@ -93,9 +94,10 @@ func (w *writer) read(ctx context.Context, a plan.Action) (*plan.Observed, error
 	return w.observe(obj, a), nil
 }
 
-// create never adopts: it sends a POST, or a server-side apply with a resource version that no object has, so that an
-// existing object is a conflict. The policies of server-side apply do not create by POST: the fields would be listed
-// under the operation Update, and would stay when a later manifest drops them.
+// create creates an object and never adopts an existing object. create sends a POST, or a server-side apply with a
+// resource version that no object has; both fail if the object exists. The update policies with server-side apply do
+// not use POST, because the fields would be listed under the operation Update, and would stay when a later manifest
+// drops them.
 func (w *writer) create(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -113,7 +115,7 @@ func (w *writer) create(ctx context.Context, a plan.Action) (*plan.Observed, err
 	return w.observe(obj, a), nil
 }
 
-// createNamespace creates a namespace without owner label and annotations: it is no dependent.
+// createNamespace creates a namespace without owner label and annotations, because the namespace is not a dependent.
 func (w *writer) createNamespace(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -130,9 +132,9 @@ func (w *writer) createNamespace(ctx context.Context, a plan.Action) (*plan.Obse
 }
 
 // apply updates an object by server-side apply. The UID in the body is a precondition. The resource version is a
-// precondition only if the plan asks for that, for an object without an owner that another client may adopt. In other
-// cases the precondition would cause a conflict after each write of the status; if the object is taken over at that
-// moment, the new owner gets an event about the changed label.
+// precondition only if the action has exact preconditions, which is the case for an object without an owner that
+// another client may adopt. In other cases this precondition would cause a conflict after each write of the status. If
+// another owner takes the object over at the same moment, that owner gets an event about the changed label.
 func (w *writer) apply(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -178,8 +180,8 @@ func (w *writer) patch(
 	})
 }
 
-// applyConfiguration encodes a manifest with additional metadata. The manifest is shared: only its outer maps are
-// copied.
+// applyConfiguration encodes a manifest with additional metadata. Other code uses the manifest, too, so
+// applyConfiguration copies its outer maps and does not modify it.
 func applyConfiguration(body, extra map[string]any) ([]byte, error) {
 	metadata := map[string]any{}
 	if m, ok := body["metadata"].(map[string]any); ok {
@@ -191,9 +193,9 @@ func applyConfiguration(body, extra map[string]any) ([]byte, error) {
 	return json.Marshal(top)
 }
 
-// delete deletes the object that was observed, and no other. An object in the answer that has a deletion timestamp is
-// terminating: finalizers or pods hold it. In all other cases the object is gone, even if the answer contains the
-// object, as the API server answers for some types.
+// delete deletes an object, with the observed UID and resource version as preconditions. If the response has the object
+// with a deletion timestamp, the object is terminating: it still has finalizers or pods. In all other cases the object
+// is gone, even if the response has the object, as it does for some types.
 func (w *writer) delete(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	obj, err := w.clients.delete(ctx, a, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{
@@ -210,7 +212,8 @@ func (w *writer) delete(ctx context.Context, a plan.Action) (*plan.Observed, err
 	return w.observe(obj, a), nil
 }
 
-// propagation makes the deletion of a workload wait for its pods. The default for a Job would even leave its pods.
+// propagation returns the propagation policy of a deletion. A workload is deleted only after its pods are gone. With
+// the default policy for Jobs, the pods would not be deleted at all.
 func propagation(gk schema.GroupKind) metav1.DeletionPropagation {
 	if gk.Group == "apps" || gk.Group == "batch" || gk == (schema.GroupKind{Kind: "ReplicationController"}) {
 		return metav1.DeletePropagationForeground
@@ -218,12 +221,13 @@ func propagation(gk schema.GroupKind) metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// confirmedAbsent is the state of an object that does not exist, by the answer of the API server.
+// confirmedAbsent returns the state of an object that does not exist, as a response of the API server has shown.
 func confirmedAbsent(a plan.Action) *plan.Observed {
 	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}
 }
 
-// staleConflict is the error that the API server would return if it checked the preconditions of an action.
+// staleConflict returns the conflict error that the API server would return if it checked the preconditions of an
+// action.
 func staleConflict(a plan.Action) error {
 	resource := schema.GroupResource{Group: a.Key.Group, Resource: a.Key.Kind}
 	return apierrors.NewConflict(resource, a.Key.Name, errors.New("the object has changed since it was planned"))

@@ -1,10 +1,10 @@
-// Package input reads what a rendering is made from: parameters, referenced Secrets and ConfigMaps, and a source.
+// Package input reads the inputs of a rendering: parameters, referenced Secrets and ConfigMaps, and a source.
 //
 // A Reader reduces the inputs to one digest. A component gets a new revision only if this digest changes. References
-// are watched by name; their data is read only after a change, or when something is rendered. Of a source, only its
-// digest is part of the inputs. The source itself is fetched when something is rendered, in a goroutine of its own, so
+// are watched by name; their data is read only after a change, or when something is rendered. Only the digest of a
+// source is part of the inputs. The source itself is fetched when something is rendered, in a goroutine of its own, so
 // that it occupies no worker of the controller. The end of the fetch starts a pass over the component.
 //
-// Everything is read as the identity of the component. The package imports target, observe, condition and the types of
+// All requests use the identity of the component. The package imports target, observe, condition and the types of
 // pkg/generator. It must not import packages that use it, such as rendering and reconcile.
 package input

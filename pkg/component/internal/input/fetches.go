@@ -15,19 +15,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
-// Fetcher gets sources.
+// Fetcher fetches sources.
 type Fetcher interface {
-	// Fetch gets a source. It may take a while. It must be safe for concurrent use.
+	// Fetch fetches a source. It may block for a long time. It must be safe for concurrent use.
 	Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error)
-	// Fetched returns a source if it is in a local cache, without any request, so that it does not block a worker.
+	// Fetched returns a source if the source is in a local cache. It must not send a request, because it is called by a
+	// worker of the controller.
 	Fetched(ref metav1alpha1.SourceReference) (files fs.FS, found bool)
 }
 
 const (
-	// fetchers is the number of fetches that run at the same time. A server that does not answer occupies some of them
-	// until their timeout, and the others remain for other sources.
+	// fetchers is the number of fetches that run at the same time. Fetches from a server that does not respond run until
+	// their timeout. Meanwhile, the other slots are free for other sources.
 	fetchers = 16
-	// maxFetch bounds an attempt. The wait for a slot does not count.
+	// maxFetch is the timeout of one attempt. It does not include the wait for a slot.
 	maxFetch = 10 * time.Minute
 	// A failed attempt is repeated after firstFetchRetry, then after twice as long each time, up to lastFetchRetry. A
 	// pass before the end of this delay does not start another attempt.
@@ -46,19 +47,19 @@ type Fetches struct {
 	fetches map[types.NamespacedName]*fetch
 }
 
-// fetch is the fetch of a source for a component. The result is kept for the next pass of the component.
+// fetch is the state of the fetch of a component's source. It keeps the result for the next pass over the component.
 type fetch struct {
 	ref     metav1alpha1.SourceReference
 	stop    context.CancelFunc
 	running bool
 	files   fs.FS
-	// err is the error of the last attempt. It stays set while the next attempt is running.
+	// err is the error of the last attempt. It remains set while the next attempt is running.
 	err     error
 	delay   time.Duration
 	retryAt time.Time
 }
 
-// NewFetches returns a queue that fetches until ctx ends.
+// NewFetches returns Fetches. All fetches end with ctx.
 func NewFetches(ctx context.Context, fetcher Fetcher, c clock.PassiveClock) *Fetches {
 	return &Fetches{
 		ctx: ctx, fetcher: fetcher, clock: c,
@@ -93,8 +94,8 @@ func (s *Fetches) Take(name types.NamespacedName, ref metav1alpha1.SourceReferen
 	return nil, f.failure(s.clock.Now())
 }
 
-// knows reports whether a source is being fetched for a component. The answer stays true until the caller begins the
-// fetch itself, because a component has only one pass at a time.
+// knows reports whether a source is being fetched for a component. The result is still correct when the caller uses it,
+// because a component has only one pass at a time.
 func (s *Fetches) knows(name types.NamespacedName, ref metav1alpha1.SourceReference) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +132,7 @@ func (s *Fetches) start(f *fetch, wake func()) {
 	}()
 }
 
-// fetch waits for a slot and calls the fetcher. A panic of the fetcher is an error.
+// fetch waits for a slot and calls the fetcher. A panic of the fetcher is returned as an error.
 func (s *Fetches) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (files fs.FS, err error) {
 	select {
 	case s.slots <- struct{}{}:

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
-// fetcher returns its answers in order, each after a second. An error is returned, and a string is the value of a
-// panic.
+// fetcher is a fake Fetcher. Each call takes a second and uses the next of the answers: an error or a source is
+// returned, and a string causes a panic.
 type fetcher struct {
 	answers chan any
 	kept    fs.FS
@@ -63,18 +63,18 @@ var (
 	files = fstest.MapFS{"a.yaml": &fstest.MapFile{}}
 )
 
-// bubble is a queue of fetches whose wakes are counted.
+// bubble is a Fetches with a count of the calls of wake.
 type bubble struct {
 	*Fetches
 	wakes atomic.Int32
 }
 
-// take takes the source of the component web.
+// take calls Take for the component web.
 func (b *bubble) take(ref metav1alpha1.SourceReference) (fs.FS, error) {
 	return b.Take(web, ref, func() { b.wakes.Add(1) })
 }
 
-// inBubble runs a test with a fetcher, and with a clock that does not wait.
+// inBubble runs a test with a fetcher in a synctest bubble, in which sleeping takes no time.
 func inBubble(t *testing.T, f *fetcher, test func(t *testing.T, b *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestASourceIsFetchedBesideThePassAndWakesOnce(t *testing.T) {
 			t.Errorf("got %v, %v, %d wakes", got, err, b.wakes.Load())
 		}
 		if len(b.fetches) != 0 {
-			t.Error("the source is kept after it was taken")
+			t.Error("the fetched source is still in memory after a pass has taken the source")
 		}
 	})
 }

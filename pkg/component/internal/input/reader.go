@@ -19,9 +19,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Declaration is what a component declares about its inputs.
+// Declaration has the inputs that a component declares.
 type Declaration struct {
-	// Namespace and Name are the default place of the dependents.
+	// Namespace and Name are the default namespace of the dependents, and the name under which the component is deployed.
 	Namespace, Name string
 	// Parameters are the parameters for the generator.
 	Parameters map[string]any
@@ -33,6 +33,8 @@ type Declaration struct {
 	// history.
 	Source     *metav1alpha1.SourceReference
 	SourceName string
+	// SourceContent identifies the content of a source that consists of several references; empty for other sources.
+	SourceContent string
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
 }
@@ -47,7 +49,7 @@ type Inputs struct {
 	Digest string
 }
 
-// StandIn reports whether the inputs are the same as those of the revision that a status names.
+// StandIn reports whether the inputs are the same as the inputs that a status records for the current revision.
 func (in Inputs) StandIn(status *metav1alpha1.Status) bool { return status.InputDigest == in.Digest }
 
 // SourceDigest identifies the source; it is empty if there is no source.
@@ -72,7 +74,7 @@ type Reader struct {
 
 // Read returns the inputs of a component. known are the contents of references that an earlier call returned. Read also
 // returns their current contents, for the next call. The error is condition.ErrObserving until the watches on the
-// references have delivered.
+// references are in sync.
 func (r *Reader) Read(
 	ctx context.Context, name types.NamespacedName, d Declaration, t target.Target, known Contents,
 ) (Inputs, Contents, error) {
@@ -80,7 +82,7 @@ func (r *Reader) Read(
 	if err != nil {
 		return Inputs{}, known, err
 	}
-	in.References, err = r.watch(name, d.References, t)
+	in.References, err = r.watch(name, d.References, d.SourceName, t)
 	if err != nil {
 		return Inputs{}, known, err
 	}
@@ -104,7 +106,7 @@ func (r *Reader) Declared(d Declaration) (Inputs, error) {
 	}
 	if !r.CanFetch {
 		return Inputs{}, condition.InvalidSpec(
-			errors.New("this operator fetches no sources: it has no Options.Fetcher"),
+			errors.New("this operator cannot fetch sources, because Options.Fetcher is not set"),
 		)
 	}
 	if err := d.Source.Validate(); err != nil {
@@ -113,7 +115,7 @@ func (r *Reader) Declared(d Declaration) (Inputs, error) {
 	return in, nil
 }
 
-// ManagedTypes returns the types that patterns stand for, sorted and without duplicates. The errors of all patterns are
+// ManagedTypes converts patterns into managed types, sorted and without duplicates. The errors of all patterns are
 // joined.
 func ManagedTypes(patterns []metav1alpha1.TypePattern) ([]manifests.ManagedType, error) {
 	var managed []manifests.ManagedType
@@ -126,7 +128,7 @@ func ManagedTypes(patterns []metav1alpha1.TypePattern) ([]manifests.ManagedType,
 	return slices.Compact(managed), errors.Join(errs...)
 }
 
-// TypeTexts returns managed types as the status records them.
+// TypeTexts returns managed types in the text form of Status.ManagedTypes.
 func TypeTexts(managed []manifests.ManagedType) []string {
 	var texts []string
 	for _, t := range managed {

@@ -2,7 +2,7 @@ package input
 
 import (
 	"errors"
-	"maps"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// reading is a Reader with the API server that it reads from.
+// reading is a Reader with a fake API server from which it reads.
 type reading struct {
 	*Reader
 	server *apiservertest.Server
@@ -43,7 +43,7 @@ func newReading(t *testing.T) *reading {
 	return r
 }
 
-// read reads the inputs as soon as the watches have delivered.
+// read reads the inputs as soon as the watches are in sync.
 func (r *reading) read(t *testing.T, d Declaration, known Contents) (Inputs, Contents, error) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -52,12 +52,12 @@ func (r *reading) read(t *testing.T, d Declaration, known Contents) (Inputs, Con
 			return in, contents, err
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the watches do not deliver")
+			t.Fatal("the watches are not in sync")
 		}
 	}
 }
 
-// readOf reads the inputs, which must succeed.
+// readOf reads the inputs, and fails the test if the read fails.
 func (r *reading) readOf(t *testing.T, d Declaration, known Contents) (Inputs, Contents) {
 	t.Helper()
 	in, contents, err := r.read(t, d, known)
@@ -144,7 +144,7 @@ func TestAReferenceThatDoesNotExist(t *testing.T) {
 	}{
 		{"is an error", []metav1alpha1.Reference{toSettings}, "ConfigMap shop/settings does not exist; create it, or mark"},
 		{
-			"is named with all others",
+			"is named with all other missing references",
 			[]metav1alpha1.Reference{toSettings, toPassword},
 			"ConfigMap shop/settings does not exist; Secret shop/password does not exist; create it",
 		},
@@ -220,7 +220,7 @@ func TestAReferenceThatCannotBeReadIsAnError(t *testing.T) {
 			if failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal {
 				t.Errorf("got %v", failure)
 			}
-			if !maps.Equal(kept, known) {
+			if !reflect.DeepEqual(kept, known) {
 				t.Error("the known contents are lost")
 			}
 		})
@@ -235,7 +235,7 @@ func TestDeclaredInputsAreChecked(t *testing.T) {
 		canFetch    bool
 		message     string
 	}{
-		{"without a fetcher no source can be used", Declaration{Source: source}, false, "this operator fetches no sources"},
+		{"a source cannot be used without a fetcher", Declaration{Source: source}, false, "this operator cannot fetch sources"},
 		{"a source needs a digest", Declaration{Source: &metav1alpha1.SourceReference{URL: source.URL}}, true, "source: "},
 		{"a source can be used", Declaration{Source: source}, true, ""},
 		{
@@ -293,7 +293,7 @@ func TestEachInputChangesTheDigest(t *testing.T) {
 		t.Error("the location of a source is an input")
 	}
 	if digest("2", func(*Declaration) {}) == same {
-		t.Error("the generator is no input")
+		t.Error("the version of the generator is not an input")
 	}
 	for name, change := range map[string]func(*Declaration){
 		"namespace":     func(d *Declaration) { d.Namespace = "other" },
@@ -304,11 +304,11 @@ func TestEachInputChangesTheDigest(t *testing.T) {
 		"managed types": func(d *Declaration) { d.ManagedTypes = nil },
 	} {
 		if digest("1", change) == same {
-			t.Errorf("%s: no input", name)
+			t.Errorf("%s: not an input", name)
 		}
 	}
 	if _, _, err := (&Reader{}).Read(t.Context(), web, Declaration{Rendered: func() {}}, target.Target{}, nil); err == nil {
-		t.Error("an input that is no plain data has a digest")
+		t.Error("an input that is not plain data has a digest")
 	}
 }
 
@@ -322,6 +322,6 @@ func TestInputsStandForTheRevisionOfAnEqualDigest(t *testing.T) {
 	}
 	in.Source = chart.DeepCopy()
 	if in.SourceDigest() != chart.SHA256 {
-		t.Error("the digest of the source is another one")
+		t.Error("the digest of the source is wrong")
 	}
 }

@@ -20,29 +20,35 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Reference is a referenced object. Its data is read only when it is needed. As long as its resource version stays the
-// same, the known digest of the content is used instead.
+// Reference is a referenced object. Its data is read only when a rendering needs the data, or when its resource version
+// has changed. Otherwise the known digest of the content is used.
 type Reference struct {
 	generator.Reference
 	watched observe.Reference
 	content content
 	data    map[string][]byte
-	// credential is set if the object holds credentials, for example for a fetch. Its content is no input of the
-	// rendering, so that a new password makes no new revision.
+	// credential is set if the object contains credentials, for example for a fetch. Then its content is not an input of
+	// the rendering, so that a new password does not make a new revision.
 	credential bool
+	// source is set if the object holds the source. A change of the source is not a change of values.
+	source bool
 }
+
+// Is reports whether the object has the given name of a source, such as "ConfigMap charts".
+func (r Reference) Is(source string) bool { return source == fmt.Sprintf("%s %s", r.Kind, r.Name) }
 
 // ContentDigest identifies the content of the object.
 func (r Reference) ContentDigest() string { return r.content.digest }
 
 // content is the digest of the content of a referenced object, with the resource version of the object that the digest
-// was computed from.
+// was computed from. values are the single values in it.
 type content struct {
 	version, digest string
+	values          []value
 }
 
-// Contents are the known digests of the objects that a component references. A map of this type is never changed: each
-// Read returns a new one.
+// Contents are the known digests and values of the objects that a component references. A map of this type is never changed: each
+// call of Read returns a new map.
 type Contents map[observe.Reference]content
 
 // NewReference returns a reference of a component in a namespace, without content.
@@ -61,10 +67,11 @@ func NewReference(namespace string, ref metav1alpha1.Reference) Reference {
 }
 
 // watch watches the referenced objects, so that a change of one of them starts a pass over the component. It returns
-// the references to objects that exist, with their current resource versions.
+// the references to objects that exist, with their current resource versions. source is the name of the source.
 func (r *Reader) watch(
 	name types.NamespacedName,
 	declared []metav1alpha1.Reference,
+	source string,
 	t target.Target,
 ) ([]Reference, error) {
 	if declared == nil {
@@ -74,6 +81,7 @@ func (r *Reader) watch(
 	watched := make([]observe.Reference, 0, len(declared))
 	for _, d := range declared {
 		ref := NewReference(name.Namespace, d)
+		ref.source = ref.Is(source)
 		refs, watched = append(refs, ref), append(watched, ref.watched)
 	}
 	r.References.Watch(name.String(), t.Local.Reader, watched, func() { r.Wake(name) })
@@ -104,7 +112,7 @@ func (r *Reader) watch(
 	return found, nil
 }
 
-// missingReferences returns the error for references to objects that do not exist, and nil if there are none.
+// missingReferences returns the error for references to objects that do not exist, or nil if missing is empty.
 func missingReferences(missing []string) error {
 	if len(missing) == 0 {
 		return nil
@@ -134,7 +142,7 @@ func identify(ctx context.Context, t target.Target, refs []Reference, known Cont
 	return contents, nil
 }
 
-// Read reads the data of a reference, as the identity of the component.
+// Read reads the data of a reference with the identity of the component.
 func (r *Reference) Read(ctx context.Context, t target.Target) error {
 	name := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 	// The object is read as unstructured, because the author's scheme may not have the types Secret and ConfigMap.
@@ -163,11 +171,14 @@ func (r *Reference) Read(ctx context.Context, t target.Target) error {
 // SetData replaces the data of a reference.
 func (r *Reference) SetData(data map[string][]byte) (err error) {
 	r.data = data
+	if !r.source && !r.credential {
+		r.content.values = valuesOfData(r.Reference, data)
+	}
 	r.content.digest, err = digestOf(data)
 	return err
 }
 
-// Data returns the data that Read or SetData set, and nil before.
+// Data returns the data that Read or SetData set, or nil if neither was called.
 func (r *Reference) Data() map[string][]byte { return r.data }
 
 // dataOf returns the data of a Secret, or the data and binaryData of a ConfigMap.

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// GeneratorVersion returns the version of a generator. If the generator has none, it is the identity of the running
-// program. A new build of the operator may render differently, so its renderings are a new revision of each component.
+// GeneratorVersion returns the version of a generator. If the generator has no version, it returns programIdentity. A
+// new build of the operator may render differently, so it starts a new revision of each component.
 func GeneratorVersion(g generator.Generator) string {
 	if v, ok := g.(generator.Versioner); ok && v.Version() != "" {
 		return v.Version()

@@ -18,10 +18,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ConflictingManagers returns the managers of the manifest's fields that we no longer own, ordered by manager and
-// field. Our own name is returned only if no other manager owns one of these fields: then another client writes under
-// our name, or admission changed our write. If no manager owns the fields, they were removed, and are returned without
-// a manager.
+// ConflictingManagers returns the fields of the manifest that we no longer own, each with its manager, ordered by
+// manager and field. A field whose manager has our own name is returned only if no other manager owns a lost field. A
+// manager with our own name means that another client writes under our name, or that admission changed our write. If no
+// manager owns the lost fields, they were removed, and are returned without a manager.
 func ConflictingManagers(
 	obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string,
 ) []plan.ConflictingManager {
@@ -53,7 +53,7 @@ func ConflictingManagers(
 	return found
 }
 
-// conflictsIn returns the lost fields that an entry has.
+// conflictsIn returns the lost fields that the manager of an entry owns.
 func conflictsIn(e metav1.ManagedFieldsEntry, lost *fieldpath.Set, reconciler string) []plan.ConflictingManager {
 	var found []plan.ConflictingManager
 	for path := range lost.Intersection(fieldSet(fieldset.Decode(e.FieldsV1))).All() {
@@ -65,7 +65,7 @@ func conflictsIn(e metav1.ManagedFieldsEntry, lost *fieldpath.Set, reconciler st
 	return found
 }
 
-// fieldSet decodes fields in the form of FieldsV1. Unreadable fields are an empty set.
+// fieldSet decodes fields in the form of FieldsV1. If the fields cannot be decoded, the result is empty.
 func fieldSet(fields map[string]any) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	data, err := json.Marshal(fields)
@@ -84,7 +84,7 @@ func isMark(path fieldpath.Path, reconciler string) bool {
 		path[2].FieldName != nil && manifests.IsMark(reconciler, *path[2].FieldName)
 }
 
-// removed returns the fields of a manifest, outside of lists, that a live object does not have.
+// removed returns the fields of a manifest that a live object does not have. Fields in lists are ignored.
 func removed(live, manifest map[string]any, reconciler string) []plan.ConflictingManager {
 	var found []plan.ConflictingManager
 	var walk func(live, manifest map[string]any, path fieldpath.Path)

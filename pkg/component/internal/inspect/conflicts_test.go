@@ -30,16 +30,22 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 		edit    func(*unstructured.Unstructured)
 		want    []plan.ConflictingManager
 	}{
-		{"none where all is ours", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`)}, nil, nil},
-		{"none that owns a field with us", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "flux", apply, `{f:spec: {f:replicas: {}}}`)}, nil, nil},
 		{
-			"who scaled it", "",
+			"no manager if the reconciler owns all fields of the manifest",
+			"", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`)}, nil, nil,
+		},
+		{
+			"no manager that owns a field together with the reconciler",
+			"", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "flux", apply, `{f:spec: {f:replicas: {}}}`)}, nil, nil,
+		},
+		{
+			"the manager that set the replicas through the subresource scale", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), scaled},
 			nil,
 			[]plan.ConflictingManager{{Field: "spec.replicas", Manager: "kube-controller-manager", Operation: "Update", Subresource: "scale"}},
 		},
 		{
-			"who set an image", "",
+			"the manager that set an image", "",
 			[]metav1.ManagedFieldsEntry{
 				entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:team: {}, f:shop.example.com/owner-id: {}}}, f:spec: {f:replicas: {}, f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {.: {}, f:name: {}}}}}}}`),
 				entry(t, "kubectl-set", update, `{f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {f:image: {}}}}}}}`),
@@ -48,7 +54,7 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 			[]plan.ConflictingManager{{Field: `spec.template.spec.containers[name="main"].image`, Manager: "kubectl-set", Operation: "Update"}},
 		},
 		{
-			"several, in order", "",
+			"several managers, sorted by field and name", "",
 			[]metav1.ManagedFieldsEntry{
 				entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:shop.example.com/owner-id: {}}}, f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {.: {}, f:name: {}, f:image: {}}}}}}}`),
 				entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`), entry(t, "flux", apply, `{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`),
@@ -61,30 +67,33 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 			},
 		},
 		{
-			"under replace, who updated it", metav1alpha1.UpdateReplace,
+			"with the update policy replace, the manager that updated a field", metav1alpha1.UpdateReplace,
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, update, withoutReplicas), entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`)},
 			nil,
 			[]plan.ConflictingManager{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}},
 		},
 		{
-			"who writes under our name in another way, where it is nobody else", "",
+			"a client that uses the reconciler's manager name with another operation, if no other manager owns the field", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), entry(t, reconciler, update, `{f:spec: {f:replicas: {}}}`)},
 			nil,
 			[]plan.ConflictingManager{{Field: "spec.replicas", Manager: reconciler, Operation: "Update"}},
 		},
 		{
-			"a mark of ours that was removed", "",
+			"the reconciler's own label that was removed", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`)},
 			func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) },
 			[]plan.ConflictingManager{{Field: "metadata.labels.shop.example.com/owner-id", Mark: true}},
 		},
 		{
-			"fields that were removed", "",
+			"a field that was removed, without a manager", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:spec: {f:replicas: {}}}`)},
 			func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"shop.example.com/owner-id": "o"}) },
 			[]plan.ConflictingManager{{Field: "metadata.labels.team"}},
 		},
-		{"nothing where the managed fields make no sense", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{x: 1}`), entry(t, "kubectl", update, `{"k:{": {}}`), {Manager: "empty"}}, nil, nil},
+		{
+			"no manager if the managed fields are invalid",
+			"", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{x: 1}`), entry(t, "kubectl", update, `{"k:{": {}}`), {Manager: "empty"}}, nil, nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			live := object(t, manifest)

@@ -36,7 +36,7 @@ func coversMap(value, node map[string]any, except ...string) bool {
 	return true
 }
 
-// coversField reports whether a node of FieldsV1 covers a value. An empty value sets no field.
+// coversField reports whether a node of FieldsV1 has all fields of a value. An empty value has no fields.
 func coversField(value, node any) bool {
 	if isEmpty(value) {
 		return true
@@ -73,7 +73,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// coversItem reports whether a node of a list covers one of its items.
+// coversItem reports whether the FieldsV1 node of a list has all fields of an item of the list.
 func coversItem(item any, children map[string]any) bool {
 	fields, ok := item.(map[string]any)
 	if !ok {
@@ -91,8 +91,8 @@ func coversItem(item any, children map[string]any) bool {
 	return false
 }
 
-// project returns the parts of a live value that the manifest sets to a value. Lists of the same length are compared
-// item by item, other lists as a whole.
+// project returns the parts of a live value that the manifest sets. Lists of the same length are reduced item by item.
+// Other lists are returned as a whole.
 func project(live, manifest any) any {
 	switch m := manifest.(type) {
 	case map[string]any:

@@ -1,9 +1,10 @@
-// Package inspect derives the facts about a live object that plans are made from: its owner, our entries in its managed
-// fields, its readiness, and how it compares with its manifest.
+// Package inspect derives the facts about a live object that package plan needs: its owner, our entries in its managed
+// fields, its readiness, and the result of the comparison with its manifest.
 //
 // Object and Metadata reduce an object to plan.Observed. Compare adds the facts that depend on the manifest, and
 // ConflictingManagers finds the managers of fields that we no longer own.
 //
-// The package is pure: it only reads the objects that it gets. It imports plan, ready, manifests and internal/fieldset.
-// The rule that it enforces: no data of an object leaves it, only hashes, names and field paths.
+// The package is pure: it only reads the objects that it gets. The package imports plan, ready, manifests and
+// internal/fieldset. The results of the package have identifiers, hashes, field paths and status messages, but no other
+// data of the object.
 package inspect

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Object returns the facts about a whole object for the reconciler of that name.
+// Object returns the facts about a whole object, from the view of the reconciler with the given name.
 func Object(obj *unstructured.Unstructured, reconciler string) plan.Observed {
 	o := Metadata(obj, reconciler)
 	o.Readiness = ready.Of(obj, Hints(obj, reconciler))
@@ -25,9 +25,9 @@ func Object(obj *unstructured.Unstructured, reconciler string) plan.Observed {
 	return o
 }
 
-// Hints reads the status hints of the reconciler from the annotation of a live object. Watches have no manifest, so the
-// annotation is their only source. Unreadable hints are ignored: another client changed the annotation, and this drift
-// is repaired.
+// Hints returns the status hints in the reconciler's annotation of a live object. A watch does not have the manifest,
+// so it can read the hints only from this annotation. Unreadable hints are ignored, because they are drift: another
+// client changed the annotation, and a later pass repairs it.
 func Hints(obj metav1.Object, reconciler string) ready.Hints {
 	text, ok := obj.GetAnnotations()[reconciler+"/"+manifests.AnnotationStatusHint]
 	if !ok {
@@ -48,8 +48,8 @@ func hasSucceeded(job *unstructured.Unstructured) bool {
 	return false
 }
 
-// Metadata returns the facts about an object that can be read from its metadata. For types without a status these are
-// all facts.
+// Metadata returns the facts about an object that can be read from its metadata. For types without a status, Object
+// adds no further facts.
 func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	o := plan.Observed{
@@ -87,8 +87,8 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 	return o
 }
 
-// Compare adds to the facts about an object how it compares with its manifest: whether our managed fields cover the
-// manifest, and a hash of the live values of the manifest's fields.
+// Compare adds two facts about an object and its manifest: whether our managed fields cover all fields of the manifest,
+// and a hash of the live values of these fields.
 func Compare(
 	o plan.Observed, obj *unstructured.Unstructured, manifest manifests.Object,
 	policy metav1alpha1.UpdatePolicy, reconciler string,
@@ -110,9 +110,9 @@ func Operation(policy metav1alpha1.UpdatePolicy) metav1.ManagedFieldsOperationTy
 	return metav1.ManagedFieldsOperationApply
 }
 
-// Entry returns the fields, in the form of FieldsV1, that a manager owns by an operation, without its subresources; nil
-// if it owns no fields. An Update entry under the name of a server-side applier belongs to another client, and so does
-// an Apply entry under the name of a client that updates.
+// Entry returns the fields of a managed fields entry, in the form of FieldsV1: the entry with the given manager and
+// operation, and without a subresource. Entry returns nil if there is no such entry. The operation must match: an entry
+// with our name and another operation belongs to another client.
 func Entry(
 	managed []metav1.ManagedFieldsEntry, manager string, operation metav1.ManagedFieldsOperationType,
 ) map[string]any {
@@ -133,7 +133,7 @@ func hashEntry(e metav1.ManagedFieldsEntry) string {
 	return hash([]any{e.APIVersion, fieldset.Decode(e.FieldsV1)})
 }
 
-// hash returns a hash of a JSON value. It has 64 bits, to keep inventories small.
+// hash returns a hash of a JSON value. The hash has only 64 bits, to keep inventories small.
 func hash(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -40,21 +40,21 @@ func TestObjectAndMetadataAgree(t *testing.T) {
 		name string
 		edit func(*unstructured.Unstructured)
 	}{
-		{"an object of ours", func(o *unstructured.Unstructured) {
+		{"an object with the reconciler's owner label", func(o *unstructured.Unstructured) {
 			o.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:data: {f:a: {}, f:<b>: {}}}`), entry(t, "kubectl", update, `{f:data: {}}`)})
 		}},
-		{"one of a regular update", func(o *unstructured.Unstructured) {
+		{"an object that a regular update wrote", func(o *unstructured.Unstructured) {
 			o.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, update, `{f:data: {f:a: {}}}`)})
 		}},
-		{"one that is being deleted", func(o *unstructured.Unstructured) {
+		{"an object that is being deleted", func(o *unstructured.Unstructured) {
 			o.SetDeletionTimestamp(&deleted)
 			o.SetFinalizers([]string{"a/b"})
 		}},
-		{"one with a controller", func(o *unstructured.Unstructured) {
+		{"an object with a controller", func(o *unstructured.Unstructured) {
 			o.SetLabels(nil)
 			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u", Controller: new(true)}})
 		}},
-		{"one that nobody owns", func(o *unstructured.Unstructured) { o.SetLabels(nil) }},
+		{"an object without an owner", func(o *unstructured.Unstructured) { o.SetLabels(nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			whole := object(t, live)
@@ -78,7 +78,7 @@ func TestMetadata(t *testing.T) {
 	if diff := cmp.Diff(want, Metadata(object(t, live), reconciler)); diff != "" {
 		t.Error(diff)
 	}
-	t.Run("a controller owns what carries no label", func(t *testing.T) {
+	t.Run("the controller of an object without our label is its owner", func(t *testing.T) {
 		o := object(t, live)
 		o.SetLabels(nil)
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u", Controller: new(true)}})
@@ -100,11 +100,26 @@ func TestFinished(t *testing.T) {
 		name, object string
 		want         bool
 	}{
-		{"a Job that succeeded and asks to be removed", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, true},
-		{"not one that failed", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Failed, status: "True"}]}}`, false},
-		{"not one that runs", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "False"}]}}`, false},
-		{"not one that stays", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {}, status: {conditions: [{type: Complete, status: "True"}]}}`, false},
-		{"no other kind", `{apiVersion: example.com/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, false},
+		{
+			"a succeeded Job with ttlSecondsAfterFinished",
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, true,
+		},
+		{
+			"not a failed Job",
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Failed, status: "True"}]}}`, false,
+		},
+		{
+			"not a running Job",
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "False"}]}}`, false,
+		},
+		{
+			"not a succeeded Job without ttlSecondsAfterFinished",
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {}, status: {conditions: [{type: Complete, status: "True"}]}}`, false,
+		},
+		{
+			"not a Job of another API group",
+			`{apiVersion: example.com/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Object(object(t, c.object), reconciler).Finished; got != c.want {
@@ -124,7 +139,7 @@ func TestHashesOfManagedFields(t *testing.T) {
 	}
 	want := hashes(base)[0]
 	if want == "" {
-		t.Fatal("there is no hash")
+		t.Fatal("the hash is empty")
 	}
 	edited := func(edit func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
 		e := *base.DeepCopy()
@@ -136,17 +151,29 @@ func TestHashesOfManagedFields(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    [2]string
 	}{
-		{"the time does not matter", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Time = new(metav1.NewTime(time.Unix(5, 0))) })}, [2]string{want, ""}},
-		{"the order of keys does not matter", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) {
+		{
+			"the hash does not depend on the time of the entry",
+			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Time = new(metav1.NewTime(time.Unix(5, 0))) })}, [2]string{want, ""},
+		},
+		{"the hash does not depend on the order of keys", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) {
 			e.FieldsV1.SetRawBytes([]byte(`{ "f:data" : {"f:b":{},"f:a":{}}}`))
 		})}, [2]string{want, ""}},
-		{"the entries of others do not matter", []metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`), base}, [2]string{want, ""}},
-		{"subresources do not matter", []metav1.ManagedFieldsEntry{base, edited(func(e *metav1.ManagedFieldsEntry) {
+		{
+			"the hash does not depend on the entries of other managers",
+			[]metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`), base}, [2]string{want, ""},
+		},
+		{"the hash does not depend on entries of subresources", []metav1.ManagedFieldsEntry{base, edited(func(e *metav1.ManagedFieldsEntry) {
 			e.Subresource = "status"
 			e.FieldsV1.SetRawBytes([]byte(`{"f:status":{}}`))
 		})}, [2]string{want, ""}},
-		{"updates under our name are kept apart", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Operation = update })}, [2]string{"", want}},
-		{"no entry of ours has no hash", []metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`)}, [2]string{"", ""}},
+		{
+			"an Update entry of the reconciler has a separate hash",
+			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Operation = update })}, [2]string{"", want},
+		},
+		{
+			"the hash is empty if the reconciler has no entry",
+			[]metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`)}, [2]string{"", ""},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := hashes(c.entries...); got != c.want {
@@ -154,11 +181,11 @@ func TestHashesOfManagedFields(t *testing.T) {
 			}
 		})
 	}
-	t.Run("fields and apiVersion matter", func(t *testing.T) {
+	t.Run("the hash depends on the fields and the apiVersion", func(t *testing.T) {
 		lost := edited(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1.SetRawBytes([]byte(`{"f:data":{"f:a":{}}}`)) })
 		converted := edited(func(e *metav1.ManagedFieldsEntry) { e.APIVersion = "v2" })
 		if hashes(lost)[0] == want || hashes(converted)[0] == want {
-			t.Error("the hash is the same")
+			t.Error("the hash is equal although the fields or the apiVersion differ")
 		}
 	})
 }
@@ -180,12 +207,30 @@ func TestCompare(t *testing.T) {
 		policy metav1alpha1.UpdatePolicy
 		want   plan.Coverage
 	}{
-		{"an Apply entry covers under server-side apply", covering(apply), metav1alpha1.UpdateSSAOverride, plan.CoverageFull},
-		{"an Apply entry covers where changes recreate", covering(apply), metav1alpha1.UpdateRecreate, plan.CoverageFull},
-		{"an Update entry is somebody else's there", covering(update), metav1alpha1.UpdateSSAMerge, plan.CoveragePartial},
-		{"an Update entry covers under replace", covering(update), metav1alpha1.UpdateReplace, plan.CoverageFull},
-		{"an Apply entry is somebody else's there", covering(apply), metav1alpha1.UpdateReplace, plan.CoveragePartial},
-		{"no entry covers nothing", object(t, live), metav1alpha1.UpdateSSAOverride, plan.CoveragePartial},
+		{
+			"an Apply entry covers the manifest with a policy of server-side apply",
+			covering(apply), metav1alpha1.UpdateSSAOverride, plan.CoverageFull,
+		},
+		{
+			"an Apply entry covers the manifest with the policy recreate",
+			covering(apply), metav1alpha1.UpdateRecreate, plan.CoverageFull,
+		},
+		{
+			"an Update entry does not cover the manifest with a policy of server-side apply",
+			covering(update), metav1alpha1.UpdateSSAMerge, plan.CoveragePartial,
+		},
+		{
+			"an Update entry covers the manifest with the policy replace",
+			covering(update), metav1alpha1.UpdateReplace, plan.CoverageFull,
+		},
+		{
+			"an Apply entry does not cover the manifest with the policy replace",
+			covering(apply), metav1alpha1.UpdateReplace, plan.CoveragePartial,
+		},
+		{
+			"without an entry of the reconciler nothing is covered",
+			object(t, live), metav1alpha1.UpdateSSAOverride, plan.CoveragePartial,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := compared(c.object, c.policy).Coverage; got != c.want {
@@ -193,7 +238,7 @@ func TestCompare(t *testing.T) {
 			}
 		})
 	}
-	t.Run("values are those of the fields that the manifest names", func(t *testing.T) {
+	t.Run("the hash of values includes only fields that the manifest sets", func(t *testing.T) {
 		added, changed := object(t, live), object(t, live)
 		if err := unstructured.SetNestedField(added.Object, "y", "data", "b"); err != nil {
 			t.Fatal(err)
@@ -216,9 +261,9 @@ func TestNewer(t *testing.T) {
 		{"a higher number", "10", "9", true},
 		{"a lower number", "9", "10", false},
 		{"the same", "9", "9", false},
-		{"what cannot be compared", "x", "9", true},
-		{"the same that cannot be compared", "x", "x", false},
-		{"something against nothing", "9", "", true},
+		{"two different versions, of which one is not a number", "x", "9", true},
+		{"two equal versions that are not numbers", "x", "x", false},
+		{"a version compared with an empty version", "9", "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Newer(c.a, c.b); got != c.want {
@@ -236,7 +281,10 @@ func TestHintsAreReadOffTheLiveObject(t *testing.T) {
 		{"no hint", "{}", ready.Ready},
 		{"a hint", "{shop.example.com/status-hint: has-ready-condition}", ready.InProgress},
 		{"the hint of another reconciler", "{other.example.com/status-hint: has-ready-condition}", ready.Ready},
-		{"what can be understood of one", "{shop.example.com/status-hint: 'has-ready-condition,rubbish'}", ready.InProgress},
+		{
+			"a hint of which only a part is valid",
+			"{shop.example.com/status-hint: 'has-ready-condition,rubbish'}", ready.InProgress,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			widget := object(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: "+c.annotations+"}}")
@@ -255,17 +303,17 @@ func TestManagersAndKept(t *testing.T) {
 		entry(t, reconciler, apply, `{f:spec: {f:clusterIP: {}}}`), entry(t, "kubectl", apply, `{}`), entry(t, "kubectl", update, `{}`), scaled,
 	})
 	got := Object(service, reconciler)
-	t.Run("others are named once, without those that write subresources alone", func(t *testing.T) {
+	t.Run("other managers are listed once, without managers that write only subresources", func(t *testing.T) {
 		if diff := cmp.Diff([]string{"kubectl"}, got.Managers); diff != "" {
 			t.Error(diff)
 		}
 	})
-	t.Run("an address of a Service that we set is kept", func(t *testing.T) {
+	t.Run("an address of a Service that we set is retained", func(t *testing.T) {
 		if diff := cmp.Diff([]string{"spec.clusterIP"}, got.Retained); diff != "" {
 			t.Error(diff)
 		}
 	})
-	t.Run("not one that others set", func(t *testing.T) {
+	t.Run("an address of a Service that others set is not retained", func(t *testing.T) {
 		if retained := Object(service, "other.example.com").Retained; retained != nil {
 			t.Errorf("got %v", retained)
 		}

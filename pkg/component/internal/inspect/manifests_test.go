@@ -11,7 +11,7 @@ import (
 
 const reconciler = "shop.example.com"
 
-// parse reads YAML as manifests are read: whole numbers are int64.
+// parse decodes YAML in the same way as manifests are decoded: whole numbers are int64.
 func parse(t *testing.T, text string) map[string]any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -30,7 +30,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: parse(t, text)}
 }
 
-// entry makes an entry of managed fields from YAML.
+// entry returns a managed fields entry with fields in the form of YAML.
 func entry(t *testing.T, manager string, operation metav1.ManagedFieldsOperationType, fields string) metav1.ManagedFieldsEntry {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(fields))
@@ -42,7 +42,8 @@ func entry(t *testing.T, manager string, operation metav1.ManagedFieldsOperation
 	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: f}
 }
 
-// What the API server records for the manifest of a Deployment, as a server-side apply sends it.
+// deployment is the manifest of a Deployment. deploymentFields are the fields that the API server records after a
+// server-side apply of this manifest.
 const (
 	deployment = `
 apiVersion: apps/v1

@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
-// Shape returns the union of the fields of all managers, in the form of FieldsV1. It shows how the API server divides
-// an object into fields.
+// Shape returns the union of the fields of all managers, in the form of FieldsV1. This union shows how the API server
+// divides an object into fields.
 func Shape(managed []metav1.ManagedFieldsEntry) map[string]any {
 	shape := map[string]any{}
 	for _, e := range managed {
@@ -58,7 +58,8 @@ func fieldsOfMap(value, shape map[string]any) map[string]any {
 		if !ok || isEmpty(child) {
 			continue
 		}
-		// An empty node stands for all fields below it, so it is added only if the shape has an empty node here, too.
+		// An empty node means all fields below it. So an empty node is added only if the shape also has an empty node
+		// here.
 		if below := fieldsOfValue(child, node); len(below) > 0 || len(node) == 0 {
 			fields["f:"+name] = below
 		}

@@ -48,26 +48,40 @@ f:spec:
           f:ports: {'k:{"containerPort":8080,"protocol":"TCP"}': {.: {}, f:containerPort: {}}}
           f:env: {'k:{"name":"MODE"}': {.: {}, f:name: {}, f:value: {}}}
 `},
-		{"leaves out what others set", `{spec: {replicas: 2}}`, `{f:spec: {f:replicas: {}, f:paused: {}}, f:status: {f:x: {}}}`, `{f:spec: {f:replicas: {}}}`},
 		{
-			"leaves out identity", `{apiVersion: v1, kind: X, metadata: {name: a, namespace: b, labels: {x: y}}}`,
+			"omits fields that other managers set",
+			`{spec: {replicas: 2}}`, `{f:spec: {f:replicas: {}, f:paused: {}}, f:status: {f:x: {}}}`, `{f:spec: {f:replicas: {}}}`,
+		},
+		{
+			"omits name and namespace", `{apiVersion: v1, kind: X, metadata: {name: a, namespace: b, labels: {x: y}}}`,
 			`{f:metadata: {f:name: {}, f:namespace: {}, f:labels: {.: {}, f:x: {}}}}`, `{f:metadata: {f:labels: {.: {}, f:x: {}}}}`,
 		},
-		{"leaves out what nobody owns yet", `{spec: {replicas: 2}}`, `{f:spec: {f:paused: {}}}`, `{}`},
-		{"does not claim a map as a whole where nothing in it is known", `{spec: {template: {a: b}}}`, `{f:spec: {f:template: {f:c: {}}}}`, `{}`},
-		{"does not claim a list as a whole where no item is known", `{l: [{name: a}]}`, `{f:l: {'k:{"name":"b"}': {.: {}}}}`, `{}`},
+		{"omits fields that are not in the live shape", `{spec: {replicas: 2}}`, `{f:spec: {f:paused: {}}}`, `{}`},
 		{
-			"picks the items of a list", `{l: [{name: a, x: 1}]}`, `{f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:x: {}, f:y: {}}, 'k:{"name":"b"}': {.: {}}}}`,
+			"does not include a whole map if none of its fields is known",
+			`{spec: {template: {a: b}}}`, `{f:spec: {f:template: {f:c: {}}}}`, `{}`,
+		},
+		{
+			"does not include a whole list if none of its items is known",
+			`{l: [{name: a}]}`, `{f:l: {'k:{"name":"b"}': {.: {}}}}`, `{}`,
+		},
+		{
+			"includes only the items of a list that the manifest has",
+			`{l: [{name: a, x: 1}]}`, `{f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:x: {}, f:y: {}}, 'k:{"name":"b"}': {.: {}}}}`,
 			`{f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:x: {}}}}`,
 		},
-		{"picks the items of a set, not the set", `{l: [a]}`, `{f:l: {.: {}, 'v:"a"': {}, 'v:"b"': {}}}`, `{f:l: {'v:"a"': {}}}`},
 		{
-			"tells ports of two protocols apart", `{l: [{port: 53, protocol: UDP}, {port: 53, name: tcp}]}`,
+			"includes only the items of a set that the manifest has, and not the set itself",
+			`{l: [a]}`, `{f:l: {.: {}, 'v:"a"': {}, 'v:"b"': {}}}`, `{f:l: {'v:"a"': {}}}`,
+		},
+		{
+			"distinguishes ports with the same number and different protocols",
+			`{l: [{port: 53, protocol: UDP}, {port: 53, name: tcp}]}`,
 			`{f:l: {'k:{"port":53,"protocol":"TCP"}': {f:port: {}, f:name: {}}, 'k:{"port":53,"protocol":"UDP"}': {f:port: {}, f:protocol: {}, f:name: {}}}}`,
 			`{f:l: {'k:{"port":53,"protocol":"TCP"}': {f:port: {}, f:name: {}}, 'k:{"port":53,"protocol":"UDP"}': {f:port: {}, f:protocol: {}}}}`,
 		},
-		{"claims an atomic list whole", `{l: [a]}`, `{f:l: {}}`, `{f:l: {}}`},
-		{"claims nothing for what is empty", `{a: null, b: {}, c: []}`, `{f:a: {}, f:b: {}, f:c: {}}`, `{}`},
+		{"includes an atomic list as a whole", `{l: [a]}`, `{f:l: {}}`, `{f:l: {}}`},
+		{"includes no field for null and empty values", `{a: null, b: {}, c: []}`, `{f:a: {}, f:b: {}, f:c: {}}`, `{}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := FieldsOf(parse(t, c.manifest), parse(t, c.shape))

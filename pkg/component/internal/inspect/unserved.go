@@ -11,15 +11,15 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// firstCheck is the time within which the API server checks a new APIService for the first time.
+// firstCheck is the time limit for the first availability check of a new APIService by the API server.
 const firstCheck = 5 * time.Second
 
-// Unserved identifies the state of a definition that serves nothing now. It is empty for a definition that serves
-// something, and for all other objects. If two calls at different times return the same text, the definition served
-// nothing in between:
+// Unserved returns a text that identifies the state of a definition that serves no version of its types now. The text
+// is empty for a definition that serves a version, and for all other objects. If two calls at different times return
+// the same text, the definition served no version in between:
 //
 //   - The text for a CustomResourceDefinition without a served version has its UID and its generation, which grows with
-//     each change of its spec. So a definition of generation 1 has served nothing since it was created.
+//     each change of its spec. So a definition of generation 1 has served no version since it was created.
 //   - The text for an APIService that is not Available has its UID and the time of the last change of that condition.
 //     The time is 0 if the APIService became unavailable at its first check, right after it was created.
 func Unserved(obj *unstructured.Unstructured) string {
@@ -36,8 +36,8 @@ func Unserved(obj *unstructured.Unstructured) string {
 	return ""
 }
 
-// servesNoVersion reports whether a CustomResourceDefinition serves none of its versions, and objects are stored in
-// none but these versions.
+// servesNoVersion reports whether a CustomResourceDefinition serves none of its versions, and all versions in which
+// objects are stored are among them.
 func servesNoVersion(crd *unstructured.Unstructured) bool {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	var names []string
@@ -53,8 +53,8 @@ func servesNoVersion(crd *unstructured.Unstructured) bool {
 	return len(names) > 0 && !unknown
 }
 
-// notAvailableSince returns since when an APIService with a Service is not Available, in seconds since 1970, or 0 if it
-// was never Available. ok is false if it is Available, or has no Service.
+// notAvailableSince returns the time since when an APIService is not Available, in seconds since 1970, or 0 if it was
+// never Available. ok is false if the APIService is Available, or if it names no Service.
 func notAvailableSince(service *unstructured.Unstructured) (since int64, ok bool) {
 	if backend, _, _ := unstructured.NestedMap(service.Object, "spec", "service"); backend == nil {
 		return 0, false

@@ -18,18 +18,21 @@ func TestUnserved(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"another object", "apiVersion: v1\nkind: ConfigMap", ""},
 		{"no versions", crd + "spec: {}", ""},
-		{"a served version", crd + "spec: {versions: [{name: v1, served: false}, {name: v2, served: true}]}", ""},
-		{"no served version", crd + "spec: {versions: [{name: v1, served: false}]}", "01234567.3"},
 		{
-			"objects in a version that is gone",
+			"a definition with a served version",
+			crd + "spec: {versions: [{name: v1, served: false}, {name: v2, served: true}]}", "",
+		},
+		{"a definition without a served version", crd + "spec: {versions: [{name: v1, served: false}]}", "01234567.3"},
+		{
+			"a definition whose stored versions include a removed version",
 			crd + "spec: {versions: [{name: v1, served: false}]}\nstatus: {storedVersions: [v1, v0]}", "",
 		},
-		{"an API of the API server itself", service + "spec: {}", ""},
-		{"an API that was not checked yet", service + "spec: {service: {name: s}}", "01234567.0"},
-		{"not available at the first check", available("False", "2026-01-01T00:00:01Z"), "01234567.0"},
-		{"not available since later", available("False", "2026-01-01T00:01:00Z"), "01234567.1767225660"},
+		{"an APIService without a Service, which the API server itself serves", service + "spec: {}", ""},
+		{"an APIService that was not checked yet", service + "spec: {service: {name: s}}", "01234567.0"},
+		{"an APIService that was not available at the first check", available("False", "2026-01-01T00:00:01Z"), "01234567.0"},
+		{"an APIService that became unavailable later", available("False", "2026-01-01T00:01:00Z"), "01234567.1767225660"},
 		{"available", available("True", "2026-01-01T00:00:01Z"), ""},
-		{"available or not", available("Unknown", "2026-01-01T00:00:01Z"), ""},
+		{"an APIService whose availability is unknown", available("Unknown", "2026-01-01T00:00:01Z"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			obj := &unstructured.Unstructured{}

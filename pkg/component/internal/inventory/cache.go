@@ -11,17 +11,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
-// Memories finds the memory of each component of a process. It is safe for concurrent use.
+// Memories returns the Memory of each component of a process. It is safe for concurrent use.
 type Memories interface {
 	// Of returns the memory of a component. It creates the memory if there is none.
 	Of(name types.NamespacedName) *Memory
-	// Known returns the memory of a component, and nil if there is none.
+	// Known returns the memory of a component, or nil if there is none.
 	Known(name types.NamespacedName) *Memory
 }
 
-// Memory is what a process remembers about the records of one component: the inventory cache, so that Secrets are read
-// once after a start, and the memory of package records. The zero value is empty. It has a lock because watch handlers
-// use it concurrently with the pass.
+// Memory is the state that a process keeps in memory about the records of one component: the inventory cache, because
+// of which Secrets are read only once after a start, and the Memory of package records. The zero value is empty. A
+// Memory has a lock, because watch handlers use the Memory concurrently with the pass.
 type Memory struct {
 	Records records.Memory
 
@@ -35,10 +35,10 @@ type Memory struct {
 	unsearched string
 }
 
-// cached is an inventory outside the status whose lines are known. Its content is read-only.
+// cached is an inventory that is not in the status, but in Secrets or only in memory. Its content is read-only.
 type cached struct {
-	// secrets are the Secrets with the lines. Their name is empty if the lines could not be written at all and are kept
-	// in memory only; see fallback.go.
+	// secrets identifies the Secrets that contain the lines. Its name is empty if the lines could not be written and are
+	// kept in memory only; see fallback.go.
 	secrets metav1alpha1.InventoryRecord
 	// id is the id of the record.
 	id, digest string
@@ -56,7 +56,7 @@ type pending struct {
 	former []metav1.PartialObjectMetadata
 }
 
-// lookup returns the inventory that a status names, and nil if this memory does not have it.
+// lookup returns the inventory that a status names, or nil if this memory does not have the inventory.
 func (m *Memory) lookup(st *metav1alpha1.Status) *cached {
 	if m == nil || !st.HasInventoryRecord() {
 		return nil
@@ -76,8 +76,7 @@ func (c *cached) isNamedBy(st *metav1alpha1.Status) bool {
 	return c.secrets == *st.InventoryRecord && c.digest == st.InventoryDigest
 }
 
-// nextOf returns the pending inventory if it is the one that a status, which is not written yet, names. Otherwise it
-// returns nil.
+// nextOf returns the pending inventory if a status that is not written yet names it, and nil otherwise.
 func (m *Memory) nextOf(st *metav1alpha1.Status) *pending {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,8 +99,8 @@ func (m *Memory) setNext(p pending) {
 	m.next = &p
 }
 
-// StatusWritten tells the memory that a status was written: the inventory that the status names is the current one, and
-// the Secrets of the former one are stale.
+// StatusWritten must be called after a status was written. The inventory that the status names becomes the current
+// inventory, and the Secrets of the former inventory are marked as stale.
 func (m *Memory) StatusWritten(st *metav1alpha1.Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,7 +131,7 @@ func (m *Memory) NamesOther(st *metav1alpha1.Status) bool {
 }
 
 // fallback returns the lines of an inventory that is kept in memory only, because it could not be written. It returns
-// nil if the digest in the status is that of another inventory.
+// nil if the digest in the status belongs to another inventory.
 func (m *Memory) fallback(st *metav1alpha1.Status) []string {
 	if st.HasInventoryRecord() || len(st.Inventory) > 0 {
 		return nil

@@ -1,10 +1,11 @@
 // Package inventory records the dependents of a component, and the data that a deletion and a later rendering need.
 //
-// A Store reads and writes inventories. Small inventories are lines in the status. Larger ones are records in Secrets
-// that the status names; their lines are cached. If neither the status nor Secrets can take an inventory, in a
-// namespace that is being deleted, it is kept in memory (inventory fallback). An inventory that is lost or damaged is
-// recovered by the owner labels of live objects, and a report names the types and namespaces that could not be
-// searched. Phases and Pinned record the manifests of deletion phases and pinned renderings.
+// A Store reads and writes inventories. A small inventory is stored as lines in the status. A larger inventory is
+// stored in Secrets that the status names; its lines are cached. In a namespace that is being deleted, it may be
+// impossible to write an inventory into the status or into Secrets. Then it is kept in memory (inventory fallback). An
+// inventory that is lost or damaged is recovered from the owner labels of live objects, and a report names the types
+// and namespaces that could not be searched. Phases and Pinned record the manifests of deletion phases and pinned
+// renderings.
 //
 // Rule: the status names a complete record at any time. New Secrets are written before the status names them, and
 // former Secrets are deleted after that. The package writes components through package components, and Secrets through

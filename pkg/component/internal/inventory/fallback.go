@@ -13,19 +13,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// maxFallback is the size of the largest inventory, in bytes, that is written into the status of a component that is
-// being deleted if Secrets cannot be written.
+// maxFallback is the maximum size, in bytes, of an inventory that is written into the status if the component is being
+// deleted and Secrets cannot be written.
 const maxFallback = 384 << 10
 
 // fallBack keeps the inventory of a component that is being deleted if the API server forbids writes of Secrets. The
-// deletion must go on, because often the namespace is being deleted, and with it the rights. The inventory only shrinks
-// in a deletion. The first choice that fits is taken:
+// deletion must continue, because often the rights are missing only because the namespace is being deleted. The
+// inventory only shrinks in a deletion. fallBack uses the first possible place of these:
 //   - the status, up to maxFallback;
 //   - the inventory that is recorded already, if it contains all entries that are left;
-//   - memory only, if the namespace is being deleted: no right can be granted there any more. After a restart, the
-//     objects that are left are found by their labels.
+//   - memory only, if the namespace is being deleted, because no right can be granted in it any more. After a restart,
+//     the remaining objects are found by their labels.
 //
-// It returns false if no choice fits. Then the deletion has to wait until somebody grants the right to write Secrets.
+// It returns false if no place is possible. Then the deletion has to wait until somebody grants the right to write
+// Secrets.
 func (s *Store) fallBack(
 	obj components.Object, entries []metav1alpha1.InventoryEntry, namespaceGoes func() bool,
 ) bool {
@@ -36,7 +37,7 @@ func (s *Store) fallBack(
 		return true
 	}
 	if known := memory.lookup(st); known != nil && hasAll(known.lines, entries) {
-		// Only the lines in memory are replaced. The recorded inventory still has entries of objects that are gone.
+		// Only the lines in memory are replaced. The recorded inventory still has entries of objects that no longer exist.
 		newer := *known
 		newer.lines = lines
 		memory.setCurrent(newer)
@@ -45,23 +46,23 @@ func (s *Store) fallBack(
 	if !namespaceGoes() {
 		return false
 	}
-	// The status gets a digest and no lines, which counts as a damaged inventory. So after a restart, which loses the
-	// lines in memory, the inventory is recovered by labels.
+	// The status gets a digest but no lines. The process after a restart treats this as a damaged inventory, and recovers
+	// it from the labels of the objects.
 	digest := components.InventoryDigest(lines)
 	st.Inventory, st.InventoryRecord, st.InventoryDigest = nil, &metav1alpha1.InventoryRecord{}, digest
 	memory.setCurrent(cached{digest: digest, lines: lines})
 	return true
 }
 
-// namespaceGoes reports whether the namespace of the records is being deleted, in which a request about a record was
-// refused.
+// namespaceGoes reports whether the namespace of the records is being deleted. refusal is the error of a refused
+// request for a record in this namespace.
 func (s *Store) namespaceGoes(ctx context.Context, obj components.Object, refusal error) bool {
 	owner := s.Owners.Known(client.ObjectKeyFromObject(obj))
 	return apierrors.HasStatusCause(refusal, corev1.NamespaceTerminatingCause) ||
 		s.Records.Unreachable(ctx, owner, refusal)
 }
 
-// hasAll reports whether the lines have an entry for the object of each of the entries.
+// hasAll reports whether the lines of an inventory have an entry for each object that has an entry in entries.
 func hasAll(lines []string, entries []metav1alpha1.InventoryEntry) bool {
 	recorded, err := metav1alpha1.ParseInventory(lines)
 	if err != nil {

@@ -14,33 +14,33 @@ import (
 
 func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 	const room = 1800
-	// otherwise are the same dependents, of which more is known than was recorded.
-	otherwise := entries(2 * room)
-	for i := range otherwise {
-		otherwise[i].Completed = true
+	// completed has the recorded dependents, with entries that differ from the recorded entries.
+	completed := entries(2 * room)
+	for i := range completed {
+		completed[i].Completed = true
 	}
 	for _, test := range []struct {
 		name string
 		left []metav1alpha1.InventoryEntry
-		// ending says that the namespace is being deleted.
+		// ending is set if the namespace is being deleted.
 		ending bool
-		// unread says that the Secrets which the status names are lost.
+		// unread is set if the process has not read the Secrets that the status names.
 		unread                 bool
 		goesOn, named, damaged bool
 	}{
-		{name: "in the status what fits there", left: entries(room), goesOn: true},
-		{name: "nothing where all that is left is recorded", left: entries(2*room + 1)[:2*room], goesOn: true, named: true},
-		{name: "nothing where more is known of it than is recorded", left: otherwise, goesOn: true, named: true},
+		{name: "a small inventory in the status", left: entries(room), goesOn: true},
+		{name: "nothing if the recorded inventory has all remaining entries", left: entries(2*room + 1)[:2*room], goesOn: true, named: true},
+		{name: "nothing if the recorded inventory has older entries for the remaining objects", left: completed, goesOn: true, named: true},
 		{
-			name: "nothing where more is left, and the namespace goes, and says so",
+			name: "only a digest if the recorded inventory lacks entries and the namespace is being deleted",
 			left: entries(3 * room), ending: true, goesOn: true, damaged: true,
 		},
 		{
-			name: "nothing where the record is lost, and the namespace goes, and says so",
+			name: "only a digest if the recorded inventory was not read and the namespace is being deleted",
 			left: entries(2 * room), ending: true, unread: true, goesOn: true, damaged: true,
 		},
-		{name: "or waits for a role where more is left", left: entries(3 * room), named: true},
-		{name: "or waits for a role where the record is lost", left: entries(2 * room), unread: true, named: true},
+		{name: "or waits for rights if the recorded inventory lacks entries", left: entries(3 * room), named: true},
+		{name: "or waits for rights if the recorded inventory was not read", left: entries(2 * room), unread: true, named: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newCluster(t)
@@ -49,10 +49,10 @@ func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 				c.restart()
 			}
 			if got := c.store.fallBack(p, test.left, func() bool { return test.ending }); got != test.goesOn {
-				t.Fatalf("it goes on: %t", got)
+				t.Fatalf("fallBack returned %t", got)
 			}
 			if p.Status.HasInventoryRecord() != test.named || c.store.isDamaged(p) != test.damaged {
-				t.Errorf("names Secrets: %t, looks for dependents after a restart: %t",
+				t.Errorf("the status names Secrets: %t, its inventory is damaged: %t",
 					p.Status.HasInventoryRecord(), c.store.isDamaged(p))
 			}
 			if !test.goesOn {
@@ -60,7 +60,7 @@ func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 			}
 			known, _, err := c.store.Load(t.Context(), p, c.owner(), noRecovery)
 			if err != nil || !reflect.DeepEqual(known, test.left) {
-				t.Errorf("this process knows of %d: %v", len(known), err)
+				t.Errorf("Load returned %d entries: %v", len(known), err)
 			}
 		})
 	}
@@ -77,10 +77,10 @@ func TestADeletionFallsBackWhereSecretsAreRefused(t *testing.T) {
 	c.refuseLists(forbidden())
 	recorded := components.RefOf(&p.Status)
 	if err := c.store.Write(t.Context(), p, recorded, entries(1800)); err != nil || len(p.Status.Inventory) != 1800 {
-		t.Errorf("what fits into the status: %v, %d lines", err, len(p.Status.Inventory))
+		t.Errorf("an inventory that fits into the status: %v, %d lines", err, len(p.Status.Inventory))
 	}
 	if err := c.store.Write(t.Context(), p, recorded, entries(5400)); err == nil {
-		t.Error("a larger inventory does not wait for a grant")
+		t.Error("no error for an inventory that fits nowhere")
 	}
 	c.ending = []string{"shop"}
 	if err := c.store.Write(t.Context(), p, recorded, entries(5400)); err != nil || !c.store.isDamaged(p) {

@@ -75,7 +75,7 @@ func (m componentMemories) Of(name types.NamespacedName) *components.Memory {
 
 func (m componentMemories) Known(name types.NamespacedName) *components.Memory { return m[name] }
 
-// cluster is an API server with one component, and the store in front of it.
+// cluster is a fake API server with one component, and the Store that a test calls.
 type cluster struct {
 	t *testing.T
 	*secretstest.Server
@@ -119,7 +119,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// restart replaces the store by that of a process that remembers nothing.
+// restart simulates a restart of the process: it replaces the store and empties the memories.
 func (c *cluster) restart() {
 	c.memories = memories{}
 	options := components.Options{
@@ -153,7 +153,7 @@ func (c *cluster) load() *part {
 	return p
 }
 
-// edit changes the stored status as another client.
+// edit changes the stored status as another client would.
 func (c *cluster) edit(change func(*metav1alpha1.Status)) {
 	c.t.Helper()
 	p := c.load()
@@ -208,7 +208,7 @@ func forbidden() error { return apierrors.NewForbidden(corev1.Resource("secrets"
 
 func later() error { return apierrors.NewTooManyRequestsError("later") }
 
-// entries returns n entries of objects that were written.
+// entries returns n inventory entries of objects that were applied.
 func entries(n int) []metav1alpha1.InventoryEntry {
 	source := rand.New(rand.NewPCG(1, 2))
 	found := make([]metav1alpha1.InventoryEntry, 0, n)

@@ -12,14 +12,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
-// newerLines returns the lines of an inventory of which a newer version wrote one.
+// newerLines returns the lines of an inventory with n entries. The first line has a field of a newer version.
 func newerLines(n int) []string {
 	lines, _ := linesOf(entries(n))
 	lines[0] += " !xx@v9.1=1"
 	return lines
 }
 
-// writeNewer writes an inventory as a newer version does, into the status or into Secrets.
+// writeNewer writes the inventory of a newer version, into the status or into Secrets.
 func (c *cluster) writeNewer(lines []string, inSecrets bool) {
 	c.t.Helper()
 	p := c.load()
@@ -46,13 +46,13 @@ func (c *cluster) writeNewer(lines []string, inSecrets bool) {
 func TestAnInventoryOfANewerVersionIsNeitherUsedNorRecovered(t *testing.T) {
 	nothing := func(*metav1alpha1.Status) {}
 	for name, edit := range map[string]func(*metav1alpha1.Status){
-		"as it was written":           nothing,
-		"where its digest is another": func(st *metav1alpha1.Status) { st.InventoryDigest = "another" },
-		"where the status was lost":   func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} },
+		"as it was written":         nothing,
+		"with another digest":       func(st *metav1alpha1.Status) { st.InventoryDigest = "another" },
+		"after the status was lost": func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} },
 	} {
 		for _, inSecrets := range []bool{false, true} {
 			if !inSecrets && strings.HasSuffix(name, "lost") {
-				// Its lines are lost with the status.
+				// The lines of the inventory are lost with the status.
 				continue
 			}
 			place := map[bool]string{false: " in the status", true: " in Secrets"}[inSecrets]
@@ -71,7 +71,7 @@ func TestAnInventoryOfANewerVersionIsNeitherUsedNorRecovered(t *testing.T) {
 				}
 				for _, part := range []string{"/v1/ConfigMap/shop/settings-0", `"xx"`, "v9.1"} {
 					if !strings.Contains(failure.Message, part) {
-						t.Errorf("no %s in %s", part, failure.Message)
+						t.Errorf("the text %q is missing in the message %q", part, failure.Message)
 					}
 				}
 				for status, of := range map[*metav1alpha1.Status]string{&p.Status: "pass", &c.load().Status: "stored"} {

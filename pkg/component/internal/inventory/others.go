@@ -12,9 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// FindOthers looks again for records of phases and pinned renderings that could not be looked for when the status was
-// recovered. If found is true, the status may name another pinned rendering, and sets that were rendered before must
-// not be used.
+// FindOthers searches for records of phases and pinned renderings, if Secrets could not be listed when the status was
+// recovered. If found is true, the status may name another pinned rendering, and the caller must not use sets that were
+// rendered before.
 func (s *Store) FindOthers(ctx context.Context, obj components.Object, owner manifests.Owner) (found bool, err error) {
 	st := obj.GetStatus()
 	if st.PhaseRecord != records.PhasesUnknown {
@@ -24,10 +24,10 @@ func (s *Store) FindOthers(ctx context.Context, obj components.Object, owner man
 	return err == nil && st.PhaseRecord != records.PhasesUnknown, err
 }
 
-// restoreOthers enters the records of phases and pinned renderings into a status that was lost, either both or none. If
-// the operator may not list Secrets, a status that names a record of phases stays as it is. Other statuses get the
-// value PhasesUnknown instead of an error, because an operator without rights on Secrets may never have written a
-// record.
+// restoreOthers enters the ids of the records of phases and pinned renderings into a status that was lost, either both
+// ids or none. If the operator may not list Secrets, a status that names a record of phases is not changed. Any other
+// status gets the value PhasesUnknown. This is not an error, because an operator without rights on Secrets may never
+// have written a record.
 func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owner manifests.Owner) error {
 	found, err := s.Records.List(ctx, owner)
 	if apierrors.IsForbidden(err) {
@@ -44,8 +44,8 @@ func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owne
 	return nil
 }
 
-// restorePhases enters the current record of phases into a status that may not name it. That is the record that the
-// status names, or else the complete record that was written last.
+// restorePhases enters the id of the current record of phases into a status. The current record is the record that the
+// status names, if it is complete, or else the complete record that was written last.
 func restorePhases(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
 	found := records.OfKind(secrets, records.Phases)
 	switch complete := store.Latest(found, st.PhaseRecord); {
@@ -58,8 +58,8 @@ func restorePhases(store *records.Store, st *metav1alpha1.Status, secrets []meta
 	}
 }
 
-// restorePinned enters the current pinned rendering into a status, together with the digest of the inputs that it was
-// rendered from. So the pinned values are used until the inputs change.
+// restorePinned enters the id of the current pinned rendering into a status, together with the digest of its inputs. So
+// the pinned values are used until the inputs change.
 func restorePinned(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
 	found := records.OfKind(secrets, records.Rendering)
 	st.RenderedSet = store.Latest(found, st.RenderedSet)

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// writeRecord writes a record of no content.
+// writeRecord writes a record without content.
 func (c *cluster) writeRecord(kind records.Kind, id string) {
 	c.t.Helper()
 	parts, err := records.Encode([]string{})
@@ -43,13 +43,13 @@ func TestRecordsAreFoundTogetherOrNotAtAll(t *testing.T) {
 		found := []string{p.Status.PhaseRecord, p.Status.RenderedSet}
 		if err == nil && (!isFound || !slices.Equal(found, []string{"a", "b"})) ||
 			err != nil && (isFound || !slices.Equal(found, []string{records.PhasesUnknown, ""})) {
-			t.Errorf("with failure %d (%v) the status names %q", failure, err, found)
+			t.Errorf("after failure %d (%v) the status names the records %q", failure, err, found)
 		}
 		if err == nil && (p.Status.InputDigest != "inputs" || p.Status.Revision != 3) {
-			t.Errorf("the inputs are not restored: %+v", p.Status)
+			t.Errorf("the status does not have the input digest and revision of the record: %+v", p.Status)
 		}
 		if isFound, err = c.store.FindOthers(t.Context(), &part{}, c.owner()); isFound || err != nil {
-			t.Errorf("of a status that is known: %t, %v", isFound, err)
+			t.Errorf("FindOthers for a status that names its records returned %t, %v", isFound, err)
 		}
 	}
 }
@@ -66,7 +66,8 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T)
 			t.Fatal(err)
 		}
 		if st.PhaseRecord != want || st.RenderedSet != "b" {
-			t.Errorf("named %q: the status says %q and %q", named, st.PhaseRecord, st.RenderedSet)
+			t.Errorf("with the named record %q, the status has the phase record %q and the pinned rendering %q",
+				named, st.PhaseRecord, st.RenderedSet)
 		}
 	}
 }
@@ -77,10 +78,10 @@ func TestPhasesAreRestoredFromTheirSecrets(t *testing.T) {
 		named   string
 		want    string
 	}{
-		"none":                             {nil, records.PhasesUnknown, ""},
-		"one that nobody names":            {[]string{"a"}, "", "a"},
-		"the named one":                    {[]string{"a", "b"}, "a", "a"},
-		"pending while nothing is written": {nil, records.PhasesPending, records.PhasesPending},
+		"no record":                                {nil, records.PhasesUnknown, ""},
+		"a record that the status does not name":   {[]string{"a"}, "", "a"},
+		"the record that the status names":         {[]string{"a", "b"}, "a", "a"},
+		"a pending record that is not written yet": {nil, records.PhasesPending, records.PhasesPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
@@ -103,7 +104,7 @@ func TestAPinnedRenderingIsKnownWithoutAListWhereTheStatusNamesIt(t *testing.T) 
 		c.memories.Of(app).Records.SetID(records.Rendering, "a")
 		c.refuseLists(forbidden())
 		if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{ID: "a"}); (err != nil) != stalls {
-			t.Errorf("named %q: %v", named, err)
+			t.Errorf("with the named rendering %q, Record returned %v", named, err)
 		}
 	}
 }
@@ -115,7 +116,7 @@ func TestADeletionFindsOutWhatIsUnknownWhereAnythingWasApplied(t *testing.T) {
 		p.Status = metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, AppliedDigest: applied}
 		c.refuseLists(later())
 		if _, _, err := c.store.Phases().Recall(t.Context(), p, c.owner(), false); (err != nil) != stalls {
-			t.Errorf("applied %q: %v", applied, err)
+			t.Errorf("with the applied digest %q, Recall returned %v", applied, err)
 		}
 	}
 }
@@ -128,22 +129,22 @@ func TestRecordsThatNobodyCouldLookForAreLookedForAgain(t *testing.T) {
 	end := func() {
 		t.Helper()
 		if err := c.store.Phases().End(t.Context(), p, c.owner()); err != nil || p.Status.PhaseRecord != "" {
-			t.Errorf("the end of phases: %v, and the status says %q", err, p.Status.PhaseRecord)
+			t.Errorf("End for the record of deletion phases returned %v, and the status has %q", err, p.Status.PhaseRecord)
 		}
 		if err := c.store.Pinned().End(t.Context(), p, c.owner()); err != nil {
-			t.Errorf("the end of the pinned rendering: %v", err)
+			t.Errorf("End for the pinned rendering returned %v", err)
 		}
 	}
 	end()
 	c.Refuse, c.Requests = nil, nil
 	end()
 	if len(c.Requests) == 0 {
-		t.Error("nobody looked for them again")
+		t.Error("the Secrets with records were not listed again")
 	}
 	c.Requests = nil
 	end()
 	if len(c.Requests) > 0 {
-		t.Errorf("they are looked for although nothing was found: %q", c.Requests)
+		t.Errorf("the Secrets with records are listed again, although the last list was empty: %q", c.Requests)
 	}
 }
 
@@ -190,26 +191,26 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.secretsOf(records.Phases); len(got) != 1 || records.IDOf(got[0]) != c.load().Status.PhaseRecord {
-		t.Errorf("left are %q, and the status names %q", got, c.load().Status.PhaseRecord)
+		t.Errorf("the Secrets %q remain, and the status names %q", got, c.load().Status.PhaseRecord)
 	}
 	c.Requests = nil
 	if err := c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, "second")); err != nil || len(c.Requests) > 0 {
-		t.Errorf("the same ones: %v, requests %q", err, c.Requests)
+		t.Errorf("a second Record of the same deletion phases returned %v, with the requests %q", err, c.Requests)
 	}
 	if bodies, _, err := c.store.Phases().Recall(t.Context(), p, c.owner(), false); err != nil || bodies != nil {
-		t.Errorf("where nothing was applied: %v, %v", bodies, err)
+		t.Errorf("Recall returned objects of deletion phases, although nothing was applied: %v, %v", bodies, err)
 	}
 	bodies, _, err := c.store.Phases().Recall(t.Context(), p, c.owner(), true)
 	if err != nil || len(bodies) != 1 || bodies[0].GetName() != "second" || len(bodies[0].GetLabels()) > 0 {
-		t.Errorf("recalled %v: %v", bodies, err)
+		t.Errorf("Recall returned the objects %v and the error %v", bodies, err)
 	}
 	clear(c.Secrets)
 	_, lost, err := c.store.Phases().Recall(t.Context(), p, c.owner(), true)
 	if err != nil || lost.Reason != "PhasesLost" || p.Status.PhaseRecord != records.PhasesPending {
-		t.Errorf("a lost record: event %v, %v", lost, err)
+		t.Errorf("Recall of a deleted record of deletion phases returned the event %v and the error %v", lost, err)
 	}
 	if err := c.store.Phases().End(t.Context(), p, c.owner()); err != nil || p.Status.PhaseRecord != "" {
-		t.Errorf("the end: %v", err)
+		t.Errorf("End for the record of deletion phases returned %v", err)
 	}
 }
 
@@ -226,19 +227,19 @@ func TestPinnedRenderingsAreRecorded(t *testing.T) {
 		}
 		got := c.secretsOf(records.Rendering)
 		if len(got) != 1 || records.IDOf(got[0]) != id || c.load().Status.RenderedSet != id {
-			t.Errorf("left are %q, and the status names %q", got, c.load().Status.RenderedSet)
+			t.Errorf("the Secrets %q remain, and the status names %q", got, c.load().Status.RenderedSet)
 		}
 	}
 	c.Requests = nil
 	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), set("b")); err != nil || len(c.Requests) > 0 {
-		t.Errorf("the same one: %v, requests %q", err, c.Requests)
+		t.Errorf("a second Record of the same pinned rendering returned %v, with the requests %q", err, c.Requests)
 	}
 	c.restart()
 	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), set("b")); err != nil || len(c.secretsOf(records.Rendering)) != 1 {
-		t.Errorf("after a restart: %v", err)
+		t.Errorf("Record of the same pinned rendering after a restart returned %v", err)
 	}
 	p := c.load()
 	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{}); err != nil || p.Status.RenderedSet != "" || len(c.Secrets) > 0 {
-		t.Errorf("the end: %v, %d Secrets", err, len(c.Secrets))
+		t.Errorf("End for the pinned rendering returned %v, and %d Secrets remain", err, len(c.Secrets))
 	}
 }

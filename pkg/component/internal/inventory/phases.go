@@ -19,16 +19,17 @@ import (
 // deletion calls no generator.
 type Phases struct{ store *Store }
 
-// Phases returns the records of phases.
+// Phases returns the part of the Store that records phases.
 func (s *Store) Phases() Phases { return Phases{s} }
 
 // Record records the objects of phases, before any object of the component is applied. If the same objects are recorded
 // already, it writes no record. If it replaces a record, it also writes the status of the component, so that the status
-// names the new one. After the first record of a component, the caller must write the status before it creates any
+// names the new record. After the first record of a component, the caller must write the status before it creates any
 // object.
 //
-// After a crash at any point, either the status names a complete record, or its value PhasesPending makes a deletion
-// look for one. Former records that the crash left are found by the garbage collection of the next process.
+// After a crash at any point, the status either names a complete record, or it has the value PhasesPending, which makes
+// a deletion search for a complete record. The garbage collection of the next process finds former records that were
+// not deleted because of the crash.
 func (p Phases) Record(
 	ctx context.Context, obj components.Object, owner manifests.Owner, objects []manifests.Object,
 ) error {
@@ -68,7 +69,7 @@ func (p Phases) Record(
 	return p.replace(ctx, obj, owner, former)
 }
 
-// replace writes the status with a new record, and deletes the former one.
+// replace writes the status, which names a new record, and then deletes the former record.
 func (p Phases) replace(ctx context.Context, obj components.Object, owner manifests.Owner, former string) error {
 	st, memory := obj.GetStatus(), p.memory(obj)
 	switch former {
@@ -86,7 +87,8 @@ func (p Phases) replace(ctx context.Context, obj components.Object, owner manife
 }
 
 // announce adds the finalizer and writes a status with the value PhasesPending before the first record is written. So a
-// deletion waits for the reconciler, and looks for the record even if the process crashed before the status named it.
+// deletion waits for the reconciler, which searches for the record even if the process crashed before the status named
+// it.
 func (p Phases) announce(ctx context.Context, obj components.Object) error {
 	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
 		return err
@@ -117,8 +119,8 @@ func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.
 }
 
 // Recall returns the manifests that are applied while a component is deleted. hasDependents is set if the inventory of
-// the component has entries. If the record is lost, the deletion goes on without these manifests, and the event says
-// so.
+// the component has entries. If the record is lost, the deletion continues without these manifests, and the returned
+// event reports the loss.
 func (p Phases) Recall(
 	ctx context.Context, obj components.Object, owner manifests.Owner, hasDependents bool,
 ) (bodies []*unstructured.Unstructured, lost status.Event, err error) {
@@ -139,10 +141,11 @@ func (p Phases) Recall(
 	}
 	_, err = p.store.Records.Read(ctx, owner, records.Phases, st.PhaseRecord, &bodies)
 	if records.IsLost(err) || p.store.Records.Unreachable(ctx, owner, err) {
-		lost = status.Warning("PhasesLost", "what was to be applied while the component is deleted is not: "+err.Error())
+		lost = status.Warning("PhasesLost",
+			"the deletion does not apply the objects of its phases, because their record cannot be read: "+err.Error())
 		// No event can be created in a namespace that is being deleted.
 		log.FromContext(ctx).Info(lost.Note)
-		// With this value the next pass does not read the record, and reports the loss only once.
+		// With this value the next pass does not read the record, so the loss is reported only once.
 		st.PhaseRecord = records.PhasesPending
 		return nil, lost, nil
 	}
@@ -176,7 +179,7 @@ func (p Phases) find(ctx context.Context, obj components.Object, owner manifests
 	return nil
 }
 
-// deleteUnnamed deletes the records of phases other than the named one, which the status names.
+// deleteUnnamed deletes the records of phases except the record with the id named, which the status names.
 func (p Phases) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
 	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Phases, named); err != nil {
 		return phasesError("delete a former record of", err)
@@ -202,5 +205,5 @@ func unmarked(objects []manifests.Object, reconciler string) ([]*unstructured.Un
 }
 
 func phasesError(action string, err error) error {
-	return records.Problem(action+" what is applied when the component is deleted", err)
+	return records.Problem(action+" the objects that are applied when the component is deleted", err)
 }

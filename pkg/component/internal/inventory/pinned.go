@@ -16,7 +16,7 @@ import (
 // Pinned records pinned renderings: sets that a second rendering of the same inputs would change.
 type Pinned struct{ store *Store }
 
-// Pinned returns the records of pinned renderings.
+// Pinned returns the part of the Store that records pinned renderings.
 func (s *Store) Pinned() Pinned { return Pinned{s} }
 
 // Set is a rendering. If ID is empty, the rendering is deterministic and is not recorded.
@@ -32,15 +32,19 @@ type Set struct {
 	Manifests func() ([]*unstructured.Unstructured, error)
 }
 
-// errFoundLate ends a pass that rendered before records could be listed. The next pass finds them.
-var errFoundLate = errors.New("it can be looked for only now")
+// errFoundLate ends a pass that had rendered before Secrets could be listed. The next pass finds the records before it
+// renders.
+var errFoundLate = errors.New(
+	"the Secrets could not be listed before this pass rendered; the next pass lists them first",
+)
 
 // Record records a rendering before anything of it is applied, and deletes former records.
 //
 // For the first record of a component, the status that names the record is written before the record itself. So a crash
-// leaves no record that no status names; and if the named record does not exist, no object of the rendering was
-// applied. A later record is written before the status names it. So after a crash in between the status still names the
-// former record, whose objects are applied, and the garbage collection of the next process finds the unnamed record.
+// never leaves a first record that the status does not name. If the named record does not exist, no object of the
+// rendering was applied. A later record is written before the status names it. So after a crash between these two
+// writes, the status still names the former record, whose objects are applied, and the garbage collection of the next
+// process finds the unnamed record.
 func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
 	st, memory := obj.GetStatus(), p.memory(obj)
 	former := st.RenderedSet
@@ -48,10 +52,10 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 		return p.End(ctx, obj, owner)
 	}
 	if former == "" && st.PhaseRecord == records.PhasesUnknown {
-		// The status was lost, and may have named a record with the values that are applied. This rendering must not
-		// replace them, so the pass ends with an error.
+		// The status was lost, and may have named a record with the applied values. This rendering must not replace these
+		// values, so the pass ends with an error.
 		_, err := p.store.Records.ListKind(ctx, owner, records.Rendering)
-		return pinnedError("find", cmp.Or(err, errFoundLate))
+		return pinnedError("find the record of", cmp.Or(err, errFoundLate))
 	}
 	if former == set.ID && memory.ID(records.Rendering) == set.ID {
 		return p.deleteUnnamed(ctx, memory, owner, set.ID)
@@ -77,15 +81,15 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 	return p.deleteUnnamed(ctx, memory, owner, set.ID)
 }
 
-// End deletes the records of renderings of a component that needs none any more: its rendering is deterministic, or it
-// is being deleted.
+// End deletes the records of renderings of a component that no longer needs a record, because its rendering is
+// deterministic, or because the component is being deleted.
 func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
 	st := obj.GetStatus()
 	if st.RenderedSet == "" {
 		return p.deleteUnnamed(ctx, p.memory(obj), owner, "")
 	}
 	if err := p.store.Records.Delete(ctx, owner, records.Rendering, ""); err != nil {
-		return pinnedError("delete", err)
+		return pinnedError("delete the record of", err)
 	}
 	st.RenderedSet = ""
 	return nil
@@ -112,17 +116,17 @@ func (p Pinned) write(ctx context.Context, obj components.Object, owner manifest
 	return nil
 }
 
-// name writes the status of a component with the id of the record that it names.
+// name enters the id of a record into the status of a component and writes the status.
 func (p Pinned) name(ctx context.Context, obj components.Object, id string) error {
 	st := obj.GetStatus()
 	st.RenderedSet = id
 	return p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
 }
 
-// deleteUnnamed deletes the records of renderings other than the named one, which the status names.
+// deleteUnnamed deletes the records of renderings except the record with the id named, which the status names.
 func (p Pinned) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
 	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Rendering, named); err != nil {
-		return pinnedError("delete", err)
+		return pinnedError("delete the record of", err)
 	}
 	return nil
 }
@@ -132,5 +136,5 @@ func (p Pinned) memory(obj client.Object) *records.Memory {
 }
 
 func pinnedError(action string, err error) error {
-	return records.Problem(action+" what was rendered", err)
+	return records.Problem(action+" the rendered manifests", err)
 }

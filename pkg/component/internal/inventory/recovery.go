@@ -30,12 +30,12 @@ type Recovery struct {
 	// search.
 	Namespace  string
 	Namespaces []string
-	// ManagedTypes are the managed types that the component declares, as the status has them.
+	// ManagedTypes are the managed types that the component declares, in the format of Status.ManagedTypes.
 	ManagedTypes []string
 	// User is the user that the search impersonates, empty without impersonation.
 	User string
-	// AsOperator is set if the search uses the operator's own rights. The operator can always list the components
-	// themselves, so that listing does not show that dependents can be listed.
+	// AsOperator is set if the search uses the operator's own rights. The operator can always list components, so a list
+	// of their type does not show that dependents can be listed.
 	AsOperator bool
 	// Remote is set if the dependents are in another cluster than the component. NamespaceGoes reports whether a
 	// namespace in their cluster is being deleted or does not exist.
@@ -44,9 +44,9 @@ type Recovery struct {
 }
 
 // Load returns the inventory of a component. An inventory that is lost or damaged is recovered and written before
-// anything is planned, because a plan without it would forget dependents, or create and delete the wrong ones. The
-// event names the types and namespaces that could not be searched; it is empty if nothing was recovered, or if
-// everything was searched. recovery is called only if a recovery is needed.
+// anything is planned, because a plan without the inventory would lose dependents, or create and delete wrong objects.
+// The event names the types and namespaces that could not be searched. It is empty if nothing was recovered, or if all
+// types and namespaces were searched. recovery is called only if a recovery is needed.
 func (s *Store) Load(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
 ) ([]metav1alpha1.InventoryEntry, status.Event, error) {
@@ -105,8 +105,9 @@ func (s *Store) read(
 	return inventory.Sorted(), report, nil
 }
 
-// newerRecord returns the condition error of an inventory that a newer version wrote and this version must not use; nil
-// if err is another error. Such an inventory is not damaged, and is not recovered: a recovered one would replace it.
+// newerRecord returns a condition error if err means that a newer version wrote the inventory, and nil for any other
+// error. This version must not use such an inventory. It must not recover the inventory either, because the recovered
+// inventory would replace the newer inventory.
 func newerRecord(err error) error {
 	unknown, ok := errors.AsType[*metav1alpha1.UnknownFieldError](err)
 	if !ok {
@@ -114,12 +115,12 @@ func newerRecord(err error) error {
 	}
 	return &condition.Error{
 		Reason: metav1alpha1.ReasonNewerRecord, Terminal: true,
-		Message: fmt.Sprintf("nothing is changed, because the record of the dependents is newer than this version: %v; "+
-			"run such a version", unknown),
+		Message: fmt.Sprintf("nothing is changed, because a newer version of the operator wrote the record of the "+
+			"dependents: %v; run that version or a later version", unknown),
 	}
 }
 
-// namespacesOf returns the namespaces that the dependents of a component may be in, as far as it is known.
+// namespacesOf returns the known namespaces in which a component may have dependents.
 func namespacesOf(obj components.Object, r Recovery, recorded []metav1alpha1.InventoryEntry) []string {
 	namespaces := append([]string{obj.GetNamespace(), obj.GetStatus().TargetNamespace, r.Namespace}, r.Namespaces...)
 	for _, e := range recorded {
@@ -140,9 +141,10 @@ func readError(what string, err error) error {
 }
 
 // checkReport returns an error if a search could list no type at all in the namespace of the dependents. Otherwise an
-// empty inventory would be recorded, and all dependents would be left behind without notice. A deletion goes on
-// nevertheless if the namespace of the dependents is being deleted, because the rights were deleted with it. The same
-// holds for the namespace of the component, unless the dependents are in another cluster.
+// empty inventory would be recorded, and all dependents would remain in the cluster without notice. A deletion of the
+// component continues nevertheless if the namespace of the dependents is being deleted, because the rights are deleted
+// with the namespace. It also continues if the namespace of the component is being deleted, unless the dependents are
+// in another cluster.
 func (s *Store) checkReport(
 	ctx context.Context, obj components.Object, owner manifests.Owner, r Recovery, report Report,
 ) error {
@@ -166,8 +168,8 @@ func (s *Store) checkReport(
 	case deleting:
 		message += status.HintGiveUp
 	case obj.GetStatus().Reconciler == "":
-		message += "; or remove the operator's finalizer from the component, which then goes on without: " +
-			"what is not rendered any more stays, with its label"
+		message += "; or remove the operator's finalizer from the component: then it continues with an empty inventory, " +
+			"and dependents that are no longer rendered remain in the cluster, with their owner label"
 	}
 	return &condition.Error{Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: message}
 }
@@ -184,7 +186,7 @@ func (s *Store) restore(
 		return nil, newer
 	}
 	if err != nil && !apierrors.IsForbidden(err) {
-		return nil, readError("is lost or damaged, and what is left of it cannot be found", err)
+		return nil, readError("is lost or damaged, and its remaining Secrets cannot be read", err)
 	}
 	if err := s.restoreOthers(ctx, st, owner); err != nil {
 		return nil, err
@@ -199,7 +201,7 @@ func (s *Store) restore(
 	noRecords := st.PhaseRecord == "" && st.RenderedSet == "" && st.InventoryRecord == nil
 	if len(entries) == 0 && noRecords && recorded.Empty() {
 		// There is nothing to record: no dependents and no records were found. If the pass ends without a write of the
-		// status, the next pass comes to the same result.
+		// status, the next pass has the same result.
 		return entries, nil
 	}
 	if err := s.Components.WriteStatus(ctx, obj, recorded); err != nil {
@@ -237,9 +239,9 @@ func (s *Store) enterRecovered(
 	return nil
 }
 
-// addUnnamed adds to a recovered inventory the entries of the inventory in Secrets that was written last, which the
-// lost or edited status may not name. An entry for an object that has been created again, with another UID, is not
-// taken over. It returns the Secrets of all inventories.
+// addUnnamed reads the latest inventory in Secrets, and adds its entries to a recovered inventory. The lost or edited
+// status may not name these Secrets. An entry is not added if the object has been created again, with another UID.
+// addUnnamed returns the Secrets of all inventories.
 func (s *Store) addUnnamed(
 	ctx context.Context, owner manifests.Owner, recovered plan.Inventory,
 ) ([]metav1.PartialObjectMetadata, error) {
@@ -251,7 +253,7 @@ func (s *Store) addUnnamed(
 	if err != nil && !records.IsLost(err) {
 		return nil, err
 	}
-	// Objects whose lines cannot be parsed were found by their labels.
+	// A parse error is ignored, because the search has found the objects by their labels.
 	entries, err := metav1alpha1.ParseInventory(lines)
 	if newer := newerRecord(err); newer != nil {
 		return nil, newer
@@ -262,8 +264,8 @@ func (s *Store) addUnnamed(
 			continue
 		}
 		if ok {
-			// The delete policy on the live object counts, because the inventory in the Secrets may have been written
-			// before the object was last applied.
+			// The delete policy of the live object is used, because the inventory in the Secrets may have been written before
+			// the object was last applied.
 			e.DeletePolicy = found.DeletePolicy
 		}
 		recovered[plan.KeyOf(e)] = e
@@ -283,8 +285,8 @@ func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMe
 }
 
 // noteUnsearched returns the event that names the types and namespaces that could not be searched. The event is empty
-// if everything was searched. The status of a deletion repeats the note until its end (see Memory.Unsearched), because
-// nothing searches for the dependents of a component that is gone.
+// if everything was searched. During a deletion, every status contains the note (see Memory.Unsearched), because
+// nothing searches for these dependents after the component was deleted.
 func (s *Store) noteUnsearched(
 	ctx context.Context, obj components.Object, owner manifests.Owner, report Report,
 ) status.Event {
@@ -293,7 +295,7 @@ func (s *Store) noteUnsearched(
 		return status.Event{}
 	}
 	note := "the recorded inventory was lost or damaged, and rebuilt from owner labels; " + unsearched +
-		"; find what it lacks by the label " + s.Reconciler + "/" + manifests.LabelOwnerID + "=" + owner.ID()
+		"; find missing dependents by the label " + s.Reconciler + "/" + manifests.LabelOwnerID + "=" + owner.ID()
 	log.FromContext(ctx).Info("the rebuilt inventory may lack dependents", "unsearched", unsearched)
 	if !obj.GetDeletionTimestamp().IsZero() {
 		s.memory(obj).setUnsearched(note)

@@ -57,10 +57,10 @@ func everything(found ...metav1alpha1.InventoryEntry) *search {
 func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 	three := entries(3)
 	for name, lose := range map[string]func(*cluster){
-		"where lines were removed": func(c *cluster) {
+		"after lines were removed": func(c *cluster) {
 			c.edit(func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] })
 		},
-		"where the whole status was removed": func(c *cluster) {
+		"after the whole status was removed": func(c *cluster) {
 			c.edit(func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} })
 		},
 	} {
@@ -79,7 +79,7 @@ func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 				t.Fatalf("got %d entries, event %v: %v", len(got), event, err)
 			}
 			if want := []string{"more", "shop", "target"}; !slices.Equal(searching.namespaces, want) {
-				t.Errorf("searched %q", searching.namespaces)
+				t.Errorf("the recovery searched the wrong namespaces %q", searching.namespaces)
 			}
 			stored := c.load()
 			if len(stored.Status.Inventory) != 3 || c.store.isDamaged(stored) || len(stored.Status.ManagedTypes) != 1 {
@@ -88,7 +88,7 @@ func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 			c.statuses = 0
 			got, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery)
 			if err != nil || len(got) != 3 || c.statuses > 0 {
-				t.Errorf("the next pass: %d entries, %d writes: %v", len(got), c.statuses, err)
+				t.Errorf("the pass after the recovery: %d entries, %d writes of the status, error %v", len(got), c.statuses, err)
 			}
 		})
 	}
@@ -113,10 +113,10 @@ func TestALostInventoryIsRecoveredFromUnnamedSecrets(t *testing.T) {
 		byName[e.Name] = e
 	}
 	if e := byName[changed.Name]; e.DeletePolicy != "" || e.Digest == "" {
-		t.Errorf("an object with another policy: %+v", e)
+		t.Errorf("the recovered entry of an object with another delete policy is %+v", e)
 	}
 	if e := byName[again.Name]; e.UID != "new" {
-		t.Errorf("an object that was created again: %+v", e)
+		t.Errorf("the recovered entry of a recreated object is %+v", e)
 	}
 	if err := c.store.DeleteStale(t.Context(), p); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestWhatASearchCouldNotReachIsReported(t *testing.T) {
 			t.Errorf("got event %v: %v", event, err)
 		}
 		if got := c.memories.Of(app).Unsearched(); (got != "") != deleting {
-			t.Errorf("deleting %t: the deletion says %q", deleting, got)
+			t.Errorf("deleting %t: unsearched is %q", deleting, got)
 		}
 	}
 }
@@ -193,9 +193,9 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 		accepted bool
 		message  string
 	}{
-		{"where all is forbidden", func(*part, *Recovery, *cluster) {}, false, "in the namespace target"},
+		{"if all lists are forbidden", func(*part, *Recovery, *cluster) {}, false, "in the namespace target"},
 		{
-			"where nothing but the components themselves is seen",
+			"if only the components themselves can be listed",
 			func(_ *part, r *Recovery, _ *cluster) {
 				part := discovery.Resource{
 					GroupVersionResource: partGVK.GroupVersion().WithResource("parts"), Kind: partGVK.Kind, Namespaced: true,
@@ -203,26 +203,26 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 				r.AsOperator, r.Searcher = true, &search{report: append(Report{{resource: part, everywhere: true}}, blind.report...)}
 			}, false, "in the namespace target",
 		},
-		{"without a namespace", func(_ *part, r *Recovery, _ *cluster) { r.Namespace = "" }, false, "may be listed anywhere"},
-		{"in a deletion", func(p *part, _ *Recovery, _ *cluster) { p.DeletionTimestamp = &now }, false, "give the dependents up"},
+		{"if the dependents have no namespace", func(_ *part, r *Recovery, _ *cluster) { r.Namespace = "" }, false, "may be listed anywhere"},
+		{"if the component is being deleted", func(p *part, _ *Recovery, _ *cluster) { p.DeletionTimestamp = &now }, false, "remove the operator's finalizer"},
 		{
-			"but not in a deletion where the namespace of the dependents goes",
+			"but not in a deletion if the namespace of the dependents is being deleted",
 			func(p *part, r *Recovery, _ *cluster) { p.DeletionTimestamp, r.Namespace = &now, "ending" }, true, "",
 		},
 		{
-			"but not in a deletion where the namespace of the component goes",
+			"but not in a deletion if the namespace of the component is being deleted",
 			func(p *part, _ *Recovery, c *cluster) { p.DeletionTimestamp, c.ending = &now, []string{"shop"} }, true, "",
 		},
 		{
-			"in a deletion where that is in another cluster",
+			"in a deletion if only the namespace of the component is being deleted, in another cluster",
 			func(p *part, r *Recovery, c *cluster) {
 				p.DeletionTimestamp, c.ending, r.Remote = &now, []string{"shop"}, true
 			},
-			false, "give the dependents up",
+			false, "remove the operator's finalizer",
 		},
 		{
-			"where the status is gone, with another way out",
-			func(p *part, _ *Recovery, _ *cluster) { p.Status = metav1alpha1.Status{} }, false, "goes on without",
+			"if the status is lost, with advice to remove the finalizer",
+			func(p *part, _ *Recovery, _ *cluster) { p.Status = metav1alpha1.Status{} }, false, "continues with an empty inventory",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -256,25 +256,25 @@ func TestAnInventoryThatCannotBeReadIsRetried(t *testing.T) {
 	c.Refuse = nil
 	p.Status.InventoryRecord.Name = "inventory-of-another"
 	if _, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) {
-		t.Errorf("a name of another component: %v", err)
+		t.Errorf("if the status names Secrets of another component, want a lost inventory, got %v", err)
 	}
 	p = c.load()
 	p.Status.InventoryDigest = "edited"
 	if lines, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) || len(lines) != 3000 {
-		t.Errorf("another digest: %v, %d lines", err, len(lines))
+		t.Errorf("if the digest in the status was edited, want a lost inventory, got %v with %d lines", err, len(lines))
 	}
 	c.ending, c.Refuse = []string{"shop"}, func(string, string) error { return forbidden() }
 	if _, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) {
-		t.Errorf("in a namespace that is being deleted: %v", err)
+		t.Errorf("if the Secrets cannot be read in a namespace that is being deleted, want a lost inventory, got %v", err)
 	}
 }
 
-// types are the served types of a cluster.
+// served are the types that a cluster serves.
 type served []discovery.Resource
 
 func (s served) Resources(_ context.Context, verbs ...string) ([]discovery.Resource, error) {
 	if !slices.Equal(verbs, []string{"list", "delete"}) {
-		return nil, errors.New("other verbs are wanted")
+		return nil, errors.New("unexpected verbs")
 	}
 	return s, nil
 }
@@ -336,13 +336,13 @@ func TestDependentsAreFoundByLabelAndAnnotation(t *testing.T) {
 	}
 	want := []string{"gadgets.example.com", "inside", "phase", "plain"}
 	if names := slices.Sorted(maps.Keys(found)); !slices.Equal(names, want) {
-		t.Errorf("found %q", names)
+		t.Errorf("the recovery found the wrong objects %q", names)
 	}
 	if found["phase"].Phase != string(manifests.PhasePreDelete) || found["plain"].Phase != "" {
-		t.Errorf("phases: %q and %q", found["phase"].Phase, found["plain"].Phase)
+		t.Errorf("the recovered entries have the phases %q and %q", found["phase"].Phase, found["plain"].Phase)
 	}
 	if defined := found["gadgets.example.com"]; !defined.Guarded || len(defined.Types) != 1 {
-		t.Errorf("the definition: %+v", defined)
+		t.Errorf("the recovered entry of the definition is %+v", defined)
 	}
 	const unsearched = "not listed, because that is forbidden: nodes; listed in shop only: pods"
 	if got := report.unsearched(); got != unsearched {

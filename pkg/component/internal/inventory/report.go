@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 )
 
-// maxNames bounds the number of types and namespaces that a message names. The others are counted.
+// maxNames is the maximum number of types or namespaces that a message names. The message also contains the number of
+// the types or namespaces that it does not name.
 const maxNames = 8
 
 // Report is the result of a search for dependents: a listing for each type.
@@ -21,9 +22,8 @@ type Report []listing
 type listing struct {
 	resource discovery.Resource
 	entries  []metav1alpha1.InventoryEntry
-	// everywhere reports that one request listed the objects of all namespaces. If the API server rejected that
-	// request, the field refused holds its error, and the field namespaces holds the namespaces that were listed one by
-	// one.
+	// everywhere is set if one request listed the objects of all namespaces. If the API server refused that request, the
+	// field refused has its error, and the field namespaces has the namespaces that were listed one by one.
 	everywhere bool
 	namespaces []string
 	refused    error
@@ -38,7 +38,7 @@ func (r Report) entries() []metav1alpha1.InventoryEntry {
 	return found
 }
 
-// listedAny reports whether any type could be listed in a namespace. Cluster-scoped types do not count, because every
+// listedAny reports whether any type could be listed in a namespace. Cluster-scoped types are ignored, because every
 // user may be allowed to list some of them. For an empty namespace it reports whether any type could be listed
 // anywhere.
 func (r Report) listedAny(namespace string) bool {

@@ -18,17 +18,17 @@ import (
 
 // Searcher finds the dependents of an owner in the cluster, without the recorded inventory.
 type Searcher interface {
-	// Search returns the dependents of an owner, and which types and namespaces it listed. Types that cannot be listed
-	// in all namespaces at once are listed in each of the given namespaces. fallback is the delete policy of objects
-	// whose manifests set no delete policy. If it returns an error, dependents may be missing in the result.
+	// Search returns the dependents of an owner, and which types and namespaces it listed. Types that cannot be listed in
+	// all namespaces at once are listed in each of the given namespaces. fallback is the delete policy of objects whose
+	// manifests set no delete policy. If Search returns an error, dependents may be missing in the report.
 	Search(
 		ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy, namespaces []string,
 	) (Report, error)
 }
 
 // LabelSearch finds the objects with the label and the annotation of an owner in a cluster, in all types that can be
-// listed and deleted. A group whose discovery fails is an error: its dependents would be missing in the inventory, and
-// would never be deleted.
+// listed and deleted. If the discovery of a group fails, Search returns an error, because dependents of the group would
+// be missing in the inventory, and would never be deleted.
 type LabelSearch struct {
 	// Discovery reads the types that are served.
 	Discovery interface {
@@ -52,7 +52,7 @@ func (s LabelSearch) Search(
 	})
 }
 
-// searchType finds the dependents of a type. A type that does not support lists has none.
+// searchType finds the dependents of a type. If the type does not support lists, the report is empty.
 func (s LabelSearch) searchType(
 	ctx context.Context, owner manifests.Owner, r discovery.Resource, fallback metav1alpha1.DeletePolicy,
 	namespaces []string,
@@ -67,7 +67,8 @@ func (s LabelSearch) searchType(
 	prefix := owner.Reconciler + "/"
 	for i := range items {
 		item := &items[i]
-		// Controllers copy labels to the objects that they create, so the label alone is no proof.
+		// Controllers copy labels to the objects that they create, so the label alone does not prove that the object is a
+		// dependent.
 		if item.Annotations[prefix+manifests.AnnotationOwnerID] != owner.String() {
 			continue
 		}

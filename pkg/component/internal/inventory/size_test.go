@@ -15,9 +15,9 @@ import (
 )
 
 func TestNoStatusThatIsWrittenIsLarge(t *testing.T) {
-	// A component has a spec, too, and all have managed fields.
+	// The component also contains a spec, and managed fields.
 	const limit = 512<<10 - 8<<10
-	// lookups is the number of look-ups that a status names.
+	// lookups is the number of look-ups in a status.
 	const lookups = 100
 	name := strings.Repeat("n", 253)
 	c := newCluster(t)

@@ -18,29 +18,29 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// maxInventory bounds the text of an inventory, in bytes.
+// maxInventory is the maximum size of the lines of an inventory, in bytes.
 const maxInventory = 16 << 20
 
-// writtenSize is the number of bytes by which the line of an entry grows when its object is written: then it gets a
-// UID, a digest, a hash and a revision.
+// writtenSize is the number of bytes by which the line of an entry grows when its object is written, because the line
+// then gets a UID, a digest, a hash and a revision.
 const writtenSize = 90
 
 // Options configure a Store. All fields are required.
 type Options struct {
 	// Reconciler is the name of the reconciler.
 	Reconciler string
-	// StatusBytes is the size of the largest inventory that is written into a status.
+	// StatusBytes is the maximum size, in bytes, of an inventory that is written into a status.
 	StatusBytes int
 	Components  *components.Store
 	Owners      *components.Owners
 	Records     *records.Store
-	// Memories holds the memory of each component.
+	// Memories has the memory of each component.
 	Memories Memories
 }
 
 // Store reads and writes the inventories of components. Its methods change the status of the given component in memory.
-// The caller has to write the status, unless the comment of a method says that the method writes it. It is safe for
-// concurrent use for different components.
+// The caller has to write the status, unless the comment of a method says that the method writes it. A Store is safe
+// for concurrent use for different components.
 type Store struct{ Options }
 
 // NewStore returns a store.
@@ -54,7 +54,7 @@ func (s *Store) isDamaged(obj components.Object) bool {
 	return components.Damaged(obj, components.Finalizer(s.Reconciler))
 }
 
-// Recorded returns the entries of the recorded inventory that can be read. It recovers nothing.
+// Recorded returns the readable entries of the recorded inventory. It does not recover a lost inventory.
 func (s *Store) Recorded(
 	ctx context.Context, obj components.Object, owner manifests.Owner,
 ) ([]metav1alpha1.InventoryEntry, error) {
@@ -67,7 +67,7 @@ func (s *Store) Recorded(
 
 // lines returns the lines of the recorded inventory, from the status, the cache, or the Secrets that the status names.
 // The error is a records.LostError if the record does not exist, or if its digest differs from the digest in the
-// status. In the latter case the lines are returned as well.
+// status. If only the digest differs, the lines are returned as well.
 func (s *Store) lines(ctx context.Context, obj components.Object, owner manifests.Owner) ([]string, error) {
 	st, memory := obj.GetStatus(), s.memory(obj)
 	if !st.HasInventoryRecord() {
@@ -79,7 +79,7 @@ func (s *Store) lines(ctx context.Context, obj components.Object, owner manifest
 	secrets := *st.InventoryRecord
 	id, ok := strings.CutPrefix(secrets.Name, records.NamePrefix(records.Inventory, owner.ID(), ""))
 	if !ok || secrets.Namespace != s.Records.NamespaceOf(owner) {
-		return nil, lost("Secret %s/%s-0, which the status names, is no record of this component",
+		return nil, lost("Secret %s/%s-0, which the status names, is not a record of this component",
 			secrets.Namespace, secrets.Name)
 	}
 	lines, err := records.ReadInventory(ctx, s.Records.Get, secrets)
@@ -90,7 +90,8 @@ func (s *Store) lines(ctx context.Context, obj components.Object, owner manifest
 		return lines, err
 	}
 	if components.InventoryDigest(lines) != st.InventoryDigest {
-		return lines, lost("the inventory in Secret %s/%s-0 is not the recorded one", secrets.Namespace, secrets.Name)
+		return lines, lost("the inventory in Secret %s/%s-0 does not match the digest in the status",
+			secrets.Namespace, secrets.Name)
 	}
 	memory.setCurrent(cached{secrets: secrets, id: id, digest: st.InventoryDigest, lines: lines})
 	return lines, nil
@@ -118,8 +119,7 @@ func (s *Store) Write(
 	inSecrets := st.HasInventoryRecord()
 	st.Inventory, st.InventoryRecord, st.InventoryDigest = before.Inventory, before.InventoryRecord, before.InventoryDigest
 	if inSecrets && st.InventoryRecord == nil {
-		// Some of the Secrets may have been written before the error. The empty value makes a deletion look for
-		// Secrets.
+		// Some of the Secrets may have been written before the error. The empty value makes a deletion search for Secrets.
 		st.InventoryRecord = &metav1alpha1.InventoryRecord{}
 	}
 	if apierrors.IsForbidden(err) && !obj.GetDeletionTimestamp().IsZero() {
@@ -131,21 +131,21 @@ func (s *Store) Write(
 }
 
 // enter enters an inventory into the status of a component: its digest, and either its lines or the name of the Secrets
-// that writeSecrets writes. If the status has the same inventory already, it stays unchanged. The error is terminal if
+// that writeSecrets writes. If the status already has the same inventory, it is not changed. The error is terminal if
 // the inventory is too large for a record.
 func (s *Store) enter(obj components.Object, entries []metav1alpha1.InventoryEntry) error {
 	lines, size := linesOf(entries)
 	if size > maxInventory {
 		return &condition.Error{
 			Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
-			Message: fmt.Sprintf("the record of %d dependents takes %d bytes, and no record may take more than %d; "+
-				"make several components of them", len(entries), size, maxInventory),
+			Message: fmt.Sprintf("the record of %d dependents takes %d bytes, but the maximum is %d bytes; "+
+				"split the component into several components", len(entries), size, maxInventory),
 		}
 	}
 	st, digest := obj.GetStatus(), components.InventoryDigest(lines)
 	limit := s.StatusBytes
 	if st.HasInventoryRecord() {
-		// An inventory that is in Secrets returns to the status only if it fits into half of the limit. Otherwise an
+		// An inventory that is in Secrets moves back into the status only if it fits into half of the limit. Otherwise an
 		// inventory near the limit would move between the status and Secrets again and again.
 		limit /= 2
 	}
@@ -184,7 +184,7 @@ func enterLines(st *metav1alpha1.Status, lines []string, digest string) {
 
 // enterSecrets enters the name of the Secrets that an inventory is to be written to. The name depends on the resource
 // version of the component, so that no two records have the same name. So the delayed deletion of a former record
-// cannot delete a later one.
+// cannot delete a later record.
 func (s *Store) enterSecrets(obj components.Object, lines []string, digest string) error {
 	parts, err := records.Encode(lines)
 	if err != nil {
@@ -245,21 +245,22 @@ func (s *Store) writeError(obj components.Object, err error) error {
 		return err
 	}
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return fmt.Errorf("write the inventory, which takes too much for the status: %w", err)
+		return fmt.Errorf("write the inventory, which is too large for the status, to Secrets: %w", err)
 	}
 	return &condition.Error{
 		Reason: metav1alpha1.ReasonForbidden, Terminal: true,
-		Message: fmt.Sprintf("the inventory takes too much for the status, and cannot be written to Secrets: %v; "+
+		Message: fmt.Sprintf("the inventory is too large for the status, and cannot be written to Secrets: %v; "+
 			"allow the operator to get, list, create, patch and delete Secrets in the namespace %s, "+
-			"or make several components", err, s.Records.NamespaceOf(s.Owners.Known(client.ObjectKeyFromObject(obj)))),
+			"or split the component into several components",
+			err, s.Records.NamespaceOf(s.Owners.Known(client.ObjectKeyFromObject(obj)))),
 	}
 }
 
-// DeleteStale deletes the Secrets of stale inventories. The caller calls it at the end of a pass. If it fails, a later
-// call tries again.
+// DeleteStale deletes the Secrets of stale inventories. The caller must call it at the end of a pass. If it returns an
+// error, the next call deletes the remaining Secrets.
 func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
-	// The former pass may have written the status without receiving the answer. Then this pass has loaded that status,
-	// and the memory learns here that it was written.
+	// The former pass may have written the status without receiving the response. Then this pass has loaded that status,
+	// and the next line updates the memory.
 	s.memory(obj).StatusWritten(obj.GetStatus())
 	if err := s.markStale(ctx, obj); err != nil {
 		return err
@@ -267,11 +268,11 @@ func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
 	return s.Records.DeleteStale(ctx, &s.memory(obj).Records)
 }
 
-// markStale decides about the Secrets of inventories that the garbage collection found and that the status does not
-// name. A Secret is stale if the inventory that it was written to replace is not the one that the status names now:
-// then the process that wrote the Secret crashed before its status named it. Otherwise another operator process may be
-// about to name the Secret in the status, so it is kept until the next inventory is written. If the recorded inventory
-// is lost, nothing is marked, because all Secrets are needed to recover it.
+// markStale marks stale Secrets of inventories among those that the garbage collection found and that the status does
+// not name. An annotation of each Secret identifies the inventory that the Secret replaces. If the status names another
+// inventory now, the Secret is stale: the process that wrote the Secret crashed before the status named it. Otherwise
+// another operator process may be about to enter the Secret into the status, so the Secret is kept until the next
+// inventory is written. If the recorded inventory is lost, no Secret is marked, because the recovery needs all Secrets.
 func (s *Store) markStale(ctx context.Context, obj components.Object) error {
 	st, memory := obj.GetStatus(), s.memory(obj)
 	recorded, unnamed := components.RefOf(st), memory.Records.UnnamedInventories()

@@ -22,13 +22,13 @@ func TestWhereAnInventoryIs(t *testing.T) {
 		now       []metav1alpha1.InventoryEntry
 		inSecrets bool
 	}{
-		{"in the status where it fits", nil, middle, false},
-		{"in Secrets where it takes more", nil, large, true},
-		{"in Secrets where it will take more when all is written", nil, unwritten(entries(2300)), true},
+		{"in the status if the inventory fits there", nil, middle, false},
+		{"in Secrets if the inventory is too large for the status", nil, large, true},
+		{"in Secrets if it will be too large for the status when all objects are written", nil, unwritten(entries(2300)), true},
 		{"moved into Secrets when it grows", middle, large, true},
 		{"still in Secrets when it shrinks a little", large, middle, true},
-		{"back in the status when it takes half of what that holds", large, small[:800], false},
-		{"back in the status when nothing is left", large, nil, false},
+		{"back in the status when it takes half of the limit", large, small[:800], false},
+		{"back in the status when it is empty", large, nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newCluster(t)
@@ -41,13 +41,13 @@ func TestWhereAnInventoryIs(t *testing.T) {
 			lines, _ := linesOf(test.now)
 			inSecrets := p.Status.HasInventoryRecord()
 			if inSecrets != test.inSecrets || slices.Equal(p.Status.Inventory, lines) == test.inSecrets {
-				t.Errorf("in Secrets: %t, lines in the status: %d", inSecrets, len(p.Status.Inventory))
+				t.Errorf("the inventory is in Secrets: %t; the status has %d lines", inSecrets, len(p.Status.Inventory))
 			}
 			if p.Status.InventoryDigest != components.InventoryDigest(lines) {
-				t.Errorf("the digest is %q", p.Status.InventoryDigest)
+				t.Errorf("the digest of the inventory in the status is %q", p.Status.InventoryDigest)
 			}
 			if c.store.isDamaged(p) {
-				t.Error("it is taken for a damaged one")
+				t.Error("the written inventory is reported as damaged")
 			}
 		})
 	}
@@ -77,11 +77,11 @@ func TestTheNameOfAnInventoryInSecrets(t *testing.T) {
 	}
 	other := name(3001)
 	if other == first {
-		t.Error("another inventory has the same name")
+		t.Error("two different inventories have Secrets of the same name")
 	}
 	p.ResourceVersion = "9"
 	if back := name(3000); back == first {
-		t.Error("an inventory that comes back has the name of the one that is being deleted")
+		t.Error("an inventory that is recorded again has the name of the record that is being deleted")
 	}
 }
 
@@ -95,7 +95,7 @@ func TestAnInventoryThatFitsNowhereIsRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if !slices.Equal(p.Status.Inventory, []string{"as it was"}) || p.Status.HasInventoryRecord() {
-		t.Error("the status was changed")
+		t.Error("a refused inventory changed the status")
 	}
 }
 
@@ -128,24 +128,24 @@ func TestFormerInventoriesAreDeletedAfterTheStatusNamesTheNext(t *testing.T) {
 		return slices.Compact(slices.Sorted(slices.Values(all)))
 	}
 	if got := names(); !slices.Contains(got, first) || len(got) != 2 {
-		t.Errorf("before the end of the pass: %q", got)
+		t.Errorf("before the end of the pass, want the Secrets of both inventories, got %q", got)
 	}
 	if err := c.store.DeleteStale(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(); !slices.Equal(got, []string{second.Status.InventoryRecord.Name}) {
-		t.Errorf("after it: %q", got)
+		t.Errorf("after the end of the pass, want only the Secrets of the new inventory, got %q", got)
 	}
 	last := c.write(entries(1))
 	if err := c.store.DeleteStale(t.Context(), last); err != nil || len(names()) != 0 {
-		t.Errorf("back in the status: %v, %q", err, names())
+		t.Errorf("after the inventory moved into the status, these Secrets remain: %[2]q; error %[1]v", err, names())
 	}
 	if last.Status.InventoryRecord == nil || last.Status.HasInventoryRecord() {
 		t.Errorf("the status names %v", last.Status.InventoryRecord)
 	}
 	c.write(entries(3000))
 	if err := c.store.DeleteAll(t.Context(), c.load(), c.owner()); err != nil || len(names()) != 0 {
-		t.Errorf("at the end of the component: %v, %q", err, names())
+		t.Errorf("after the deletion of the component, these Secrets remain: %[2]q; error %[1]v", err, names())
 	}
 }
 
@@ -194,9 +194,9 @@ func TestUnnamedInventoriesAreStaleWhereTheyReplaceAFormerOne(t *testing.T) {
 		after   func(recorded string) string
 		deleted bool
 	}{
-		"another one than the recorded one": {func(string) string { return "status-former" }, true},
-		"the recorded one":                  {func(recorded string) string { return recorded }, false},
-		"an unknown one":                    {func(string) string { return "" }, false},
+		"another inventory":      {func(string) string { return "status-former" }, true},
+		"the recorded inventory": {func(recorded string) string { return recorded }, false},
+		"an unknown inventory":   {func(string) string { return "" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
@@ -221,7 +221,7 @@ func TestUnnamedInventoriesAreStaleWhereTheyReplaceAFormerOne(t *testing.T) {
 				t.Errorf("%d Secrets are left", got)
 			}
 			if len(c.memories.Of(app).Records.UnnamedInventories()) > 0 {
-				t.Error("they are looked at again")
+				t.Error("the Secrets of inventories that no status names are checked again")
 			}
 		})
 	}
@@ -233,9 +233,9 @@ func TestAStatusThatNamesOtherSecretsIsNoticed(t *testing.T) {
 	other := p.Status.DeepCopy()
 	other.InventoryRecord.Name += "x"
 	if m := c.memories.Known(app); m.NamesOther(&p.Status) || !m.NamesOther(other) {
-		t.Error("the Secrets that this process wrote are taken for those of another")
+		t.Error("NamesOther is true for Secrets that this process wrote, or false for other Secrets")
 	}
 	if c.memories.Known(types.NamespacedName{}).NamesOther(other) || (&Memory{}).NamesOther(other) {
-		t.Error("a process that knows none notices others")
+		t.Error("a process that knows no Secrets reports other Secrets")
 	}
 }

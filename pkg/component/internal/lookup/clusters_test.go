@@ -39,14 +39,14 @@ func TestARecorderReadsEachObjectOnce(t *testing.T) {
 		if value, _, _ := unstructured.NestedString(got.Object, "data", "value"); value != "1" {
 			t.Errorf("got %v", value)
 		}
-		// A generator may change what it gets.
+		// A generator may change the objects that it gets.
 		got.Object["data"] = nil
 	}
 	if got := c.gets(); got != 1 {
-		t.Errorf("%d requests for two look-ups", got)
+		t.Errorf("got %d requests for two equal look-ups", got)
 	}
 	if _, err := local.Get(t.Context(), configMap, "shop", "settings"); err != nil || c.gets() != 1 {
-		t.Errorf("the cluster of the component counts as the target: %v", err)
+		t.Errorf("a look-up in the cluster of the component uses the result from the target: %v", err)
 	}
 	results, err := r.Results(us)
 	if err != nil || len(results) != 2 || results[0].key.local == results[1].key.local {
@@ -72,7 +72,7 @@ func TestARecorderRecordsAbsentObjectsAndTypes(t *testing.T) {
 		t.Errorf("got %s and %s", results[0].state, results[1].state)
 	}
 	if _, served := results[1].reference(); served {
-		t.Error("a type that is not served can be watched")
+		t.Error("a looked-up type that is not served is reported as watched")
 	}
 }
 
@@ -91,11 +91,11 @@ func TestARecorderRecordsNoFailures(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	if results, _ := r.Results(us); len(results) != 0 {
-		t.Error("the failure is recorded")
+		t.Error("a failed look-up is recorded in the status")
 	}
 	refused = false
 	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "settings"); err != nil {
-		t.Errorf("the failure is repeated: %v", err)
+		t.Errorf("the second look-up after a failure does not read again: %v", err)
 	}
 }
 
@@ -119,25 +119,25 @@ func TestAStatusCanBeWithheldFromARendering(t *testing.T) {
 	c.Put("example.com/v1", "Widget", "shop", "w", map[string]any{"status": map[string]any{"ready": true}})
 	r := NewRecorder(c.target)
 	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "plain"); err != nil || r.HasStatus() {
-		t.Errorf("there is a status: %v", err)
+		t.Errorf("HasStatus is true although no looked-up object has a status: %v", err)
 	}
 	list, err := r.Lookup(false, true).List(t.Context(), widget, "shop")
 	if err != nil || len(list.Items) != 1 || list.Items[0].Object["status"] != nil {
 		t.Errorf("got %+v, %v", list, err)
 	}
 	if !r.HasStatus() {
-		t.Error("the status in the list is overlooked")
+		t.Error("HasStatus is false although an object of the looked-up list has a status")
 	}
 	if list, err = r.Lookup(false, false).List(t.Context(), widget, "shop"); err != nil || list.Items[0].Object["status"] == nil {
-		t.Errorf("the status is lost: %+v, %v", list, err)
+		t.Errorf("the looked-up list lacks the status of its object: %+v, %v", list, err)
 	}
 	single := NewRecorder(c.target)
 	if _, err := single.Lookup(false, false).Get(t.Context(), widget, "shop", "w"); err != nil || !single.HasStatus() {
-		t.Errorf("the status of the object is overlooked: %v", err)
+		t.Errorf("HasStatus is false although the looked-up object has a status: %v", err)
 	}
 }
 
-// look makes look-ups, and follows them.
+// look makes look-ups, and watches the looked-up objects.
 func (c *clusters) look(t *testing.T, names ...string) Lookups {
 	t.Helper()
 	r := NewRecorder(c.target)
@@ -162,7 +162,7 @@ func (c *clusters) look(t *testing.T, names ...string) Lookups {
 	return l
 }
 
-// synced waits until the watches have delivered.
+// synced waits until the watches are in sync.
 func (c *clusters) synced(t *testing.T) {
 	t.Helper()
 	eventually(t, func() bool {
@@ -185,10 +185,10 @@ func TestFollowedLookupsWakeAndAreReadAgain(t *testing.T) {
 	c.put("settings", "2")
 	eventually(t, func() bool { return c.wakes.Load() > 0 })
 	if _, equal, err = same.Refresh(t.Context(), c.target, us); err != nil || equal {
-		t.Errorf("another value is equal: %v", err)
+		t.Errorf("a looked-up object with another value is reported as equal: %v", err)
 	}
 
-	// A write that does not change the content is read once.
+	// After a write that does not change the content, the object is read once.
 	c.put("settings", "1")
 	now := c.look(t, "settings", "absent")
 	before := c.wakes.Load()
@@ -199,7 +199,7 @@ func TestFollowedLookupsWakeAndAreReadAgain(t *testing.T) {
 		t.Errorf("equal: %t, %v", equal, err)
 	}
 	if refreshed.Results[1].version == now.Results[1].version && refreshed.Results[0].version == now.Results[0].version {
-		t.Error("the versions are those before")
+		t.Error("the refreshed look-ups have the old resource versions")
 	}
 }
 
@@ -217,7 +217,7 @@ func TestOwnDependentsDoNotWake(t *testing.T) {
 	c := newClusters(t)
 	l := c.look(t, "settings")
 	c.putOwn("settings", "1")
-	// The event of another ConfigMap comes after that of the dependent.
+	// The event of another ConfigMap comes after the event of the dependent.
 	other := observe.Reference{Resource: configMaps, Namespace: "shop", Name: "other"}
 	c.put("other", "1")
 	eventually(t, func() bool {
@@ -225,7 +225,7 @@ func TestOwnDependentsDoNotWake(t *testing.T) {
 		return version != ""
 	})
 	if c.wakes.Load() != 0 {
-		t.Error("the creation of a dependent wakes its component")
+		t.Error("the creation of a dependent of the component enqueued the component, although a look-up ignores own dependents")
 	}
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || !equal {
 		t.Errorf("equal: %t, %v", equal, err)
@@ -252,11 +252,11 @@ func TestRecordedLookupsAreReadAgainAfterARestart(t *testing.T) {
 	}
 	c.put("settings", "2")
 	if _, equal, err = Recall(t.Context(), c.target, us, status); err != nil || equal {
-		t.Errorf("another value is equal: %v", err)
+		t.Errorf("a looked-up object with another value is reported as equal: %v", err)
 	}
 	status.Lookups = append(status.Lookups, "no look-up")
 	if _, equal, err = Recall(t.Context(), c.target, us, status); err != nil || equal {
-		t.Errorf("a line that cannot be parsed is equal: %v", err)
+		t.Errorf("a line of status.lookups that cannot be parsed is reported as equal: %v", err)
 	}
 }
 
@@ -326,7 +326,7 @@ func TestTypesThatCannotBeWatchedAreNamedAndReadAgain(t *testing.T) {
 	Unfollow(c.target.Local.Connection, us)
 	c.target.Client.Release(owner)
 	if unwatched := Unwatched(c.target, us); len(unwatched) != 0 {
-		t.Errorf("got %+v after the end", unwatched)
+		t.Errorf("after the component was released, these look-ups are still reported as unwatched: %+v", unwatched)
 	}
 }
 

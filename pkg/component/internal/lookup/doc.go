@@ -1,7 +1,7 @@
 // Package lookup records, identifies and watches the objects that a rendering looked up in clusters.
 //
 // A generator looks up objects through a Recorder, which reads each object once, with the identity of the component.
-// The answers of the Recorder are reduced to digests (Lookups), which the status records. After a restart the recorded
+// The results of the look-ups are reduced to digests (Lookups), which the status records. After a restart the recorded
 // look-ups are read again and compared, so that a component is not rendered again if the looked-up objects are
 // unchanged. Follow watches the metadata of the looked-up objects, and a change of one of them starts a pass over the
 // component.

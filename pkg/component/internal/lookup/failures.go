@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Failures records look-ups of a rendering that failed for a transient reason. Template engines return the text of such
-// an error but not its type. So from the error of the generator alone it could not be seen that a retry helps.
+// Failures records whether look-ups of a rendering failed for a transient reason. Template engines return the text of
+// such an error, but not its type. So the error of the generator alone does not show that a retry helps.
 type Failures struct {
 	mu     sync.Mutex
 	failed bool
@@ -36,7 +36,7 @@ func (f *Failures) add(err error) {
 }
 
 // Explain makes the error of a generator an error that is retried, if a look-up failed for a transient reason. An error
-// that the generator itself declared terminal stays terminal.
+// that the generator itself declared terminal remains terminal.
 func (f *Failures) Explain(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

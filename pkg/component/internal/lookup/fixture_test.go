@@ -23,7 +23,7 @@ var (
 	us        = Owner{Reconciler: reconciler, ID: owner.ID()}
 )
 
-// clusters are the target of a component, and an API server behind it.
+// clusters has the target of a component, and the fake API server of the target.
 type clusters struct {
 	*apiservertest.Server
 	target target.Target
@@ -56,7 +56,7 @@ func (c *clusters) putOwn(name, value string) {
 	})
 }
 
-// gets returns the number of requests for single objects since the last call.
+// gets returns the number of requests for the ConfigMap settings since the last call.
 func (c *clusters) gets() (n int) {
 	for _, request := range c.Requests() {
 		if !request.Watch && request.Path == "/api/v1/namespaces/shop/configmaps/settings" {
@@ -68,12 +68,12 @@ func (c *clusters) gets() (n int) {
 
 func (c *clusters) wake() { c.wakes.Add(1) }
 
-// eventually waits until a condition holds.
+// eventually waits until holds returns true.
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not happen in time")
+			t.Fatal("the condition was not met in time")
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // watcher returns the name under which the watches on look-ups are registered. The watches in the cluster of the
-// component (local) have another name than those in the target cluster, so that each group can be ended separately.
+// component (local) have another name than the watches in the target cluster, so that each group can be ended
+// separately.
 func (o Owner) watcher(local bool) string {
 	if local {
 		return o.ID + " local"
@@ -49,16 +50,16 @@ func Capabilities(ctx context.Context, t target.Target) (discovery.Capabilities,
 	now, err := t.Client.Discovery.Capabilities(ctx)
 	if err != nil {
 		return now, &condition.Error{
-			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("ask the API server what it serves: %v", err),
+			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read the types that the API server serves: %v", err),
 		}
 	}
 	return now, nil
 }
 
 // Refresh reads again the objects that may have changed since they were looked up, and the objects that cannot be
-// watched. It returns the look-ups with their current versions, and whether a new rendering would get equal results. A
-// changed status of a looked-up object counts as a difference even if the last rendering did not depend on it. It may
-// have had no effect so far only because a value, such as an address, was not assigned yet.
+// watched. It returns the look-ups with their current versions, and whether a new rendering would get equal results. If
+// the status of a looked-up object changed, the results are not equal, even if the last rendering did not depend on the
+// status. It may depend on the status as soon as a value, such as an address, is assigned.
 func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups, bool, error) {
 	now, err := Capabilities(ctx, t)
 	if err != nil || now.Digest != l.Served.Digest {
@@ -97,7 +98,7 @@ func (o Owner) lookAgain(ctx context.Context, t target.Target, k key) (Result, e
 	return o.identify(k, a)
 }
 
-// Recall reads again the look-ups that a status records, and reports whether the results are known to be equal.
+// Recall repeats the look-ups that a status records, and reports whether the results equal the recorded results.
 func Recall(ctx context.Context, t target.Target, o Owner, status *metav1alpha1.Status) (Lookups, bool, error) {
 	now, err := Capabilities(ctx, t)
 	if err != nil {

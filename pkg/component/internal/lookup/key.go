@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// key identifies a look-up: of an object, or of a list of objects.
+// key identifies a look-up of an object or of a list of objects.
 type key struct {
 	// local is set for a look-up in the cluster of the component, and not set for a look-up in the cluster of the
 	// dependents.
@@ -26,7 +26,7 @@ type key struct {
 	list            bool
 }
 
-// record returns the look-up as the status records it.
+// record returns the look-up in the form in which the status records it.
 func (k key) record() metav1alpha1.Lookup {
 	name := k.name
 	if k.list {
@@ -50,7 +50,7 @@ func keyOf(l metav1alpha1.Lookup) key {
 	return k
 }
 
-// answer is the answer to a look-up: an object, a list, or an error.
+// answer is the result of a look-up: an object, a list, or an error.
 type answer struct {
 	// resource is empty if the API server does not serve the type.
 	resource schema.GroupVersionResource
@@ -59,13 +59,13 @@ type answer struct {
 	err      error
 }
 
-// isDefinite reports whether the API server answered the look-up. It is also true if the object or the type does not
-// exist, and false for errors such as a timeout or a missing right.
+// isDefinite reports whether the API server returned an object or a list, or confirmed that the object or the type does
+// not exist. It returns false for errors such as a timeout or a missing right.
 func (a answer) isDefinite() bool {
 	return a.err == nil || apierrors.IsNotFound(a.err) || meta.IsNoMatchError(a.err)
 }
 
-// read does a look-up, as the identity of the client. The namespace of a cluster-scoped type is ignored, and removed
+// read makes a look-up with the identity of the client. The namespace of a cluster-scoped type is ignored, and removed
 // from the key that it returns.
 func read(ctx context.Context, client *target.Client, asked key) (key, answer) {
 	var k key
@@ -77,7 +77,7 @@ func read(ctx context.Context, client *target.Client, asked key) (key, answer) {
 	return k, a
 }
 
-// readMapped does a look-up by the mapping of its type, which may be out of date.
+// readMapped makes a look-up at the path that the RESTMapper has for the type. The path may be out of date.
 func readMapped(ctx context.Context, client *target.Client, k key) (key, answer) {
 	mapping, err := client.Discovery.Mapper().RESTMapping(k.gvk.GroupKind(), k.gvk.Version)
 	if err != nil {
@@ -99,7 +99,7 @@ func readMapped(ctx context.Context, client *target.Client, k key) (key, answer)
 	return k, a
 }
 
-// readAgain repeats a look-up. An answer that is not definite is an error.
+// readAgain repeats a look-up. It returns an error if the answer is not definite; see answer.isDefinite.
 func readAgain(ctx context.Context, t target.Target, k key) (answer, error) {
 	client := t.On(k.local)
 	_, a := read(ctx, client, k)

@@ -8,12 +8,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// maxRecorded is the number of look-ups that a status names. If there are more, the status holds only their digest, and
-// the component is rendered again after a restart, because the look-ups cannot be read again and compared.
+// maxRecorded is the maximum number of look-ups that a status names. If there are more, the status contains only their
+// digest, and the component is rendered again after a restart, because the look-ups cannot be read again and compared.
 const maxRecorded = 100
 
-// Lookups are the results of the look-ups of a rendering, and the capabilities of the target that the rendering was
-// made for.
+// Lookups are the results of the look-ups of a rendering, and the capabilities of the target for which the rendering
+// was made.
 type Lookups struct {
 	// Served identifies the capabilities of the target.
 	Served discovery.Summary
@@ -41,8 +41,8 @@ func digestOf(capabilities string, lines []string) (string, error) {
 }
 
 // EqualRecorded reports whether the status records equal look-ups, and whether the recorded rendering used the status
-// of looked-up objects. If the recorded rendering did not use the status, the digests on record cover the objects
-// without it, and a looked-up object that has a status now counts as a difference.
+// of looked-up objects. If the recorded rendering did not use the status, the recorded digests do not cover the status.
+// Then EqualRecorded returns false if a looked-up object has a status now.
 func (l Lookups) EqualRecorded(status *metav1alpha1.Status) (equal, readsStatus bool) {
 	recorded, ok := recordedLookups(status)
 	if !ok {
@@ -61,15 +61,15 @@ func (l Lookups) AreRecorded(status *metav1alpha1.Status) bool {
 	return ok && l.match(recorded, l.ReadsStatus, status.LookupsDigest)
 }
 
-// SameCapabilities reports whether the status records a rendering for the same capabilities. It is false if there
+// SameCapabilities reports whether the status records a rendering for the same capabilities. It returns false if there
 // were too many look-ups to record.
 func (l Lookups) SameCapabilities(status *metav1alpha1.Status) bool {
 	digest, err := digestOf(l.Served.Digest, status.Lookups)
 	return err == nil && digest == status.LookupsDigest
 }
 
-// match compares the look-ups with recorded ones. If the status names no look-ups, because there are none or too many
-// of them, the digests are compared instead.
+// match reports whether the look-ups have the recorded digest. For an object that is or was a dependent of the
+// component itself, match uses the recorded look-up, because changes of such an object are ignored.
 func (l Lookups) match(recorded map[key]metav1alpha1.Lookup, readsStatus bool, recordedDigest string) bool {
 	lines := make([]string, 0, len(l.Results))
 	for _, r := range l.Results {

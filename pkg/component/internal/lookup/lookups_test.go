@@ -31,7 +31,7 @@ func TestARecordedLookupHasTheKeyOfTheLookup(t *testing.T) {
 	}
 }
 
-// object returns a ConfigMap in a resource version.
+// object returns a ConfigMap with a resource version.
 func object(name, version, value string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"value": value},
@@ -53,7 +53,7 @@ func owned(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// found returns the result of a look-up of an object; nil is one that does not exist.
+// found returns the result of a look-up of an object. If o is nil, the object does not exist.
 func found(t *testing.T, o *unstructured.Unstructured) Result {
 	t.Helper()
 	k := key{gvk: configMap, namespace: "shop", name: "settings"}
@@ -92,8 +92,8 @@ func TestResultsAreEqualUntilTheContentChanges(t *testing.T) {
 		equal      bool
 	}{
 		{"the same content in a later version", was, found(t, object("a", "2", "x")), true},
-		{"another content", was, found(t, object("a", "2", "y")), false},
-		{"another status", found(t, withStatus(a, "x")), found(t, withStatus(a, "y")), false},
+		{"changed content", was, found(t, object("a", "2", "y")), false},
+		{"a changed status", found(t, withStatus(a, "x")), found(t, withStatus(a, "y")), false},
 		{"an object that was deleted", was, gone, false},
 		{"an object that was created", gone, was, false},
 		{"an object that is still missing", gone, gone, true},
@@ -112,7 +112,7 @@ func TestResultsAreEqualUntilTheContentChanges(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.was.equal(c.later); got != c.equal {
-				t.Errorf("equal: %t", got)
+				t.Errorf("equal returned %t for the two look-up results", got)
 			}
 		})
 	}
@@ -122,11 +122,11 @@ func TestTheOwnersRecordsAreItsOwnObjects(t *testing.T) {
 	secret := object("a", "1", "x")
 	secret.SetLabels(map[string]string{reconciler + "/" + records.LabelRecord: us.ID})
 	if got := found(t, secret); got.state != metav1alpha1.LookupOwn {
-		t.Errorf("a record is %s", got.state)
+		t.Errorf("a Secret with a record of the component has the look-up state %s", got.state)
 	}
 	secret.SetLabels(map[string]string{reconciler + "/" + manifests.LabelOwnerID: "another"})
 	if got := found(t, secret); got.state != metav1alpha1.LookupFound {
-		t.Errorf("a dependent of another component is %s", got.state)
+		t.Errorf("a dependent of another component has the look-up state %s", got.state)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestOwnObjectsOfAListAreNoPartOfItsVersionAndDigest(t *testing.T) {
 	a, b := object("a", "1", "x"), owned(object("b", "1", "x"))
 	alone, with := listed(t, a), listed(t, a, b)
 	if alone.version != with.version || alone.content != with.content {
-		t.Error("a dependent of the component changes the list")
+		t.Error("a dependent of the component changes the digest or version of a looked-up list")
 	}
 }
 
@@ -165,7 +165,7 @@ func TestRecordedLookupsAreEqualUntilAResultChanges(t *testing.T) {
 		equal, readsStatus bool
 	}{
 		{"equal results", was, was, true, false},
-		{"another content", was, lookups("capabilities", found(t, object("a", "1", "y"))), false, false},
+		{"changed content", was, lookups("capabilities", found(t, object("a", "1", "y"))), false, false},
 		{"other capabilities", was, lookups("others", found(t, a)), false, false},
 		{
 			"a further result", was,
@@ -180,7 +180,7 @@ func TestRecordedLookupsAreEqualUntilAResultChanges(t *testing.T) {
 			lookups("capabilities", found(t, nil)), true, false,
 		},
 		{
-			"a status of which no digest is recorded", was,
+			"a status that the recorded digest does not cover", was,
 			lookups("capabilities", found(t, withStatus(a, "x"))), false, false,
 		},
 		{"an equal status", readsStatus, readsStatus, true, true},
@@ -192,7 +192,7 @@ func TestRecordedLookupsAreEqualUntilAResultChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			equal, readsStatus := c.now.EqualRecorded(recorded(t, c.was))
 			if equal != c.equal || readsStatus != c.readsStatus {
-				t.Errorf("equal: %t, reads the status: %t", equal, readsStatus)
+				t.Errorf("EqualRecorded returned equal %t, reads the status %t", equal, readsStatus)
 			}
 		})
 	}
@@ -203,23 +203,23 @@ func TestLookupsAreRecordedIfRecordWouldReturnTheSame(t *testing.T) {
 	was := lookups("capabilities", found(t, withStatus(a, "x")))
 	status := recorded(t, was)
 	if !was.AreRecorded(status) {
-		t.Error("the look-ups are recorded")
+		t.Error("recorded look-ups are reported as not recorded")
 	}
-	// The rendering does not use the status, so that it is no part of the record.
+	// The rendering does not use the status, so the status is not part of the record.
 	if now := lookups("capabilities", found(t, withStatus(a, "y"))); !now.AreRecorded(status) {
-		t.Error("a status that is not used is recorded")
+		t.Error("a status that the rendering does not use changes the recorded look-ups")
 	}
 	now := was
 	now.ReadsStatus = true
 	if now.AreRecorded(status) {
-		t.Error("a status that is used now is not recorded")
+		t.Error("look-ups that now include the status are reported as recorded")
 	}
 	status.Lookups = []string{"no look-up"}
 	if was.AreRecorded(status) {
-		t.Error("a line that cannot be parsed is equal")
+		t.Error("a line of status.lookups that cannot be parsed is reported as equal")
 	}
 	if equal, _ := was.EqualRecorded(status); equal {
-		t.Error("a line that cannot be parsed is equal")
+		t.Error("a line of status.lookups that cannot be parsed is reported as equal")
 	}
 }
 
@@ -240,14 +240,14 @@ func TestAStatusNamesLookupsUpToALimit(t *testing.T) {
 			t.Errorf("%d look-ups: %d lines, digest %q", n, len(status.Lookups), status.LookupsDigest)
 		}
 		if !l.AreRecorded(status) {
-			t.Errorf("%d look-ups: they are recorded", n)
+			t.Errorf("%d look-ups: reported as not recorded", n)
 		}
 		if same, want := l.SameCapabilities(status), n <= maxRecorded; same != want {
 			t.Errorf("%d look-ups: same capabilities: %t", n, same)
 		}
 		l.Served.Digest = "others"
 		if l.SameCapabilities(status) {
-			t.Errorf("%d look-ups: the capabilities are others", n)
+			t.Errorf("%d look-ups: other capabilities are reported as the same", n)
 		}
 	}
 }

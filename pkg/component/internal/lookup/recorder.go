@@ -14,7 +14,7 @@ import (
 )
 
 // Recorder records the objects that the renderings of a pass look up. Each object is read once. A second rendering in
-// the same pass gets the same answers without another request.
+// the same pass gets the same objects without another request.
 type Recorder struct {
 	target target.Target
 
@@ -25,7 +25,7 @@ type Recorder struct {
 // NewRecorder returns a Recorder for look-ups in the cluster of the component and in the cluster of the dependents.
 func NewRecorder(t target.Target) *Recorder { return &Recorder{target: t, answers: map[key]answer{}} }
 
-// Lookup returns the interface by which a generator looks up objects. If local is set, it reads in the cluster of the
+// Lookup returns the interface with which a generator looks up objects. If local is set, it reads in the cluster of the
 // component, otherwise in the cluster of the dependents. If withoutStatus is set, the status is removed from the
 // objects.
 func (r *Recorder) Lookup(local, withoutStatus bool) generator.Lookup {
@@ -52,8 +52,8 @@ func (r *Recorder) HasStatus() bool {
 	return false
 }
 
-// Results returns one Result for each look-up: a digest of the object or list that was read. They are sorted by the
-// texts that the status records for the look-ups, so that equal look-ups give an equal status.
+// Results returns one Result for each look-up: a digest of the object or list that was read. The Results are sorted by
+// the texts that the status records for the look-ups, so that equal look-ups make an equal status.
 func (r *Recorder) Results(o Owner) ([]Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,8 +72,8 @@ func (r *Recorder) Results(o Owner) ([]Result, error) {
 	return results, nil
 }
 
-// look returns the recorded answer to a look-up, or reads the object and records the answer. An error such as a timeout
-// is not recorded; see answer.isDefinite.
+// look returns the recorded answer of a look-up, or makes the look-up and records the answer. An error such as a
+// timeout is not recorded; see answer.isDefinite.
 func (r *Recorder) look(ctx context.Context, asked key) answer {
 	r.mu.Lock()
 	known, ok := r.answers[asked]
@@ -94,7 +94,7 @@ func (r *Recorder) look(ctx context.Context, asked key) answer {
 	return a
 }
 
-// recordingLookup reads for a generator through a recorder.
+// recordingLookup is a generator.Lookup that reads through a Recorder.
 type recordingLookup struct {
 	recorder             *Recorder
 	local, withoutStatus bool

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Result is the result of a look-up, reduced to digests. They are enough to compare it with a later result of the same
-// look-up.
+// Result is the result of a look-up, reduced to digests. The digests are sufficient to compare it with a later result
+// of the same look-up.
 type Result struct {
 	key      key
 	resource schema.GroupVersionResource
@@ -33,7 +33,7 @@ type item struct {
 	content digests
 }
 
-// digests are two digests of an object: bare without the status of the object, and whole with it.
+// digests are two digests of an object: bare without the status of the object, and whole with the status.
 type digests struct{ bare, whole string }
 
 func (d digests) of(status bool) string {
@@ -62,8 +62,8 @@ func digestsOf(object *unstructured.Unstructured) (digests, error) {
 	return digests{bare: bare, whole: whole}, err
 }
 
-// Owner identifies the component whose generator looks up objects. Changes of its own dependents and records do not
-// count as changes of a look-up.
+// Owner identifies the component whose generator looks up objects. Changes of the component's own dependents and
+// records are ignored.
 type Owner struct {
 	// Reconciler is the name of the reconciler, and ID the owner id.
 	Reconciler, ID string
@@ -130,7 +130,7 @@ func (o Owner) identifyList(r Result, list *unstructured.UnstructuredList) (Resu
 func (r Result) hasStatus() bool { return r.content.bare != r.content.whole }
 
 // equal reports whether a later look-up of the same key has the same result. An object that has become a dependent of
-// the component itself counts as unchanged.
+// the component itself is treated as unchanged.
 func (r Result) equal(later Result) bool {
 	if later.state == metav1alpha1.LookupOwn ||
 		r.state == metav1alpha1.LookupOwn && later.state == metav1alpha1.LookupMissing {
@@ -158,15 +158,15 @@ func equalItems(before, after map[string]item) bool {
 	return true
 }
 
-// reference returns the object or list to watch. served is false for a type that the API server does not serve, which
-// cannot be watched. The watch on the capabilities of the target reports when the type is served.
+// reference returns the object or list to watch. served is false if the API server does not serve the type. Such a type
+// cannot be watched, but the watch on the capabilities of the target reports when the type is served.
 func (r Result) reference() (ref observe.Reference, served bool) {
 	ref = observe.Reference{Resource: r.resource, Namespace: r.key.namespace, Name: r.key.name}
 	return ref, r.resource.Resource != ""
 }
 
-// record returns the result in the form in which the status records it. If status is set, its digest covers the status
-// of the object.
+// record returns the result in the form in which the status records it. If status is set, the recorded digest covers
+// the status of the object.
 func (r Result) record(status bool) metav1alpha1.Lookup {
 	entry := r.key.record()
 	entry.State = r.state

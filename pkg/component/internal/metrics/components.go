@@ -15,7 +15,8 @@ type Component struct {
 	Ready, Unready, RepairConflicts int
 }
 
-// ComponentSet holds the components of one reconciler, as its passes found them. It is safe for concurrent use.
+// ComponentSet has the states of the components of one reconciler after their last passes. It is safe for concurrent
+// use.
 type ComponentSet struct {
 	reconciler string
 	// perComponent exports series for each component.
@@ -26,8 +27,9 @@ type ComponentSet struct {
 	components map[types.NamespacedName]Component
 }
 
-// NewComponentSet returns an empty set, which is exported from Export to StopExport. The states are exported even if
-// no component is in them. The series for each component are exported only if perComponent is set.
+// NewComponentSet returns an empty set. The set is exported after Export is called, until StopExport is called. Each of
+// the states has a series, even if no component is in that state. The series for each component are exported only if
+// perComponent is set.
 func (m *Meter) NewComponentSet(states []string, perComponent bool) *ComponentSet {
 	return &ComponentSet{
 		reconciler: m.reconciler, perComponent: perComponent, states: states,
@@ -35,21 +37,21 @@ func (m *Meter) NewComponentSet(states []string, perComponent bool) *ComponentSe
 	}
 }
 
-// Export starts to export a set.
+// Export starts the export of a set.
 func (m *Meter) Export(p *ComponentSet) { m.components.add(p) }
 
-// StopExport stops to export a set.
+// StopExport stops the export of a set.
 func (m *Meter) StopExport(p *ComponentSet) { m.components.remove(p) }
 
-// Set sets the state of a component after a pass.
+// Set must be called with the state of a component after a pass.
 func (p *ComponentSet) Set(name types.NamespacedName, c Component) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.components[name] = c
 }
 
-// SetIfUnknown sets the state of a component from before the start of the process. It is ignored if a pass has set
-// the state.
+// SetIfUnknown sets the state that a component had before the start of the process. It does nothing if a pass has
+// already set a state.
 func (p *ComponentSet) SetIfUnknown(name types.NamespacedName, c Component) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,14 +60,14 @@ func (p *ComponentSet) SetIfUnknown(name types.NamespacedName, c Component) {
 	}
 }
 
-// Forget drops a component that was deleted.
+// Forget removes a deleted component from the set.
 func (p *ComponentSet) Forget(name types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.components, name)
 }
 
-// componentCollector collects the exported sets of a process. It makes the series at each scrape.
+// componentCollector collects the exported sets of a process. It creates the series at each scrape.
 type componentCollector struct {
 	byState, state, dependents, repairConflicts *prometheus.Desc
 
@@ -77,7 +79,8 @@ func newComponentCollector() *componentCollector {
 	component := []string{labelReconciler, "namespace", "name"}
 	return &componentCollector{
 		byState: prometheus.NewDesc("fairlead_components",
-			"Number of components by state. States without a component are 0.", []string{labelReconciler, "state"}, nil),
+			"Number of components by state. The number is 0 for a state without components.",
+			[]string{labelReconciler, "state"}, nil),
 		state: prometheus.NewDesc("fairlead_component_state",
 			"1 for the current state of a component. Other states have no series.", append(component[:3:3], "state"), nil),
 		dependents: prometheus.NewDesc("fairlead_component_dependents",
@@ -133,7 +136,7 @@ func (c *componentCollector) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
-// totals are the exported numbers of one reconciler.
+// totals has the exported numbers of one reconciler.
 type totals struct {
 	// states is the number of components by state.
 	states map[string]int
@@ -141,7 +144,7 @@ type totals struct {
 	components map[types.NamespacedName]Component
 }
 
-// totals returns the numbers by reconciler. While a process replaces a reconciler, there are two sets for that
+// totals returns the exported numbers by reconciler. While a process replaces a reconciler, there are two sets for that
 // reconciler. A component in both sets is counted once.
 func (c *componentCollector) totals() map[string]totals {
 	c.mu.Lock()

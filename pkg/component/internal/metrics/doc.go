@@ -2,9 +2,9 @@
 //
 // Instruments are the series of a process. They are in the registry of controller-runtime, which every manager serves;
 // the label reconciler distinguishes the reconcilers of a process. A Meter counts the passes, steps, requests and
-// repairs of one reconciler. A ComponentSet holds the last state of each component. The series of components are made
-// when Prometheus asks for them, so no series of a deleted component stays. docs/monitoring.md explains all series.
+// repairs of one reconciler. A ComponentSet has the last state of each component. The series of components are created
+// at each scrape, so that a deleted component has no series. docs/monitoring.md explains all series.
 //
-// The rule: metrics observe and decide nothing. The package imports the Prometheus client and the registry of
+// The rule: no decision depends on a metric. The package imports the Prometheus client and the registry of
 // controller-runtime, and no other package of the engine.
 package metrics

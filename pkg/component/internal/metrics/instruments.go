@@ -19,7 +19,7 @@ type Instruments struct {
 
 const labelReconciler = "reconciler"
 
-// Shared are the instruments of this process.
+// Shared has the series of this process.
 var Shared = NewInstruments()
 
 // Register adds the shared instruments to the registry of controller-runtime, which every manager serves. It may be
@@ -31,8 +31,8 @@ func NewInstruments() *Instruments {
 	return &Instruments{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_requests_total",
-			Help: "Requests about dependents, with each attempt, by verb (create, apply, update, patch, delete, get), " +
-				"type and HTTP status code; <error> if there was no answer.",
+			Help: "Requests for dependents, including retries, by verb (create, apply, update, patch, delete, get), " +
+				"type and HTTP status code. The code is <error> if there was no response.",
 		}, []string{labelReconciler, "verb", "group", "kind", "code"}),
 		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_passes_total",
@@ -41,7 +41,7 @@ func NewInstruments() *Instruments {
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fairlead_pass_step_duration_seconds",
 			Help: "Duration of each execution of a step of a pass: inputs, generate, observe, plan, record, execute, status.",
-			// From half a millisecond to two minutes; each bucket is four times the one before it.
+			// The buckets range from half a millisecond to two minutes. Each bucket is four times the previous bucket.
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10),
 		}, []string{labelReconciler, "step"}),
 		ready: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -52,7 +52,7 @@ func NewInstruments() *Instruments {
 		}, []string{labelReconciler}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_drift_repaired_total",
-			Help: "Repairs of dependents that another client changed, deleted or unlabelled.",
+			Help: "Repairs of dependents that another client changed or deleted, or whose owner label it removed.",
 		}, []string{labelReconciler, "group", "kind", "cause"}),
 		components: newComponentCollector(),
 	}

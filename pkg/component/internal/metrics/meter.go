@@ -34,12 +34,12 @@ const (
 	CauseUnlabelled Cause = "unlabelled"
 )
 
-// Meter counts the work of one reconciler. Counters that exist are found without a lock. It is safe for concurrent use.
+// Meter counts the work of one reconciler. It finds existing counters without a lock. It is safe for concurrent use.
 type Meter struct {
 	reconciler string
 	*Instruments
 	stepTimes map[Step]prometheus.Observer
-	// requestCounts holds a prometheus.Counter by requestKey, and outcomes a prometheus.Counter by outcome.
+	// requestCounts has a prometheus.Counter for each requestKey, and outcomes has a prometheus.Counter for each outcome.
 	requestCounts, outcomes sync.Map
 }
 
@@ -52,14 +52,15 @@ func (i *Instruments) Meter(reconciler string) *Meter {
 	return m
 }
 
-// CountPass counts a pass that ended.
+// CountPass counts a pass that has ended with the given outcome.
 func (m *Meter) CountPass(outcome string) {
 	counter(&m.outcomes, outcome, func() prometheus.Counter {
 		return m.passes.WithLabelValues(m.reconciler, outcome)
 	}).Inc()
 }
 
-// StartStep starts the clock of a step. The caller must call the returned function at the end of the step.
+// StartStep starts the measurement of a step's duration. The caller must call the returned function at the end of the
+// step.
 func (m *Meter) StartStep(s Step) (end func()) {
 	began, step := time.Now(), m.stepTimes[s]
 	return func() { step.Observe(time.Since(began).Seconds()) }

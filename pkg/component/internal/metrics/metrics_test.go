@@ -45,7 +45,7 @@ func newMeter(t *testing.T) (*Meter, func() []string) {
 				lines = append(lines, family.GetName()+labelsOf(metric)+" "+fmt.Sprint(valueOf(metric)))
 			}
 		}
-		// Steps have series from the start.
+		// The series of steps without executions are left out, because each step has a series from the start.
 		return slices.DeleteFunc(lines, func(line string) bool {
 			return strings.HasSuffix(line, "} 0") && strings.Contains(line, "step=")
 		})
@@ -75,7 +75,7 @@ func expect(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// answering is a transport that answers with a status code, or with an error if it is 0.
+// answering is a transport that returns a response with a status code, or an error if the code is 0.
 type answering int
 
 func (a answering) RoundTrip(*http.Request) (*http.Response, error) {

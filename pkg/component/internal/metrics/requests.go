@@ -12,7 +12,7 @@ import (
 
 type kindKey struct{}
 
-// WithKind marks the requests of a context as requests about a dependent of a type.
+// WithKind marks the requests with the returned context as requests for a dependent of a type.
 func WithKind(ctx context.Context, kind schema.GroupKind) context.Context {
 	return context.WithValue(ctx, kindKey{}, kind)
 }
@@ -62,7 +62,8 @@ func (m *Meter) request(key requestKey) prometheus.Counter {
 	})
 }
 
-// verbOf returns the verb of a request as in the API server's metrics, where a server-side apply is not a patch.
+// verbOf returns the verb of a request as the metrics of the API server name it. A server-side apply is "apply", not
+// "patch".
 func verbOf(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet:

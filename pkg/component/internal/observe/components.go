@@ -6,23 +6,23 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// component is what the Observer remembers of one component.
+// component is the state that the Observer stores for one component.
 type component struct {
 	reader Reader
 	// resources are the watched resources that contain the component's dependents, each with the preferred version of the
 	// type.
 	resources map[WatchedResource]string
-	// instances are the managed types whose instances are watched for the component.
+	// instances is the set of types that the component's dependents define, and whose instances are watched.
 	instances map[schema.GroupKind]bool
 	// awaits are the objects that the component waits for, with the owner ids of their current owners; see AwaitHandover.
 	awaits  map[manifests.Key]string
 	enqueue func()
 }
 
-// components are the components for which an Observer watches, by owner id.
+// components has the state of each component that an Observer watches dependents for, by owner id.
 type components map[string]*component
 
-// enqueue makes a pass over a component begin soon. An unknown owner id is ignored.
+// enqueue adds a component to the queue of components to reconcile. It ignores an unknown owner id.
 func (c components) enqueue(ownerID string) {
 	if known := c[ownerID]; known != nil {
 		known.enqueue()
@@ -35,16 +35,16 @@ func (c components) enqueueAll(ownerIDs map[string]bool) {
 	}
 }
 
-// Watch starts the watches on a component's dependents that are missing, retries those that failed, and stops the
-// component's watches on other resources. Each resource comes with the preferred version of its type. The reader is the
-// identity of the watches. The function enqueue is called, with the Observer's lock held, when a dependent changed; it
-// must not block or call the Observer.
+// Watch sets the resources whose dependents are watched for a component. It starts missing watches, retries failed
+// watches, and stops the component's watches on all other resources. The values of resources are the preferred versions
+// of the types. The watches use the identity of the reader. Whenever a dependent changed, the function enqueue is
+// called with the Observer's lock held; it must not block or call the Observer.
 func (o *Observer) Watch(ownerID string, reader Reader, resources map[WatchedResource]string, enqueue func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := o.components[ownerID]
 	if c != nil && c.reader.Name != reader.Name {
-		// The component must not use what its former identity has read. The new identity reads all objects again.
+		// The component must not use objects that its former identity has read. The new identity reads all objects again.
 		o.remove(ownerID, c)
 		c = nil
 	}
@@ -65,8 +65,8 @@ func (o *Observer) Watch(ownerID string, reader Reader, resources map[WatchedRes
 	o.stopUnused(ownerID, c, resources)
 }
 
-// StopWatchesExcept stops the watches of a component on resources that are not among the given ones. It starts no
-// watch and retries none.
+// StopWatchesExcept stops the watches of a component on resources that the argument does not contain. It neither starts
+// nor retries a watch.
 func (o *Observer) StopWatchesExcept(ownerID string, resources map[WatchedResource]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,8 +88,9 @@ func (o *Observer) stopUnused(ownerID string, c *component, resources map[Watche
 	o.definitions.update()
 }
 
-// Release forgets a component: it stops the watches that only the component used, and starts the delay after which
-// components that wait for its objects try to take them over.
+// Release removes a component from the Observer and stops the watches that only this component used. If other
+// components wait for an object of the released component, Release starts the delay after which they try to take the
+// object over.
 func (o *Observer) Release(ownerID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,7 +107,8 @@ func (o *Observer) Release(ownerID string) {
 	o.definitions.update()
 }
 
-// remove forgets a component and stops the watches that no component uses any more. The caller holds the lock.
+// remove removes a component from the Observer and stops the watches that no component uses any more. The caller holds
+// the lock.
 func (o *Observer) remove(ownerID string, c *component) {
 	delete(o.components, ownerID)
 	for key := range c.awaits {

@@ -16,9 +16,10 @@ var definingResources = []schema.GroupVersionResource{
 	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
 }
 
-// WatchDefinitions starts watches on CustomResourceDefinitions and APIServices, which run until ctx ends. It calls
-// changed when a definition was created or changed, and when a watch begins, and deleted when a definition was deleted.
-// Neither function may block. If a watch is refused, its events are missing; the request is repeated.
+// WatchDefinitions starts watches on CustomResourceDefinitions and APIServices, which run until ctx ends. The function
+// changed is called when a definition was created or changed, and when a watch begins. The function deleted is called
+// when a definition was deleted. Neither function may block. If the API server refuses a watch, the request is
+// repeated; until it succeeds, no events are reported.
 func WatchDefinitions(ctx context.Context, client metadata.Interface, changed, deleted func()) {
 	for _, resource := range definingResources {
 		store := definitionStore{changed, deleted}
@@ -38,16 +39,16 @@ func (definitionStore) listFailed(watchFailure) {}
 // watchOpened implements loopListener.
 func (definitionStore) watchOpened() {}
 
-// Add reports a definition.
+// Add reports a new definition.
 func (s definitionStore) Add(any) error { return s.Update(nil) }
 
-// Update reports a definition.
+// Update reports a changed definition.
 func (s definitionStore) Update(any) error {
 	s.changed()
 	return nil
 }
 
-// Delete reports the end of a definition.
+// Delete reports a deleted definition.
 func (s definitionStore) Delete(any) error {
 	s.deleted()
 	return nil
@@ -70,8 +71,8 @@ type definitionWatch struct {
 	unserved map[*watchState]bool
 }
 
-// recordReason notes whether the type of a watch is served. The argument reason says why the objects of the watch are
-// not known. A watch that no component uses is ignored: it may report a last failure after it was stopped.
+// recordReason notes whether the type of a watch is served. The argument reason is the reason why the objects of the
+// watch are not known. A watch that no component uses is ignored, because a stopped watch may still report a failure.
 func (d *definitionWatch) recordReason(w *watchState, reason plan.WaitReason) {
 	if reason == plan.WaitNotServed && len(w.users) > 0 {
 		d.unserved[w] = true
@@ -81,7 +82,7 @@ func (d *definitionWatch) recordReason(w *watchState, reason plan.WaitReason) {
 	d.update()
 }
 
-// forget drops a watch that was stopped. The caller must call update afterwards.
+// forget removes a stopped watch from unserved. The caller must call update afterwards.
 func (d *definitionWatch) forget(w *watchState) { delete(d.unserved, w) }
 
 // update starts or stops the watches on definitions.
@@ -98,7 +99,7 @@ func (d *definitionWatch) update() {
 	}
 }
 
-// retryUnserved makes all watches on types that are not served try again soon, before the ends of their pauses.
+// retryUnserved ends the retry pauses of all watches on types that are not served.
 func (d *definitionWatch) retryUnserved() {
 	for w := range d.unserved {
 		w.retryNow()

@@ -33,7 +33,7 @@ func TestDefinitionsAreNotWatchedForTypesWithoutUsers(t *testing.T) {
 	if s.observer.definitions.stop != nil {
 		t.Error("the watch on definitions continues")
 	}
-	// The last list failed while the last user was released.
+	// The last list of the watch fails after the last component that uses the watch was released.
 	s.reason = ""
 	s.setReason(plan.WaitNotServed, "")
 	if s.observer.definitions.stop != nil || len(s.observer.definitions.unserved) > 0 {

@@ -12,14 +12,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// dependentObjects are the objects that a watch shows.
+// dependentObjects stores the objects of a watch on dependents.
 type dependentObjects struct {
 	observed map[manifests.Key]*plan.Observed
-	// deleted are the UIDs of the objects that we deleted, until the watch shows the deletion. The events of the object's
-	// creation and changes can arrive after the answer to our delete; they must not make the object present again.
+	// deleted has the UIDs of objects that the reconciler deleted, until the watch shows the deletion. Earlier events of
+	// such an object can arrive after the response to the delete. They must not make the object present again.
 	deleted map[manifests.Key]types.UID
-	// bodies holds the latest received version of each whole object. It contains only objects of types that are stored
-	// whole.
+	// bodies has the latest received version of each whole object. It contains only objects of the types in
+	// Options.WithBodies.
 	bodies map[manifests.Key]*unstructured.Unstructured
 }
 
@@ -36,8 +36,8 @@ func (s dependentObjects) present(key manifests.Key) bool {
 	return o != nil && o.Presence == plan.Present
 }
 
-// putBody stores the body of an object, if its type is stored with bodies, and if the stored facts are those of the
-// same resource version.
+// putBody stores the body of an object, if its type is stored with bodies, and if the stored facts have the same
+// resource version.
 func (s dependentObjects) putBody(object *observedObject) {
 	observed := s.observed[object.key]
 	if object.body != nil && observed != nil && observed.ResourceVersion == object.ResourceVersion {
@@ -50,7 +50,7 @@ func (s dependentObjects) remove(key manifests.Key) {
 	delete(s.bodies, key)
 }
 
-// observedObject is an object on its way from the reflector to the store.
+// observedObject is the reduced form of an object that a reflector passes to its store.
 type observedObject struct {
 	plan.Observed
 	key manifests.Key
@@ -58,12 +58,12 @@ type observedObject struct {
 	body *unstructured.Unstructured
 }
 
-// GetObjectMeta returns the name, which the reflector needs.
+// GetObjectMeta returns the namespace and the name, because the reflector reads them.
 func (o *observedObject) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: o.key.Namespace, Name: o.key.Name}
 }
 
-// reduce returns the facts of an object, or nil if obj is no object.
+// reduce returns the facts of an object, or nil if obj is not an object.
 func (w *dependentWatch) reduce(obj any) *observedObject {
 	switch x := obj.(type) {
 	case *observedObject:
@@ -86,8 +86,8 @@ func (r WatchedResource) keyOf(o metav1.Object) manifests.Key {
 	return manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// finishedLifetime is how long the Observer remembers that a deleted object had finished its work. Usually the next
-// pass records that. The time also covers passes that fail or are suspended.
+// finishedLifetime is the time for which the Observer stores that a deleted object had finished its work. Usually the
+// next pass records this fact. An hour is long enough even if some passes fail or are suspended.
 const finishedLifetime = time.Hour
 
 // rememberFinished stores the facts of a deleted object that had finished its work. The caller holds the lock.

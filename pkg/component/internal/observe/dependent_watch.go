@@ -10,20 +10,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// dependentWatch is a watch on the dependents of one resource: the objects that carry the owner label. The reflector of
-// the watch stores objects in it. The Observer's lock guards all fields.
+// dependentWatch is a watch on the dependents of one resource: the objects with the owner label. It is the store of its
+// reflector. The Observer's lock guards all fields.
 type dependentWatch struct {
 	watchState
 
 	resource WatchedResource
-	// version is the preferred version of the type at the next list.
+	// version is the version of the type that the next list prefers.
 	version string
-	// withBodies stores bodies besides the facts.
+	// withBodies is set if the bodies of objects are stored in addition to their facts.
 	withBodies bool
 	objects    dependentObjects
 }
 
-// startDependentWatch starts a watch that lists and watches as the identity of a reader. The caller holds the lock.
+// startDependentWatch starts a watch that sends its requests with the identity of a reader. The caller holds the lock.
 func (o *Observer) startDependentWatch(reader Reader, r WatchedResource, version string) *dependentWatch {
 	ctx, cancel := context.WithCancel(o.lifetime)
 	w := newDependentWatch(o, r, version, cancel)
@@ -50,7 +50,7 @@ func newDependentWatch(
 	return w
 }
 
-// preferredVersion returns the version that a component asked for last.
+// preferredVersion returns the version in the latest call of Observer.Watch.
 func (w *dependentWatch) preferredVersion() string {
 	w.observer.mu.Lock()
 	defer w.observer.mu.Unlock()
@@ -77,7 +77,8 @@ func (w *dependentWatch) Update(obj any) error {
 	return nil
 }
 
-// Delete removes an object and enqueues its owner. It remembers for a while that the object had finished its work.
+// Delete removes an object and enqueues its owner. If the object had finished its work, this fact is stored for the
+// time finishedLifetime.
 func (w *dependentWatch) Delete(obj any) error {
 	object := w.reduce(obj)
 	if object == nil {
@@ -101,8 +102,8 @@ func (w *dependentWatch) Delete(obj any) error {
 	return nil
 }
 
-// Replace stores a complete list. Objects that the list does not name are removed, unless the reconciler wrote them
-// after the list was made.
+// Replace stores a complete list. Objects that are missing from the list are removed, unless their stored version is
+// newer than the list.
 func (w *dependentWatch) Replace(list []any, resourceVersion string) error {
 	w.observer.mu.Lock()
 	defer w.observer.mu.Unlock()
@@ -127,7 +128,7 @@ func (w *dependentWatch) Replace(list []any, resourceVersion string) error {
 // Resync does nothing, because only events are handled.
 func (w *dependentWatch) Resync() error { return nil }
 
-// put stores an event's object and enqueues the owners. The caller holds the lock.
+// put stores the object of an event, and enqueues its owner and its former owner. The caller holds the lock.
 func (w *dependentWatch) put(object *observedObject) {
 	key := object.key
 	if uid, ok := w.objects.deleted[key]; ok {
@@ -135,7 +136,7 @@ func (w *dependentWatch) put(object *observedObject) {
 			// The event is older than our own delete.
 			return
 		}
-		// A later object has the name: the watch has passed the deletion.
+		// The event shows a later object with the same name, so the watch has passed the deletion.
 		delete(w.objects.deleted, key)
 	}
 	defer w.objects.putBody(object)
@@ -150,9 +151,9 @@ func (w *dependentWatch) put(object *observedObject) {
 	}
 }
 
-// handle enqueues the owner of a changed object. While a write of ours to the object is in flight, the event is kept:
-// the answer shows whether our own write caused it. An owner that does not use this watch is not enqueued here, because
-// its own watch on the object does that. The caller holds the lock.
+// handle enqueues the owner of a changed object. While the reconciler writes the object, the event is kept as pending,
+// because only the response shows whether that write caused the event. An owner that does not use this watch is not
+// enqueued here, because its own watch on the object enqueues it. The caller holds the lock.
 func (w *dependentWatch) handle(key manifests.Key, e event) {
 	inFlight := w.observer.writes[key]
 	if inFlight != nil && e.deletion {
@@ -167,8 +168,8 @@ func (w *dependentWatch) handle(key manifests.Key, e event) {
 	}
 }
 
-// storeAnswer stores the answer to a read or write of the reconciler. If the object has another owner now, the former
-// owner is enqueued, and no other component. The caller holds the lock.
+// storeAnswer stores the object from the response to a read or write of the reconciler. If the owner of the object
+// changed, only the former owner is enqueued. The caller holds the lock.
 func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed) {
 	old := w.objects.observed[key]
 	switch {
@@ -185,8 +186,8 @@ func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed) {
 	}
 }
 
-// remove forgets an object, and starts the delay after which components that wait for the object try to create it. The
-// caller holds the lock.
+// remove removes an object from the store, and starts the delay after which components that wait for the object try to
+// create it. The caller holds the lock.
 func (w *dependentWatch) remove(key manifests.Key) {
 	h, old := w.observer.handovers[key], w.objects.observed[key]
 	if h != nil && old != nil {
@@ -198,9 +199,9 @@ func (w *dependentWatch) remove(key manifests.Key) {
 	}
 }
 
-// recordMissing notes the objects that a list does not name: objects that the reconciler deleted, and objects with a
-// write in flight. If such an object existed and was deleted before the list, no event will show that. The caller holds
-// the lock.
+// recordMissing handles objects that are missing from a list, because no event will show that such an object was
+// deleted before the list. If the reconciler deleted the object, its UID is removed from the map deleted. If a write to
+// the object is in flight, the version of the list is stored as the version of the deletion. The caller holds the lock.
 func (w *dependentWatch) recordMissing(listed map[manifests.Key]bool, resourceVersion string) {
 	for key := range w.objects.deleted {
 		if !listed[key] {

@@ -20,7 +20,7 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(t *testing.T, s *watchFixture)
-		// enqueued are the enqueued owners. version is the known version in the end; "" if the object is absent.
+		// enqueued are the enqueued owners. version is the stored resource version at the end, "" if the object is absent.
 		enqueued, version string
 	}{
 		{"a new object enqueues its owner", func(t *testing.T, s *watchFixture) {
@@ -81,22 +81,22 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 			s.take()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", "7"},
-		{"the deletion of an unknown object enqueues nobody", func(t *testing.T, s *watchFixture) {
+		{"the deletion of an unknown object enqueues no component", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", ""},
-		{"a list removes the objects that it does not name", func(t *testing.T, s *watchFixture) {
+		{"a list removes the objects that it does not contain", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Replace(nil, "8"))
 		}, "us", ""},
-		{"a list keeps an object that was written after it was made", func(t *testing.T, s *watchFixture) {
+		{"a list keeps an object that was written after the list was made", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			s.observer.BeginWrite(settings)(answer("9"))
 			must(t, s.Replace(nil, "8"))
 		}, "", "9"},
-		{"a list without a change enqueues nobody", func(t *testing.T, s *watchFixture) {
+		{"a list without a change enqueues no component", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
@@ -115,7 +115,7 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 			s.watchOpened()
 			must(t, s.Replace(nil, "8"))
 		}, "us", ""},
-		{"a value that is no object is ignored", func(t *testing.T, s *watchFixture) {
+		{"a value that is not an object is ignored", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update("text"))
 			must(t, s.Delete("text"))
@@ -132,29 +132,33 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 func TestEventsAroundOwnWrites(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// before, during and after are the events before the write, until its answer, and after the answer.
+		// before, during and after are the events before the write, between the write and its response, and after the
+		// response.
 		before           func(s *watchFixture) error
 		during           func(s *watchFixture) error
 		answer           *plan.Observed
 		after            func(s *watchFixture) error
 		enqueued, latest string
 	}{
-		{name: "the answer is stored at once", answer: answer("5"), latest: "5"},
-		{name: "the event of our write enqueues nobody after the answer", answer: answer("5"), after: show("5"), latest: "5"},
+		{name: "the response is stored at once", answer: answer("5"), latest: "5"},
 		{
-			name: "the event of our write enqueues nobody before the answer", during: show("5"), answer: answer("5"),
+			name:   "the event of our write enqueues no component after the response",
+			answer: answer("5"), after: show("5"), latest: "5",
+		},
+		{
+			name: "the event of our write enqueues no component before the response", during: show("5"), answer: answer("5"),
 			latest: "5",
 		},
 		{
-			name: "a foreign write after ours enqueues the owner", answer: answer("5"), after: show("6"), enqueued: "us",
+			name: "a foreign write after our write enqueues the owner", answer: answer("5"), after: show("6"), enqueued: "us",
 			latest: "6",
 		},
 		{
-			name: "a foreign write before ours, shown before the answer, enqueues the owner", before: show("3"),
+			name: "a foreign write before our write, shown before the response, enqueues the owner", before: show("3"),
 			during: show("4"), answer: answer("5"), enqueued: "us", latest: "5",
 		},
 		{
-			name: "a foreign write after ours, shown before the answer, enqueues the owner", during: show("6"),
+			name: "a foreign write after our write, shown before the response, enqueues the owner", during: show("6"),
 			answer: answer("5"), enqueued: "us", latest: "6",
 		},
 		{
@@ -162,7 +166,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			latest: "5",
 		},
 		{
-			name: "an object that is deleted before the answer stays absent",
+			name: "an object that is deleted before the response stays absent",
 			during: func(s *watchFixture) error {
 				if err := s.Add(at("5", "us", "u1")); err != nil {
 					return err
@@ -171,34 +175,34 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			}, answer: answer("5"), enqueued: "us",
 		},
 		{
-			name: "an object that a list misses before the answer stays absent", before: show("4"),
+			name: "an object that a list misses before the response stays absent", before: show("4"),
 			during: func(s *watchFixture) error { return s.Replace(nil, "6") }, answer: answer("5"), enqueued: "us",
 		},
 		{
-			name: "an object that lost its owner label before our write is known", before: show("3"),
+			name: "an object that lost its owner label before our write is present after the write", before: show("3"),
 			during: func(s *watchFixture) error { return s.Delete(at("4", "", "u1")) }, answer: answer("5"), enqueued: "us",
 			latest: "5",
 		},
 		{
-			name: "the deletion of an earlier object does not remove the one that we create", before: show("3"),
+			name: "the deletion of an earlier object does not remove the object that we create", before: show("3"),
 			during: func(s *watchFixture) error { return s.Delete(at("4", "us", "u1")) }, answer: answer("5"), after: show("5"),
 			enqueued: "us", latest: "5",
 		},
-		{name: "our delete is known at once", before: show("4"), answer: deleteAnswer("u1")},
+		{name: "our delete makes the object absent at once", before: show("4"), answer: deleteAnswer("u1")},
 		{
-			name: "the event of our delete enqueues nobody after the answer", before: show("4"), answer: deleteAnswer("u1"),
-			after: remove("5"),
+			name:   "the event of our delete enqueues no component after the response",
+			before: show("4"), answer: deleteAnswer("u1"), after: remove("5"),
 		},
 		{
-			name: "the event of our delete enqueues nobody before the answer", before: show("4"), during: remove("5"),
+			name: "the event of our delete enqueues no component before the response", before: show("4"), during: remove("5"),
 			answer: deleteAnswer("u1"),
 		},
 		{
-			name: "our delete of an earlier object leaves the new one", before: show("4"), answer: deleteAnswer("u0"),
+			name: "our delete of an earlier object leaves the new object", before: show("4"), answer: deleteAnswer("u0"),
 			latest: "4",
 		},
 		{
-			name: "an answer that is older than the known version is not stored", before: show("6"), answer: answer("5"),
+			name: "a response that is older than the known version is not stored", before: show("6"), answer: answer("5"),
 			latest: "6",
 		},
 		{
@@ -207,7 +211,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			answer: answer("5"), after: show("5"), enqueued: "them", latest: "5",
 		},
 		{
-			name:   "an owner that lost an object to us is enqueued if the event precedes the answer",
+			name:   "an owner that lost an object to us is enqueued if the event precedes the response",
 			before: func(s *watchFixture) error { return s.Add(at("4", "them", "u1")) },
 			during: show("5"), answer: answer("5"), enqueued: "them", latest: "5",
 		},
@@ -222,7 +226,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			if c.during != nil {
 				must(t, c.during(s))
 				if got := s.take(); got != "" {
-					t.Errorf("enqueued before the answer: %q", got)
+					t.Errorf("components were enqueued before the response to the write: %q", got)
 				}
 			}
 			done(c.answer)
@@ -231,7 +235,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			}
 			s.expect(t, c.enqueued, c.latest)
 			if len(s.observer.writes) > 0 {
-				t.Error("the write is still in flight")
+				t.Error("the write is still recorded as in flight after its response")
 			}
 		})
 	}
@@ -251,7 +255,7 @@ func TestPendingEventsWaitForTheLastWrite(t *testing.T) {
 	must(t, show("5")(s))
 	first(answer("5"))
 	if got := s.take(); got != "" {
-		t.Errorf("enqueued before the second answer: %q", got)
+		t.Errorf("components were enqueued before the response to the second write: %q", got)
 	}
 	second(answer("6"))
 	s.expect(t, "us", "6")
@@ -285,7 +289,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			}
 		})
 	}
-	t.Run("forgets them after the lifetime", func(t *testing.T) {
+	t.Run("forgets finished Jobs after finishedLifetime", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newWatchFixture(t)
 			must(t, s.Add(job("Complete")))
@@ -298,7 +302,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			}
 		})
 	})
-	t.Run("keeps an object that was created since", func(t *testing.T) {
+	t.Run("keeps an object that was created after the Job was deleted", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newWatchFixture(t)
 			must(t, s.Add(job("Complete")))
@@ -356,7 +360,7 @@ func TestWatchesStopWithTheirLastUser(t *testing.T) {
 	}
 }
 
-// BenchmarkWatch measures the work of a pass under the lock. It must not depend on the number of other components.
+// BenchmarkWatch measures the time of one call of Watch. The time must not depend on the number of other components.
 func BenchmarkWatch(b *testing.B) {
 	for _, owners := range []int{10, 10000} {
 		b.Run(strconv.Itoa(owners), func(b *testing.B) {
@@ -389,7 +393,7 @@ func TestFailedListsMakeATypeUnknown(t *testing.T) {
 			"a network failure is the reason for a type that was never known", plan.WaitObserving, unreachable, "ListFailed",
 			true,
 		},
-		{"a repeated refusal enqueues nobody", "Forbidden", refused, "Forbidden", false},
+		{"a repeated refusal enqueues no component", "Forbidden", refused, "Forbidden", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newWatchFixture(t)
@@ -417,7 +421,7 @@ func TestTypesThatCanBeListedButNotWatched(t *testing.T) {
 	s.take()
 	for range 3 {
 		must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
-		s.take() // The object is new the first time.
+		s.take() // In the first round the object is new.
 		s.listFailed(refused)
 		if got := s.take(); got != "" {
 			t.Errorf("enqueued by the same refusal: %q", got)
@@ -447,18 +451,19 @@ func TestUnknownUntilListed(t *testing.T) {
 	}
 	s.watchOpened()
 	if !s.observer.Synced("us") || s.observer.Live(Reader{}, settings).Presence != plan.Absent {
-		t.Error("the type is not known")
+		t.Error("the type is not known after its list and the start of its watch")
 	}
 	other := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "x"}
 	if s.observer.Live(Reader{}, other).Presence != plan.Unknown {
 		t.Error("a type without a watch is known")
 	}
 	if s.observer.Synced("nobody") {
-		t.Error("an unknown component is synced")
+		t.Error("Synced is true for a component that the Observer does not know")
 	}
 }
 
-// TestConcurrentUse is for the race detector. In the end the last version must be known.
+// TestConcurrentUse calls an Observer concurrently, so that the race detector can find races. At the end, the Observer
+// must have the last version.
 func TestConcurrentUse(t *testing.T) {
 	s := newWatchFixture(t)
 	for _, own := range s.observer.components {

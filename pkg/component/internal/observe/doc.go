@@ -1,12 +1,13 @@
 // Package observe keeps facts about the live dependents of components, without a request per object.
 //
-// An Observer runs one watch per type, selected by the owner label, for each identity that reads a target. From the
-// events of the watches, the Observer answers in a snapshot which dependents exist, who owns them, whether they are
-// ready, and whether they drifted. When another client changes a dependent, the Observer enqueues the owner: a pass
-// over that component begins soon. The events of the reconciler's own writes enqueue no component. References watches
-// the metadata of other objects: inputs, looked-up objects and namespaces.
+// An Observer runs one watch per type, selected by the owner label, for each identity that reads a target. A snapshot
+// of an Observer contains which dependents exist, which components own them, whether they are ready, and whether they
+// drifted. When another client changes a dependent, the Observer enqueues the component that owns the dependent. The
+// events of the reconciler's own writes enqueue no component. References watches the metadata of other objects: inputs,
+// looked-up objects and namespaces.
 //
-// The rule: facts, never bodies, and nothing is polled. Facts are complete or Unknown: the objects of a type are known
-// after its list was answered and its watch was opened. The package imports plan's data types, inspect and rights. It
-// may not import execute, the generators, or a package above it.
+// The package enforces two rules. It never polls, and it stores facts instead of whole objects, except for the types in
+// Options.WithBodies. The state of an object is Unknown until the list of its type has succeeded and the watch is open.
+// The package imports the data types of plan, and inspect and rights. It may not import execute, the generators, or a
+// package above it.
 package observe

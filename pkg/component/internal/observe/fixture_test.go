@@ -23,7 +23,7 @@ var (
 	widgets    = schema.GroupKind{Group: "example.com", Kind: "Widget"}
 )
 
-// newObserver returns an Observer whose watches are fed by the test instead of by reflectors.
+// newObserver returns an Observer for tests that send events to its watches without reflectors.
 func newObserver(t *testing.T) *Observer {
 	t.Helper()
 	o := New(t.Context(), Options{Reconciler: reconciler})
@@ -31,7 +31,7 @@ func newObserver(t *testing.T) *Observer {
 	return o
 }
 
-// addWatch adds a watch on dependents without a reflector, whose first list was answered. It has no users.
+// addWatch adds a watch on dependents that has no reflector and no users. The watch is in sync.
 func addWatch(o *Observer, reader Reader, r WatchedResource, cancel context.CancelFunc) *dependentWatch {
 	w := newDependentWatch(o, r, "", cancel)
 	w.progress, w.reason, w.message = progress{listed: true, watching: true}, plan.WaitNone, ""
@@ -39,7 +39,7 @@ func addWatch(o *Observer, reader Reader, r WatchedResource, cancel context.Canc
 	return w
 }
 
-// watchFixture is a watch on ConfigMaps with the users "us" and "them". It notes who is enqueued.
+// watchFixture is a watch on ConfigMaps with the users "us" and "them". It records the enqueued components.
 type watchFixture struct {
 	*dependentWatch
 	enqueued []string
@@ -59,7 +59,7 @@ func newWatchFixture(t *testing.T) *watchFixture {
 	return f
 }
 
-// take returns who was enqueued since the last call.
+// take returns the names of the components that were enqueued since the last call.
 func (f *watchFixture) take() string {
 	f.observer.mu.Lock()
 	defer f.observer.mu.Unlock()
@@ -68,7 +68,8 @@ func (f *watchFixture) take() string {
 	return enqueued
 }
 
-// expect compares who was enqueued and the known version; an empty version stands for an absent object.
+// expect checks the enqueued components and the stored resource version. An empty version means that the object is
+// absent.
 func (f *watchFixture) expect(t *testing.T, enqueued, version string) {
 	t.Helper()
 	if got := f.take(); got != enqueued {
@@ -88,7 +89,7 @@ func (o *Observer) Live(reader Reader, key manifests.Key) plan.Observed {
 	return o.Snapshot(reader, []manifests.Key{key}).Of(key)
 }
 
-// at returns a ConfigMap in a resource version, as the watch on metadata shows it.
+// at returns the metadata of a ConfigMap with a resource version, as a watch on metadata delivers it.
 func at(version, ownerID string, uid types.UID) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: settings.Namespace, Name: settings.Name, UID: uid, ResourceVersion: version,
@@ -96,12 +97,12 @@ func at(version, ownerID string, uid types.UID) *metav1.PartialObjectMetadata {
 	}}
 }
 
-// answer returns the object in the answer to a write of us.
+// answer returns the object in the response to a write of the reconciler.
 func answer(version string) *plan.Observed {
 	return &plan.Observed{Presence: plan.Present, UID: "u1", ResourceVersion: version, Owner: "us", Values: "v"}
 }
 
-// deleteAnswer returns the answer to a delete.
+// deleteAnswer returns the facts in the response to a delete of the reconciler.
 func deleteAnswer(uid types.UID) *plan.Observed {
 	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: uid}
 }
@@ -113,7 +114,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// asUnstructured returns an object as the watch on whole objects shows it.
+// asUnstructured converts metadata into an object as a watch on whole objects delivers it.
 func asUnstructured(t *testing.T, obj *metav1.PartialObjectMetadata) *unstructured.Unstructured {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)

@@ -6,8 +6,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// handoverDelay is how long an object must be without an owner before a waiting component tries to create or adopt it.
-// The former owner may come back within that time, for example if a component is deleted and created again.
+// handoverDelay is the time for which an object must have no owner before a waiting component tries to create or adopt
+// the object. Within this time the former owner may create the object again, for example if the component was deleted
+// and created again.
 const handoverDelay = 2 * time.Second
 
 // handover is an object that components wait for because another component owns it.
@@ -16,10 +17,9 @@ type handover struct {
 	waiting map[string]bool
 	// owner is the last known owner id of the object.
 	owner string
-	// relinquished reports whether the owner has since ended a pass in which it neither recorded nor rendered the
-	// object.
+	// relinquished is set if the latest pass over the owner neither recorded nor rendered the object.
 	relinquished bool
-	// timers start the attempts of the waiting components, one per watch that contains the object.
+	// timers has the timer of the handover delay for each watch that contains the object.
 	timers map[*dependentWatch]*time.Timer
 }
 
@@ -29,10 +29,10 @@ func (h *handover) setOwner(ownerID string) {
 	}
 }
 
-// schedule starts or restarts the delay after which components that use a watch try to take the object over. It is
-// called after the object disappeared or its owner gave it up. At the end of the delay nothing happens if the object
-// has an owner. If the former owner is still a component and has not relinquished the object, only the former owner is
-// enqueued, because it may create the object again; the end of its pass shows that (see ReportOwned). Otherwise the
+// schedule starts or restarts the handover delay of an object, for the components that use a watch. It must be called
+// after the object disappeared or its owner relinquished it. If the object has an owner at the end of the delay,
+// nothing happens. If the former owner still exists and has not relinquished the object, only the former owner is
+// enqueued, because it may create the object again; at the end of its pass, ReportOwned is called. Otherwise the
 // waiting components are enqueued. The caller holds the Observer's lock.
 func (h *handover) schedule(w *dependentWatch, key manifests.Key) {
 	if t := h.timers[w]; t != nil {
@@ -64,11 +64,11 @@ func (h *handover) scheduleAll(o *Observer, key manifests.Key) {
 	}
 }
 
-// AwaitHandover sets the objects that a component needs although others own them. The values of owners are the owner
-// ids of these objects, or "" if the owner is not a component of this reconciler. The component is enqueued when its
-// watches have shown such an object without an owner for a short time, and the former owner has given the object up or
-// is gone. Before that, only the former owner is enqueued, because it may create the object again. The objects of the
-// previous call are replaced.
+// AwaitHandover sets the objects that a component renders but that have other owners. The values of owners are the
+// owner ids of these objects, or "" if the owner is not a component of this reconciler. The component is enqueued when
+// such an object has had no owner for the time handoverDelay, and the former owner has relinquished the object or no
+// longer exists. Before that, only the former owner is enqueued, because it may create the object again. A call
+// replaces the objects of the previous call.
 func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,8 +86,8 @@ func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]string
 		}
 		h.waiting[ownerID] = true
 		h.setOwner(owner)
-		// The object may have disappeared since the pass looked. If the component awaited the object before, the watch has
-		// already started the delay.
+		// The object may have disappeared after the pass took its snapshot. If the component awaited the object before, the
+		// watch has already started the delay.
 		_, awaited := former[key]
 		w := o.dependents.watch(c.reader, o.dependents.resourceOf(key))
 		if owner != "" && !awaited && w != nil && !w.objects.present(key) {
@@ -101,7 +101,7 @@ func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]string
 	}
 }
 
-// stopAwaiting forgets that a component waits for an object. The caller holds the lock.
+// stopAwaiting removes a component from the components that wait for an object. The caller holds the lock.
 func (o *Observer) stopAwaiting(ownerID string, key manifests.Key) {
 	h := o.handovers[key]
 	if delete(h.waiting, ownerID); len(h.waiting) == 0 {
@@ -110,8 +110,8 @@ func (o *Observer) stopAwaiting(ownerID string, key manifests.Key) {
 }
 
 // ReportOwned must be called at the end of a pass. The function owned reports whether the component records or renders
-// an object. The handover begins for each object that the component owned until now, that it neither records nor
-// renders any more, and that others wait for.
+// an object. If other components wait for an object of this component, and the component no longer records or renders
+// the object, ReportOwned starts the handover delay.
 func (o *Observer) ReportOwned(ownerID string, owned func(manifests.Key) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -18,17 +18,21 @@ func ownsNone(manifests.Key) bool { return false }
 func TestHandoverOfAnAwaitedObject(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// do changes an object of them that we wait for.
+		// do changes an object of the component "them". The component "us" waits for the object.
 		do func(t *testing.T, s *watchFixture)
 		// enqueued are the components that are enqueued at the end of the handover delay.
 		enqueued string
 	}{
-		{"enqueues the owner of a deleted object, which may create it again", func(t *testing.T, s *watchFixture) {
-			t.Helper()
-			must(t, s.Delete(at("6", "them", "u1")))
-		}, "them"},
 		{
-			"enqueues the owner of a deleted object after a pass in which it still renders it",
+			"enqueues the owner of a deleted object, because the owner may create the object again",
+			func(t *testing.T, s *watchFixture) {
+				t.Helper()
+				must(t, s.Delete(at("6", "them", "u1")))
+			},
+			"them",
+		},
+		{
+			"enqueues the owner of a deleted object after a pass in which the owner still renders the object",
 			func(t *testing.T, s *watchFixture) {
 				t.Helper()
 				must(t, s.Delete(at("6", "them", "u1")))
@@ -100,30 +104,30 @@ func TestHandoverOfAnAwaitedObject(t *testing.T) {
 			},
 			"us",
 		},
-		{"enqueues nobody while an object of a released owner exists", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component while an object of a released owner exists", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			s.observer.Release("them")
 		}, ""},
-		{"enqueues nobody if the owner created the object again", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the owner created the object again", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			must(t, s.Add(at("7", "them", "u2")))
 		}, ""},
-		{"enqueues nobody if the object only changed", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the object only changed", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update(at("6", "them", "u1")))
 		}, ""},
-		{"enqueues nobody if a third component took over the object", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if a third component took over the object", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update(at("6", "others", "u1")))
 		}, ""},
-		{"enqueues nobody if the object is no longer awaited", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the object is no longer awaited", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			s.observer.Release("them")
 			s.observer.AwaitHandover("us", nil)
 		}, ""},
-		{"enqueues nobody if the waiting component was released", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the waiting component was released", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			s.observer.Release("them")
@@ -167,13 +171,13 @@ func TestHandoverOfAnObjectThatDisappearedBeforeAwait(t *testing.T) {
 			s.observer.AwaitHandover("us", theirs)
 		}, "us"},
 		{
-			"enqueues nobody if the owner is no component of this reconciler, because no watch shows its object",
+			"enqueues no component if the owner is not a component of this reconciler, because no watch shows its object",
 			func(_ *testing.T, s *watchFixture) {
 				s.observer.AwaitHandover("us", map[manifests.Key]string{settings: ""})
 			},
 			"",
 		},
-		{"enqueues nobody if the object exists with an unreadable owner", func(t *testing.T, s *watchFixture) {
+		{"enqueues no component if the object exists with an unreadable owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			edited := at("5", "them", "u1")
 			edited.Annotations = map[string]string{reconciler + "/owner-id": "edited"}

@@ -14,8 +14,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// instanceWatch is a watch on the names of all objects of a managed type, with any owner or none. The watch runs while
-// a deletion needs to know the instances. Its reflector stores objects in it. The Observer's lock guards all fields.
+// instanceWatch is a watch on the metadata of all objects of a managed type, with any owner or none. The watch runs
+// while the deletion of a component needs the list of these objects. It is the store of its reflector. The Observer's
+// lock guards all fields.
 type instanceWatch struct {
 	watchState
 
@@ -29,10 +30,10 @@ type instanceWatchKey struct {
 	gk     schema.GroupKind
 }
 
-// WatchInstances starts the watches on all instances of managed types, in all namespaces, that are missing, retries
-// those that failed, and stops the component's watches on the instances of other types. The component is enqueued when
-// an instance is created or deleted. Watch must have been called for the component before; an unknown component is
-// ignored.
+// WatchInstances sets the managed types whose instances are watched for a component, in all namespaces. It starts
+// missing watches, retries failed watches, and stops the component's watches on the instances of all other types. The
+// component is enqueued when an instance is created or deleted. Watch must have been called for the component before;
+// an unknown component is ignored.
 func (o *Observer) WatchInstances(ownerID string, gks []schema.GroupKind) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +61,7 @@ func (o *Observer) WatchInstances(ownerID string, gks []schema.GroupKind) {
 	o.definitions.update()
 }
 
-// startInstanceWatch starts a watch that lists and watches as the identity of a reader. The caller holds the lock.
+// startInstanceWatch starts a watch that sends its requests with the identity of a reader. The caller holds the lock.
 func (o *Observer) startInstanceWatch(reader Reader, gk schema.GroupKind) *instanceWatch {
 	ctx, cancel := context.WithCancel(o.lifetime)
 	w := newInstanceWatch(o, gk, cancel)
@@ -81,8 +82,8 @@ func newInstanceWatch(o *Observer, gk schema.GroupKind, cancel context.CancelFun
 	}
 }
 
-// Instances returns all objects of a managed type, as the watch of a reader shows them. If the watch is not in sync,
-// reason and message say why. A type that is not served has the reason plan.WaitNotServed.
+// Instances returns all objects of a managed type according to the watch of a reader. If the watch is not in sync,
+// reason and message state the cause. A type that is not served has the reason plan.WaitNotServed.
 func (o *Observer) Instances(
 	reader Reader, gk schema.GroupKind,
 ) (found []inspect.Instance, reason plan.WaitReason, message string) {
@@ -129,8 +130,8 @@ func (w *instanceWatch) Delete(obj any) error {
 	return nil
 }
 
-// Replace stores a complete list. If the list differs from the stored instances, it enqueues the components that use
-// this watch.
+// Replace stores a complete list. If the list differs from the stored instances, Replace enqueues the components that
+// use this watch.
 func (w *instanceWatch) Replace(list []any, _ string) error {
 	w.observer.mu.Lock()
 	defer w.observer.mu.Unlock()

@@ -23,9 +23,12 @@ func TestInstanceEventsEnqueueTheUsers(t *testing.T) {
 		reason   plan.WaitReason
 	}{
 		{"a new instance enqueues the user", func(s *instanceWatch) error { return s.Add(named("b", "u2")) }, 1, 2, ""},
-		{"a changed instance enqueues nobody", func(s *instanceWatch) error { return s.Update(named("a", "u1")) }, 0, 1, ""},
 		{
-			"an instance that is created again counts as new", func(s *instanceWatch) error { return s.Add(named("a", "u3")) },
+			"a changed instance enqueues no component",
+			func(s *instanceWatch) error { return s.Update(named("a", "u1")) }, 0, 1, "",
+		},
+		{
+			"an instance that is created again is new", func(s *instanceWatch) error { return s.Add(named("a", "u3")) },
 			1,
 			2, "",
 		},
@@ -40,7 +43,7 @@ func TestInstanceEventsEnqueueTheUsers(t *testing.T) {
 			s.listFailed(refused)
 			return nil
 		}, 1, 1, "Forbidden"},
-		{"a network failure does neither", func(s *instanceWatch) error {
+		{"a network failure neither enqueues the user nor sets the reason", func(s *instanceWatch) error {
 			s.listFailed(watchFailure{reason: "ListFailed"})
 			return nil
 		}, 0, 1, ""},
@@ -57,7 +60,7 @@ func TestInstanceEventsEnqueueTheUsers(t *testing.T) {
 			return nil
 		}, 1, 0, "Forbidden"},
 		{
-			"a list without a change enqueues nobody",
+			"a list without a change enqueues no component",
 			func(s *instanceWatch) error { return s.Replace([]any{named("a", "u1")}, "9") }, 0, 1, "",
 		},
 	} {

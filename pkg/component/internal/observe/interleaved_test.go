@@ -12,16 +12,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// TestInterleavedWrites runs random histories of writes, events, answers and relists of one object. The reconciler's
-// own writes enqueue nobody, and foreign writes always enqueue the owner.
+// TestInterleavedWrites runs random histories of writes, events, responses and relists of one object. The reconciler's
+// own writes enqueue no component, and foreign writes always enqueue the owner.
 func TestInterleavedWrites(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		foreign, lost bool
 	}{
-		{name: "own writes enqueue nobody"},
+		{name: "own writes enqueue no component"},
 		{name: "foreign writes always enqueue the owner", foreign: true},
-		{name: "foreign writes always enqueue the owner, even if answers are lost", foreign: true, lost: true},
+		{name: "foreign writes always enqueue the owner, even if responses are lost", foreign: true, lost: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			enqueued := 0
@@ -43,23 +43,23 @@ func TestInterleavedWrites(t *testing.T) {
 	}
 }
 
-// history is the history of an object at the API server, with the part of it that the watch has shown.
+// history simulates an object at the API server, and the watch events that its changes cause.
 type history struct {
 	*watchFixture
 
 	t      *testing.T
 	random *rand.Rand
 	steps  []string
-	// version and uid are those of the object at the API server; without a uid it is absent. objects is the number of
-	// objects so far.
+	// version is the latest resource version at the API server. uid is the UID of the object, empty while the object does
+	// not exist. objects is the number of objects that were created.
 	version, objects int
 	uid              types.UID
-	// events are those that the watch has not shown yet.
+	// events are the events that the watch has not delivered yet.
 	events []serverEvent
-	// ours is our own write in flight.
+	// ours is the reconciler's write in flight, or nil.
 	ours *ourWrite
-	// answered is the latest version in the answers to our writes. pending is the latest foreign version that arrived
-	// while a write was in flight.
+	// answered is the latest resource version in the responses to the reconciler's writes. pending is the latest version
+	// that another client wrote and whose event arrived while a write of the reconciler was in flight.
 	answered, pending int
 }
 
@@ -115,7 +115,7 @@ func (h *history) note(format string, args ...any) {
 	h.steps = append(h.steps, fmt.Sprintf(format, args...))
 }
 
-// change makes a new version at the API server.
+// change simulates a write at the API server, by the reconciler or by another client.
 func (h *history) change(removal, foreign bool) {
 	h.version++
 	switch {
@@ -146,7 +146,7 @@ func (h *history) deleteForeign() {
 	}
 }
 
-// begin begins our own write.
+// begin starts a write of the reconciler.
 func (h *history) begin() {
 	if h.ours == nil {
 		h.ours = &ourWrite{done: h.observer.BeginWrite(settings)}
@@ -154,7 +154,7 @@ func (h *history) begin() {
 	}
 }
 
-// apply makes our write arrive at the API server.
+// apply executes the reconciler's write at the API server.
 func (h *history) apply() {
 	if h.ours == nil || h.ours.applied {
 		return
@@ -174,7 +174,7 @@ func (h *history) apply() {
 	h.note("own %d (delete: %t)", h.version, removal)
 }
 
-// answer ends our write, with its answer or without.
+// answer ends the reconciler's write: with its response, or without a response if lost is set.
 func (h *history) answer(lost bool) {
 	if h.ours == nil || !h.ours.applied {
 		return
@@ -182,11 +182,11 @@ func (h *history) answer(lost bool) {
 	ours, before := h.ours, len(h.enqueued)
 	h.ours = nil
 	if lost {
-		h.note("answer lost")
+		h.note("response lost")
 		ours.done(nil)
 		h.expectEnqueued(h.pending > 0, before)
 	} else {
-		h.note("answer %d", ours.version)
+		h.note("response %d", ours.version)
 		ours.done(ours.answer)
 		h.expectEnqueued(h.pending > ours.version, before)
 		h.answered = max(h.answered, ours.version)
@@ -194,7 +194,7 @@ func (h *history) answer(lost bool) {
 	h.pending = 0
 }
 
-// deliver shows the next event.
+// deliver passes the next event to the watch.
 func (h *history) deliver() {
 	if len(h.events) == 0 {
 		return
@@ -229,8 +229,8 @@ func (h *history) relist() {
 	h.events = nil
 }
 
-// shown checks an event that the watch has shown. A foreign event that is news must enqueue the owner, at once or after
-// the answer to our own write.
+// shown checks the effect of a delivered event. If another client caused the event and it is newer than the last
+// response, it must enqueue the owner, at once or after the response to the write in flight.
 func (h *history) shown(e serverEvent, before int) {
 	news := e.foreign && e.version > h.answered
 	if news && h.ours != nil {
@@ -242,6 +242,6 @@ func (h *history) shown(e serverEvent, before int) {
 
 func (h *history) expectEnqueued(wanted bool, before int) {
 	if wanted && len(h.enqueued) == before {
-		h.t.Errorf("a foreign write enqueued nobody")
+		h.t.Errorf("a foreign write enqueued no component")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // LabelledHandler receives the events of objects with a label. None of its methods may block.
 type LabelledHandler interface {
-	// Updated is called with all objects of a list, and with each object that is created or changed after it.
+	// Updated is called with all objects of a list, and with each object that is created or changed after the list.
 	Updated(objects ...*metav1.PartialObjectMetadata)
 	// Deleted is called with an object that was deleted or lost the label.
 	Deleted(object *metav1.PartialObjectMetadata)
@@ -37,7 +37,7 @@ func WatchLabelled(
 	}.run(ctx)
 }
 
-// labelledStore is the store of a watch on labelled objects. It stores nothing and passes each event on.
+// labelledStore is the store of a watch on labelled objects. It stores nothing and passes each event to the handler.
 type labelledStore struct {
 	handler LabelledHandler
 	stop    context.CancelFunc
@@ -54,13 +54,13 @@ func (s labelledStore) listFailed(f watchFailure) {
 // watchOpened implements loopListener.
 func (labelledStore) watchOpened() {}
 
-// Add passes an object on.
+// Add passes a new object to the handler.
 func (s labelledStore) Add(obj any) error { return s.Update(obj) }
 
-// Update passes an object on.
+// Update passes a changed object to the handler.
 func (s labelledStore) Update(obj any) error { return s.Replace([]any{obj}, "") }
 
-// Delete passes the end of an object on.
+// Delete passes a deleted object to the handler.
 func (s labelledStore) Delete(obj any) error {
 	if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		s.handler.Deleted(o)
@@ -68,7 +68,7 @@ func (s labelledStore) Delete(obj any) error {
 	return nil
 }
 
-// Replace passes all objects on.
+// Replace passes all objects of a list to the handler.
 func (s labelledStore) Replace(list []any, _ string) error {
 	objects := make([]*metav1.PartialObjectMetadata, 0, len(list))
 	for _, obj := range list {
@@ -80,5 +80,5 @@ func (s labelledStore) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing, because only events are passed on.
+// Resync does nothing, because the handler needs only events.
 func (labelledStore) Resync() error { return nil }

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// handler records its calls.
+// handler is a LabelledHandler that records its calls.
 type handler struct {
 	updated, deleted []string
 	forbidden        string
@@ -42,25 +42,25 @@ func TestLabelledEventsReachTheHandler(t *testing.T) {
 		ends bool
 	}{
 		{
-			name: "all objects of a list are updated",
+			name: "a list calls Updated with all objects",
 			do:   func(m labelledStore) error { return m.Replace([]any{secret("a"), secret("b")}, "1") },
 			want: handler{updated: []string{"a", "b"}},
 		},
 		{
-			name: "a new object is updated", do: func(m labelledStore) error { return m.Add(secret("a")) },
+			name: "a new object calls Updated", do: func(m labelledStore) error { return m.Add(secret("a")) },
 			want: handler{updated: []string{"a"}},
 		},
 		{
-			name: "a changed object is updated", do: func(m labelledStore) error { return m.Update(secret("a")) },
+			name: "a changed object calls Updated", do: func(m labelledStore) error { return m.Update(secret("a")) },
 			want: handler{updated: []string{"a"}},
 		},
 		{
-			name: "a deleted object is deleted", do: func(m labelledStore) error { return m.Delete(secret("a")) },
+			name: "a deleted object calls Deleted", do: func(m labelledStore) error { return m.Delete(secret("a")) },
 			want: handler{deleted: []string{"a"}},
 		},
-		{name: "a network failure calls nothing", do: fails(watchFailure{reason: "ListFailed", message: "no answer"})},
+		{name: "a network failure calls no method", do: fails(watchFailure{reason: "ListFailed", message: "no answer"})},
 		{
-			name: "a refusal is forbidden and stops the watch",
+			name: "a refusal calls Forbidden and stops the watch",
 			do:   fails(watchFailure{reason: plan.WaitUnwatched, message: "forbidden", definite: true}),
 			want: handler{forbidden: "forbidden"}, ends: true,
 		},

@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// numbered returns a ConfigMap as the API server sends it. No two share a string.
+// numbered returns the metadata of a ConfigMap, as the API server sends it. Its strings share no memory with other
+// ConfigMaps.
 func numbered(i int) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: fmt.Sprint("team-", i%20), Name: fmt.Sprint("settings-of-something-", i),
@@ -32,7 +33,7 @@ func numbered(i int) *metav1.PartialObjectMetadata {
 	return m
 }
 
-// BenchmarkRecords measures the memory for the facts of an object.
+// BenchmarkRecords measures the memory that the stored facts of one object take.
 func BenchmarkRecords(b *testing.B) {
 	const n = 10_000
 	for b.Loop() {

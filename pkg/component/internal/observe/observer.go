@@ -38,17 +38,17 @@ type Observer struct {
 
 // Options configure an Observer.
 type Options struct {
-	// Reconciler is the reconciler's name: the prefix of the owner label, and the field manager of its writes.
+	// Reconciler is the reconciler's name. It is the prefix of the owner label, and the field manager of all writes.
 	Reconciler string
 	Dynamic    dynamic.Interface
 	Metadata   metadata.Interface
 	Mapper     meta.RESTMapper
-	// Verbs returns the verbs that a type supports, by discovery. It shows whether objects of a type without list and
-	// watch can be read one by one. If Verbs is nil, they are not read.
+	// Verbs returns the verbs that discovery lists for a resource. If a type can be neither listed nor watched, but
+	// supports get, its objects are read one by one. If Verbs is nil, the objects of such a type are not read.
 	Verbs func(schema.GroupVersionResource) ([]string, error)
-	// WithBodies are the types whose objects are stored with their bodies; see Body.
+	// WithBodies are the types whose objects are stored as a whole, so that Body can return them.
 	WithBodies []schema.GroupKind
-	// PerNamespace watches dependents in each namespace that has some, instead of in all namespaces at once.
+	// PerNamespace starts a separate watch for each namespace with dependents, instead of one watch for all namespaces.
 	PerNamespace bool
 }
 
@@ -83,8 +83,8 @@ func New(ctx context.Context, options Options) *Observer {
 	return o
 }
 
-// Snapshot returns the state of objects, as the watches of a reader show it at this moment. The answer to a write is
-// part of it as soon as that write ends. Objects whose type the reader does not watch are Unknown.
+// Snapshot returns the current state of objects according to the watches of a reader. It includes the response to each
+// write that has ended. Objects whose type the reader does not watch are Unknown.
 func (o *Observer) Snapshot(reader Reader, keys []manifests.Key) plan.Snapshot {
 	snapshot := make(plan.Snapshot, len(keys))
 	o.mu.Lock()
@@ -96,8 +96,8 @@ func (o *Observer) Snapshot(reader Reader, keys []manifests.Key) plan.Snapshot {
 	return snapshot
 }
 
-// Body returns a copy of an object whose type is stored with bodies, in the version that Snapshot returns to the
-// reader. It returns nil if that version of the body has not arrived.
+// Body returns a copy of a whole object, if Options.WithBodies contains its type. The copy has the resource version
+// that Snapshot returns for the same reader. Body returns nil if no whole object with this version has arrived.
 func (o *Observer) Body(reader Reader, key manifests.Key) *unstructured.Unstructured {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,12 +118,13 @@ func (o *Observer) ResourceOf(key manifests.Key) WatchedResource { return o.depe
 // Unwatched is a type whose objects are read one by one, because they cannot be watched.
 type Unwatched struct {
 	Type schema.GroupKind
-	// Message is the reason.
+	// Message is the reason why the type cannot be watched.
 	Message string
 }
 
 // Unwatched returns the types of a component's dependents that cannot be watched, sorted by name. If a type cannot be
-// watched in several namespaces, the message is about the first of them and gives the number of the others.
+// watched in several namespaces, the message describes the first namespace and contains the number of the other
+// namespaces.
 func (o *Observer) Unwatched(ownerID string) []Unwatched {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -154,7 +155,7 @@ func (o *Observer) Unwatched(ownerID string) []Unwatched {
 	return found
 }
 
-// Synced reports whether the first list of each watch of a component was answered or refused.
+// Synced reports whether each watch of a component is in sync or has failed.
 func (o *Observer) Synced(ownerID string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// referenceWatch is a watch on referenced objects. Its reflector stores objects in it. The lock of References guards
-// all fields.
+// referenceWatch is a watch on referenced objects. It is the store of its reflector. The lock of References guards all
+// fields.
 type referenceWatch struct {
 	references *References
 	key        referenceWatchKey
@@ -24,8 +24,7 @@ type referenceWatch struct {
 	synced   bool
 	failure  Failure
 	objects  map[objectName]referencedObject
-	// sum is the Sum of all objects. sums has, by owner id, the Sum of those objects that are dependents of that
-	// component.
+	// sum is the Sum of all objects. sums has the Sum of the dependents of each component, by owner id.
 	sum  Sum
 	sums map[string]Sum
 }
@@ -34,8 +33,8 @@ type objectName struct{ namespace, name string }
 
 func nameOf(m metav1.Object) objectName { return objectName{m.GetNamespace(), m.GetName()} }
 
-// referencedObject is the stored part of an object: its resource version, and the owner id if it is a dependent of a
-// component of the reconciler. The version is empty if the object does not exist.
+// referencedObject is the stored part of an object: its resource version, and its owner id if the object is a dependent
+// of a component of the reconciler. The version is empty if the object does not exist.
 type referencedObject struct{ version, owner string }
 
 func newReferenceWatch(r *References, key referenceWatchKey, cancel context.CancelFunc) *referenceWatch {
@@ -52,7 +51,7 @@ func (w *referenceWatch) retryNow() {
 	}
 }
 
-// listFailed implements loopListener. Known objects stay known through a network failure.
+// listFailed implements loopListener. After a network failure, known objects remain known.
 func (w *referenceWatch) listFailed(f watchFailure) {
 	w.references.mu.Lock()
 	defer w.references.mu.Unlock()
@@ -78,8 +77,8 @@ func (w *referenceWatch) watchOpened() {
 	w.updateSynced()
 }
 
-// updateSynced makes the objects known as soon as they were listed and are watched. If they were not known before, it
-// enqueues the components that use the watch and returns true. The caller holds the lock.
+// updateSynced marks the objects as known if the list has succeeded and the watch is open. If the objects were not
+// known before, it enqueues the components that use the watch and returns true. The caller holds the lock.
 func (w *referenceWatch) updateSynced() (news bool) {
 	news = w.progress.synced() && (!w.synced || w.failure != Failure{})
 	if news {
@@ -196,7 +195,7 @@ func (w *referenceWatch) put(name objectName, object referencedObject) {
 	w.sums[object.owner] = w.sums[object.owner].with(name, object)
 }
 
-// putAll replaces all objects and returns the names of those that differ.
+// putAll replaces all objects and returns the names of the objects that changed.
 func (w *referenceWatch) putAll(listed map[objectName]referencedObject) []objectName {
 	var changed []objectName
 	for name := range w.objects {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Reference identifies an object that a component depends on. Without a name, it stands for all objects of the
-// resource in the namespace; without a namespace, for all objects of the resource.
+// Reference identifies an object that a component depends on. If Name is empty, it identifies all objects of the
+// resource in the namespace. If Name and Namespace are empty, it identifies all objects of the resource in the cluster.
 type Reference struct {
 	Resource        schema.GroupVersionResource
 	Namespace, Name string
@@ -34,9 +34,9 @@ type References struct {
 type referrer struct {
 	reader Reader
 	refs   []Reference
-	// ownerID is the owner id of the component, whose own dependents are ignored, and read are the versions that the
-	// component has read. The component is enqueued only if these versions differ from the current versions. If read is
-	// nil, the component is enqueued at each change.
+	// ownerID is the owner id of the component. read has the versions that the component has read. The component is
+	// enqueued only if these versions differ from the current versions. Changes of the component's own dependents are
+	// ignored. If read is nil, the component is enqueued at each change.
 	ownerID string
 	read    map[Reference]Version
 	enqueue func()
@@ -62,10 +62,10 @@ func NewReferences(ctx context.Context, client metadata.Interface, reconciler st
 	}
 }
 
-// Watch starts the watches on the references of a component that are missing, retries those that failed, and stops the
+// Watch sets the references of a component. It starts missing watches, retries failed watches, and stops the
 // component's other watches. The function enqueue is called at each change, with the lock of References held; it must
-// not block or call References. The reader is the identity of the watches. The name is any string that identifies the
-// component; a new call of Watch or WatchVersions with the name replaces the former references.
+// not block or call References. The watches use the identity of the reader. The name is any string that identifies the
+// component. A later call of Watch or WatchVersions with the same name replaces the references.
 func (r *References) Watch(name string, reader Reader, refs []Reference, enqueue func()) {
 	r.replace(name, &referrer{reader: reader, refs: refs, enqueue: enqueue})
 }
@@ -86,7 +86,7 @@ func (r *References) replace(name string, current *referrer) {
 	r.stopUnused(name, former, current)
 }
 
-// Release forgets a component and stops the watches that only the component used.
+// Release removes a component and stops the watches that only the component used.
 func (r *References) Release(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,15 +120,16 @@ func (r *References) stopUnused(name string, former, current *referrer) {
 	}
 }
 
-// Failure is the reason why the state of a reference is not known. It is the zero value if it is known.
+// Failure is the reason why the state of a reference is not known. It is the zero value if no request failed.
 type Failure struct {
 	Message string
-	// Forbidden reports whether a right is missing.
+	// Forbidden is set if the reader lacks a right.
 	Forbidden bool
 }
 
-// Version returns the resource version of a reference, as the watch of a reader shows it, and "" if the object does not
-// exist. It is not known until the first list was answered; failure is the reason if that failed.
+// Version returns the resource version of a referenced object according to the watch of a reader, or "" if the object
+// does not exist. The result known is false until the watch is in sync. If the list or the watch failed, failure is the
+// reason.
 func (r *References) Version(reader Reader, ref Reference) (version string, known bool, failure Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +140,7 @@ func (r *References) Version(reader Reader, ref Reference) (version string, know
 	return w.objects[objectName{ref.Namespace, ref.Name}].version, w.synced, w.failure
 }
 
-// startWatch starts a watch as a reader. The caller holds the lock.
+// startWatch starts a watch with the identity of a reader. The caller holds the lock.
 func (r *References) startWatch(reader Reader, key referenceWatchKey) *referenceWatch {
 	ctx, cancel := context.WithCancel(r.lifetime)
 	client := r.metadata

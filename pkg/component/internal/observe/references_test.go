@@ -35,7 +35,7 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(w *referenceWatch) error
-		// enqueued are the users of values (a) and of other (b).
+		// enqueued are the enqueued components: "a" references the object values, "b" references the object other.
 		enqueued, version, failure string
 	}{
 		{
@@ -43,16 +43,16 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 			"a", "2", "",
 		},
 		{
-			"the same version enqueues nobody", func(w *referenceWatch) error { return w.Update(named("values", "1")) }, "", "1",
-			"",
+			"the same version enqueues no component",
+			func(w *referenceWatch) error { return w.Update(named("values", "1")) }, "", "1", "",
 		},
 		{
 			"a deletion enqueues the users of the object",
 			func(w *referenceWatch) error { return w.Delete(named("values", "2")) }, "a", "", "",
 		},
 		{
-			"an object without users enqueues nobody", func(w *referenceWatch) error { return w.Add(named("unused", "2")) }, "",
-			"1", "",
+			"an object without users enqueues no component",
+			func(w *referenceWatch) error { return w.Add(named("unused", "2")) }, "", "1", "",
 		},
 		{"a list enqueues the users of a changed object", func(w *referenceWatch) error {
 			return w.Replace([]any{named("values", "2"), named("other", "1")}, "9")
@@ -61,7 +61,7 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 			"a list enqueues the users of a deleted object",
 			func(w *referenceWatch) error { return w.Replace([]any{named("other", "1")}, "9") }, "a", "", "",
 		},
-		{"a list without a change enqueues nobody", func(w *referenceWatch) error {
+		{"a list without a change enqueues no component", func(w *referenceWatch) error {
 			return w.Replace([]any{named("values", "1"), named("other", "1")}, "9")
 		}, "", "1", ""},
 		{"a list enqueues the users of a new object", func(w *referenceWatch) error {
@@ -126,16 +126,17 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 		enqueued := 0
 		r.Watch("a", Reader{}, []Reference{values}, func() { enqueued++ })
 		if _, known, _ := r.Version(Reader{}, values); known {
-			t.Error("the object is known")
+			t.Error("a referenced object is known before its watch delivered a list")
 		}
 		w.listFailed(unreachable)
 		if _, _, failure := r.Version(Reader{}, values); failure.Message != "no answer" || enqueued != 1 {
-			t.Errorf("got %q, enqueued %d times", failure.Message, enqueued)
+			t.Errorf("after a failed list: the message is %q, the component was enqueued %d times", failure.Message, enqueued)
 		}
 		w.watchOpened()
 		must(t, w.Replace(nil, "5"))
 		if _, known, failure := r.Version(Reader{}, values); !known || failure != (Failure{}) || enqueued != 2 {
-			t.Errorf("known %v, %q, enqueued %d times", known, failure.Message, enqueued)
+			t.Errorf("after a list: known is %v, the message is %q, the component was enqueued %d times",
+				known, failure.Message, enqueued)
 		}
 	})
 
@@ -148,11 +149,11 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 			return len(w.retrySignal)
 		}
 		if retain() != 0 {
-			t.Error("it is retried before it failed")
+			t.Error("the watch is retried before it failed")
 		}
 		w.listFailed(refused)
 		if retain(); retain() != 1 {
-			t.Error("it is not retried")
+			t.Error("the failed watch is not retried")
 		}
 	})
 
@@ -165,11 +166,11 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 		r.Watch("b", Reader{}, []Reference{other}, func() {})
 		r.Release("a")
 		if ended {
-			t.Error("it stopped although it has a user")
+			t.Error("the watch stopped although it has a user")
 		}
 		r.Release("b")
 		if !ended {
-			t.Error("it continues")
+			t.Error("the watch continues without a user")
 		}
 	})
 }

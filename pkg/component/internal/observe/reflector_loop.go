@@ -15,12 +15,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// reflectorLoop lists and watches objects into a store, again and again, until its context ends.
+// reflectorLoop lists and watches objects and passes them to a store. It repeats this until its context ends.
 type reflectorLoop struct {
-	// source returns the list and watch requests. It is called before every list, because the type may be served by
-	// now, or in another version.
+	// source returns the list and watch requests. It is called before every list, because the API server may have begun to
+	// serve the type, or may serve another version.
 	source func() (*cache.ListWatch, error)
-	// mapper is reset, if that is possible, when the API server does not know the path that source returned.
+	// mapper is reset, if it can be reset, when the API server returns 404 for a request of source.
 	mapper   meta.RESTMapper
 	store    cache.ReflectorStore
 	listener loopListener
@@ -39,16 +39,16 @@ type loopListener interface {
 	listFailed(watchFailure)
 }
 
-// progress is the state of a reflectorLoop. Objects are known only if the list was answered and a watch was opened:
-// otherwise a type that may be listed, but not watched, would become known and unknown in turn, and each time the
-// components that use the watch would be enqueued.
+// progress is the state of a reflectorLoop. Objects are known only if the list has succeeded and the watch is open. If
+// the list were enough, the objects of a type that may be listed but not watched would become known and unknown in
+// turn, and each change would enqueue the components that use the watch.
 type progress struct{ listed, watching bool }
 
 func (p progress) synced() bool { return p.listed && p.watching }
 
 // recordFailure updates the progress after a failed list or watch. If the API server refused the request, the objects
-// are no longer known. After any other failure, such as a network failure, listed objects stay known, even if no watch
-// is open: they are listed again after the pause.
+// are no longer known. After any other failure, such as a network failure, listed objects remain known, even if no
+// watch is open, because the loop lists them again after the pause.
 func (p *progress) recordFailure(f watchFailure) {
 	if f.definite || !p.listed {
 		*p = progress{}
@@ -61,13 +61,14 @@ func (p *progress) recordFailure(f watchFailure) {
 type watchFailure struct {
 	reason  plan.WaitReason
 	message string
-	// definite reports whether the API server gave this answer; false if there was no answer.
+	// definite is set if the API server refused the request. It is not set after other failures, such as network failures.
 	definite bool
 }
 
-// minRetryDelay returns the time after a failure before which a retry signal has no effect: every pass sends a signal,
-// and must not cause a request each time. The time is short for a type that is not served, because the same pass may
-// create its definition, and longer for a missing right, because a person has to grant it.
+// minRetryDelay returns the minimum time between a failure and the next attempt that a retry signal can cause. Every
+// pass sends a signal, and must not cause a request each time. The time is short for a type that is not served, because
+// the same pass may create the definition of the type. The time is longer for a missing right, because a person has to
+// grant the right.
 func (f watchFailure) minRetryDelay() time.Duration {
 	if f.reason == plan.WaitUnwatched {
 		return 5 * time.Second
@@ -75,7 +76,7 @@ func (f watchFailure) minRetryDelay() time.Duration {
 	return time.Second
 }
 
-// run lists and watches. The pause after a failure grows from 250 ms to a minute.
+// run lists and watches until ctx ends. The pause after a failure grows from 250 ms to a minute.
 func (l reflectorLoop) run(ctx context.Context) {
 	backoff := newBackoff()
 	for {
@@ -100,7 +101,7 @@ func (l reflectorLoop) run(ctx context.Context) {
 	}
 }
 
-// pause returns after a duration, or earlier with a retry signal, which counts only after the minimum delay.
+// pause waits for a duration. A retry signal ends the pause, but not before the minimum time.
 func (l reflectorLoop) pause(ctx context.Context, duration, minimum time.Duration) (signalled bool) {
 	end, earliest := time.NewTimer(duration), time.NewTimer(min(duration, minimum))
 	defer end.Stop()
@@ -140,8 +141,8 @@ func (l reflectorLoop) listAndWatch(ctx context.Context) error {
 	return cache.NewReflectorWithOptions(source, nil, l.store, options).ListAndWatchWithContext(ctx)
 }
 
-// resetMapper makes the mapper read discovery again after a 404: a version may be served no more, or the type may have
-// another definition.
+// resetMapper makes the mapper read discovery again after a 404, because the API server may no longer serve the
+// version, or the type may have another definition.
 func (l reflectorLoop) resetMapper(err error) {
 	if m, ok := l.mapper.(meta.ResettableRESTMapper); ok && apierrors.IsNotFound(err) {
 		m.Reset()

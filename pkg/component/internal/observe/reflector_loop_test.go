@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// TestRetrySignalsWaitForTheMinimumDelay sends retry signals all the time to a loop whose attempts fail, and counts the
-// attempts in a minute.
+// TestRetrySignalsWaitForTheMinimumDelay sends a retry signal every 100 ms to a loop whose attempts fail, and counts
+// the attempts in a minute.
 func TestRetrySignalsWaitForTheMinimumDelay(t *testing.T) {
 	widgets := schema.GroupKind{Group: "example.com", Kind: "Widget"}
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestARetrySignalEndsALongPause(t *testing.T) {
 	})
 }
 
-// resettable counts the resets.
+// resettable is a mapper that counts its resets.
 type resettable struct {
 	meta.RESTMapper
 	resets int

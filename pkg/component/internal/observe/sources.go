@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 )
 
-// Reader is the identity of a watch, with its clients. The zero Reader stands for the clients of the Observer or of the
+// Reader is the identity of a watch, with its clients. The zero Reader means the clients of the Observer or of the
 // References.
 type Reader struct {
 	// Name is unique among readers. Its first line is the user name.
@@ -26,7 +26,7 @@ type Reader struct {
 	Metadata metadata.Interface
 }
 
-// advice returns what an administrator can do about a list or watch that was refused.
+// advice returns a text that tells an administrator which rights to grant after a list or watch was refused.
 func (v Reader) advice(refused error) string {
 	if v.Name == "" {
 		return "allow list and watch"
@@ -38,7 +38,7 @@ func (v Reader) advice(refused error) string {
 
 // sources make the list and watch requests of an Observer.
 type sources struct {
-	// self is the reader that the zero Reader stands for.
+	// self has the clients that are used for the zero Reader.
 	self   Reader
 	mapper meta.RESTMapper
 	verbs  func(schema.GroupVersionResource) ([]string, error)
@@ -55,7 +55,7 @@ func (s sources) listWatch(
 	}
 	if r.Namespace != "" && mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		// The type was defined again as cluster-scoped. Its namespaced objects were deleted with the former definition, so
-		// the namespaced type counts as not served.
+		// the namespaced type is reported as not served.
 		return nil, &meta.NoKindMatchError{
 			GroupKind: r.Type, SearchedVersions: []string{mapping.GroupVersionKind.Version},
 		}
@@ -73,7 +73,7 @@ func (s sources) listWatch(
 	return listWatch(list, client.Watch, selector), nil
 }
 
-// readable reports whether the API server supports to get single objects of a type.
+// readable reports whether the API server supports the verb get for a type.
 func (s sources) readable(gk schema.GroupKind, version string) bool {
 	if s.verbs == nil {
 		return false

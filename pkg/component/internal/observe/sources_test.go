@@ -53,7 +53,7 @@ func TestFailuresAreClassified(t *testing.T) {
 		name string
 		err  error
 		want plan.WaitReason
-		// definite is false for failures that leave known objects known.
+		// definite is false for failures after which known objects remain known.
 		definite bool
 	}{
 		{"no match", &meta.NoKindMatchError{GroupKind: widgets}, plan.WaitNotServed, true},
@@ -71,7 +71,7 @@ func TestFailuresAreClassified(t *testing.T) {
 	}
 }
 
-// newMetadata returns a client of an API server with ConfigMaps.
+// newMetadata returns a metadata client of a fake API server that contains the given ConfigMaps.
 func newMetadata(t *testing.T, objects ...runtime.Object) *metadatafake.FakeMetadataClient {
 	t.Helper()
 	scheme := metadatafake.NewTestScheme()
@@ -81,7 +81,7 @@ func newMetadata(t *testing.T, objects ...runtime.Object) *metadatafake.FakeMeta
 	}
 	client := metadatafake.NewSimpleMetadataClient(scheme, objects...)
 	client.PrependWatchReactor("*", func(action kubetesting.Action) (bool, watch.Interface, error) {
-		// The fake cannot stream a list: the reflector falls back to list and watch.
+		// The fake client cannot stream the initial list. After this error, the reflector uses a list and a watch instead.
 		w, ok := action.(kubetesting.WatchActionImpl)
 		streams := ok && w.ListOptions.SendInitialEvents != nil
 		return streams, nil, apierrors.NewBadRequest("no initial events")
@@ -94,7 +94,7 @@ func receive(t *testing.T, enqueued <-chan struct{}) {
 	select {
 	case <-enqueued:
 	case <-time.After(10 * time.Second):
-		t.Fatal("nobody was enqueued")
+		t.Fatal("no component was enqueued")
 	}
 }
 
@@ -172,7 +172,7 @@ func TestWatchLabelledEndsWhenItIsForbidden(t *testing.T) {
 	select {
 	case <-e.forbidden:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the refusal was not reported")
+		t.Fatal("the forbidden watch was not reported within 10 s")
 	}
 }
 
@@ -189,7 +189,7 @@ func TestBodyIsReturnedInTheKnownVersionOnly(t *testing.T) {
 	o.withBodies[configMaps] = true
 	w := addWatch(o, Reader{}, WatchedResource{Type: configMaps}, func() {})
 	if o.Body(Reader{}, settings) != nil {
-		t.Error("a body of an absent object")
+		t.Error("Body returned a manifest for an object that does not exist")
 	}
 	body := asUnstructured(t, at("5", "us", "u1"))
 	must(t, w.Add(body))
@@ -199,14 +199,14 @@ func TestBodyIsReturnedInTheKnownVersionOnly(t *testing.T) {
 	}
 	o.BeginWrite(settings)(answer("6"))
 	if o.Body(Reader{}, settings) != nil {
-		t.Error("a body of an earlier version")
+		t.Error("Body returned an object of an earlier version than the last write")
 	}
 	must(t, w.Add(asUnstructured(t, at("6", "us", "u1"))))
 	if o.Body(Reader{}, settings) == nil {
-		t.Error("no body of the written version, although its event arrived")
+		t.Error("Body returned nothing, although the watch event of the last write arrived")
 	}
 	w.setReason(plan.WaitUnwatched, "refused")
 	if o.Body(Reader{}, settings) != nil {
-		t.Error("a body of an unknown object")
+		t.Error("Body returned an object although the watch was refused")
 	}
 }

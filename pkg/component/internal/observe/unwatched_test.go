@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// Objects of an unwatchable type are read one by one. A type without stored objects, such as a review, has none.
+// Objects of a type that cannot be watched are read one by one. A type that supports only create, such as
+// SubjectAccessReview, has no objects that can be read.
 func TestTypesWithoutListOrWatch(t *testing.T) {
 	const unwatched = "the API server supports no list and watch of the type"
 	for _, c := range []struct {
@@ -23,7 +24,7 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 		listed  []Unwatched
 	}{
 		{
-			"is read if it supports get",
+			"is read if the type supports get",
 			[]string{"create", "get"},
 			nil,
 			watchFailure{reason: plan.WaitNotListable, definite: true},
@@ -31,7 +32,7 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 			[]Unwatched{{configMaps, unwatched}},
 		},
 		{
-			"cannot be a dependent if it supports create only",
+			"cannot be a dependent if the type supports only create",
 			[]string{"create"},
 			nil,
 			watchFailure{reason: plan.WaitNotListable, definite: true},

@@ -15,17 +15,17 @@ import (
 // object exists.
 type Version string
 
-// VersionOwn is the version of an object that is a dependent of the component itself. Its changes do not matter to that
-// component.
+// VersionOwn is the version of an object that is a dependent of the component itself. Changes of such an object do not
+// enqueue the component.
 const VersionOwn Version = "own"
 
-// Sum identifies a set of objects in their versions. Their order does not matter.
+// Sum is a hash of the names and resource versions of a set of objects. It does not depend on their order.
 type Sum uint64
 
 // Version returns the sum as a version.
 func (s Sum) Version() Version { return Version(strconv.FormatUint(uint64(s), 16)) }
 
-// Plus returns the sum with one more object.
+// Plus returns the sum of the set with one more object.
 func (s Sum) Plus(m metav1.Object) Sum { return s + hashOf(nameOf(m), m.GetResourceVersion()) }
 
 func (s Sum) with(name objectName, o referencedObject) Sum    { return s + hashOf(name, o.version) }
@@ -40,18 +40,18 @@ func hashOf(name objectName, version string) Sum {
 	return Sum(hash.Sum64())
 }
 
-// ReadVersions holds the versions that a component has read.
+// ReadVersions has the versions of the references that a component has read.
 type ReadVersions struct {
-	// OwnerID is the owner id of the component, whose own dependents are ignored.
+	// OwnerID is the owner id of the component. Changes of the component's own dependents are ignored.
 	OwnerID string
-	// Reader is the identity of the watches.
+	// Reader is the identity that the watches use.
 	Reader Reader
 	// Versions are the versions by reference.
 	Versions map[Reference]Version
 }
 
-// WatchVersions is like Watch, but the function enqueue is called only if the API server has other versions than
-// those that the component has read. Without versions, it releases the component.
+// WatchVersions is like Watch, but the function enqueue is called only if a current version differs from the version
+// that the component has read. If reading has no versions, the component is released.
 func (r *References) WatchVersions(name string, reading ReadVersions, enqueue func()) {
 	read := reading.Versions
 	if len(read) == 0 {
@@ -70,8 +70,9 @@ func (ref Reference) sortKey() string {
 	return ref.Resource.String() + "/" + ref.Namespace + "/" + ref.Name
 }
 
-// Changed compares the versions that a component has read with the current ones. It returns the references that differ,
-// and those whose watch failed, with the message. References that were not listed yet are in neither.
+// Changed compares the versions that a component has read with the current versions. It returns the references whose
+// versions differ, and the references whose watches failed, with the messages. A reference that was not listed yet is
+// in neither result.
 func (r *References) Changed(name string) (changed []Reference, unwatched map[Reference]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -38,38 +38,39 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 		name string
 		ref  Reference
 		read Version
-		// before is the first list; one event follows.
+		// before is the first list. The function event sends an event after the list.
 		before []any
 		event  func(w *referenceWatch) error
-		// enqueued is the number of calls, and changed whether the read version differs in the end.
+		// enqueued is the number of enqueue calls. changed is set if the read version differs from the current version at the
+		// end.
 		enqueued int
 		changed  bool
 	}{
-		{"the version that was read enqueues nobody", db, "1", []any{object("db", "1", nil)}, nil, 0, false},
-		{"an object that still does not exist enqueues nobody", db, "", nil, nil, 0, false},
-		{"a change before the watch began enqueues", db, "1", []any{object("db", "2", nil)}, nil, 1, true},
-		{"a creation before the watch began enqueues", db, "", []any{object("db", "2", nil)}, nil, 1, true},
+		{"the version that was read enqueues no component", db, "1", []any{object("db", "1", nil)}, nil, 0, false},
+		{"an object that still does not exist enqueues no component", db, "", nil, nil, 0, false},
+		{"a change before the watch began enqueues the component", db, "1", []any{object("db", "2", nil)}, nil, 1, true},
+		{"a creation before the watch began enqueues the component", db, "", []any{object("db", "2", nil)}, nil, 1, true},
 		{
-			"a change enqueues", db, "1",
+			"a change enqueues the component", db, "1",
 			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Update(object("db", "2", nil)) }, 1, true,
 		},
 		{
-			"a deletion enqueues", db, "1",
+			"a deletion enqueues the component", db, "1",
 			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Delete(object("db", "1", nil)) }, 1, true,
 		},
 		{
-			"another object enqueues nobody", db, "1",
+			"a change of another object enqueues no component", db, "1",
 			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Update(object("else", "2", nil)) }, 0, false,
 		},
 		{
-			"a new dependent of the component enqueues nobody", db, "", nil,
+			"a new dependent of the component enqueues no component", db, "", nil,
 			func(w *referenceWatch) error { return w.Update(object("db", "2", &self)) }, 0, false,
 		},
 		{
-			"a deleted dependent of the component enqueues nobody", db, VersionOwn,
+			"a deleted dependent of the component enqueues no component", db, VersionOwn,
 			[]any{object("db", "1", &self)},
 			func(w *referenceWatch) error {
 				return w.Delete(object("db", "1", &self))
@@ -77,7 +78,7 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			0, false,
 		},
 		{
-			"a dependent that another component takes over enqueues", db, VersionOwn,
+			"a dependent that another component takes over enqueues the component", db, VersionOwn,
 			[]any{object("db", "1", &self)},
 			func(w *referenceWatch) error {
 				return w.Update(object("db", "2", &other))
@@ -85,17 +86,17 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			1, true,
 		},
 		{
-			"an object that the component adopts enqueues nobody", db, "1",
+			"an object that the component adopts enqueues no component", db, "1",
 			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Update(object("db", "2", &self)) }, 0, false,
 		},
 		{
-			"the same list in another order enqueues nobody", all, sum(object("b", "2", nil), object("a", "1", nil)),
+			"the same list in another order enqueues no component", all, sum(object("b", "2", nil), object("a", "1", nil)),
 			[]any{object("a", "1", nil), object("b", "2", nil)},
 			nil, 0, false,
 		},
 		{
-			"a changed object of a list enqueues", all, sum(object("a", "1", nil)),
+			"a changed object of a list enqueues the component", all, sum(object("a", "1", nil)),
 			[]any{object("a", "1", nil)},
 			func(w *referenceWatch) error {
 				return w.Update(object("a", "2", nil))
@@ -103,11 +104,11 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			1, true,
 		},
 		{
-			"a new object of a list enqueues", all, sum(), nil,
+			"a new object of a list enqueues the component", all, sum(), nil,
 			func(w *referenceWatch) error { return w.Update(object("a", "1", nil)) }, 1, true,
 		},
 		{
-			"a deleted object of a list enqueues", all, sum(object("a", "1", nil)),
+			"a deleted object of a list enqueues the component", all, sum(object("a", "1", nil)),
 			[]any{object("a", "1", nil)},
 			func(w *referenceWatch) error {
 				return w.Delete(object("a", "1", nil))
@@ -115,7 +116,7 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			1, true,
 		},
 		{
-			"a new dependent of the component in a list enqueues nobody", all, sum(object("a", "1", nil)),
+			"a new dependent of the component in a list enqueues no component", all, sum(object("a", "1", nil)),
 			[]any{object("a", "1", nil)},
 			func(w *referenceWatch) error {
 				return w.Update(object("b", "2", &self))
@@ -123,11 +124,11 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			0, false,
 		},
 		{
-			"a new dependent of another component in a list enqueues", all, sum(), nil,
+			"a new dependent of another component in a list enqueues the component", all, sum(), nil,
 			func(w *referenceWatch) error { return w.Update(object("b", "2", &other)) }, 1, true,
 		},
 		{
-			"a refusal enqueues, because the object must be read then", db, "1",
+			"a refusal enqueues the component, because the object must be read then", db, "1",
 			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error {
 				w.listFailed(watchFailure{message: "forbidden", definite: true})

@@ -7,7 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// WatchedResource is a type in a namespace. Without a namespace, it is the type in all namespaces, or a
+// WatchedResource is a type in a namespace. If Namespace is empty, it is the type in all namespaces, or a
 // cluster-scoped type.
 type WatchedResource struct {
 	Type      schema.GroupKind
@@ -37,7 +37,7 @@ func (i watchIndex) watch(reader Reader, r WatchedResource) *dependentWatch {
 	return i.watches[r][reader.Name]
 }
 
-// containing returns the watches of all readers that show an object if it exists.
+// containing returns the watches of all readers on the resource of an object, by the names of the readers.
 func (i watchIndex) containing(key manifests.Key) map[string]*dependentWatch {
 	return i.watches[i.resourceOf(key)]
 }
@@ -56,7 +56,8 @@ func (i watchIndex) remove(reader Reader, r WatchedResource) {
 }
 
 // state returns the state of an object. It returns the argument absent if a watch that is in sync does not show the
-// object. A stored state is replaced, never changed, so it may be read without the lock. The caller holds the lock.
+// object. A stored state is replaced, never changed, so the result may be read without the lock. The caller of state
+// holds the lock.
 func (i watchIndex) state(reader Reader, key manifests.Key, absent *plan.Observed) *plan.Observed {
 	w := i.watch(reader, i.resourceOf(key))
 	switch {

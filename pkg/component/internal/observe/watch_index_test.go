@@ -13,7 +13,7 @@ var (
 	bob   = Reader{Name: "bob"}
 )
 
-// crowd is an Observer that watches per namespace. It notes who is enqueued and which watches stop.
+// crowd is an Observer that watches per namespace. It records the enqueued components and the stopped watches.
 type crowd struct {
 	*Observer
 	enqueued, ended []string
@@ -57,11 +57,11 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		c.watch("them", bob, "shop")
 		return c, ours, theirs
 	}
-	t.Run("an event enqueues the owner once, by the watch that it uses", func(t *testing.T) {
+	t.Run("an event enqueues the owner once, by the watch that the owner uses", func(t *testing.T) {
 		c, ours, theirs := newPair(t)
 		must(t, theirs.Add(at("5", "us", "u1")))
 		if got := take(&c.enqueued); got != "" {
-			t.Errorf("enqueued by the watch of another component: %q", got)
+			t.Errorf("the watch of another component enqueued %q", got)
 		}
 		must(t, ours.Add(at("5", "us", "u1")))
 		if got := take(&c.enqueued); got != "us" {
@@ -73,7 +73,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		must(t, ours.Add(at("5", "us", "u1")))
 		if mine, other := c.Live(alice, settings).Presence, c.Live(bob, settings).Presence; mine != plan.Present ||
 			other != plan.Absent {
-			t.Errorf("got %s and %s", mine, other)
+			t.Errorf("the two readers got the presence %s and %s", mine, other)
 		}
 	})
 	t.Run("our write enqueues no owner through any watch", func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 			t.Errorf("the other reader has version %q", got)
 		}
 	})
-	t.Run("a foreign write during ours enqueues the owner, whichever watch shows it first", func(t *testing.T) {
+	t.Run("a foreign write during our write enqueues the owner, whichever watch shows it first", func(t *testing.T) {
 		c, ours, theirs := newPair(t)
 		done := c.BeginWrite(settings)
 		must(t, theirs.Add(at("7", "us", "u1")))
@@ -105,10 +105,10 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		ours.listFailed(watchFailure{reason: plan.WaitUnwatched, message: "no", definite: true})
 		if mine, other := c.Live(alice, settings).Presence, c.Live(bob, settings).Presence; mine != plan.Unknown ||
 			other != plan.Absent {
-			t.Errorf("got %s and %s", mine, other)
+			t.Errorf("the two readers got the presence %s and %s", mine, other)
 		}
 		if len(c.Unwatched("us")) != 1 || len(c.Unwatched("them")) != 0 {
-			t.Errorf("got %v and %v", c.Unwatched("us"), c.Unwatched("them"))
+			t.Errorf("the unwatched types of the two components are %v and %v", c.Unwatched("us"), c.Unwatched("them"))
 		}
 	})
 }
@@ -125,11 +125,11 @@ func TestAComponentThatMovesStopsItsWatches(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{"all are used", func() { c.watch("us", alice, "shop", "store"); c.watch("them", bob, "shop", "store") }, ""},
+		{"all watches are used", func() { c.watch("us", alice, "shop", "store"); c.watch("them", bob, "shop", "store") }, ""},
 		{"a component leaves a namespace", func() { c.watch("us", alice, "shop") }, "alice store"},
-		{"it changes its reader", func() { c.watch("us", bob, "shop") }, "alice shop"},
-		{"another leaves a shared watch", func() { c.watch("them", bob, "store") }, ""},
-		{"it is released", func() { c.Release("them") }, "bob store"},
+		{"the component changes its reader", func() { c.watch("us", bob, "shop") }, "alice shop"},
+		{"another component leaves a shared watch", func() { c.watch("them", bob, "store") }, ""},
+		{"the other component is released", func() { c.Release("them") }, "bob store"},
 		{"the last component is released", func() { c.Release("us") }, "bob shop"},
 	} {
 		step.do()
@@ -138,7 +138,8 @@ func TestAComponentThatMovesStopsItsWatches(t *testing.T) {
 		}
 	}
 	if len(c.dependents.watches)+len(c.components)+len(c.definitions.unserved) > 0 {
-		t.Errorf("left: %v, %v, %v", c.dependents.watches, c.components, c.definitions.unserved)
+		t.Errorf("after all components stopped, these watches, components and unserved types remain: %v, %v, %v",
+			c.dependents.watches, c.components, c.definitions.unserved)
 	}
 }
 

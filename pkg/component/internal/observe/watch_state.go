@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// watchState is the part that the watches of an Observer share: the components that use the watch, and whether the
-// objects are known. The Observer's lock guards it.
+// watchState has the fields that all watches of an Observer have in common: the components that use the watch, and
+// whether its objects are known. The Observer's lock guards it.
 type watchState struct {
 	observer *Observer
 	cancel   context.CancelFunc
@@ -17,8 +17,8 @@ type watchState struct {
 	users map[string]bool
 
 	progress progress
-	// reason and message say why the objects are not known. They are empty once the first list was answered and the
-	// watch was opened.
+	// reason and message state why the objects are not known. They are empty once the first list has succeeded and the
+	// watch is open.
 	reason  plan.WaitReason
 	message string
 	// readable, if set, reports whether objects of the type can be read although they cannot be listed.
@@ -39,8 +39,8 @@ func (s *watchState) retryNow() {
 	}
 }
 
-// signal sends without blocking. If an earlier signal was not received yet, no second one is sent, because one is
-// enough for both.
+// signal sends without blocking. If an earlier signal was not received yet, no second signal is sent, because the
+// receiver needs only one signal.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -48,7 +48,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// listFailed implements loopListener. Known objects stay known through a network failure.
+// listFailed implements loopListener. After a network failure, known objects remain known.
 func (s *watchState) listFailed(f watchFailure) {
 	if f.reason == plan.WaitNotListable && s.readable != nil && s.readable() {
 		f.reason, f.message = plan.WaitUnwatched, "the API server supports no list and watch of the type"
@@ -75,15 +75,15 @@ func (s *watchState) recordList() {
 	s.updateSynced()
 }
 
-// updateSynced makes the objects known as soon as they were listed and are watched. The caller holds the lock.
+// updateSynced marks the objects as known if the list has succeeded and the watch is open. The caller holds the lock.
 func (s *watchState) updateSynced() {
 	if s.progress.synced() {
 		s.setReason(plan.WaitNone, "")
 	}
 }
 
-// setReason sets why the objects are not known, and enqueues all components that use the watch if the reason changed.
-// The caller holds the lock.
+// setReason sets the reason why the objects are not known. If the reason changed, it enqueues all components that use
+// the watch. The caller holds the lock.
 func (s *watchState) setReason(reason plan.WaitReason, message string) {
 	changed := s.reason != reason
 	s.reason, s.message = reason, message

@@ -8,9 +8,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// write is the state of an object with writes of the reconciler in flight.
+// write is the state of the reconciler's writes in flight to one object.
 type write struct {
-	// inFlight is the number of writes.
+	// inFlight is the number of writes in flight.
 	inFlight int
 	// pending are the events that arrived since the first of these writes began.
 	pending []event
@@ -19,20 +19,21 @@ type write struct {
 	deletedAt string
 }
 
-// supersedes reports whether the object was deleted after the write that was answered.
+// supersedes reports whether the watch showed that the object was deleted after the write with this response.
 func (w *write) supersedes(answer *plan.Observed) bool {
 	return w.deletedAt != "" && inspect.Newer(w.deletedAt, answer.ResourceVersion)
 }
 
-// event is a change of an object that a watch showed, for one of its owners.
+// event is a change of an object that a watch showed. If the owner of the object changed, there is an event for each of
+// the two owners.
 type event struct {
 	owner, resourceVersion string
 	// deletion reports whether the object disappeared from the watch.
 	deletion bool
 }
 
-// isEchoOf reports whether an event belongs to the answered write. The owner is not enqueued for such an event, because
-// its pass got the answer.
+// isEchoOf reports whether the write with this response caused an event. Such an event does not enqueue the owner,
+// because the pass has the response.
 func (e event) isEchoOf(answer *plan.Observed) bool {
 	switch {
 	case answer == nil:
@@ -44,8 +45,8 @@ func (e event) isEchoOf(answer *plan.Observed) bool {
 }
 
 // BeginWrite begins a write to an object. The caller must call the returned function once, with the object in the
-// answer, or with nil if the result is unknown. Events that arrive in between enqueue the owner unless they belong to
-// this write.
+// response, or with nil if the result is unknown. Events that arrive before this call enqueue the owner unless this
+// write caused them.
 func (o *Observer) BeginWrite(key manifests.Key) (done func(answer *plan.Observed)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,7 +59,7 @@ func (o *Observer) BeginWrite(key manifests.Key) (done func(answer *plan.Observe
 	return func(answer *plan.Observed) { w.end(o, key, answer) }
 }
 
-// end stores the answer to a write. After the last write to the object, it enqueues the owners of the pending events.
+// end stores the response to a write. After the last write to the object, it enqueues the owners of the pending events.
 func (w *write) end(o *Observer, key manifests.Key, answer *plan.Observed) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,16 +76,16 @@ func (w *write) end(o *Observer, key manifests.Key, answer *plan.Observed) {
 	}
 }
 
-// storeAnswer stores the answer to a write in the watches of all readers that contain the object, so that the events of
-// our own write do not look like changes by another client. The caller holds the lock.
+// storeAnswer stores the response to a write in the watches of all readers that contain the object, so that the events
+// of this write are not mistaken for changes by another client. The caller holds the lock.
 func (w *write) storeAnswer(o *Observer, key manifests.Key, answer *plan.Observed) {
 	watches := o.dependents.containing(key)
 	if answer == nil || len(watches) == 0 {
 		return
 	}
 	if answer.Presence == plan.Present && w.supersedes(answer) {
-		// The object is gone, but the pass that wrote it takes it for present, so the owner must be enqueued. A pending
-		// deletion event does that later; without such an event, it is done now.
+		// The object was deleted after the write, but the pass that wrote it still assumes that it exists, so the owner must
+		// be enqueued. A pending deletion event enqueues the owner later. Without such an event, the owner is enqueued here.
 		if !slices.ContainsFunc(w.pending, func(e event) bool { return e.deletion }) {
 			o.components.enqueue(answer.Owner)
 		}

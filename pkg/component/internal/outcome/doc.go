@@ -1,5 +1,5 @@
-// Package outcome holds the result of a pass over a component, as plain data.
+// Package outcome defines the result of a pass over a component, as plain data.
 //
-// The applier returns it; packages status and schedule derive from it the conditions, the event and the time of the
-// next pass. It imports data types only, and decides nothing.
+// Package applier returns an Outcome. Packages status and schedule derive the conditions, the event and the time of the
+// next pass from an Outcome. This package imports only data types, and makes no decisions.
 package outcome

@@ -3,6 +3,8 @@ package outcome
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -10,54 +12,66 @@ import (
 
 // Outcome is the result of a pass.
 type Outcome struct {
-	// Inventory is the record to persist. It is nil if the pass ended with an error; the last recorded inventory stays.
+	// Inventory is the record to persist. Inventory is nil if the pass ended with an error; the last recorded inventory
+	// stays.
 	Inventory []metav1alpha1.InventoryEntry
-	// Applied is set if the API server has the whole apply set.
+	// Applied is set if all objects of the apply set have been applied.
 	Applied bool
-	// Ready and Desired count dependents.
+	// Ready is the number of ready dependents, and Desired the number of desired dependents.
 	Ready, Desired int
-	// Observing is set if the first list of a watch is still under way. The pass wrote nothing then.
+	// Observing is set if the first list of a watch is not complete yet. The pass then wrote nothing.
 	Observing bool
 	// Waiting are the dependents that are not ready, not gone, or failed.
 	Waiting []Waiting
-	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next repair
-	// is delayed. They do not count as ready. Those dependents among them that do not exist are also in Waiting.
+	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next
+	// repair is delayed. A dependent with a repair conflict is not counted in Ready. If the dependent does not exist,
+	// it is also in Waiting.
 	RepairConflicts []metav1alpha1.DependentReport
-	// Blocked are the managed types with foreign instances. Nothing is deleted while the list is not empty.
+	// Blocked are the managed types with foreign instances. While Blocked is not empty, no dependent is deleted.
 	Blocked []Blocked
 	// Unwatched are types that cannot be watched.
 	Unwatched []Unwatched
-	// Phase is the current phase of a deletion. Skipped are objects of phases in a namespace that is being deleted.
+	// Phase is the current phase of a deletion. Skipped are the objects of deletion phases that could not be applied,
+	// because their namespace is being deleted.
 	Phase   manifests.Phase
 	Skipped []manifests.Key
 	// Changes are the writes of the pass, in order.
 	Changes []Change
-	// NextDue is the time of the next pass if no event comes before; zero without such a time.
+	// NextDue is the time of the next pass if no event starts a pass earlier. NextDue is zero if the next pass starts
+	// only at an event.
 	NextDue time.Time
-	// Created are the entries of all dependents for which a create was sent, whatever the answer.
+	// Created are the entries of all dependents for which a create was sent, whether the create succeeded or not.
 	Created plan.Inventory
-	// Unsearched says where the recovery of a lost inventory could not look for dependents; empty if it looked
-	// everywhere.
+	// Unsearched names the types and namespaces in which the recovery of a lost inventory could not search for
+	// dependents. Unsearched is empty if the search was complete.
 	Unsearched string
 }
 
-// Waiting is a dependent that holds the component up.
+// Waiting is a dependent that the component waits for before it is Ready or deleted.
 type Waiting struct {
 	metav1alpha1.DependentReport
-	// Failed is set if the last request or the dependent itself failed; Terminal if a retry cannot help.
+	// Key, UID and Generation identify the live object if it is applied and not ready. They are empty otherwise.
+	Key        manifests.Key
+	UID        types.UID
+	Generation int64
+	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is
+	// set if a retry cannot help.
 	Failed, Terminal bool
+	// Undefined is set if the type of the dependent is not served, and neither a dependent nor the component defines it.
+	Undefined bool
 }
 
 // Blocked is a managed type with foreign instances.
 type Blocked struct {
 	Type string
-	// Count is the number of instances, and Names the first ten. Error is the reason why they could not be listed.
+	// Count is the number of foreign instances, and Names are the first ten of them. Error is the reason why the
+	// instances could not be listed.
 	Count int
 	Names []string
 	Error string
 }
 
-// Unlisted reports whether the instances could not be listed, so that no watch can end the wait.
+// Unlisted reports whether the instances could not be listed. No watch event ends the wait for such instances.
 func (b Blocked) Unlisted() bool { return b.Error != "" }
 
 // Unwatched is a type that cannot be watched, with the cause and the remedy.
@@ -76,8 +90,7 @@ type Change struct {
 // Done reports whether there is nothing left to do and nothing to wait for.
 func (o Outcome) Done() bool { return !o.Observing && len(o.Waiting) == 0 && len(o.Blocked) == 0 }
 
-// Failures returns in failed the dependents that failed, and in terminal the failed dependents that a retry cannot
-// help.
+// Failures returns the dependents that failed, and those failed dependents for which a retry cannot help (terminal).
 func (o Outcome) Failures() (failed, terminal []Waiting) {
 	for _, w := range o.Waiting {
 		if w.Failed {
@@ -90,10 +103,24 @@ func (o Outcome) Failures() (failed, terminal []Waiting) {
 	return failed, terminal
 }
 
-// Reports returns the dependents that keep the component from being ready, each once.
+// UndefinedFirst returns Waiting with the dependents at the front whose types nothing serves or defines: a person has to
+// act on them.
+func (o Outcome) UndefinedFirst() []Waiting {
+	var first, others []Waiting
+	for _, w := range o.Waiting {
+		if w.Undefined {
+			first = append(first, w)
+			continue
+		}
+		others = append(others, w)
+	}
+	return append(first, others...)
+}
+
+// Reports returns the dependents that keep the component from being ready, each once, those of UndefinedFirst first.
 func (o Outcome) Reports() []metav1alpha1.DependentReport {
 	reports, listed := make([]metav1alpha1.DependentReport, 0, len(o.Waiting)), map[string]bool{}
-	for _, w := range o.Waiting {
+	for _, w := range o.UndefinedFirst() {
 		reports = append(reports, w.DependentReport)
 		listed[w.Dependent] = true
 	}

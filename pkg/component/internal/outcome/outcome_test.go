@@ -19,12 +19,12 @@ func TestDone(t *testing.T) {
 	}{
 		{"nothing is left to do", Outcome{Applied: true}, true},
 		{
-			"a repair conflict alone is nothing to wait for",
+			"a pass does not wait for a repair conflict",
 			Outcome{RepairConflicts: []metav1alpha1.DependentReport{report("a")}},
 			true,
 		},
 		{"the first list is under way", Outcome{Observing: true}, false},
-		{"a dependent is waited for", Outcome{Waiting: []Waiting{{}}}, false},
+		{"the pass waits for a dependent", Outcome{Waiting: []Waiting{{}}}, false},
 		{"foreign instances block the deletion", Outcome{Blocked: []Blocked{{}}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -41,10 +41,10 @@ func TestFailures(t *testing.T) {
 	terminal := Waiting{DependentReport: report("terminal"), Failed: true, Terminal: true}
 	all, hopeless := Outcome{Waiting: []Waiting{waiting, failed, terminal}}.Failures()
 	if !slices.Equal(all, []Waiting{failed, terminal}) || !slices.Equal(hopeless, []Waiting{terminal}) {
-		t.Errorf("failed %v, terminal %v", all, hopeless)
+		t.Errorf("the failed dependents are %v, and the terminal failures %v", all, hopeless)
 	}
 	if all, hopeless = (Outcome{Waiting: []Waiting{waiting}}).Failures(); len(all)+len(hopeless) != 0 {
-		t.Errorf("failed %v, terminal %v", all, hopeless)
+		t.Errorf("the failed dependents are %v, and the terminal failures %v", all, hopeless)
 	}
 }
 
@@ -67,6 +67,6 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 
 func TestUnlisted(t *testing.T) {
 	if (Blocked{Count: 1}).Unlisted() || !(Blocked{Error: "refused"}).Unlisted() {
-		t.Error("a type is unlisted if and only if it has an error")
+		t.Error("Unlisted must return true if and only if Error is set")
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ForApply plans the next actions that bring the dependents to the apply set. The waves are applied in order, each
-// stage by stage. Each wave is followed by its purges: the deletion of the objects whose purge order is that wave. Only
-// repairs do not wait for earlier waves. Once everything is ready, the recorded objects that are no longer desired are
-// removed.
+// ForApply plans the next actions of an apply. The waves are applied in order, and the stages of each wave in order.
+// Each wave is followed by its purges: the deletion of the objects whose purge order is that wave. Repairs are the
+// exception: they do not wait for earlier waves. When all waves are ready, the recorded objects that are no longer
+// desired are removed.
 func ForApply(f Facts) Plan {
 	p := newPlan(f)
 	p.Desired, p.Applied, p.occurrences = CountObjects(f.Desired), true, occurrencesOf(f.Desired)
@@ -31,14 +31,15 @@ func ForApply(f Facts) Plan {
 		p.purge(f, purges, manifests.MaxOrder)
 	}
 	p.resetCompleted(f)
+	p.markUndefined(f)
 	if len(p.Actions) == 0 && len(p.Waiting) == 0 {
 		p.prune(f)
 	}
 	return p
 }
 
-// newPlan returns a plan without actions, with a copy of the recorded inventory. If the admission guard was removed in
-// this pass, no entry of the copy is marked as guarded any more.
+// newPlan returns a plan without actions, with a copy of the recorded inventory. If this pass has removed the admission
+// guard, the copy has no entry with the field Guarded set.
 func newPlan(f Facts) Plan {
 	p := Plan{Inventory: maps.Clone(f.Inventory), Repairs: map[manifests.Key]Repairs{}}
 	if p.Inventory == nil {
@@ -58,8 +59,8 @@ func (p *Plan) prune(f Facts) {
 	}
 }
 
-// applyStage decides about each object of a stage. The caller must have moved the gate g to the stage. The actions of
-// the stage become the actions of the plan, unless an earlier stage has actions already.
+// applyStage decides about each object of a stage. The caller must call g.enter for the stage first. The actions of the
+// stage become the actions of the plan, unless the plan already has actions of an earlier stage.
 func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	var actions []Action
 	for i := range group {
@@ -77,8 +78,8 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	p.begin(actions)
 }
 
-// candidate returns the candidate for an object in the stage of the gate. ok is false if another occurrence of the
-// object is the current one. Then this occurrence is over, or it is still to come and its stage waits.
+// candidate returns the candidate for an object in the stage of the gate. ok is false if there is no decision about
+// this occurrence of the object, because the occurrence is over, or because its stage still waits.
 func (p *Plan) candidate(f Facts, g *gate, o *manifests.Object) (c candidate, ok bool) {
 	c = newCandidate(f, o)
 	c.attempts, c.last = maxAttempts*p.occurrences.several(o.Key), p.occurrences.isLast(o)
@@ -96,7 +97,7 @@ func (p *Plan) candidate(f Facts, g *gate, o *manifests.Object) (c candidate, ok
 	return c, true
 }
 
-// CountObjects returns the number of objects of a set, each with all its occurrences.
+// CountObjects returns the number of objects in a set. An object with several occurrences is counted once.
 func CountObjects(objects []manifests.Object) int {
 	count := 0
 	for i := range objects {
@@ -135,14 +136,14 @@ func (p *Plan) add(c candidate, d decision) {
 	}
 }
 
-// replaceEntry replaces the entry of an object. A failure is recorded before the object is deleted because of it.
+// replaceEntry replaces the entry of an object. A failure must be recorded before the failed object is deleted.
 func (p *Plan) replaceEntry(c candidate, e metav1alpha1.InventoryEntry) {
 	p.Record = p.Record || e.Failed != "" && e.Failed != c.entry.Failed
 	p.Inventory[c.object.Key] = e
 }
 
-// updateEntry updates what can change in the inventory entry of an object without a write to the object: always the
-// delete policy and the unserved state, and, if the object is in sync, the revision, the orders and the start of the
+// updateEntry updates the fields of an inventory entry that can change without a write to the object: the delete policy
+// and the unserved state. If the object is in sync, it also updates the revision, the orders and the start of the
 // reapply interval.
 func (p *Plan) updateEntry(c candidate, inSync bool) {
 	e, recorded := p.Inventory[c.object.Key]
@@ -177,20 +178,20 @@ func sameStage(a, b manifests.Object) bool {
 	return a.Settings.Order == b.Settings.Order && a.Stage == b.Stage
 }
 
-// gate decides whether the objects of a stage may be written, or must wait for earlier stages and waves. The method
-// enter moves the gate to the next stage, and count then takes the decision about each object of that stage.
+// gate decides whether the objects of a stage may be written, or must wait for earlier stages and waves. The caller
+// calls enter for each stage, and then count for the decision about each object of that stage.
 type gate struct {
 	wave    int
 	stage   manifests.Stage
 	started bool
 	// earlier is set if an earlier wave is not ready.
 	earlier bool
-	// unapplied and unready are indexed by stage. They are set if the current wave has an object of that stage that is not
-	// applied, or not ready.
+	// unapplied and unready are indexed by stage. unapplied is set if an object of this stage in the current wave is
+	// not applied, and unready is set if such an object is not ready.
 	unapplied, unready [manifests.StageInstances + 1]bool
 }
 
-// enter moves the gate to the stage of o.
+// enter makes the stage of o the current stage.
 func (g *gate) enter(o manifests.Object) {
 	if g.ends(o.Settings.Order) {
 		g.earlier = !g.passed()
@@ -199,7 +200,7 @@ func (g *gate) enter(o manifests.Object) {
 	g.started, g.wave, g.stage = true, o.Settings.Order, o.Stage
 }
 
-// ends reports whether an object with this apply order belongs to another wave than the current one.
+// ends reports whether an object with this apply order belongs to a wave other than the current wave.
 func (g *gate) ends(order int) bool { return g.started && order != g.wave }
 
 // passed reports whether the current wave and all earlier waves are applied and ready.

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// desiredObject makes a desired object from a short text: "order/stage name".
+// desiredObject returns a desired object with the given apply order and name. The stage determines its kind.
 func desiredObject(order int, stage manifests.Stage, name string) manifests.Object {
 	kinds := map[manifests.Stage]manifests.Key{
 		manifests.StageNamespaces:    {Kind: "Namespace"},
@@ -31,7 +31,7 @@ func desiredObject(order int, stage manifests.Stage, name string) manifests.Obje
 
 var widgets = manifests.ManagedType{GroupKind: manifests.Key{Group: "example.com", Kind: "Widget"}.GroupKind()}
 
-// recorded returns the entry of an object that is applied in the world.
+// recorded returns the inventory entry of an object that is applied in the world.
 func (w *world) recorded(o manifests.Object) metav1alpha1.InventoryEntry {
 	x := w.objects[o.Key]
 	e := newCandidate(Facts{}, &o).newEntry()
@@ -39,7 +39,7 @@ func (w *world) recorded(o manifests.Object) metav1alpha1.InventoryEntry {
 	return e
 }
 
-// applied puts an object into the world and the inventory, as if it had been applied and were ready.
+// applied adds an object to the world and to the inventory, in the state after an apply: in sync and ready.
 func (c *component) applied(o manifests.Object) *thing {
 	x := c.world.add(o.Key, us, o.Digest)
 	if c.inventory == nil {
@@ -78,7 +78,8 @@ func TestGates(t *testing.T) {
 		namespaces, definitions, configuration = manifests.StageNamespaces, manifests.StageDefinitions, manifests.StageConfiguration
 		workloads, backends, instances         = manifests.StageWorkloads, manifests.StageBackends, manifests.StageInstances
 	)
-	// An earlier object is in a state, a later one is new: what is next?
+	// Each row sets the state of an earlier object; a later object is new. want has the actions and waits of the next
+	// plan.
 	for _, c := range []struct {
 		name         string
 		state        func(*component, manifests.Object)
@@ -88,37 +89,58 @@ func TestGates(t *testing.T) {
 		later        manifests.Stage
 		want         string
 	}{
-		{"the next wave waits until this one is created", missing, 0, configuration, 1, configuration, "create earlier"},
-		{"the next wave waits until this one is ready", inProgress, 0, workloads, 1, configuration, "wait for earlier"},
-		{"the next wave waits until this one is changed", outdated, 0, workloads, 1, configuration, "apply earlier"},
-		{"the next wave waits behind a failure", refused, 0, workloads, 1, configuration, "wait for earlier"},
-		{"the next wave begins when this one is ready", applied, 0, workloads, 1, configuration, "create later"},
-		{"waves count from below zero", missing, -5, workloads, -4, namespaces, "create earlier"},
-		{"workloads wait until configuration is there", missing, 0, configuration, 0, workloads, "create earlier"},
 		{
-			"workloads do not wait for the health of configuration", inProgress, 0, configuration, 0, workloads,
+			"the next wave waits until the objects of the current wave are created",
+			missing, 0, configuration, 1, configuration, "create earlier",
+		},
+		{
+			"the next wave waits until the objects of the current wave are ready",
+			inProgress, 0, workloads, 1, configuration, "wait for earlier",
+		},
+		{
+			"the next wave waits until the objects of the current wave are updated",
+			outdated, 0, workloads, 1, configuration, "apply earlier",
+		},
+		{
+			"the next wave waits after a failure in the current wave",
+			refused, 0, workloads, 1, configuration, "wait for earlier",
+		},
+		{"the next wave begins when the current wave is ready", applied, 0, workloads, 1, configuration, "create later"},
+		{"waves with a negative number come before wave 0", missing, -5, workloads, -4, namespaces, "create earlier"},
+		{"workloads wait until configuration is applied", missing, 0, configuration, 0, workloads, "create earlier"},
+		{
+			"workloads do not wait for the readiness of configuration", inProgress, 0, configuration, 0, workloads,
 			"create later, wait for earlier",
 		},
 		{
-			"workloads do not wait for the health of definitions", inProgress, 0, definitions, 0, workloads,
+			"workloads do not wait for the readiness of definitions", inProgress, 0, definitions, 0, workloads,
 			"create later, wait for earlier",
 		},
-		{"everything waits for namespaces", inProgress, 0, namespaces, 0, configuration, "wait for earlier"},
-		{"webhooks wait for the health of what serves them", inProgress, 0, workloads, 0, backends, "wait for earlier"},
+		{"all other stages wait for namespaces", inProgress, 0, namespaces, 0, configuration, "wait for earlier"},
+		{"webhooks wait for the readiness of workloads", inProgress, 0, workloads, 0, backends, "wait for earlier"},
 		{
-			"webhooks do not wait for the health of configuration", inProgress, 0, configuration, 0, backends,
+			"webhooks do not wait for the readiness of configuration", inProgress, 0, configuration, 0, backends,
 			"create later, wait for earlier",
 		},
 		{
 			"instances wait until their definition is established", inProgress, 0, definitions, 0, instances,
 			"wait for earlier",
 		},
-		{"instances wait for the health of workloads", inProgress, 0, workloads, 0, instances, "wait for earlier"},
-		{"instances wait for the health of webhooks", inProgress, 0, backends, 0, instances, "wait for earlier"},
-		{"siblings do not wait for each other", inProgress, 0, workloads, 0, workloads, "create later, wait for earlier"},
-		{"siblings do not wait for a failure", refused, 0, workloads, 0, workloads, "create later, wait for earlier"},
-		{"siblings are written together", missing, 0, workloads, 0, workloads, "create earlier, create later"},
-		{"a later stage waits behind a failure", refused, 0, configuration, 0, workloads, "wait for earlier"},
+		{"instances wait for the readiness of workloads", inProgress, 0, workloads, 0, instances, "wait for earlier"},
+		{"instances wait for the readiness of webhooks", inProgress, 0, backends, 0, instances, "wait for earlier"},
+		{
+			"objects of the same stage do not wait for each other",
+			inProgress, 0, workloads, 0, workloads, "create later, wait for earlier",
+		},
+		{
+			"objects of the same stage do not wait for a failed object",
+			refused, 0, workloads, 0, workloads, "create later, wait for earlier",
+		},
+		{
+			"objects of the same stage are written together",
+			missing, 0, workloads, 0, workloads, "create earlier, create later",
+		},
+		{"a later stage waits after a failure", refused, 0, configuration, 0, workloads, "wait for earlier"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			earlier := desiredObject(c.earlierOrder, c.earlier, "earlier")
@@ -132,7 +154,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// The states of an earlier object.
+// The functions below set the state of the earlier object.
 
 func missing(*component, manifests.Object) {}
 
@@ -145,7 +167,7 @@ func outdated(c *component, o manifests.Object) {
 	c.applied(o)
 }
 
-// refused is owned by somebody else.
+// refused makes somebody else the owner of the object.
 func refused(c *component, o manifests.Object) { c.world.add(o.Key, them, "d1") }
 
 func TestRepairsDoNotWait(t *testing.T) {
@@ -168,12 +190,12 @@ func TestRepairsDoNotWait(t *testing.T) {
 			c.applied(third)
 			delete(c.world.objects, second.Key)
 		}, "create second, wait for first"},
-		{"its siblings that changed wait all the same", func(c *component) {
+		{"a changed object of the same wave still waits for the earlier wave", func(c *component) {
 			c.applied(first).state = ready.InProgress
 			c.world.drift(c.applied(second))
 			outdated(c, third)
 		}, "apply second, wait for first"},
-		{"changes of an earlier stage go before repairs of a later one", func(c *component) {
+		{"changes of an earlier stage are made before repairs of a later stage", func(c *component) {
 			outdated(c, first)
 			c.world.drift(c.applied(second))
 			c.applied(third)
@@ -200,7 +222,7 @@ func TestRecord(t *testing.T) {
 	t.Run("the whole apply set is recorded before the first wave is written", func(t *testing.T) {
 		p := ForApply(facts(nil))
 		if !p.Record || len(p.Inventory) != 2 {
-			t.Errorf("record %v, inventory %v", p.Record, p.Inventory)
+			t.Errorf("the plan has Record %v and the inventory %v", p.Record, p.Inventory)
 		}
 		want := "apiextensions.k8s.io/v1/CustomResourceDefinition//first x=7 up=replace t=Widget.example.com"
 		if got := p.Inventory[first.Key].String(); got != want {
@@ -210,10 +232,10 @@ func TestRecord(t *testing.T) {
 			t.Errorf("got  %s", got)
 		}
 	})
-	t.Run("nothing needs to be persisted where everything is recorded", func(t *testing.T) {
+	t.Run("the inventory is not persisted again if all objects are recorded", func(t *testing.T) {
 		inv := ForApply(facts(nil)).Inventory
 		if p := ForApply(facts(inv)); p.Record {
-			t.Error("the inventory is persisted again")
+			t.Error("the plan persists the inventory again without a change")
 		}
 	})
 	t.Run("the caller's inventory is not changed", func(t *testing.T) {
@@ -223,13 +245,13 @@ func TestRecord(t *testing.T) {
 			t.Errorf("got %v", inv)
 		}
 	})
-	t.Run("an object of unknown scope is not recorded: its key may be wrong", func(t *testing.T) {
+	t.Run("an object of unknown scope is not recorded, because its key may be wrong", func(t *testing.T) {
 		unknown := second
 		unknown.Scope = manifests.ScopeUnknown
 		f := facts(nil)
 		f.Desired = []manifests.Object{unknown}
 		if p := ForApply(f.seen(newWorld().watched)); p.Record || len(p.Inventory) > 0 {
-			t.Errorf("record %v, inventory %v", p.Record, p.Inventory)
+			t.Errorf("the plan has Record %v and the inventory %v", p.Record, p.Inventory)
 		}
 	})
 }
@@ -244,20 +266,23 @@ func TestCounts(t *testing.T) {
 		applied        bool
 		ready, desires int
 	}{
-		{"all is ready", []manifests.Object{ok}, func(c *component) { c.applied(ok) }, true, 1, 1},
-		{"what is not ready is applied all the same", []manifests.Object{ok, slow}, func(c *component) {
+		{"all objects are applied and ready", []manifests.Object{ok}, func(c *component) { c.applied(ok) }, true, 1, 1},
+		{"an object that is not ready counts as applied", []manifests.Object{ok, slow}, func(c *component) {
 			c.applied(ok)
 			c.applied(slow).state = ready.InProgress
 		}, true, 1, 2},
-		{"what failed after it was applied is applied", []manifests.Object{ok, slow}, func(c *component) {
+		{"an object that failed after it was applied counts as applied", []manifests.Object{ok, slow}, func(c *component) {
 			c.applied(ok)
 			c.applied(slow).state = ready.Failed
 		}, true, 1, 2},
-		{"what waits behind a wave is not applied", []manifests.Object{slow, pending}, func(c *component) {
+		{"an object that waits for an earlier wave does not count as applied", []manifests.Object{slow, pending}, func(c *component) {
 			c.applied(slow).state = ready.InProgress
 		}, false, 0, 2},
-		{"what somebody else owns is not applied", []manifests.Object{ok}, func(c *component) { refused(c, ok) }, false, 0, 1},
-		{"an empty set is applied", nil, func(*component) {}, true, 0, 0},
+		{
+			"an object of another owner does not count as applied",
+			[]manifests.Object{ok}, func(c *component) { refused(c, ok) }, false, 0, 1,
+		},
+		{"an empty set counts as applied", nil, func(*component) {}, true, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := &component{world: newWorld(), desired: c.desired}

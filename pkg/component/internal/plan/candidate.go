@@ -31,13 +31,13 @@ type candidate struct {
 	entry    metav1alpha1.InventoryEntry
 	live     Observed
 	result   Result
-	// repairs are the remembered repairs of the object. They are empty if its manifest has changed since.
+	// repairs are the recent repairs of the object. The field is empty if the manifest has changed since then.
 	repairs Repairs
-	// missing is the namespace whose absence made the last write fail.
+	// missing is the namespace that did not exist, so that the last write failed.
 	missing missingNamespace
-	// attempts bounds the actions on the object in a pass.
+	// attempts is the maximum number of actions on the object in a pass.
 	attempts int
-	// last says that the object has no later occurrence.
+	// last is set if the object has no later occurrence.
 	last bool
 }
 
@@ -69,9 +69,9 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 	return c
 }
 
-// isSameInputs reports whether the applied manifest was rendered from the same inputs as the current one. For an object
-// that runs once, such as a Job, only the revision is compared: the work must not run again because a looked-up object
-// changed.
+// isSameInputs reports whether the applied manifest and the current manifest were rendered from the same inputs. For an
+// object that runs once, such as a Job, only the revision is compared: the work must not run again because a looked-up
+// object changed.
 func (c candidate) isSameInputs() bool {
 	if c.entry.Digest == "" || c.entry.Revision == 0 || c.entry.Revision != c.revision {
 		return false
@@ -80,17 +80,16 @@ func (c candidate) isSameInputs() bool {
 		manifests.RunsOnce(c.object.Key.GroupKind())
 }
 
-// decision is the result of a rule for one object: an action, or a wait, or neither. If it is neither, a desired object
-// is in sync and ready, and for an object to be removed nothing is left to do but to drop its inventory entry.
+// decision is the result of a rule for one object: an action, a wait, or neither. Without an action and a wait, a
+// desired object is in sync and ready; for an object to be removed, only its inventory entry has to be dropped.
 type decision struct {
 	action *Action
 	// repair is set if the action restores an applied manifest. A repair does not wait for earlier waves.
 	repair  bool
 	waiting *Waiting
-	// applied is set if the object is waited for although its manifest is applied already: the object is only not ready
-	// yet.
+	// applied is set if the manifest is already applied, and the wait is only for the readiness of the object.
 	applied bool
-	// repairs replaces the remembered repairs of the object. It is set only if a repair is deferred.
+	// repairs replaces candidate.repairs. repairs is set only if a repair is deferred.
 	repairs *Repairs
 	// entry, if set, replaces the inventory entry of the object.
 	entry *metav1alpha1.InventoryEntry
@@ -99,14 +98,14 @@ type decision struct {
 	guard bool
 }
 
-// rule decides about a candidate or a removal. The function decide returns false to leave the decision to the next
-// rule.
+// rule decides about a candidate or a removal. The function decide returns false if the rule does not apply to the
+// object; then the next rule is tried.
 type rule[S any] struct {
 	name   string
 	decide func(S) (decision, bool)
 }
 
-// decide returns the decision of the first rule that decides.
+// decide returns the decision of the first rule that applies to the subject.
 func decide[S any](rules []rule[S], subject S) decision {
 	for _, r := range rules {
 		if d, ok := r.decide(subject); ok {
@@ -126,8 +125,8 @@ func (c candidate) fail(f Failure) decision {
 	return d
 }
 
-// act returns an action that its preconditions bind to the object as it was observed. The action counts as a repair if
-// the manifest was applied before.
+// act returns an action whose preconditions are the observed UID and resource version of the object. If the manifest
+// was applied before, the action is a repair.
 func (c candidate) act(verb Verb, reason Reason) decision {
 	return decision{
 		repair: c.applied(),
@@ -142,9 +141,9 @@ func (c candidate) act(verb Verb, reason Reason) decision {
 	}
 }
 
-// update returns the action that brings a live object to its manifest. An object is recreated only if its manifest
-// changed; drift is repaired in place. An object that holds other objects or data is never recreated, because its
-// deletion would delete those objects or data, too.
+// update returns the action that updates a live object to match its manifest. An object is recreated only if its
+// manifest changed; drift is repaired in place. An object that holds other objects or data is never recreated, because
+// its deletion would delete those objects or data, too.
 func (c candidate) update(reason Reason) decision {
 	switch {
 	case c.sameInputs && c.entry.Digest != c.object.Digest:
@@ -165,8 +164,8 @@ func (c candidate) update(reason Reason) decision {
 	return d
 }
 
-// applied reports whether the manifest was applied before. A manifest that differs from the applied one counts as
-// applied, too, if it was rendered from the same inputs.
+// applied reports whether the manifest was applied before. If the manifest was rendered from the same inputs as the
+// applied manifest, applied returns true even if they differ.
 func (c candidate) applied() bool {
 	return c.entry.Digest != "" && (c.entry.Digest == c.object.Digest || c.sameInputs)
 }
@@ -176,20 +175,20 @@ func (c candidate) written() bool {
 	return c.result.Verb == VerbApply || c.result.Verb == VerbReplace || c.result.Verb == VerbCreate
 }
 
-// changed reports whether the live object was written from another manifest and must be updated. A manifest that
-// differs only because it was rendered again from the same inputs is no change.
+// changed reports whether the live object was written from another manifest and must be updated. A manifest that was
+// rendered again from the same inputs, with another result, is not a change.
 func (c candidate) changed() bool {
 	return c.live.Digest != c.object.Digest && (!c.sameInputs || c.entry.Digest != c.live.Digest)
 }
 
-// renderedAgain reports whether the manifest differs from the applied one, although the inputs are the same. The object
-// then keeps the applied manifest.
+// renderedAgain reports whether the manifest differs from the applied manifest, although both were rendered from the
+// same inputs. The object then keeps the applied manifest.
 func (c candidate) renderedAgain() bool { return c.sameInputs && c.entry.Digest != c.object.Digest }
 
 // ownedByOther reports whether the live object has another owner.
 func (c candidate) ownedByOther() bool { return c.live.Owner != "" && c.live.Owner != c.owner }
 
-// holdsOthers reports whether other objects, or data, would be deleted with the object.
+// holdsOthers reports whether the deletion of the object would also delete other objects or data.
 func (c candidate) holdsOthers() bool {
 	return len(c.object.Types) > 0 || c.object.Stage == manifests.StageNamespaces ||
 		IsClaim(c.object.Key) && c.deletion != metav1alpha1.DeleteDelete

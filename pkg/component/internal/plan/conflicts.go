@@ -10,19 +10,19 @@ import (
 type ConflictingManager struct {
 	// Field is the path of the field, such as spec.replicas.
 	Field string
-	// Manager, Operation and Subresource are copied from the entry in metadata.managedFields that lists the field. They
-	// are empty if the field was removed, because managedFields do not show which client removed a field.
+	// Manager, Operation and Subresource are copied from the entry in metadata.managedFields that lists the field. The
+	// three values are empty if the field was removed, because managedFields do not show which client removed a field.
 	Manager, Operation, Subresource string
 	// Mark is set if the field is a label or an annotation by which dependents are identified. Users cannot remove such a
 	// field from the manifest to end the conflict.
 	Mark bool
 }
 
-// maxNamed is the largest number of managers that a message names, and of fields that it names for each manager.
+// maxNamed is the maximum number of managers in a message, and the maximum number of fields for each manager.
 const maxNamed = 3
 
-// describe returns the message for users about a repair conflict: which fields other clients change repeatedly, or that
-// they delete the object, who these clients are, and what to do about it.
+// describe returns the message for users about a repair conflict. The message names the fields that other clients
+// change repeatedly, or the repeated deletion of the object; it names these clients, and gives advice.
 func (r Repairs) describe() string {
 	const meanwhile = "; until then it is repaired less and less often"
 	switch {
@@ -36,8 +36,8 @@ func (r Repairs) describe() string {
 		"stop that client, or remove the fields from the manifest" + meanwhile
 }
 
-// describeManagers returns a message that names the managers with the fields that they change, and then says what the
-// user can do.
+// describeManagers returns a message that names the managers with the fields that they change, followed by advice for
+// the user.
 func describeManagers(managers []ConflictingManager) string {
 	var causes, remedies []string
 	groups := byManager(managers)
@@ -54,8 +54,7 @@ func describeManagers(managers []ConflictingManager) string {
 	return text + "; " + strings.Join(remedies, "; ")
 }
 
-// byManager groups the conflicts that have the same manager and differ only in the field. The order of the conflicts
-// stays.
+// byManager groups conflicts that differ only in the field. The order of the conflicts is preserved.
 func byManager(managers []ConflictingManager) [][]ConflictingManager {
 	var groups [][]ConflictingManager
 	for _, r := range managers {
@@ -74,8 +73,8 @@ func (m ConflictingManager) sameManager(other ConflictingManager) bool {
 		m.Mark == other.Mark
 }
 
-// cause returns the part of a message that says which fields a manager changes. The group has the conflicts of one
-// manager.
+// cause returns the part of a message that names the fields that a manager changes. All conflicts of the group have the
+// same manager.
 func cause(group []ConflictingManager) string {
 	m := group[0]
 	if m.Manager == "" {
@@ -88,7 +87,8 @@ func cause(group []ConflictingManager) string {
 	return fmt.Sprintf("%s changed repeatedly by %q (%s)", fieldsText(group, " is", " are"), m.Manager, how)
 }
 
-// remedy returns the part of a message that says what to do about the fields that one manager changes.
+// remedy returns the part of a message with the advice about the fields that a manager changes. All conflicts of the
+// group have the same manager.
 func remedy(group []ConflictingManager) string {
 	m, fields := group[0], fieldsText(group, "", "")
 	switch {
@@ -103,14 +103,14 @@ func remedy(group []ConflictingManager) string {
 	return fmt.Sprintf("remove %s from the manifest to let %q own it, or stop %[2]q from writing it", fields, m.Manager)
 }
 
-// isAutoscaler reports whether the manager is a HorizontalPodAutoscaler of Kubernetes: the only controller in
-// kube-controller-manager that writes through the subresource scale.
+// isAutoscaler reports whether the manager is the controller of HorizontalPodAutoscalers. The controller of
+// HorizontalPodAutoscalers is the only controller in kube-controller-manager that writes through the subresource scale.
 func (m ConflictingManager) isAutoscaler() bool {
 	return m.Manager == "kube-controller-manager" && m.Subresource == "scale"
 }
 
-// fieldsText names the first fields of a group, followed by the argument one if there is a single field, and by the
-// argument many otherwise.
+// fieldsText returns the names of the first fields of a group. The text ends with the argument one if the group has a
+// single field, and with the argument many otherwise.
 func fieldsText(group []ConflictingManager, one, many string) string {
 	var fields []string
 	for _, m := range group[:min(len(group), maxNamed)] {

@@ -8,9 +8,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ForDelete plans the deletion of everything in the inventory. While managed types have foreign instances the deletion
-// is blocked, and nothing is changed. Then the objects of the phase pre-delete are applied, the dependents are removed,
-// the objects of the phase post-delete are applied, and finally these objects are removed.
+// ForDelete plans the next actions of the deletion of all dependents in the inventory. While managed types have foreign
+// instances the deletion is blocked, and nothing is changed. Then the objects of the phase pre-delete are applied, the
+// dependents are removed, the objects of the phase post-delete are applied, and finally these objects are removed.
 func ForDelete(f Facts) Plan {
 	p := newPlan(f)
 	p.Skipped = p.Inventory.skipped()
@@ -25,8 +25,9 @@ func ForDelete(f Facts) Plan {
 	return p
 }
 
-// mustWait reports whether nothing may be removed yet: a managed type has foreign instances, or an action must run
-// first, such as a read that shows whether the definition of the type still exists, or a change of the admission guard.
+// mustWait reports whether no object may be removed yet, because a managed type has foreign instances, or because an
+// action must run first. The action may be a read that shows whether a definition still exists, or a change of the
+// admission guard.
 func (p *Plan) mustWait(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
 	if p.Actions = confirmations(f, removals, reason); len(p.Actions) > 0 {
 		return true
@@ -46,8 +47,8 @@ func (p *Plan) mustWait(f Facts, removals []metav1alpha1.InventoryEntry, reason 
 	return len(p.Blocked) > 0 || len(p.Waiting) > 0
 }
 
-// removeAll removes recorded objects step by step: a step begins after the objects of the step before are gone. It
-// reports whether anything is left to do or to wait for.
+// removeAll removes recorded objects in steps. A step begins when the objects of the previous step are gone. removeAll
+// reports whether the plan has actions, or has to wait.
 func (p *Plan) removeAll(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
 	if len(removals) == 0 {
 		return false
@@ -69,7 +70,7 @@ func (p *Plan) removeAll(f Facts, removals []metav1alpha1.InventoryEntry, reason
 }
 
 // blockers returns the managed types with foreign instances that would be deleted with their definition, or would lose
-// the controller that serves them. A definition that is gone, not ours any more, or to be orphaned does not block.
+// their controller. A definition does not block if it is gone, is not ours any more, or is to be orphaned.
 func blockers(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []Blocker {
 	var found []Blocker
 	for _, r := range defining(f, removals, reason) {
@@ -82,9 +83,9 @@ func blockers(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []
 	return found
 }
 
-// confirmations returns reads of the definitions whose foreign instances would block the removal, although no watch
-// shows that the definition exists. If the read shows that the definition is gone, or that another client created a
-// definition of that name, the definition does not block.
+// confirmations returns read actions for definitions that no watch shows, and whose foreign instances would block the
+// removal. If the read shows that the definition is gone, or that another client created a definition with this name,
+// the definition does not block.
 func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []Action {
 	var reads []Action
 	for _, r := range defining(f, removals, reason) {
@@ -98,8 +99,8 @@ func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reaso
 	return reads
 }
 
-// defining returns the removals of objects that define types, such as CustomResourceDefinitions. It leaves out objects
-// that are known to be gone or not to be ours, and objects that are to be orphaned.
+// defining returns the removals of objects that define types, such as CustomResourceDefinitions. defining leaves out
+// objects that are known to be gone or not to be ours, and objects that are to be orphaned.
 func defining(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
 	var found []removal
 	for _, e := range removals {
@@ -115,7 +116,7 @@ func (r removal) blockers(f Facts) []Blocker {
 	return blocking(f, ManagedTypes([]metav1alpha1.InventoryEntry{r.entry}))
 }
 
-// blocking returns those types that have foreign instances, or whose instances could not be listed.
+// blocking returns the types that have foreign instances, and the types whose instances could not be listed.
 func blocking(f Facts, types []manifests.ManagedType) []Blocker {
 	var found []Blocker
 	for _, t := range types {

@@ -14,22 +14,23 @@ import (
 type deleteStep int
 
 const (
-	// stepInstances comes before all delete waves: the controller that must remove the finalizers of the instances is one
-	// of the other dependents and must still run.
+	// stepInstances comes before all delete waves, because the controller of the instances may be one of the other
+	// dependents. The controller must still run to remove the finalizers of the instances.
 	stepInstances deleteStep = iota
-	// stepBackends deletes webhook configurations and APIServices. It comes before stepWorkloads, which deletes the
-	// servers behind the webhooks: a webhook whose server is gone would refuse our own deletions.
+	// stepBackends deletes webhook configurations and APIServices. stepBackends comes before stepWorkloads, which
+	// deletes the servers behind the webhooks: if the server of a webhook is gone, the API server may refuse our own
+	// deletions.
 	stepBackends
 	stepWorkloads
 	stepConfiguration
-	// stepDefinitions comes before stepRoles: the instances of a type are listed before its definition is deleted, and one
-	// of the roles may give the right to list these instances.
+	// stepDefinitions comes before stepRoles, because the instances of a type are listed before its definition is
+	// deleted, and a role may grant the right to list these instances.
 	stepDefinitions
 	stepRoles
 	stepNamespaces
 )
 
-// The types of the objects that define types.
+// The types of objects that define other types.
 var (
 	CustomResourceDefinition = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	APIService               = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
@@ -58,7 +59,8 @@ func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
 
 // deleteOrder is the position of an object in a deletion.
 type deleteOrder struct {
-	// afterInstances is set if the object is no instance of a managed type, and so is deleted after all instances.
+	// afterInstances is set if the object is not an instance of a managed type. Other objects are deleted after all
+	// instances of managed types.
 	afterInstances bool
 	wave           int
 	step           deleteStep
@@ -82,7 +84,8 @@ func compareFalseFirst(a, b bool) int {
 	return 1
 }
 
-// deleteSteps groups entries in the order of their deletion: a group is deleted after the group before is gone.
+// deleteSteps groups entries in the order of their deletion. A group is deleted when the objects of the previous group
+// are gone.
 func deleteSteps(removals []metav1alpha1.InventoryEntry, types manifests.TypeSet) [][]metav1alpha1.InventoryEntry {
 	groups := map[deleteOrder][]metav1alpha1.InventoryEntry{}
 	for _, e := range removals {

@@ -20,16 +20,17 @@ func TestPrune(t *testing.T) {
 		state func(*component, manifests.Object)
 		want  string
 	}{
-		{"what is no longer rendered is deleted once all else is ready", applied, "delete dropped"},
-		{"not before what replaces it is ready", inProgress, "wait for kept"},
-		{"not before what replaces it is written", outdated, "apply kept"},
-		{"not before what replaces it exists", missing, "create kept"},
-		{"not when an apply failed", refused, "wait for kept"},
+		{"an object that is no longer rendered is deleted when all other objects are ready", applied, "delete dropped"},
+		{"an object is not pruned before all desired objects are ready", inProgress, "wait for kept"},
+		{"an object is not pruned before all changed objects are written", outdated, "apply kept"},
+		{"an object is not pruned before all desired objects exist", missing, "create kept"},
+		{"an object is not pruned if an apply failed", refused, "wait for kept"},
 		{
-			"not when something desired failed", func(c *component, o manifests.Object) { c.applied(o).state = ready.Failed },
+			"an object is not pruned if a desired object failed",
+			func(c *component, o manifests.Object) { c.applied(o).state = ready.Failed },
 			"wait for kept",
 		},
-		{"not while something desired cannot be seen", func(c *component, o manifests.Object) {
+		{"an object is not pruned while the state of a desired object is unknown", func(c *component, o manifests.Object) {
 			c.applied(o)
 			c.world.blind[o.Key] = true
 		}, "wait for kept"},
@@ -58,26 +59,26 @@ func TestDeletionOrder(t *testing.T) {
 		objects []manifests.Object
 		want    []string
 	}{
-		{"stages go backwards, one after the other", []manifests.Object{
+		{"stages are deleted in the reverse of the apply order, one after the other", []manifests.Object{
 			object(0, manifests.StageNamespaces, "namespace"), object(0, manifests.StageDefinitions, "definition"),
 			object(0, manifests.StageConfiguration, "configuration"), object(0, manifests.StageWorkloads, "workload"),
 			object(0, manifests.StageBackends, "webhook"), object(0, manifests.StageInstances, "instance"),
 		}, []string{"instance", "webhook", "workload", "configuration", "definition", "namespace"}},
-		{"waves go backwards", []manifests.Object{
+		{"waves are deleted in the reverse of the apply order", []manifests.Object{
 			object(-1, manifests.StageWorkloads, "first"), object(0, manifests.StageWorkloads, "second"), object(5, manifests.StageWorkloads, "third"),
 		}, []string{"third", "second", "first"}},
-		{"a delete order of its own overrides the reverse", []manifests.Object{
+		{"the setting delete-order of an object overrides the reverse of the apply order", []manifests.Object{
 			ordered(object(0, manifests.StageWorkloads, "last"), 10), ordered(object(1, manifests.StageWorkloads, "first"), -10),
 			object(2, manifests.StageWorkloads, "between"),
 		}, []string{"first", "between", "last"}},
-		{"instances go before everything else, whatever their order: their controller is among the rest", []manifests.Object{
+		{"instances are deleted before all other objects, whatever their order, because their controller is among the other objects", []manifests.Object{
 			object(0, manifests.StageDefinitions, "definition"), object(9, manifests.StageWorkloads, "controller"),
 			ordered(object(9, manifests.StageInstances, "instance"), 100),
 		}, []string{"instance", "controller", "definition"}},
-		{"roles go after definitions: one of them may allow to list the instances", []manifests.Object{
+		{"roles are deleted after definitions, because a role may contain the right to list the instances", []manifests.Object{
 			object(0, manifests.StageDefinitions, "definition"), role, object(0, manifests.StageNamespaces, "namespace"),
 		}, []string{"definition", "role", "namespace"}},
-		{"siblings go together", []manifests.Object{
+		{"objects of the same stage are deleted together", []manifests.Object{
 			object(0, manifests.StageWorkloads, "a"), object(0, manifests.StageWorkloads, "b"),
 		}, []string{"a+b"}},
 	} {
@@ -101,7 +102,7 @@ func TestDeletionOrder(t *testing.T) {
 					t.Error(diff)
 				}
 				if !p.Done() || len(p.Inventory) > 0 {
-					t.Errorf("left: %v", p.Inventory)
+					t.Errorf("after the deletion the inventory still has %v", p.Inventory)
 				}
 			})
 		}
@@ -117,19 +118,22 @@ func TestDeletionWaits(t *testing.T) {
 		want  string
 	}{
 		{
-			"the next stage waits until this one is gone", func(c *component) { c.world.objects[instance.Key].terminating = true },
+			"the next stage waits until the objects of the current stage are gone",
+			func(c *component) { c.world.objects[instance.Key].terminating = true },
 			"wait for instance",
 		},
 		{
-			"the next stage waits for what cannot be seen", func(c *component) { c.world.blind[instance.Key] = true },
+			"the next stage waits for an object whose state is unknown",
+			func(c *component) { c.world.blind[instance.Key] = true },
 			"wait for instance",
 		},
 		{
-			"the next stage waits until it is confirmed that this one is gone", func(c *component) { delete(c.world.objects, instance.Key) },
+			"the next stage waits until a read confirms that the object is gone",
+			func(c *component) { delete(c.world.objects, instance.Key) },
 			"read instance",
 		},
 		{
-			"what is not ours any more is passed over", func(c *component) { c.world.objects[instance.Key].owner = them },
+			"an object that now has another owner is skipped", func(c *component) { c.world.objects[instance.Key].owner = them },
 			"delete controller",
 		},
 	} {
@@ -158,34 +162,34 @@ func TestBlockers(t *testing.T) {
 	}{
 		{name: "a deletion is blocked while foreign instances exist", deleting: true, foreign: ForeignInstances{Count: 1}, want: "blocked by Widget.example.com"},
 		{name: "a deletion is blocked while instances cannot be listed", deleting: true, foreign: ForeignInstances{Err: errors.New("forbidden")}, want: "blocked by Widget.example.com"},
-		{name: "a deletion without foreign instances goes on", deleting: true, want: "delete controller"},
-		{name: "a prune is blocked, too", foreign: ForeignInstances{Count: 1}, want: "blocked by Widget.example.com"},
+		{name: "a deletion without foreign instances continues", deleting: true, want: "delete controller"},
+		{name: "foreign instances also block the pruning of a definition", foreign: ForeignInstances{Count: 1}, want: "blocked by Widget.example.com"},
 		{
-			name: "a definition that stays blocks nothing", desired: []manifests.Object{definition},
+			name: "a definition that is still rendered does not block the pruning of other objects", desired: []manifests.Object{definition},
 			foreign: ForeignInstances{Count: 1}, want: "delete controller",
 		},
 		{
-			name: "a definition that somebody else owns by now blocks nothing", deleting: true, foreign: ForeignInstances{Count: 1},
+			name: "a definition that now has another owner does not block the deletion", deleting: true, foreign: ForeignInstances{Count: 1},
 			setUp: func(c *component) { c.world.objects[definition.Key].owner = them }, want: "delete controller",
 		},
 		{
-			name: "a definition that lost its label blocks all the same", deleting: true, foreign: ForeignInstances{Count: 1},
+			name: "a definition without its owner label still blocks the deletion", deleting: true, foreign: ForeignInstances{Count: 1},
 			setUp: func(c *component) { c.world.objects[definition.Key].owner = "" }, want: "blocked by Widget.example.com",
 		},
 		{
-			name: "a definition that the watch does not show is read before it blocks", deleting: true, foreign: ForeignInstances{Count: 1},
+			name: "a definition that the watch does not show is read before it blocks the deletion", deleting: true, foreign: ForeignInstances{Count: 1},
 			setUp: func(c *component) { c.world.objects[definition.Key].labelled = false }, want: "read definition",
 		},
 		{
-			name: "a definition that is gone blocks nothing, so that it need not be read first", deleting: true,
+			name: "a definition that no longer exists does not block the deletion, and need not be read first", deleting: true,
 			setUp: func(c *component) { delete(c.world.objects, definition.Key) }, want: "delete controller",
 		},
 		{
-			name: "a definition that cannot be seen blocks all the same", deleting: true, foreign: ForeignInstances{Count: 1},
+			name: "a definition whose state is unknown still blocks the deletion", deleting: true, foreign: ForeignInstances{Count: 1},
 			setUp: func(c *component) { c.world.blind[definition.Key] = true }, want: "blocked by Widget.example.com",
 		},
 		{
-			name: "a definition that somebody is deleting blocks, so that the controller stays for its instances", deleting: true,
+			name: "a definition that another client is deleting blocks the deletion, so that the controller of its instances stays", deleting: true,
 			foreign: ForeignInstances{Count: 1},
 			setUp:   func(c *component) { c.world.objects[definition.Key].terminating = true }, want: "blocked by Widget.example.com",
 		},
@@ -214,26 +218,26 @@ func TestDefinitionsOfOthers(t *testing.T) {
 		setUp   func(*component)
 		blocked bool
 	}{
-		{"one that nobody owns, and that never was ours, blocks nothing", func(c *component) {
+		{"a definition without an owner that the component never owned does not block the deletion", func(c *component) {
 			x := c.applied(definition)
 			x.owner, x.labelled = "", false
 			e := c.inventory[definition.Key]
 			e.UID, e.Digest, e.Fields = "", "", ""
 			c.inventory[definition.Key] = e
 		}, false},
-		{"one that took the place of ours blocks nothing", func(c *component) {
+		{"a definition that another client created in place of the component's definition does not block the deletion", func(c *component) {
 			c.applied(definition)
 			c.world.add(definition.Key, "", "")
 		}, false},
-		{"one that is gone blocks nothing, though instances are listed", func(c *component) {
+		{"a definition that no longer exists does not block the deletion, although instances are listed", func(c *component) {
 			c.applied(definition)
 			delete(c.world.objects, definition.Key)
 		}, false},
-		{"ours without its label blocks", func(c *component) {
+		{"the component's definition without its owner label blocks the deletion", func(c *component) {
 			x := c.applied(definition)
 			x.owner, x.labelled = "", false
 		}, true},
-		{"ours blocks while it cannot be read", func(c *component) {
+		{"the component's definition blocks the deletion while it cannot be read", func(c *component) {
 			c.applied(definition).labelled = false
 			c.world.unreadable[definition.Key] = true
 		}, true},
@@ -245,12 +249,12 @@ func TestDefinitionsOfOthers(t *testing.T) {
 			p := x.pass(func(_ Facts, p Plan) {
 				for _, a := range p.Actions {
 					if a.Verb == VerbDelete && a.Key == definition.Key {
-						t.Errorf("%s %s", a.Verb, a.Key)
+						t.Errorf("the plan contains the unwanted action %s %s", a.Verb, a.Key)
 					}
 				}
 			})
 			if blocked := len(p.Blocked) > 0; blocked != c.blocked || p.Done() == c.blocked {
-				t.Errorf("blocked %v, waiting %v", p.Blocked, p.Waiting)
+				t.Errorf("the plan is blocked by %v and waits for %v", p.Blocked, p.Waiting)
 			}
 		})
 	}
@@ -271,19 +275,20 @@ func TestAdditionalManagedTypes(t *testing.T) {
 		setUp func(*component)
 		want  string
 	}{
-		{"their instances are deleted first", func(*component) {}, "delete gadget"},
+		{"instances of additional managed types are deleted first", func(*component) {}, "delete gadget"},
 		{
 			"a deletion is blocked while foreign instances exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Count: 1} },
 			"blocked by Gadget.*.example.com",
 		},
 		{
-			"a deletion is blocked while it is not known whether they exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Err: errors.New("forbidden")} },
+			"a deletion is blocked while it is unknown whether foreign instances exist",
+			func(c *component) { c.foreign[gadgets] = ForeignInstances{Err: errors.New("forbidden")} },
 			"blocked by Gadget.*.example.com",
 		},
-		{"a deletion that is done is not blocked", func(c *component) {
+		{"a completed deletion is not blocked", func(c *component) {
 			c.foreign[gadgets], c.inventory = ForeignInstances{Count: 1}, nil
 		}, ""},
-		{"nothing is blocked by instances of types that are not declared", func(c *component) {
+		{"instances of types that are not declared do not block the deletion", func(c *component) {
 			c.foreign[gadgets], c.managed = ForeignInstances{Count: 1}, nil
 		}, "delete gadget, delete controller"},
 	} {

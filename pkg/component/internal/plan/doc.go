@@ -1,14 +1,14 @@
 // Package plan decides what to do with the dependents of a component: facts go in, a plan comes out.
 //
-// ForApply and ForDelete are pure: no context, no client, no clock, no logger. The applier gathers facts, asks for a
-// plan, records the inventory of the plan, executes its actions, and asks again with the results, until a plan has no
-// actions.
+// ForApply and ForDelete are pure: no context, no client, no clock, no logger. The applier gathers facts, calls one of
+// these functions, records the inventory of the plan, and executes the actions of the plan. The applier repeats this
+// with the results until a plan has no actions.
 //
 // For each dependent the first matching rule decides: applyRules for an object of the apply set (candidate),
-// deleteRules for a recorded object that is to be removed (removal). apply.go and delete.go put the decisions in order:
-// waves and stages.
+// deleteRules for a recorded object that is to be removed (removal). The files apply.go and delete.go put the decisions
+// in the order of waves and stages.
 //
-// The package imports manifests, ready and api/meta. The rules that it enforces: nothing is decided about an object
-// whose state is Unknown, each write has preconditions, and an entry leaves the inventory only after its object is
-// confirmed to be gone, or not to be ours.
+// The package imports manifests, ready and api/meta. The package enforces three rules. An object whose state is Unknown
+// is neither created nor deleted. Each write of an existing object has preconditions. An entry is dropped from the
+// inventory only after its object is confirmed to be gone, or to belong to somebody else.
 package plan

@@ -16,21 +16,22 @@ import (
 type Facts struct {
 	// Owner is the owner id of the component.
 	Owner string
-	// Component is the key of the component itself. RemoteTarget is set if the dependents are in another cluster than the
-	// component. An object with the key Component in that cluster is then not the component.
+	// Component is the key of the component itself. RemoteTarget is set if the dependents are in another cluster than
+	// the component. If RemoteTarget is set, an object with the key Component in the cluster of the dependents is not
+	// the component.
 	Component    manifests.Key
 	RemoteTarget bool
 	// Managed are the additional managed types: types that the component manages, although no dependent defines them.
 	Managed []manifests.ManagedType
 	// PreviousManagers are the field managers whose fields are taken over; see the variable PreviousManagers.
 	PreviousManagers []string
-	// Defaults are the policies of dependents without a setting of their own.
+	// Defaults are the policies of dependents whose manifests set no policies.
 	Defaults Policies
-	// PreDelete are applied, in their order, before a deletion touches anything else, and PostDelete after all other
-	// dependents are gone.
+	// PreDelete are the objects that a deletion applies, in their order, before it changes any other object. PostDelete
+	// are the objects that a deletion applies after all other dependents are gone.
 	PreDelete, PostDelete []manifests.Object
-	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise. It has an object once for
-	// each of its occurrences.
+	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise. An object with several
+	// occurrences is in Desired several times.
 	Desired []manifests.Object
 	// Revision is the revision of the inputs that Desired was rendered from. Rendition counts the renderings of one
 	// revision that differ because a looked-up object changed. If a manifest differs within one rendition, for example
@@ -41,18 +42,18 @@ type Facts struct {
 	Trigger string
 	// Reason is the reason for the removal of recorded objects that are not desired.
 	Reason Reason
-	// Inventory is the record, with what this pass has changed. Recorded is the persisted one.
+	// Inventory is the record of dependents with the changes of this pass. Recorded is the persisted inventory.
 	Inventory, Recorded Inventory
 	// Live is the state of the objects named by Keys, taken right before the planning.
 	Live Snapshot
-	// Results has, by key, the result of the latest action of this pass on the object.
+	// Results has, by key, the result of the latest action on the object in this pass.
 	Results map[manifests.Key]Result
 	// Foreign are the foreign instances of the managed types whose definitions are about to be deleted, and, in a
 	// deletion, of the additional managed types.
 	Foreign map[manifests.ManagedType]ForeignInstances
 	// Guard is the state of the admission guard.
 	Guard Guard
-	// Repairs are the Repairs of the last plan, updated by the results since; see Action.Remembered.
+	// Repairs are the Repairs of the last plan, updated by the results of its actions; see Action.Remembered.
 	Repairs map[manifests.Key]Repairs
 	// Contents are the contents of the namespaces that are about to be deleted, by the name of the namespace.
 	Contents map[string]Contents
@@ -60,8 +61,8 @@ type Facts struct {
 	Now, Started time.Time
 }
 
-// Keys returns the keys of the objects that a plan looks at: the recorded objects, the apply set, and the objects of
-// the phases of a deletion. The caller must put the state of each object into Facts.Live.
+// Keys returns the keys of the objects that a plan decides about: the recorded objects, the apply set, and the objects
+// of the phases of a deletion. The caller must put the state of each object into Facts.Live.
 func (f Facts) Keys() []manifests.Key {
 	keys := slices.AppendSeq(make([]manifests.Key, 0, max(len(f.Inventory), len(f.Desired))), maps.Keys(f.Inventory))
 	for _, objects := range [][]manifests.Object{f.Desired, f.PreDelete, f.PostDelete} {
@@ -74,7 +75,7 @@ func (f Facts) Keys() []manifests.Key {
 	return keys
 }
 
-// Policies are the policies of dependents without a setting of their own. Each field has a value.
+// Policies are the policies of dependents whose manifests set no policies. Each field has a value.
 type Policies struct {
 	Reconcile metav1alpha1.ReconcilePolicy
 	Update    metav1alpha1.UpdatePolicy
@@ -90,8 +91,8 @@ type Policies struct {
 // The zero value has no objects.
 type Snapshot map[manifests.Key]*Observed
 
-// Of returns the state of an object. The state of an object that is not in the snapshot is Unknown, so nothing is
-// decided about it.
+// Of returns the state of an object. The state of an object that is not in the snapshot is Unknown, so no rule creates
+// or deletes the object.
 func (s Snapshot) Of(key manifests.Key) Observed {
 	if o := s[key]; o != nil {
 		return *o
@@ -117,8 +118,8 @@ const (
 // Coverage states whether our entries in the managed fields have every field that the manifest sets.
 type Coverage string
 
-// The coverages. Only the response to a write or a read shows the coverage: it is computed from the whole object and
-// the manifest, and a watch does not have the manifest.
+// The coverages. The coverage is known only after a write or a read, because it is computed from the object in the
+// response and the manifest. A watch does not have the manifest.
 const (
 	CoverageUnknown Coverage = ""
 	CoverageFull    Coverage = "Full"
@@ -142,15 +143,17 @@ type Observed struct {
 	Owner, OwnerName string
 	// Digest is the digest annotation.
 	Digest string
-	// Applied and Updated are hashes of our entries in the managed fields, by operation; empty without such an entry.
+	// Applied and Updated are hashes of our entries in the managed fields with the operation Apply and Update. A hash
+	// is empty if there is no such entry.
 	Applied, Updated string
-	// Managers are the other field managers of the object, without those that own fields of subresources only.
+	// Managers are the other field managers of the object. Managers that own fields only through subresources are left
+	// out.
 	Managers []string
-	// ConflictingManagers own fields of the manifest that we do not own. They are set only in the response to an action
-	// with FindConflictingManagers.
+	// ConflictingManagers own fields of the manifest that we do not own. ConflictingManagers are set only in the
+	// response to an action with FindConflictingManagers.
 	ConflictingManagers []ConflictingManager
-	// Retained are fields of ours whose values the API server retains when an update leaves them out, because they
-	// cannot change.
+	// Retained are fields of ours that cannot change: when an update leaves out such a field, the API server retains
+	// its value.
 	Retained []string
 	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the live values of
 	// the manifest's fields.
@@ -162,8 +165,8 @@ type Observed struct {
 	// (ttlSecondsAfterFinished). An Absent object may be Finished: it was removed after its work.
 	Finished  bool
 	Readiness ready.Result
-	// Unserved identifies the state of a definition that serves nothing; empty for one that does, and for all other
-	// objects.
+	// Unserved identifies the state of a definition that serves no version of its type. Unserved is empty for a
+	// definition that serves a version, and for all other objects.
 	Unserved string
 }
 
@@ -186,8 +189,8 @@ func (o Observed) orphaned() bool {
 
 // Result is the latest result of the actions on one key in this pass.
 type Result struct {
-	// Verb is the verb of the action that was carried out. It is VerbRead if the preconditions of a write were not met:
-	// the object was then read instead.
+	// Verb is the verb of the action that was carried out. Verb is VerbRead if the preconditions of a write were not
+	// met: the object was then read instead.
 	Verb Verb
 	// Observed is the object in the response; nil if the response has no object.
 	Observed *Observed
@@ -197,8 +200,8 @@ type Result struct {
 	Attempts int
 }
 
-// maxAttempts bounds the actions on one key in a pass, so that a pass ends although another client writes the object
-// all the time.
+// maxAttempts is the maximum number of actions on one key in a pass. So a pass ends even if another client writes the
+// object all the time.
 const maxAttempts = 5
 
 // FailureClass decides when a failed action is tried again.
@@ -208,8 +211,9 @@ type FailureClass string
 const (
 	// Transient failures are retried within seconds.
 	Transient FailureClass = "Transient"
-	// Terminal failures last until a person changes something. They are retried when the component changes, and at the
-	// retry interval. If the change must be made elsewhere than in the component, the first retries come sooner.
+	// Terminal failures last until a person changes something. Terminal failures are retried when the component
+	// changes, and at the retry interval. If the change must be made outside the component, the first retries come
+	// sooner.
 	Terminal FailureClass = "Terminal"
 )
 
@@ -217,9 +221,9 @@ const (
 type Failure struct {
 	Class  FailureClass
 	Reason WaitReason
-	// Cause is set if failures with the same Reason must be told apart.
+	// Cause distinguishes failures with the same Reason.
 	Cause FailureCause
-	// Message describes the problem, its location, and what to do. It has no data of Secrets.
+	// Message describes the problem, its location, and what to do. Message has no data of Secrets.
 	Message string
 }
 
@@ -231,7 +235,7 @@ type FailureCause string
 
 // The failure causes.
 const (
-	// CauseNone: the reason of the failure says all that matters.
+	// CauseNone: no rule needs a cause besides the reason of the failure.
 	CauseNone FailureCause = ""
 	// CauseMissingRight: the user lacks a right for the request. Without this cause, a failure with the reason Forbidden
 	// is a request that a webhook or a quota refused.
@@ -243,14 +247,14 @@ const (
 
 // ForeignInstances are the instances of a managed type that do not belong to the component.
 type ForeignInstances struct {
-	// Err is the error of the list request; nil if Count is known. With an error nothing may be deleted.
+	// Err is the error of the list request; nil if Count is known. If Err is set, nothing may be deleted.
 	Err error
 	// Count is the number of instances; Names are the first names.
 	Count int
 	Names []string
 }
 
-// Message returns the message of Err, empty without an error.
+// Message returns the message of Err, or an empty string if Err is nil.
 func (f ForeignInstances) Message() string {
 	if f.Err == nil {
 		return ""

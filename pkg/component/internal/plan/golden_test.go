@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// story is a component in a world, told plan by plan until nothing happens any more.
+// story is a scenario with a component in a world. The golden file of a story lists all plans until nothing changes any
+// more.
 type story struct {
 	name, about string
 	setUp       func(*component)
@@ -35,7 +36,7 @@ var (
 	shop          = []manifests.Object{shopNamespace, widgetType, settings, controller, hook, widget, front}
 )
 
-// migration is a workload that is purged at the end of its wave.
+// migration is a workload that is deleted (purged) at the end of its wave.
 var migration = purgedAt(0, desiredObject(0, manifests.StageWorkloads, "migration"))
 
 func purgedAt(wave int, o manifests.Object) manifests.Object {
@@ -43,7 +44,7 @@ func purgedAt(wave int, o manifests.Object) manifests.Object {
 	return o
 }
 
-// purged puts an object into the inventory, as if it had been applied and purged.
+// purged adds an object to the inventory, in the state after an apply and a purge.
 func (c *component) purged(o manifests.Object) {
 	c.applied(o)
 	e := c.inventory[o.Key]
@@ -57,7 +58,7 @@ func changed(o manifests.Object) manifests.Object {
 	return o
 }
 
-// The Jobs of the phases.
+// The Jobs of the deletion phases.
 var (
 	preJob  = phased(manifests.PhasePreDelete, "pre")
 	postJob = phased(manifests.PhasePostDelete, "post")
@@ -69,7 +70,7 @@ func phased(phase manifests.Phase, name string) manifests.Object {
 	return o
 }
 
-// prepare makes a component that is deleted with Jobs in both phases.
+// prepare changes a component to one that is being deleted, with Jobs in both deletion phases.
 func prepare(c *component) {
 	for _, o := range []manifests.Object{settings, controller} {
 		c.applied(o)
@@ -78,16 +79,16 @@ func prepare(c *component) {
 }
 
 var stories = []story{
-	{"first-apply", "Everything is new. The workloads and the instance are not ready at once.", func(c *component) {
+	{"first-apply", "All objects are new. The workloads and the instance are not ready at once.", func(c *component) {
 		c.desired = shop
 		for _, o := range []manifests.Object{controller, widget, front} {
 			c.world.slow[o.Key] = true
 		}
 	}},
-	{"first-apply-ready-at-once", "Everything is ready as soon as it is written: one pass does it all.", func(c *component) {
+	{"first-apply-ready-at-once", "All objects are ready as soon as they are written. A single pass applies all of them.", func(c *component) {
 		c.desired = shop
 	}},
-	{"restart-after-a-crash", "Three objects were created, but their answers were not recorded. One of them is not covered by our fields.", func(c *component) {
+	{"restart-after-a-crash", "Three objects were created, but the responses were not recorded. We do not own all fields of one of these objects.", func(c *component) {
 		c.desired = shop
 		for _, o := range []manifests.Object{shopNamespace, widgetType, settings} {
 			c.applied(o)
@@ -97,7 +98,7 @@ var stories = []story{
 		}
 		c.world.uncovered[settings.Key] = true
 	}},
-	{"upgrade", "A configuration and two workloads change, one workload is dropped, one is new.", func(c *component) {
+	{"upgrade", "A configuration and two workloads change. One workload is no longer rendered, and one workload is new.", func(c *component) {
 		old := desiredObject(0, manifests.StageWorkloads, "old")
 		for _, o := range append(slices.Clone(shop), old) {
 			c.applied(o)
@@ -106,7 +107,7 @@ var stories = []story{
 		c.desired = []manifests.Object{shopNamespace, widgetType, changed(settings), changed(controller), hook, widget, fresh, changed(front)}
 		c.world.slow[controller.Key], c.world.slow[fresh.Key], c.world.held[old.Key] = true, true, true
 	}},
-	{"repair", "One object drifted, one was deleted, one lost its label, while the first wave is not ready.", func(c *component) {
+	{"repair", "One object drifted, one object was deleted, and one object lost its label, while the first wave is not ready.", func(c *component) {
 		c.desired = shop
 		for _, o := range shop {
 			c.applied(o)
@@ -118,17 +119,17 @@ var stories = []story{
 		notOurs.owner, notOurs.labelled = "", false
 		c.world.touch(notOurs)
 	}},
-	{"conflict", "Somebody else owns the configuration: the stages and waves behind it wait, and nothing is pruned.", func(c *component) {
+	{"conflict", "The configuration has another owner. Later stages and waves wait, and no object is pruned.", func(c *component) {
 		c.desired = shop
 		c.applied(desiredObject(0, manifests.StageConfiguration, "old"))
 		c.world.add(settings.Key, them, "d1")
 	}},
-	{"adoption", "The namespace and the configuration exist, and nobody owns them.", func(c *component) {
+	{"adoption", "The namespace and the configuration already exist, and have no owner.", func(c *component) {
 		c.desired = []manifests.Object{shopNamespace, settings, controller}
 		c.world.add(shopNamespace.Key, "", "")
 		c.world.add(settings.Key, "", "")
 	}},
-	{"recreate", "The policy of a changed workload recreates it; finalizers hold it for a while.", func(c *component) {
+	{"recreate", "A changed workload has the policy recreate. Finalizers delay its deletion.", func(c *component) {
 		recreated := changed(controller)
 		recreated.Settings.UpdatePolicy = "recreate"
 		c.desired = []manifests.Object{shopNamespace, settings, recreated}
@@ -137,11 +138,11 @@ var stories = []story{
 		}
 		c.world.held[controller.Key] = true
 	}},
-	{"purge", "A migration is deleted when its wave is ready, and held by finalizers; what is purged later stays until then.", func(c *component) {
+	{"purge", "A migration is deleted when its wave is ready, and finalizers delay its deletion. Objects of later purge waves are deleted after that.", func(c *component) {
 		c.desired = []manifests.Object{shopNamespace, purgedAt(1, desiredObject(0, manifests.StageConfiguration, "scratch")), settings, migration, front}
 		c.world.slow[migration.Key], c.world.held[migration.Key] = true, true
 	}},
-	{"purge-upgrade", "What was purged runs again because its manifest changed; another one stays purged.", func(c *component) {
+	{"purge-upgrade", "A purged object runs again because its manifest changed. Another object stays purged.", func(c *component) {
 		other := purgedAt(0, desiredObject(0, manifests.StageWorkloads, "other"))
 		c.desired = []manifests.Object{shopNamespace, settings, changed(migration), other, front}
 		for _, o := range []manifests.Object{shopNamespace, settings, front} {
@@ -150,12 +151,12 @@ var stories = []story{
 		c.purged(migration)
 		c.purged(other)
 	}},
-	{"purge-in-turn", "What is purged goes one after the other, as the waves say, also where these apply nothing.", func(c *component) {
+	{"purge-in-turn", "Objects are purged in the order of their purge waves, also in waves without objects to apply.", func(c *component) {
 		first := purgedAt(3, desiredObject(0, manifests.StageWorkloads, "first"))
 		second := purgedAt(2, desiredObject(1, manifests.StageWorkloads, "second"))
 		c.desired = []manifests.Object{first, second, desiredObject(4, manifests.StageWorkloads, "front")}
 	}},
-	{"purge-after-a-crash", "Two objects were recorded as completed; one was deleted before the crash, the other was not.", func(c *component) {
+	{"purge-after-a-crash", "Two objects were recorded as completed before a crash. Only one of them was deleted before the crash.", func(c *component) {
 		other := purgedAt(0, desiredObject(0, manifests.StageWorkloads, "other"))
 		c.desired = []manifests.Object{migration, other}
 		for _, o := range c.desired {
@@ -166,14 +167,14 @@ var stories = []story{
 		}
 		delete(c.world.objects, migration.Key)
 	}},
-	{"purge-taken-over", "Somebody else took over what was to be purged after it was recorded: it is left alone.", func(c *component) {
+	{"purge-taken-over", "Another owner took over an object after it was recorded as completed. The object is not purged.", func(c *component) {
 		c.desired = []manifests.Object{migration, front}
 		c.applied(migration).owner = them
 		e := c.inventory[migration.Key]
 		e.Completed = true
 		c.inventory[migration.Key] = e
 	}},
-	{"deletion", "Instances first, then what serves them, the definition late, the namespace last. One object belongs to somebody else by now.", func(c *component) {
+	{"deletion", "Instances are deleted first, then their controller, later the definition, and the namespace last. Another owner has taken over one object.", func(c *component) {
 		for _, o := range shop {
 			c.applied(o)
 		}
@@ -182,18 +183,18 @@ var stories = []story{
 		c.world.objects[settings.Key].owner = them
 		delete(c.world.objects, hook.Key)
 	}},
-	{"deletion-phases", "A Job that takes time prepares the deletion, another one follows it, and is held by finalizers for a while.", func(c *component) {
+	{"deletion-phases", "A slow Job runs before the deletion, and another Job runs after the deletion. Finalizers delay the deletion of the second Job.", func(c *component) {
 		prepare(c)
 		c.world.slow[preJob.Key], c.world.slow[postJob.Key], c.world.held[postJob.Key], c.world.held[controller.Key] = true, true, true, true
 	}},
-	{"deletion-phases-shared", "One Job is an ordinary dependent, prepares the deletion, and follows it.", func(c *component) {
+	{"deletion-phases-shared", "A Job is an ordinary dependent, and runs again in both deletion phases.", func(c *component) {
 		inPre, inPost := phased(manifests.PhasePreDelete, "job"), phased(manifests.PhasePostDelete, "job")
 		notPostDelete := phased(manifests.PhaseApply, "job")
 		c.applied(settings)
 		c.purged(notPostDelete)
 		c.deleting, c.preDelete, c.postDelete = true, []manifests.Object{inPre}, []manifests.Object{inPost}
 	}},
-	{"deletion-phases-after-a-crash", "The Job that prepares the deletion was created, but the answer was not recorded; the one that follows it was deleted.", func(c *component) {
+	{"deletion-phases-after-a-crash", "The pre-delete Job was created, but the response was not recorded. The post-delete Job was deleted.", func(c *component) {
 		prepare(c)
 		c.applied(preJob)
 		e := c.inventory[preJob.Key]
@@ -202,22 +203,22 @@ var stories = []story{
 		e = metav1alpha1.InventoryEntry{Group: "batch", Version: "v1", Kind: "Job", Namespace: "shop", Name: "post", Phase: "post-delete", Digest: "d1", Completed: true}
 		c.inventory[postJob.Key] = e
 	}},
-	{"deletion-phases-skipped", "The namespace of the Jobs is being deleted: they are passed over.", func(c *component) {
+	{"deletion-phases-skipped", "The namespace of the Jobs is being deleted. The Jobs are skipped.", func(c *component) {
 		prepare(c)
 		c.world.closed["shop"] = true
 	}},
-	{"deletion-phases-failed", "The Job that prepares the deletion fails: nothing else is touched.", func(c *component) {
+	{"deletion-phases-failed", "The pre-delete Job fails. No other object is changed.", func(c *component) {
 		prepare(c)
 		c.applied(preJob).state = ready.Failed
 	}},
-	{"deletion-refused", "Foreign instances exist: nothing is touched.", func(c *component) {
+	{"deletion-refused", "Foreign instances exist. No object is changed.", func(c *component) {
 		for _, o := range shop {
 			c.applied(o)
 		}
 		c.deleting = true
 		c.foreign = map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1, Names: []string{"Widget.example.com other/theirs"}}}
 	}},
-	{"deletion-keeps-claims", "A claim is released, another one may be deleted, and the namespace holds what nothing else deletes.", func(c *component) {
+	{"deletion-keeps-claims", "One PersistentVolumeClaim is orphaned, and another claim is deleted. The namespace is not deleted while it holds the orphaned claim.", func(c *component) {
 		kept, cache := desiredObject(0, manifests.StageConfiguration, "data"), desiredObject(0, manifests.StageConfiguration, "cache")
 		kept.Key.Group, kept.Key.Kind = "", "PersistentVolumeClaim"
 		cache.Key.Group, cache.Key.Kind, cache.Settings.DeletePolicy = "", "PersistentVolumeClaim", metav1alpha1.DeleteDelete
@@ -227,7 +228,7 @@ var stories = []story{
 		c.deleting = true
 		c.contents = map[string]Contents{"shop": {Count: 1, Names: []string{"PersistentVolumeClaim shop/data"}}}
 	}},
-	{"deletion-blind", "Workloads cannot be watched for a while: they are not taken for gone.", func(c *component) {
+	{"deletion-blind", "Workloads cannot be watched for a while. They are not treated as gone.", func(c *component) {
 		for _, o := range shop {
 			c.applied(o)
 		}
@@ -247,7 +248,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// compareGolden compares with a file of testdata, or rewrites it under -update.
+// compareGolden compares got with a golden file in testdata. With the flag -update it writes the file first.
 func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
@@ -261,11 +262,11 @@ func compareGolden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("run with -update, and review the difference:\n%s", diff)
+		t.Errorf("the golden file differs; run the test with -update, and review the difference:\n%s", diff)
 	}
 }
 
-// tell runs passes until one is done, or nothing changes any more.
+// tell makes passes until a pass is done, or nothing changes any more. tell returns a text with all plans.
 func (c *component) tell() string {
 	var b strings.Builder
 	for pass := 1; ; pass++ {
@@ -283,7 +284,7 @@ func (c *component) tell() string {
 	}
 }
 
-// settledLike reports whether another pass would have the same steps.
+// settledLike reports whether another pass would have the same plans as told, the text of the last pass.
 func (c *component) settledLike(told string) bool {
 	copied := *c
 	copied.world = c.world.clone()
@@ -292,7 +293,7 @@ func (c *component) settledLike(told string) bool {
 	return b.String() == told
 }
 
-// text describes the actions of a plan and their reasons.
+// text returns a text with the actions, the waits and the counts of a plan.
 func (p Plan) text(before Inventory) string {
 	var b strings.Builder
 	if p.Record {

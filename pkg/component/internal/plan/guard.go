@@ -10,9 +10,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Guard is the state of the guard of a component: an admission policy that refuses new instances of types whose
-// definitions are about to be deleted, because Kubernetes deletes all instances with their definition. A policy takes
-// effect a moment after it is written. Probes, requests that only a policy in effect refuses, show when.
+// Guard is the state of the guard of a component. A guard is an admission policy that refuses new instances of types
+// whose definitions are about to be deleted, because Kubernetes deletes all instances with their definition. A policy
+// takes effect a moment after it is written. The operator detects this moment by probes: requests that are refused only
+// when the policy is in effect.
 type Guard struct {
 	// Name is the name of the policy.
 	Name string
@@ -20,8 +21,9 @@ type Guard struct {
 	Definitions []string
 	// SetUp is the time at which the guard was set up.
 	SetUp time.Time
-	// Probed is the time of the last probe. EffectiveSince is the time of the first probe that found the guard in effect,
-	// if all later probes did, too; zero if the last probe did not.
+	// Probed is the time of the last probe. EffectiveSince is the time of the first probe that found the guard in
+	// effect, if all later probes also found it in effect. EffectiveSince is zero if the last probe found the guard not
+	// in effect.
 	Probed, EffectiveSince time.Time
 	// Unavailable is set if the guard cannot be set up or probed. Definitions are then deleted without a guard.
 	Unavailable bool
@@ -30,11 +32,11 @@ type Guard struct {
 const (
 	// probeInterval is the time between two probes.
 	probeInterval = 200 * time.Millisecond
-	// guardSettleTime is how long a guard must be in effect before a definition is deleted. By then, the instances that
-	// were admitted just before are stored, so that a list shows them.
+	// guardSettleTime is how long a guard must be in effect before a definition is deleted. After this time, instances
+	// that were admitted just before the guard took effect are stored, so that a list request returns them.
 	guardSettleTime = 200 * time.Millisecond
-	// guardTimeout is the time within which a guard should take effect; usually it takes less than a second. A guard that
-	// takes longer is set up again.
+	// guardTimeout is the time after which a guard that is not in effect is set up again. A guard usually takes effect
+	// in less than a second.
 	guardTimeout = 5 * time.Second
 )
 
@@ -43,7 +45,7 @@ func (g Guard) Key() manifests.Key {
 	return manifests.Key{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Name: g.Name}
 }
 
-// After returns the state of the guard after the result of an action.
+// After returns the state of the guard after an action with the given result.
 func (g Guard) After(a Action, r Result, now time.Time) Guard {
 	switch {
 	case !a.Verb.Guards():
@@ -79,14 +81,14 @@ func (g Guard) probed(r Result, now time.Time) Guard {
 	return g
 }
 
-// protects reports whether the definition of that name may be deleted: the guard covers the definition and has been in
-// effect for long enough, or a guard cannot be set up.
+// protects reports whether the definition with the given name may be deleted, because the guard covers it and has been
+// in effect for long enough, or because a guard cannot be set up.
 func (g Guard) protects(name string, now time.Time) bool {
 	settled := !g.EffectiveSince.IsZero() && !now.Before(g.EffectiveSince.Add(guardSettleTime))
 	return g.Unavailable || slices.Contains(g.Definitions, name) && settled
 }
 
-// overdue reports whether the guard should be in effect, but is not. A client may have removed the policy.
+// overdue reports whether the guard has not taken effect within guardTimeout. A client may have removed the policy.
 func (g Guard) overdue(now time.Time) bool {
 	return !g.SetUp.IsZero() && g.EffectiveSince.IsZero() && !now.Before(g.SetUp.Add(guardTimeout))
 }
@@ -97,7 +99,8 @@ type Definition struct {
 	UID  types.UID
 }
 
-// removeGuard plans the removal of the guard. If the removal failed in this pass, the plan waits with that failure.
+// removeGuard plans the removal of the guard. If the removal failed in this pass, the plan waits and reports the
+// failure.
 func (p *Plan) removeGuard(f Facts) {
 	key := f.Guard.Key()
 	if r := f.Results[key]; r.Verb == VerbUnguard && r.Failure != nil {
@@ -108,17 +111,17 @@ func (p *Plan) removeGuard(f Facts) {
 	p.Actions = append(p.Actions, Action{Verb: VerbUnguard, Key: key, Reason: ReasonUnguard, Owner: f.Owner})
 }
 
-// removeGuardOfDesired removes the guard if a desired definition is recorded as guarded: a deletion set up the guard
-// and was then called off, and the guard would refuse new instances of the desired definition.
+// removeGuardOfDesired removes the guard if a desired definition is recorded as guarded. A deletion that was cancelled
+// has set up this guard. The guard would refuse new instances of the desired definition.
 func (p *Plan) removeGuardOfDesired(f Facts) {
 	if slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return p.Inventory[o.Key].Guarded }) {
 		p.removeGuard(f)
 	}
 }
 
-// recordPossibleGuard records that a guard may exist for a definition that already exists when it is recorded. An
-// earlier component of the same name may have set up the guard, and may have been removed by force in the middle of its
-// deletion.
+// recordPossibleGuard records that a guard may exist for a definition, if the definition exists before it is recorded.
+// An earlier component of the same name may have set up the guard, and its finalizer may have been removed by force
+// during its deletion.
 func (inv Inventory) recordPossibleGuard(c candidate, found bool) {
 	if e := inv[c.object.Key]; found && IsDefinition(c.object.Key) {
 		e.Guarded = true
@@ -126,16 +129,16 @@ func (inv Inventory) recordPossibleGuard(c candidate, found bool) {
 	}
 }
 
-// guardUnneeded reports whether a guard may exist, although each definition that it protects is gone or is not to be
-// deleted.
+// guardUnneeded reports whether a guard may exist that is not needed, because each of its definitions is gone or is not
+// to be deleted.
 func guardUnneeded(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
 	return anyGuarded(removals) &&
 		!slices.ContainsFunc(defining(f, removals, reason), func(r removal) bool { return r.entry.Guarded })
 }
 
-// guardPending returns the definitions whose guard was just set up and is not in effect yet. Foreign instances do not
-// block a deletion during that time: if clients create and delete instances all the time, only under the guard does a
-// moment come without instances.
+// guardPending returns the definitions whose guard was just set up and is not in effect yet. While the guard takes
+// effect, foreign instances do not block a deletion. Clients may create and delete instances all the time; then the
+// number of instances falls to zero only when the guard refuses new instances.
 func guardPending(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
 	if f.Guard.SetUp.IsZero() || f.Now.After(f.Guard.SetUp.Add(guardTimeout)) {
 		return nil
@@ -185,8 +188,9 @@ func (p *Plan) waitForGuard(unprotected []removal, message string, failure *Fail
 	}
 }
 
-// recordGuarded records, before the guard is written, that a guard may exist for the definitions. So after a crash the
-// next pass knows about the guard, and removes it if it is not needed.
+// recordGuarded sets the field Guarded in the inventory entries of the definitions that are to be deleted. The
+// inventory is written before the guard, the admission policy that denies new instances. So after a crash the next pass
+// knows that the guard may exist, and removes the guard if it is not needed.
 func (p *Plan) recordGuarded(unprotected []removal) {
 	for _, r := range unprotected {
 		e := p.Inventory[r.key]

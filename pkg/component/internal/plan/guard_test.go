@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// guardedComponent has a definition and something that goes after it, and where guards can be set up.
+// guardedComponent returns a component that is being deleted, in a world where guards can be set up. The component has
+// a definition, and a namespace that is deleted after the definition.
 func guardedComponent() (c *component, definition manifests.Object) {
 	definition, namespace := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageNamespaces, "namespace")
 	definition.Key = manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "definition"}
@@ -22,7 +23,8 @@ func guardedComponent() (c *component, definition manifests.Object) {
 	return c, definition
 }
 
-// steps runs a pass and returns what it did, one step a plan, and what it ended with.
+// steps makes a pass. steps returns a text for the actions of each plan, followed by the waits and blockers of the last
+// plan.
 func (c *component) steps(onPlan func(Facts, Plan)) []string {
 	var steps []string
 	p := c.pass(func(f Facts, p Plan) {
@@ -58,14 +60,14 @@ func expectSteps(t *testing.T, got []string, want ...string) {
 
 func TestGuard(t *testing.T) {
 	waiting := "wait for definition: NotGuarded"
-	t.Run("it is recorded, set up and probed; the definition goes once it has held for a moment, and the guard after the definition", func(t *testing.T) {
+	t.Run("the admission guard is recorded, set up and probed; the definition is deleted when the guard is in effect, and then the guard is removed", func(t *testing.T) {
 		c, definition := guardedComponent()
 		var due time.Time
 		expectSteps(t, c.steps(func(f Facts, p Plan) {
 			if len(p.Actions) == 0 {
 				due = p.NextDue.Add(-probeInterval)
 				if !due.Equal(f.Now) {
-					t.Errorf("due at %s, now is %s", p.NextDue, f.Now)
+					t.Errorf("the next probe of the admission guard is due at %s, and the time is %s", p.NextDue, f.Now)
 				}
 			}
 		}), "record, guard guard", "probe guard", waiting)
@@ -75,10 +77,10 @@ func TestGuard(t *testing.T) {
 		c.world.passTime()
 		expectSteps(t, c.steps(nothing), "read definition", "unguard guard", "delete namespace")
 		if len(c.inventory) > 0 {
-			t.Errorf("left: %v", c.inventory)
+			t.Errorf("after the deletion the inventory still has %v", c.inventory)
 		}
 	})
-	t.Run("it is removed where a foreign instance was in time, and then the deletion is blocked", func(t *testing.T) {
+	t.Run("the admission guard is removed if a foreign instance was created before the guard took effect, and then the deletion is blocked", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.steps(nothing)
@@ -89,30 +91,30 @@ func TestGuard(t *testing.T) {
 			}
 		}), "delete definition", "unguard guard", "blocked by Widget.example.com")
 		if anyGuarded(sortedInventory(c.inventory)) {
-			t.Error("a definition is still recorded as guarded")
+			t.Error("the field Guarded of a definition is still set after the guard was removed")
 		}
 	})
-	t.Run("it stays while instances come and go before it holds, and is removed where they stay", func(t *testing.T) {
+	t.Run("the admission guard stays until it takes effect, and is removed then if foreign instances still exist", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.foreign[widgets] = ForeignInstances{Count: 1}
 		expectSteps(t, c.steps(nothing), "probe guard", waiting)
 		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
 	})
-	t.Run("it does not stay for ever where it does not hold", func(t *testing.T) {
+	t.Run("the admission guard is removed if it does not take effect in time and foreign instances exist", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.foreign[widgets] = ForeignInstances{Count: 1}
 		c.clock += int(guardTimeout / time.Second)
 		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
 	})
-	t.Run("it is set up again where it does not hold in time: somebody may have removed it", func(t *testing.T) {
+	t.Run("the admission guard is set up again if it does not take effect in time, because another client may have removed it", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.clock += int(guardTimeout / time.Second)
 		expectSteps(t, c.steps(nothing), "guard guard", "probe guard", waiting)
 	})
-	t.Run("one that may be left of a former life of the component is removed", func(t *testing.T) {
+	t.Run("the admission guard of an earlier component of the same name is removed", func(t *testing.T) {
 		for _, owner := range []string{us, ""} {
 			c, definition := guardedComponent()
 			c.deleting, c.desired, c.inventory = false, []manifests.Object{definition}, nil
@@ -124,31 +126,31 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	})
-	t.Run("it is removed before anything else where the definition is desired again", func(t *testing.T) {
+	t.Run("the admission guard is removed before all other actions if the definition is desired again", func(t *testing.T) {
 		c, definition := guardedComponent()
 		c.steps(nothing)
 		c.deleting, c.desired = false, []manifests.Object{definition}
 		expectSteps(t, c.steps(nothing), "unguard guard", "delete namespace")
 	})
-	t.Run("it is removed after a crash when the definition is gone", func(t *testing.T) {
+	t.Run("after a crash the admission guard is removed when the definition is gone", func(t *testing.T) {
 		c, definition := guardedComponent()
 		c.steps(nothing)
 		c.guard = Guard{}
 		delete(c.world.objects, definition.Key)
 		expectSteps(t, c.steps(nothing), "read definition", "unguard guard", "delete namespace")
 	})
-	t.Run("it is set up anew after a crash", func(t *testing.T) {
+	t.Run("after a crash the admission guard is set up again", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.guard, c.world.probes = Guard{}, 0
 		expectSteps(t, c.steps(nothing), "guard guard", "probe guard", waiting)
 	})
-	t.Run("it is not needed where definitions stay", func(t *testing.T) {
+	t.Run("no admission guard is set up if no definition is deleted", func(t *testing.T) {
 		c, definition := guardedComponent()
 		c.deleting, c.desired = false, []manifests.Object{definition}
 		expectSteps(t, c.steps(nothing), "delete namespace")
 	})
-	t.Run("there is none where none can be", func(t *testing.T) {
+	t.Run("definitions are deleted without an admission guard if the guard cannot be set up", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.guards = false
 		expectSteps(t, c.steps(nothing), "delete definition", "delete namespace")
@@ -181,18 +183,45 @@ func TestGuardAfter(t *testing.T) {
 		result Result
 		want   Guard
 	}{
-		{"what is set up anew is not known to hold", set, VerbGuard, Result{}, Guard{Name: "guard", SetUp: now, Definitions: []string{"new"}}},
-		{"what could not be set up for the moment is as before", set, VerbGuard, fails(Transient, "Timeout"), set},
-		{"what must not be set up is not available", set, VerbGuard, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true })},
-		{"what is not served is not available", set, VerbGuard, fails(Transient, WaitNotServed), with(func(g *Guard) { g.Unavailable = true })},
-		{"what may not be probed is not available", set, VerbProbe, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true })},
-		{"what holds for the first time holds since now", with(func(g *Guard) { g.EffectiveSince = time.Time{} }), VerbProbe, holding, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, now })},
-		{"what holds on holds since then", set, VerbProbe, holding, with(func(g *Guard) { g.Probed = now })},
-		{"what does not hold any more does not hold", set, VerbProbe, Result{Observed: &Observed{Presence: Absent}}, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} })},
-		{"a probe without answer proves nothing", set, VerbProbe, fails(Transient, "Timeout"), with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} })},
-		{"what is removed is not known any more", set, VerbUnguard, Result{}, Guard{Name: "guard"}},
-		{"what could not be removed is as before", set, VerbUnguard, fails(Transient, "Timeout"), set},
-		{"actions on dependents say nothing", set, VerbDelete, fails(Terminal, "Forbidden"), set},
+		{
+			"a guard that was just set up is not known to be in effect",
+			set, VerbGuard, Result{}, Guard{Name: "guard", SetUp: now, Definitions: []string{"new"}},
+		},
+		{
+			"the state of a guard does not change if its setup failed with a transient error",
+			set, VerbGuard, fails(Transient, "Timeout"), set,
+		},
+		{
+			"a guard is unavailable if the setup is forbidden",
+			set, VerbGuard, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true }),
+		},
+		{
+			"a guard is unavailable if the API server does not serve admission policies",
+			set, VerbGuard, fails(Transient, WaitNotServed), with(func(g *Guard) { g.Unavailable = true }),
+		},
+		{
+			"a guard is unavailable if the probe is forbidden",
+			set, VerbProbe, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true }),
+		},
+		{
+			"a guard that is in effect for the first time is in effect since this probe",
+			with(func(g *Guard) { g.EffectiveSince = time.Time{} }), VerbProbe, holding, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, now }),
+		},
+		{
+			"a guard that is still in effect keeps the time of the first probe",
+			set, VerbProbe, holding, with(func(g *Guard) { g.Probed = now }),
+		},
+		{
+			"a guard that is no longer in effect loses the time of the first probe",
+			set, VerbProbe, Result{Observed: &Observed{Presence: Absent}}, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} }),
+		},
+		{
+			"after a probe without a response the guard is not known to be in effect",
+			set, VerbProbe, fails(Transient, "Timeout"), with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} }),
+		},
+		{"a removed guard is no longer known", set, VerbUnguard, Result{}, Guard{Name: "guard"}},
+		{"the state of a guard does not change if its removal failed", set, VerbUnguard, fails(Transient, "Timeout"), set},
+		{"actions on dependents do not change the state of the guard", set, VerbDelete, fails(Terminal, "Forbidden"), set},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.before.After(Action{Verb: c.verb, Definitions: []Definition{{Name: "new"}}}, c.result, now)

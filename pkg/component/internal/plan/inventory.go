@@ -13,9 +13,9 @@ import (
 // Inventory is the record of dependents, by key.
 //
 // An object of a phase is applied only while the component is deleted, before (pre-delete) or after (post-delete) the
-// other dependents are removed. Its entry stays until the component is gone, because the entry shows which objects of
-// the phase are still to be applied. Completed means that the phase is over for the object; Completed without a UID
-// means that the object is gone as well.
+// other dependents are removed. The entry of such an object stays until the component is gone, because the entry shows
+// which objects of the phase are still to be applied. Completed means that the phase is over for the object; Completed
+// without a UID means that the object is gone as well.
 type Inventory map[manifests.Key]metav1alpha1.InventoryEntry
 
 // KeyOf returns the key of an entry.
@@ -32,7 +32,7 @@ func NewInventory(entries []metav1alpha1.InventoryEntry) Inventory {
 	return inv
 }
 
-// Sorted returns the entries in the order of their keys, so that equal inventories are recorded equally.
+// Sorted returns the entries in the order of their keys, so that equal inventories have the same record.
 func (inv Inventory) Sorted() []metav1alpha1.InventoryEntry {
 	list := make([]metav1alpha1.InventoryEntry, 0, len(inv))
 	for _, key := range slices.SortedFunc(maps.Keys(inv), manifests.Key.Compare) {
@@ -80,14 +80,14 @@ func IsNamespace(key manifests.Key) bool {
 // definition.
 func IsDefinition(key manifests.Key) bool { return key.GroupKind() == CustomResourceDefinition }
 
-// IsClaim reports whether an object is a PersistentVolumeClaim. Its deletion may delete data.
+// IsClaim reports whether an object is a PersistentVolumeClaim. The deletion of a claim may delete data.
 func IsClaim(key manifests.Key) bool {
 	return key.GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"}
 }
 
 // RecordedDeletePolicy returns the delete policy to record for an object: own, the policy in its manifest, or fallback
-// if own is empty. PersistentVolumeClaims hold data, so they are deleted only if own says so, and are orphaned
-// otherwise. For all other objects the policy delete is recorded as an empty string, to keep the inventory small.
+// if own is empty. PersistentVolumeClaims hold data, so they are orphaned unless own is delete. For all other objects
+// the policy delete is recorded as an empty string, to keep the inventory small.
 func RecordedDeletePolicy(key manifests.Key, own, fallback metav1alpha1.DeletePolicy) metav1alpha1.DeletePolicy {
 	if IsClaim(key) {
 		if own == metav1alpha1.DeleteDelete {
@@ -105,9 +105,9 @@ func RecordedDeletePolicy(key manifests.Key, own, fallback metav1alpha1.DeletePo
 }
 
 // Orphans reports whether a recorded object is orphaned instead of deleted when it is removed for the given reason. The
-// recorded policy decides, not the current manifest or defaults. A policy that this version does not know orphans the
-// object. A purge deletes the object whatever its policy is. Only PersistentVolumeClaims are always orphaned unless
-// their policy is delete.
+// recorded policy decides, not the current manifest or defaults. If this version does not know the policy, the object
+// is orphaned. A purge ignores the policy and deletes the object. A PersistentVolumeClaim is always orphaned unless its
+// policy is delete, even by a purge.
 func Orphans(e metav1alpha1.InventoryEntry, reason Reason) bool {
 	switch {
 	case IsClaim(KeyOf(e)):
@@ -138,7 +138,7 @@ func (inv Inventory) drop(e metav1alpha1.InventoryEntry) {
 	inv[KeyOf(e)] = e
 }
 
-// existing returns the entries of objects that may exist, for the phases that match.
+// existing returns the entries of objects that may exist, and whose phase matches.
 func (inv Inventory) existing(matches func(manifests.Phase) bool) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for _, e := range inv {
@@ -154,9 +154,9 @@ func inAnyPhase(manifests.Phase) bool { return true }
 // notPostDelete matches ordinary dependents and objects of the phase pre-delete, which are deleted together.
 func notPostDelete(phase manifests.Phase) bool { return phase != manifests.PhasePostDelete }
 
-// formerDependents returns those entries of objects of a phase that record the object as an ordinary dependent. Such an
-// object is removed first, so that it is created again for the phase: a run as an ordinary dependent does not count as
-// the run in the phase.
+// formerDependents returns the entries of those objects that are recorded as ordinary dependents, although they now
+// belong to a phase. An object with such an entry is removed first, so that it is created again and runs again in the
+// phase.
 func (inv Inventory) formerDependents(objects []manifests.Object) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for _, o := range objects {
@@ -189,16 +189,16 @@ func (inv Inventory) skipped() []manifests.Key {
 	return found
 }
 
-// isSkipped reports whether an entry is that of an object of a phase that could not be applied.
+// isSkipped reports whether an entry records an object of a phase that could not be applied.
 func isSkipped(e metav1alpha1.InventoryEntry) bool {
 	return e.Phase != "" && e.Completed && e.UID == "" && e.Digest == ""
 }
 
-// isGone reports whether an entry is that of an object of a phase that completed its phase and is gone.
+// isGone reports whether an entry records an object of a phase that completed its phase and is gone.
 func isGone(e metav1alpha1.InventoryEntry) bool { return e.Phase != "" && e.Completed && e.UID == "" }
 
-// isPhaseOver reports whether a phase is over for a recorded object. An object of both phases that is recorded for
-// post-delete has completed pre-delete.
+// isPhaseOver reports whether a phase is over for a recorded object. An object that belongs to both phases, and is
+// recorded for post-delete, has completed pre-delete.
 func isPhaseOver(e metav1alpha1.InventoryEntry, phase manifests.Phase) bool {
 	if phase == manifests.PhasePreDelete && manifests.Phase(e.Phase) == manifests.PhasePostDelete {
 		return true

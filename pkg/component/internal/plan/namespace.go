@@ -8,18 +8,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// missingNamespace is a namespace whose absence made the creation of an object fail. The response of the API server is
-// the only source: namespaces that are no dependents are not watched.
+// missingNamespace is a namespace that did not exist, so that the creation of an object failed. Only the response of
+// the API server shows that the namespace is missing, because namespaces that are not dependents are not watched.
 type missingNamespace struct {
 	key manifests.Key
-	// implicit is set if the policy is to create missing namespaces, and the namespace is not itself a dependent.
+	// implicit is set if the policy creates missing namespaces, and the namespace is not a dependent.
 	implicit bool
-	// result is the result of its creation in this pass.
+	// result is the result of the creation of the namespace in this pass.
 	result Result
 }
 
-// namespaceMissedBy returns the namespace whose absence made the last write of an object fail, and whether there is
-// such a namespace.
+// namespaceMissedBy returns the namespace that did not exist, so that the last write of an object failed. The second
+// result reports whether there is such a namespace.
 func namespaceMissedBy(f Facts, o *manifests.Object, r Result) (missingNamespace, bool) {
 	if r.Failure == nil || r.Failure.Reason != WaitNamespaceMissing {
 		return missingNamespace{}, false
@@ -37,8 +37,8 @@ func (m missingNamespace) created() bool {
 	return m.implicit && m.result.Attempts > 0 && m.result.Failure == nil
 }
 
-// ruleNamespaceMissing creates a missing namespace if the policy says so. Such a namespace is no dependent: it is not
-// recorded, and never deleted.
+// ruleNamespaceMissing creates a missing namespace if the policy permits that. The created namespace does not become a
+// dependent: it is not recorded, and never deleted.
 func ruleNamespaceMissing(c candidate) (decision, bool) {
 	m := c.missing
 	switch {
@@ -60,8 +60,8 @@ func ruleNamespaceMissing(c candidate) (decision, bool) {
 	}, true
 }
 
-// addAction adds an action, unless it creates a namespace that another action creates: many objects may need the same
-// namespace.
+// addAction adds an action to the list. An action that creates a namespace is added only once, although many objects
+// may need the same namespace.
 func addAction(actions []Action, a Action) []Action {
 	if a.Verb == VerbCreateNamespace && slices.ContainsFunc(actions, func(b Action) bool { return b.Key == a.Key }) {
 		return actions

@@ -7,7 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// TestNamespaceIsCreatedOnce: many objects may miss the same namespace in the same plan.
+// TestNamespaceIsCreatedOnce plans for several objects whose namespaces do not exist. Three objects are in the same
+// namespace.
 func TestNamespaceIsCreatedOnce(t *testing.T) {
 	f := Facts{
 		Owner: us, Defaults: Policies{MissingNamespaces: metav1alpha1.MissingNamespacesCreate}, Results: map[manifests.Key]Result{},
@@ -22,16 +23,16 @@ func TestNamespaceIsCreatedOnce(t *testing.T) {
 	var names []string
 	for _, a := range p.Actions {
 		if a.Verb != VerbCreateNamespace || a.Key.Kind != "Namespace" {
-			t.Errorf("%s %s", a.Verb, a.Key)
+			t.Errorf("the plan contains the unwanted action %s %s", a.Verb, a.Key)
 		}
 		names = append(names, a.Key.Name)
 	}
 	if len(names) != 2 || names[0] != "shop" || names[1] != "bank" {
-		t.Errorf("creates %v", names)
+		t.Errorf("the plan creates the namespaces %v", names)
 	}
 	for key := range p.Inventory {
 		if key.Kind == "Namespace" {
-			t.Errorf("records %s", key)
+			t.Errorf("the plan records the missing namespace %s in the inventory", key)
 		}
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// occurrences holds the objects of the apply set that stand at several points of the order: by key, in apply order. It
-// is nil if there are none.
+// occurrences has the objects of the apply set that are applied at several points of the apply order. occurrences lists
+// the occurrences of each object by key, in apply order. occurrences is nil if there are no such objects.
 //
-// The entry of such an object describes one occurrence: those before it are over, and those after it are to come. The
-// object advances to its next occurrence when the waves before that are ready. The entry is recorded before anything is
-// written at the new occurrence, so that no occurrence is applied twice after a crash.
+// The inventory entry of such an object describes its current occurrence. The object advances to its next occurrence
+// when the waves before that occurrence are ready. The changed entry is recorded before the object is written at the
+// new occurrence, so that no occurrence is applied twice after a crash.
 type occurrences map[manifests.Key][]*manifests.Object
 
 func occurrencesOf(desired []manifests.Object) occurrences {
@@ -34,9 +34,9 @@ func occurrencesOf(desired []manifests.Object) occurrences {
 	return found
 }
 
-// current returns the number of the occurrence that is to be applied, or was applied last. A new content of any
-// occurrence begins with the first one, unless the object is applied once. A new rendition of the same revision does
-// not: it does not run again what ran.
+// current returns the number of the occurrence that is to be applied, or was applied last. If the content of an
+// occurrence changes in a new revision, the object begins with its first occurrence again, unless its reconcile policy
+// is once. A new rendition of the same revision does not repeat the occurrences that were applied.
 func (s occurrences) current(f Facts, key manifests.Key, e metav1alpha1.InventoryEntry) int {
 	all := s[key]
 	if len(all) == 0 {
@@ -49,7 +49,7 @@ func (s occurrences) current(f Facts, key manifests.Key, e metav1alpha1.Inventor
 	case e.Occurrence == 0 && e.Digest == "":
 		return numberOf(all, f.Live.Of(key).Digest)
 	case sameRun && e.Occurrence == 0:
-		// It had a single order when it was applied: what was added since is no new run.
+		// The object had a single occurrence when it was applied. Occurrences that were added later are not applied.
 		return len(all) - 1
 	case sameRun, e.Occurrence > 0 && manifests.SameContent(e.Digest, all[recorded].Digest):
 		return recorded
@@ -57,8 +57,8 @@ func (s occurrences) current(f Facts, key manifests.Key, e metav1alpha1.Inventor
 	return 0
 }
 
-// numberOf returns the occurrence that a live object was written for, and 0 if that is not known: the object does not
-// exist, or its entry was lost and recovered.
+// numberOf returns the number of the occurrence that has the given digest, the digest of the live object. numberOf
+// returns 0 if no occurrence has this digest, for example because the object does not exist.
 func numberOf(all []*manifests.Object, digest string) int {
 	for i, o := range all {
 		if o.Digest == digest {
@@ -71,7 +71,8 @@ func numberOf(all []*manifests.Object, digest string) int {
 // several returns how many occurrences an object has.
 func (s occurrences) several(key manifests.Key) int { return max(1, len(s[key])) }
 
-// recordedNumber returns the occurrence of an object as its entry has it: from 1, and 0 if there is only one.
+// recordedNumber returns the number of the occurrence in the form of the inventory entry: it counts from 1, and is 0 if
+// the object has a single occurrence.
 func (c candidate) recordedNumber() int {
 	if c.object.Occurrence == 0 && c.last {
 		return 0
@@ -82,8 +83,8 @@ func (c candidate) recordedNumber() int {
 // isLast reports whether an object has no later occurrence.
 func (s occurrences) isLast(o *manifests.Object) bool { return o.Occurrence == s.several(o.Key)-1 }
 
-// advance moves the entry of an object to its next occurrence, at which it was never applied. The UID is kept: the
-// object of the occurrence before may exist.
+// advance changes the entry of an object to its next occurrence, which has not been applied yet. The UID stays in the
+// entry, because the object of the previous occurrence may still exist.
 func (p *Plan) advance(f Facts, o *manifests.Object) {
 	e := p.Inventory[o.Key]
 	e.Occurrence, e.Order = o.Occurrence+1, o.Settings.Order

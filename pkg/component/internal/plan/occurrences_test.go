@@ -12,8 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// twice returns a Job that stands before and after the objects of wave 0. It is purged at both points, or recreated at
-// the second, or applied in place there. The digests are those of a set: each occurrence has its own content.
+// twice returns a Job with two occurrences: before and after the objects of wave 0. The argument how selects whether
+// the Job is purged after each occurrence, recreated for the second occurrence, or applied in place. Each occurrence
+// has its own digest.
 func twice(content, how string) []manifests.Object {
 	all := make([]manifests.Object, 0, 2)
 	for i, order := range []int{-5, 5} {
@@ -32,29 +33,29 @@ func twice(content, how string) []manifests.Object {
 	return all
 }
 
-// around returns a set of a Job that stands before and after a workload.
+// around returns a set of a workload, and a Job with one occurrence before and one occurrence after the workload.
 func around(content, how string) []manifests.Object {
 	job := twice(content, how)
 	return []manifests.Object{job[0], controller, job[1]}
 }
 
 var occurrenceStories = []story{
-	{"occurrences", "A Job runs before and after a workload that takes its time, and is deleted after each run.", func(c *component) {
+	{"occurrences", "A Job runs before and after a slow workload, and is deleted after each run.", func(c *component) {
 		c.desired = around("d1", "purged")
 		c.world.slow[controller.Key] = true
 	}},
-	{"occurrences-recreated", "A Job runs before and after a workload; finalizers hold it when it is deleted for its second run.", func(c *component) {
+	{"occurrences-recreated", "A Job runs before and after a workload. Finalizers delay its deletion before the second run.", func(c *component) {
 		c.desired = around("d1", "recreated")
 		c.world.held[c.desired[0].Key] = true
 	}},
-	{"occurrences-in-place", "What stands at two points, and is not recreated, is applied again at the second.", func(c *component) {
+	{"occurrences-in-place", "A Job with two occurrences is not recreated. It is applied again at its second occurrence.", func(c *component) {
 		c.desired = around("d1", "in place")
 	}},
-	{"occurrences-failed", "The first run fails: nothing after it is touched.", func(c *component) {
+	{"occurrences-failed", "The first run of the Job fails. No later object is changed.", func(c *component) {
 		c.desired = around("d1", "recreated")
 		c.applied(c.desired[0]).state = ready.Failed
 	}},
-	{"occurrences-taken-over", "Somebody else owns the object when its second turn comes.", func(c *component) {
+	{"occurrences-taken-over", "Another owner has taken over the Job before its second occurrence.", func(c *component) {
 		c.desired = around("d1", "recreated")
 		c.applied(c.desired[0]).owner = them
 		c.applied(controller)
@@ -74,21 +75,21 @@ func TestOccurrenceStories(t *testing.T) {
 	}
 }
 
-// process is an operator that records as the engine does, and may crash.
+// process simulates an operator that may crash. process records the inventory in the same order as the engine.
 type process struct {
 	*world
 	desired  []manifests.Object
 	revision int64
 	// recorded is the persisted inventory.
 	recorded Inventory
-	// actions counts those of all passes. The process crashes at the action with the number crashAt, before or after it
-	// was carried out.
+	// actions is the number of actions in all passes. The process crashes at the action with the number crashAt: after
+	// the action was carried out if unanswered is set, and before that otherwise.
 	actions, crashAt int
 	unanswered       bool
 	told             []string
 }
 
-// pass plans and performs until nothing is left to do. done is false after a crash.
+// pass makes plans and performs their actions until a plan has no actions. done is false after a crash.
 func (c *process) pass() (p Plan, done bool) {
 	inventory, results := maps.Clone(c.recorded), map[manifests.Key]Result{}
 	record := false
@@ -130,24 +131,24 @@ func (c *process) pass() (p Plan, done bool) {
 	}
 }
 
-// settle makes passes, also after a crash, until all is done.
+// settle makes passes, also after a crash, until a pass has nothing left to do.
 func (c *process) settle(t *testing.T) {
 	t.Helper()
 	for range 12 {
 		p, done := c.pass()
 		if done && p.Done() {
 			if p.Ready != p.Desired || p.Desired != CountObjects(c.desired) {
-				t.Errorf("%d of %d are ready", p.Ready, p.Desired)
+				t.Errorf("the plan counts %d of %d objects as ready", p.Ready, p.Desired)
 			}
 			return
 		}
 		c.passTime()
 	}
-	t.Fatalf("it does not converge: %q", c.told)
+	t.Fatalf("the plan is not done after 12 passes: %q", c.told)
 }
 
-// An occurrence is applied once, whatever happens between its record and the answer. Only what is lost with its answer
-// is not told.
+// An occurrence is applied once, even if the process crashes between the record of the inventory and the response to
+// the write.
 func TestOccurrencesAreAppliedOnceAndInOrderAfterACrash(t *testing.T) {
 	first := map[string][]string{
 		"purged":    {"create job", "delete job", "create controller", "create job", "delete job"},
@@ -169,18 +170,18 @@ func TestOccurrencesAreAppliedOnceAndInOrderAfterACrash(t *testing.T) {
 						c.held[c.desired[0].Key] = held
 						c.settle(t)
 						if !slices.Equal(c.told, want) {
-							t.Errorf("first: got %q", c.told)
+							t.Errorf("the passes of the installation made the writes %q", c.told)
 						}
 						c.told = nil
 						c.settle(t)
 						if len(c.told) > 0 {
-							t.Errorf("again: got %q", c.told)
+							t.Errorf("the passes after the installation made the writes %q", c.told)
 						}
-						// The upgrade crashes as well.
+						// The process also crashes during the upgrade.
 						c.desired, c.revision, c.actions = around("d2", how), 2, 0
 						c.settle(t)
 						if !slices.Equal(c.told, upgrade[how]) {
-							t.Errorf("upgrade: got %q", c.told)
+							t.Errorf("the passes of the upgrade made the writes %q", c.told)
 						}
 					})
 				}
@@ -189,7 +190,7 @@ func TestOccurrencesAreAppliedOnceAndInOrderAfterACrash(t *testing.T) {
 	}
 }
 
-// A new revision begins anew at any point of the former one.
+// A new revision begins with the first occurrence again, at any point of the former revision.
 func TestAnUpgradeBetweenTwoOccurrencesBeginsWithTheFirst(t *testing.T) {
 	for _, how := range []string{"purged", "recreated"} {
 		for crashAt := 1; crashAt < 9; crashAt++ {
@@ -204,7 +205,7 @@ func TestAnUpgradeBetweenTwoOccurrencesBeginsWithTheFirst(t *testing.T) {
 						t.Errorf("got %q", c.told)
 					}
 					if e := c.recorded[c.desired[0].Key]; e.Occurrence != 2 || e.Revision != 2 {
-						t.Errorf("recorded %s", e)
+						t.Errorf("the inventory has the entry %s", e)
 					}
 				})
 			}
@@ -223,8 +224,8 @@ func TestWhatIsNoNewContentRunsNoOccurrenceAgain(t *testing.T) {
 				c.desired[i].Digest = strings.Replace(c.desired[i].Digest, ".s", ".t", 1)
 			}
 		},
-		"a rendition with another content": func(c *process) { c.desired = around("d2", "purged") },
-		"another occurrence fewer":         func(c *process) { c.desired = c.desired[:2] },
+		"a rendition with another content":    func(c *process) { c.desired = around("d2", "purged") },
+		"a new revision with one order fewer": func(c *process) { c.desired = c.desired[:2] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "purged")}
@@ -239,16 +240,16 @@ func TestWhatIsNoNewContentRunsNoOccurrenceAgain(t *testing.T) {
 	}
 }
 
-// A former version recorded no occurrences: it applied the first one alone.
+// The former revision of the object had a single occurrence, so its entry records no occurrence.
 func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		purged   bool
 		revision int64
 		want     []string
 	}{
-		"while it stays":       {false, 1, nil},
-		"after it was purged":  {true, 1, nil},
-		"before a new content": {true, 2, []string{"create job", "delete job", "create job", "delete job"}},
+		"while the object stays at its first order":      {false, 1, nil},
+		"after the object was purged at its first order": {true, 1, nil},
+		"after the object was purged, in a new revision": {true, 2, []string{"create job", "delete job", "create job", "delete job"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			former := around("d0", "purged")[:2]
@@ -258,7 +259,7 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 			p := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: former}
 			p.settle(t)
 			if e := p.recorded[former[0].Key]; e.Occurrence != 0 {
-				t.Fatalf("recorded %s", e)
+				t.Fatalf("the inventory has the entry %s", e)
 			}
 			p.told, p.revision, p.desired = nil, c.revision, around("d1", map[bool]string{true: "purged", false: "recreated"}[c.purged])
 			p.settle(t)
@@ -305,7 +306,7 @@ func TestARepairBetweenTwoOccurrencesIsThatOfTheFirst(t *testing.T) {
 	}
 }
 
-// failing is a process over a Job that fails and is deleted because of that, before a workload.
+// failing returns a process with a Job before and after a workload. The Job is deleted when it fails.
 func failing() *process {
 	c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "recreated")}
 	for i := range c.desired {
@@ -333,25 +334,25 @@ func TestWhatFailedIsDeletedAndStaysFailedUntilItsContentChanges(t *testing.T) {
 					t.Errorf("got %q", c.told)
 				}
 				if len(p.Waiting) != 1 || !strings.HasPrefix(p.Waiting[0].Message, "it is Failed; it was deleted") {
-					t.Errorf("waiting for %v", p.Waiting)
+					t.Errorf("the plan waits for the wrong objects %v", p.Waiting)
 				}
 				if e := c.recorded[key]; e.Failed != "it is Failed" {
-					t.Errorf("recorded %s", e)
+					t.Errorf("the inventory has the entry %s", e)
 				}
 				c.told, c.slow[key], c.desired, c.revision = nil, false, around("d2", "recreated"), 2
 				c.settle(t)
 				if want := []string{"create job", "create controller", "delete job", "create job"}; !slices.Equal(c.told, want) {
-					t.Errorf("upgrade: got %q", c.told)
+					t.Errorf("the passes of the upgrade made the writes %q", c.told)
 				}
 				if e := c.recorded[key]; e.Failed != "" {
-					t.Errorf("recorded %s", e)
+					t.Errorf("the inventory has the entry %s", e)
 				}
 			})
 		}
 	}
 }
 
-// An inventory that was recovered from labels has no digests.
+// An inventory that was rebuilt from labels has no digests.
 func TestAfterTheLossOfTheRecordTheLiveObjectTellsTheOccurrence(t *testing.T) {
 	c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "recreated")}
 	c.settle(t)

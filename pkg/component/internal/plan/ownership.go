@@ -8,9 +8,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ruleTakeOver takes an object from its owner if the adoption policy is always. It does so only when a manifest is
-// applied for the first time. An object that another component took from us after that is an ownership conflict, so two
-// components with the policy always do not take an object from each other for ever.
+// ruleTakeOver takes an object over from its owner if the adoption policy is always, but only when the manifest is
+// applied for the first time. If another component takes the object over after that, the object is an ownership
+// conflict. So two components with the policy always do not take over the same object again and again.
 func ruleTakeOver(c candidate) (decision, bool) {
 	if !c.ownedByOther() || c.adoption != metav1alpha1.AdoptAlways || c.applied() {
 		return decision{}, false
@@ -22,7 +22,7 @@ func ruleTakeOver(c candidate) (decision, bool) {
 	return d, true
 }
 
-// ruleOwned fails for an object with another owner, and names the owner.
+// ruleOwned returns a failure for an object with another owner. The message names the owner.
 func ruleOwned(c candidate) (decision, bool) {
 	if !c.ownedByOther() {
 		return decision{}, false
@@ -36,7 +36,7 @@ func ruleOwned(c candidate) (decision, bool) {
 	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
 }
 
-// ownerText names the owner of the live object, as the owner annotation on the object shows.
+// ownerText returns the name of the live object's owner, from the owner annotation of the object.
 func ownerText(c candidate) string {
 	owner, ok := manifests.ParseOwner(c.live.OwnerName)
 	if !ok {
@@ -49,8 +49,8 @@ func ownerText(c candidate) string {
 	return name
 }
 
-// avoidance returns how to avoid a conflict about the object: some objects can be renamed, others only left out of the
-// manifests.
+// avoidance returns advice on how to avoid an ownership conflict: rename the object, or leave it out of the manifests
+// if its name cannot be changed.
 func avoidance(c candidate) string {
 	switch kind := c.object.Key.GroupKind(); {
 	case kind == CustomResourceDefinition:
@@ -85,8 +85,9 @@ func ruleUnowned(c candidate) (decision, bool) {
 }
 
 // PreviousManagers are the field managers whose fields are always taken over: the managers of kubectl and Helm that
-// write whole objects. The managers of kubectl label, annotate, scale and rollout are not among them, because they add
-// single fields; neither are managers that write through subresources, such as autoscalers.
+// write whole objects. The list does not have the managers of kubectl label, annotate, scale and rollout, because these
+// commands write single fields. The list does not have managers that write through subresources either, such as
+// autoscalers.
 var PreviousManagers = []string{
 	"helm", "kubectl", "kubectl-autoscale", "kubectl-client-side-apply", "kubectl-create", "kubectl-edit",
 	"kubectl-expose", "kubectl-patch", "kubectl-replace", "kubectl-run", "kubectl-set",
@@ -102,12 +103,12 @@ func (c candidate) hasPreviousManagers() bool {
 	return slices.ContainsFunc(c.live.Managers, func(m string) bool { return slices.Contains(c.previousManagers, m) })
 }
 
-// listedBeforeFirstApply reports whether the API server lists our fields under beforeFirstApply, too.
+// listedBeforeFirstApply reports whether the API server also lists our fields under the manager beforeFirstApply.
 func (c candidate) listedBeforeFirstApply() bool {
 	return slices.Contains(c.live.Managers, beforeFirstApply)
 }
 
-// TransferOf returns what an action that rewrites managed fields (Migrate) does with the fields of a manager.
+// TransferOf returns the field transfer from a manager, for an action that rewrites managed fields (Action.Migrate).
 func (a Action) TransferOf(manager string) FieldTransfer {
 	switch {
 	case manager == beforeFirstApply:
@@ -127,7 +128,7 @@ type FieldTransfer string
 const (
 	// TransferNone leaves the manager all its fields.
 	TransferNone FieldTransfer = "None"
-	// TransferShared takes the fields that our manifest sets, and leaves the manager the others.
+	// TransferShared takes the fields that our manifest sets. The manager keeps its other fields.
 	TransferShared FieldTransfer = "Shared"
 	// TransferAll takes all fields. Fields that our manifest does not set are removed by the apply that follows.
 	TransferAll FieldTransfer = "All"

@@ -17,18 +17,36 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 		scene             []func(*scene)
 		migrate, takeOver bool
 	}{
-		{"an update of what is ours alone costs no read", edits(newManifest), false, false},
-		{"nor does one of what others added to", edits(newManifest, managers("somebody")), false, false},
-		{"what an earlier policy left under regular updates is moved", edits(newManifest, updated), true, false},
-		{"what kubectl edited becomes ours at the next write", edits(newManifest, managers("somebody", "kubectl-edit")), true, true},
-		{"also where the write is a repair", edits(drifted, managers("kubectl-edit")), true, true},
-		{"what Helm made becomes ours when it is adopted", edits(unrecorded, unowned, managers("helm")), true, true},
-		{"what a manager made that is configured, too", edits(unrecorded, unowned, managers("argocd-controller")), true, true},
-		{"what others made is left to them", edits(unrecorded, unowned, managers("somebody")), false, false},
-		{"under ssa-merge kubectl keeps what it added later", edits(merging, newManifest, managers("kubectl-edit")), false, false},
-		{"under ssa-merge kubectl leaves us what we set when we adopt", edits(merging, unrecorded, unowned, managers("kubectl-create")), true, false},
-		{"the same holds for adoption in place, where changes recreate", edits(recreating, unrecorded, unowned, managers("kubectl-create")), true, false},
-		{"what nobody manages is forgotten", edits(merging, newManifest, managers("before-first-apply")), true, false},
+		{"the update of an object with only the reconciler's fields costs no read", edits(newManifest), false, false},
+		{
+			"the update of an object to which other clients added fields costs no read",
+			edits(newManifest, managers("somebody")), false, false,
+		},
+		{"fields in the Update entry of an earlier update policy are moved", edits(newManifest, updated), true, false},
+		{
+			"fields that kubectl edited are taken over at the next write",
+			edits(newManifest, managers("somebody", "kubectl-edit")), true, true,
+		},
+		{"fields that kubectl edited are taken over by a repair", edits(drifted, managers("kubectl-edit")), true, true},
+		{"fields that Helm applied are taken over by an adoption", edits(unrecorded, unowned, managers("helm")), true, true},
+		{
+			"fields of a configured previous manager are taken over by an adoption",
+			edits(unrecorded, unowned, managers("argocd-controller")), true, true,
+		},
+		{"fields of other managers are not taken over", edits(unrecorded, unowned, managers("somebody")), false, false},
+		{
+			"with ssa-merge, kubectl keeps the fields that it added later",
+			edits(merging, newManifest, managers("kubectl-edit")), false, false,
+		},
+		{
+			"with ssa-merge, an adoption takes over the fields of kubectl that the manifest sets",
+			edits(merging, unrecorded, unowned, managers("kubectl-create")), true, false,
+		},
+		{
+			"with recreate, an adoption in place takes over the fields of kubectl that the manifest sets",
+			edits(recreating, unrecorded, unowned, managers("kubectl-create")), true, false,
+		},
+		{"fields without a manager are ignored", edits(merging, newManifest, managers("before-first-apply")), true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(c.scene)
@@ -72,8 +90,11 @@ func TestAdvice(t *testing.T) {
 		want  string
 	}{
 		{"to recreate", edits(newManifest), "keep its value, set the update policy recreate, or delete the object first"},
-		{"not to recreate what already is", edits(recreating, drifted), "keep its value, or delete the object first"},
-		{"not to recreate a claim", edits(newManifest, claim), "keep its value, or delete the object first"},
+		{
+			"not to set the policy recreate if the object has this policy",
+			edits(recreating, drifted), "keep its value, or delete the object first",
+		},
+		{"not to recreate a PersistentVolumeClaim", edits(newManifest, claim), "keep its value, or delete the object first"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if a := decide(applyRules, newScene(c.scene).candidate()).action; a == nil || a.Advice != c.want {

@@ -7,16 +7,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// runPhase applies the objects of a phase of a deletion, wave by wave, until all are ready. It reports whether anything
-// is left to do or to wait for. The end of the phase is recorded before anything else happens.
+// runPhase applies the objects of a phase of a deletion, wave by wave, until all are ready. runPhase reports whether
+// the plan has actions, or has to wait. The end of the phase must be recorded before the deletion continues.
 func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Object) bool {
 	if !slices.ContainsFunc(objects, func(o manifests.Object) bool { return !isPhaseOver(p.Inventory[o.Key], phase) }) {
 		return false
 	}
 	p.Inventory.dropFormerPhase(phase, objects)
 	p.Phase, p.Desired = phase, len(objects)
-	// An object of a phase runs once and completely: the component's default reconcile policy and reapply interval do not
-	// apply.
+	// An object of a phase runs once, and must complete. So the component's default reconcile policy and reapply
+	// interval are ignored.
 	f.Defaults.Reconcile, f.Defaults.Reapply = metav1alpha1.ReconcileOnObjectChange, 0
 	f.Inventory = p.Inventory
 	var g gate
@@ -38,8 +38,8 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 	return false
 }
 
-// ruleSkipped skips an object of a phase that cannot be created, because its namespace is being deleted, or that was
-// skipped before.
+// ruleSkipped skips an object of a phase that cannot be created because its namespace is being deleted. An object that
+// was skipped before stays skipped.
 func ruleSkipped(c candidate) (decision, bool) {
 	failure := c.result.Failure
 	switch {
@@ -67,7 +67,7 @@ func OfPhase(objects []manifests.Object, phase manifests.Phase) (found, others [
 	return found, others
 }
 
-// PhaseDigest identifies the objects of the phases of a deletion. The digest is empty if there are no objects.
+// PhaseDigest returns a digest of the objects of the deletion phases. The digest is empty if there are no objects.
 func PhaseDigest(objects []manifests.Object) (string, error) {
 	if len(objects) == 0 {
 		return "", nil

@@ -6,8 +6,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// TestFormerDependents: a Job that was an ordinary dependent, and did its work then, must still run before the
-// deletion.
+// A Job that already ran as an ordinary dependent must run again when it belongs to a deletion phase.
 func TestFormerDependents(t *testing.T) {
 	key := manifests.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: "backup"}
 	backup := manifests.Object{Key: key, Version: "v1", Scope: manifests.ScopeNamespaced, Ephemeral: true, Digest: "new.s"}

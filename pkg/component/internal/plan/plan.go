@@ -29,17 +29,18 @@ type Plan struct {
 	Skipped []manifests.Key
 	// Applied is set if the whole apply set is applied, whether it is ready or not.
 	Applied bool
-	// Ready and Desired count dependents. One with several occurrences is ready if the last one is. A dependent with a repair conflict is not counted as ready.
+	// Ready is the number of ready dependents, and Desired the number of desired dependents. A dependent with several
+	// occurrences is ready if its last occurrence is ready. A dependent with a repair conflict is not ready.
 	Ready, Desired int
 	// RepairConflicts are the dependents whose repairs are reverted repeatedly. The list is complete if there are no
-	// Actions. Such a dependent holds up later waves only if it is not ready, or absent.
+	// Actions. A dependent with a repair conflict blocks later waves only if it is not ready, or does not exist.
 	RepairConflicts []RepairConflict
 	// Repairs must be passed to the next plan; see Facts.Repairs.
 	Repairs map[manifests.Key]Repairs
-	// occurrences are those of the apply set.
+	// occurrences are the occurrences of the objects in the apply set.
 	occurrences occurrences
-	// NextDue is the time of the next plan if nothing happens before: when a dependent in sync is applied again, a
-	// guard is probed, or a deferred repair is due. Zero means never.
+	// NextDue is the time of the next plan if no event starts one earlier: the time at which a dependent in sync is
+	// applied again, a guard is probed, or a deferred repair is made. Zero means that there is no such time.
 	NextDue time.Time
 }
 
@@ -53,7 +54,7 @@ func (p *Plan) begin(actions []Action) {
 	}
 }
 
-// planAgainAt makes sure that the next plan is made at that time or earlier.
+// planAgainAt requests that the next plan is made at the given time, or earlier.
 func (p *Plan) planAgainAt(at time.Time) {
 	if p.NextDue.IsZero() || at.Before(p.NextDue) {
 		p.NextDue = at
@@ -65,13 +66,14 @@ type Verb string
 
 // The verbs.
 const (
-	// VerbCreate creates an absent object. It never adopts an existing one.
+	// VerbCreate creates an object that does not exist. VerbCreate never adopts an existing object.
 	VerbCreate Verb = "Create"
 	// VerbApply updates an existing object by server-side apply.
 	VerbApply Verb = "Apply"
 	// VerbReplace reads an existing object and updates it by a PUT.
 	VerbReplace Verb = "Replace"
-	// VerbCreateNamespace creates a namespace that is no dependent. It succeeds if the namespace exists.
+	// VerbCreateNamespace creates a namespace that is not a dependent. VerbCreateNamespace also succeeds if the
+	// namespace already exists.
 	VerbCreateNamespace Verb = "CreateNamespace"
 	// VerbDelete deletes an object.
 	VerbDelete Verb = "Delete"
@@ -87,7 +89,7 @@ const (
 	VerbUnguard Verb = "Unguard"
 )
 
-// Guards reports whether the verb is about the guard, not about a dependent.
+// Guards reports whether an action with this verb acts on the guard, not on a dependent.
 func (v Verb) Guards() bool { return v == VerbGuard || v == VerbProbe || v == VerbUnguard }
 
 // Writes reports whether the verb writes a dependent or its namespace.
@@ -102,29 +104,31 @@ type Action struct {
 	Wave int
 	// Version is the API version in which the object is written or read.
 	Version string
-	// Object is the manifest. It is nil for deletions, and for reads of recorded objects.
+	// Object is the manifest. Object is nil for deletions, and for reads of recorded objects.
 	Object *manifests.Object
-	// Migrate is set if the managed fields must be rewritten before a server-side apply, because they may list our fields
-	// under other entries: under regular updates, if the object had another update policy before, or under one of
-	// PreviousManagers; see TransferOf. TakeAllFields is set if all fields of the previous managers become ours.
+	// Migrate is set if the managed fields must be rewritten before a server-side apply, because our fields may be in
+	// other entries: in the entry of our regular updates, if the object had another update policy before, or in the
+	// entries of PreviousManagers; see TransferOf. TakeAllFields is set if all fields of the previous managers become
+	// ours.
 	Migrate, TakeAllFields bool
 	PreviousManagers       []string
-	// Advice is what to do if the manifest changes a field that cannot change.
+	// Advice is the advice for the user if the manifest changes an immutable field.
 	Advice string
-	// Policy is the update policy by which the object is created and compared.
+	// Policy is the update policy of the object. Policy determines how the object is created, and how it is compared
+	// with its manifest.
 	Policy metav1alpha1.UpdatePolicy
 	// Owner is the owner id of the component.
 	Owner string
-	// Preconditions bind the action to the object that the plan was made with.
+	// Preconditions bind the action to the observed state of the object.
 	Preconditions Preconditions
 	// Forced is set if the object is written even if it does not differ from the manifest.
 	Forced bool
-	// FindConflictingManagers is set if a read must set Observed.ConflictingManagers. Such a read is optional: its failure
-	// is ignored.
+	// FindConflictingManagers is set if a read must set Observed.ConflictingManagers. A failure of such a read is
+	// ignored.
 	FindConflictingManagers bool
-	// Repairs are to be remembered as the repairs of the object if the action succeeds; see Remembered.
+	// Repairs replace the repairs of the object in Facts.Repairs if the action succeeds; see Remembered.
 	Repairs *Repairs
-	// Definitions are the CustomResourceDefinitions that a guard protects. Other actions have none.
+	// Definitions are the CustomResourceDefinitions that a guard protects. Other actions have no Definitions.
 	Definitions []Definition
 }
 
@@ -133,9 +137,9 @@ func (a Action) TakesOver() bool {
 	return a.Preconditions.Owner != "" && a.Preconditions.Owner != a.Owner
 }
 
-// Preconditions bind an action to the object that the plan was made with. If they are not met, nothing is written: the
-// executor reads the object, and the next plan decides. The zero value belongs to actions on absent objects and on
-// guards.
+// Preconditions bind an action to the observed state of the object. If the preconditions are not met, nothing is
+// written: the executor reads the object, and the next plan decides. Actions on absent objects and on guards have no
+// preconditions.
 type Preconditions struct {
 	// UID is the UID of the object.
 	UID types.UID
@@ -143,10 +147,10 @@ type Preconditions struct {
 	ResourceVersion string
 	// Exact is set if the object must still have this ResourceVersion. Deletions are exact, and so are server-side
 	// applies to an object without an owner, because another component may adopt it at the same time. Other applies are
-	// not: each change of the status would be a conflict. VerbReplace and VerbOrphan read the object first and are
-	// bound to the version that they read.
+	// not exact, because each change of the object's status would cause a conflict. VerbReplace and VerbOrphan read the
+	// object first and are bound to the version that they read.
 	Exact bool
-	// Owner is the owner id of the object. An object without an owner meets the precondition, too, unless the action
+	// Owner is the owner id of the object. An object without an owner also meets this precondition, unless the action
 	// takes the object over.
 	Owner string
 }
@@ -159,6 +163,11 @@ type Waiting struct {
 	Message string
 	// Failure is nil if nothing failed.
 	Failure *Failure
+	// Undefined is set if the type of the object is not served, and neither a dependent nor the component defines it.
+	Undefined bool
+	// UID and Generation are those of the live object if it is applied and not ready; empty otherwise.
+	UID        types.UID
+	Generation int64
 }
 
 // Blocker is a managed type whose foreign instances block a removal.

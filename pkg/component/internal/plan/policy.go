@@ -10,13 +10,13 @@ import (
 )
 
 // ruleOnce leaves an object whose reconcile policy is once unchanged after it was applied, even if another client
-// changes or deletes the object. The object is still pruned, purged and deleted. If a crash prevented the record of the
-// apply, the owner label of the live object shows that the object was applied.
+// changes or deletes the object. The object can still be pruned, purged and deleted. If a crash prevented the record of
+// the apply, the owner label of the live object shows that the object was applied.
 func ruleOnce(c candidate) (decision, bool) {
 	recorded := c.entry.UID != "" || c.entry.Completed
 	ours := c.live.Presence == Present && c.live.Owner == c.owner
 	if c.object.Occurrence > 0 {
-		// The UID, and the owner, may be those of the occurrence before.
+		// The recorded UID and the owner label may come from the previous occurrence.
 		recorded, ours = c.entry.Digest != "", ours && c.live.Digest == c.object.Digest
 	}
 	if c.reconcile != metav1alpha1.ReconcileOnce || !recorded && !ours {
@@ -34,8 +34,8 @@ func ruleOnce(c candidate) (decision, bool) {
 	return d, true
 }
 
-// ruleTriggered applies an object after the component changed, if the object's reconcile policy follows the component.
-// The write is recorded even if it changed nothing, so it is not repeated.
+// ruleTriggered applies an object again after the component changed, if its reconcile policy is
+// on-object-or-component-change. The write is recorded even if it changed nothing, so that it is not repeated.
 func ruleTriggered(c candidate) (decision, bool) {
 	if !c.triggered() || c.renderedAgain() {
 		return decision{}, false
@@ -54,8 +54,8 @@ func ruleReapply(c candidate) (decision, bool) {
 	return d, true
 }
 
-// applyAgain plans another apply of an object that is in sync. If this pass has already made that apply, applyAgain
-// returns a decision that records the apply instead.
+// applyAgain plans another apply of an object that is in sync. If this pass has already applied the object, applyAgain
+// returns a decision that records the apply.
 func applyAgain(c candidate, reason Reason) decision {
 	if !c.written() {
 		d := c.update(reason)
@@ -75,8 +75,8 @@ func applyAgain(c candidate, reason Reason) decision {
 	return d
 }
 
-// followedTrigger returns the state of the component that is recorded with a write; empty if the object does not follow
-// the component.
+// followedTrigger returns the trigger to record with a write, which identifies the state of the component. The trigger
+// is empty if the reconcile policy of the object is not on-object-or-component-change.
 func (c candidate) followedTrigger() string {
 	if c.reconcile != metav1alpha1.ReconcileOnObjectOrComponentChange {
 		return ""
@@ -84,12 +84,13 @@ func (c candidate) followedTrigger() string {
 	return c.trigger
 }
 
-// triggered reports whether the object follows the component, and the component changed since the object was applied.
+// triggered reports whether the component changed since the object was applied, and the object's reconcile policy is
+// on-object-or-component-change.
 func (c candidate) triggered() bool {
 	return c.followedTrigger() != "" && c.followedTrigger() != c.entry.Trigger
 }
 
-// renewed reports whether an applied object would be applied again by its reconcile policy.
+// renewed reports whether the reconcile policy requires that an applied object is applied again.
 func (c candidate) renewed() bool {
 	switch {
 	case c.entry.Digest == "", c.reconcile == metav1alpha1.ReconcileOnce:
@@ -100,7 +101,7 @@ func (c candidate) renewed() bool {
 	return c.triggered()
 }
 
-// reasonOfRenewal returns the reason to create an object again that completed its work.
+// reasonOfRenewal returns the reason for which an object that completed its work is created again.
 func reasonOfRenewal(c candidate) Reason {
 	if manifests.SameContent(c.entry.Digest, c.object.Digest) && c.triggered() {
 		return ReasonTriggered
@@ -108,8 +109,9 @@ func reasonOfRenewal(c candidate) Reason {
 	return ReasonChanged
 }
 
-// appliedAt returns the time that is recorded with a write, in seconds since 1970; zero if the object has neither a
-// reapply interval nor a timeout. It is rounded up, so that the object is never due at once.
+// appliedAt returns the time to record with a write, in seconds since 1970. appliedAt returns zero if the object has
+// neither a reapply interval nor a timeout. The time is rounded up, so that a short interval or timeout does not end
+// immediately.
 func appliedAt(c candidate) int64 {
 	if (c.reapply <= 0 || c.reconcile == metav1alpha1.ReconcileOnce) && c.object.Settings.Timeout <= 0 {
 		return 0
@@ -117,8 +119,8 @@ func appliedAt(c candidate) int64 {
 	return c.now.Add(time.Second - 1).Unix()
 }
 
-// inSyncEntry returns the entry e, of an object in sync, with the current revision and settings. The object need not be
-// written for that.
+// inSyncEntry returns the entry e of an object in sync, updated to the current revision and settings. The update of the
+// entry needs no write of the object.
 func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
 	if e.Revision != c.revision {
 		e.Occurrence = c.recordedNumber()
@@ -137,7 +139,7 @@ func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.Invent
 	return e
 }
 
-// scheduleReapply plans again when the object is to be applied again.
+// scheduleReapply schedules the next plan for the time at which the object is to be applied again.
 func (p *Plan) scheduleReapply(c candidate, e metav1alpha1.InventoryEntry) {
 	at := reapplyDue(c, e)
 	if !at.After(c.now) || c.reconcile == metav1alpha1.ReconcileOnce || e.Completed {
@@ -146,7 +148,8 @@ func (p *Plan) scheduleReapply(c candidate, e metav1alpha1.InventoryEntry) {
 	p.planAgainAt(at)
 }
 
-// timeoutDue returns the time at which an object counts as failed that is not ready. Zero means never.
+// timeoutDue returns the time at which the timeout of an object ends. An object that is not ready then has failed. The
+// time is zero if the object has no timeout.
 func timeoutDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
 	if c.object.Settings.Timeout <= 0 || e.AppliedAt == 0 {
 		return time.Time{}
@@ -154,7 +157,7 @@ func timeoutDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
 	return time.Unix(e.AppliedAt, 0).Add(c.object.Settings.Timeout)
 }
 
-// scheduleTimeout plans again when an object that is applied and waited for counts as failed.
+// scheduleTimeout schedules the next plan for the end of the timeout of an object that is applied but not ready.
 func (p *Plan) scheduleTimeout(c candidate, d decision) {
 	due := timeoutDue(c, p.Inventory[c.object.Key])
 	if d.waiting != nil && d.applied && due.After(c.now) {
@@ -162,9 +165,10 @@ func (p *Plan) scheduleTimeout(c candidate, d decision) {
 	}
 }
 
-// reapplyDue returns the time at which an object is to be applied again: the end of its interval plus a spread. An
-// interval that ended before the process started counts as ended at the start, so that an operator does not apply all
-// objects at once after a long downtime. Zero means never.
+// reapplyDue returns the time at which an object is to be applied again: the end of its reapply interval, plus a
+// spread. If the interval ended before the process started, the start of the process replaces its end, so that an
+// operator does not apply all objects at once after a long downtime. The time is zero if the object is never applied
+// again.
 func reapplyDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
 	if c.reapply <= 0 || e.AppliedAt == 0 {
 		return time.Time{}
@@ -180,9 +184,10 @@ func reapplyDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
 // pass and a write of the status, so there are only a few groups.
 const spreadGroups = 8
 
-// spread returns the delay after the interval at which an object is applied again: less than a tenth of the interval.
-// The key selects the group, and the owner the moment within the share of the group. So different components are
-// applied at different times, and one component needs only a few passes.
+// spread returns the delay between the end of the reapply interval and the next apply of an object. The delay is less
+// than a tenth of the interval. The key of the object selects one of the groups, and the owner selects the moment
+// within the time of the group. So different components are applied at different times, and each component needs only a
+// few passes.
 func spread(owner string, key manifests.Key, interval time.Duration) time.Duration {
 	const parts = 1024
 	share := interval / 10 / spreadGroups

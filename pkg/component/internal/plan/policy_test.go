@@ -19,10 +19,10 @@ func TestReapplyIsSpread(t *testing.T) {
 		for i := range 100 {
 			late := spread(fmt.Sprint("owner-", owner), key(i), interval)
 			if late < 0 || late >= interval/10 {
-				t.Fatalf("%s late, want less than a tenth of the interval", late)
+				t.Fatalf("the spread is %s, want less than a tenth of the interval", late)
 			}
 			if applyAgain := spread(fmt.Sprint("owner-", owner), key(i), interval); applyAgain != late {
-				t.Fatalf("%s late, and then %s", late, applyAgain)
+				t.Fatalf("spread returned %s in the first call and %s in the second call", late, applyAgain)
 			}
 			times[late], all[late] = true, true
 		}
@@ -31,9 +31,9 @@ func TestReapplyIsSpread(t *testing.T) {
 		}
 	}
 	if len(all) < 45*spreadGroups {
-		t.Errorf("50 components are applied at %d times: they meet", len(all))
+		t.Errorf("50 components are applied at only %d different times", len(all))
 	}
 	if late := spread("owner", key(1), 200*365*24*time.Hour); late < 0 || late > 20*365*24*time.Hour {
-		t.Errorf("%s late for a very long interval", late)
+		t.Errorf("the spread of a very long interval is %s", late)
 	}
 }

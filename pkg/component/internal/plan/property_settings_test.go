@@ -8,7 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// oneOf chooses at random, now and then.
+// oneOf returns one of the values at random, with the given probability in percent. Otherwise it returns the zero
+// value.
 func oneOf[V any](r *randomRun, percent int, values ...V) V {
 	var none V
 	if !r.chance(percent) {
@@ -17,7 +18,7 @@ func oneOf[V any](r *randomRun, percent int, values ...V) V {
 	return values[r.random.IntN(len(values))]
 }
 
-// randomSettings gives an object settings that say when and how it is applied, and in which wave it is deleted.
+// randomSettings sets random policies, a random reapply interval and a random delete order of an object.
 func (r *randomRun) randomSettings(o *manifests.Object) {
 	r.trigger = "t1"
 	s := &o.Settings
@@ -32,7 +33,7 @@ func (r *randomRun) randomSettings(o *manifests.Object) {
 	}
 }
 
-// randomForeign lets others have instances of a type that the component defines.
+// randomForeign adds, at random, foreign instances of the type that the component defines.
 func (r *randomRun) randomForeign() {
 	if r.chance(20) {
 		r.foreign = map[manifests.ManagedType]ForeignInstances{widgets: {Count: 2, Names: []string{"theirs"}}}
@@ -41,36 +42,37 @@ func (r *randomRun) randomForeign() {
 
 func isOnce(o manifests.Object) bool { return o.Settings.ReconcilePolicy == metav1alpha1.ReconcileOnce }
 
-// appliedOnce says that an object is left alone because it was applied.
+// appliedOnce reports whether an object has the reconcile policy once, and was already applied.
 func (r *randomRun) appliedOnce(o manifests.Object, f Facts) bool {
 	e := f.Inventory[o.Key]
 	return isOnce(o) && (e.UID != "" || e.Completed || f.Live.Of(o.Key).Owner == us)
 }
 
-// mayTakeOver says that an action takes an object from its owner, as its policy says; to delete it, no policy allows.
+// mayTakeOver reports whether an action takes an object over from its owner, and the adoption policy allows that. No
+// policy allows a deletion of such an object.
 func (r *randomRun) mayTakeOver(a Action) bool {
 	return a.Object != nil && a.Verb != VerbDelete && a.Preconditions.Owner == them && a.Object.Settings.AdoptionPolicy == metav1alpha1.AdoptAlways
 }
 
-// recreates says that a desired object is deleted because it has to be created anew: its manifest changed.
+// recreates reports whether a desired object is to be deleted and created again, because its manifest changed.
 func (r *randomRun) recreates(o manifests.Object, f Facts) bool {
 	rendersDifferently := r.same && f.Inventory[o.Key].Digest != ""
 	return o.Settings.UpdatePolicy == metav1alpha1.UpdateRecreate && !rendersDifferently && f.Live.Of(o.Key).Digest != o.Digest &&
 		len(o.Types) == 0 && o.Stage != manifests.StageNamespaces
 }
 
-// checkOnce says where a plan writes to what is applied once, and was.
+// checkOnce returns a message if a plan writes an object with the reconcile policy once that was already applied.
 func (r *randomRun) checkOnce(f Facts, p Plan) string {
 	for _, a := range p.Actions {
 		if a.Object != nil && a.Verb != VerbRead && r.appliedOnce(*a.Object, f) {
-			return fmt.Sprintf("%s %s, which is applied once, and was", a.Verb, a.Key)
+			return fmt.Sprintf("%s %s, which has the policy once and was already applied", a.Verb, a.Key)
 		}
 	}
 	return ""
 }
 
-// checkRemovals says where a plan removes an object too early: before others that go first, before all that is desired
-// is ready, or while foreign instances would go with their definition.
+// checkRemovals returns a message if a plan deletes an object too early: before objects that must be deleted first,
+// before all desired objects are ready, or while a definition has foreign instances.
 func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 	for _, a := range p.Actions {
 		if a.Reason != ReasonPruned && a.Reason != ReasonDeleted || a.Verb != VerbDelete {
@@ -85,7 +87,7 @@ func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 				return fmt.Sprintf("%s %s overtakes %s", a.Verb, a.Key, KeyOf(other))
 			}
 			if len(other.Types) > 0 && f.Foreign[widgets].Count > 0 && !Orphans(other, a.Reason) {
-				return fmt.Sprintf("%s %s, although others have instances of what %s defines", a.Verb, a.Key, KeyOf(other))
+				return fmt.Sprintf("%s %s, although foreign instances of the type that %s defines exist", a.Verb, a.Key, KeyOf(other))
 			}
 		}
 		last := desiredObject(100, manifests.StageNamespaces, "last")
@@ -96,14 +98,14 @@ func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 	return ""
 }
 
-// stands says that a recorded object exists, and is ours.
+// stands reports whether a recorded object exists and is ours.
 func stands(e metav1alpha1.InventoryEntry, f Facts) bool {
 	live := f.Live.Of(KeyOf(e))
 	return live.Presence == Present && live.Owner == us && (!e.Completed || e.UID != "")
 }
 
-// goesBefore says that an object must be gone before another one is deleted: an instance of a managed type before all
-// that is none, and then the earlier wave.
+// goesBefore reports whether the object first must be gone before the object second is deleted: instances of managed
+// types are deleted before all other objects, and then lower delete orders before higher delete orders.
 func goesBefore(f Facts, first, second metav1alpha1.InventoryEntry) bool {
 	defined := false
 	for _, e := range f.Inventory {
@@ -116,7 +118,7 @@ func goesBefore(f Facts, first, second metav1alpha1.InventoryEntry) bool {
 	return first.EffectiveDeleteOrder() < second.EffectiveDeleteOrder()
 }
 
-// follows says that an object is applied again because the component changed.
+// follows reports whether an object is to be applied again because the component changed.
 func (r *randomRun) follows(a Action, e metav1alpha1.InventoryEntry) bool {
 	return a.Object.Settings.ReconcilePolicy == metav1alpha1.ReconcileOnObjectOrComponentChange && e.Trigger != r.trigger
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// FAIRLEAD_SEED repeats a run that failed.
+// The environment variable FAIRLEAD_SEED sets the random seed, to repeat a failed run.
 const seedVariable = "FAIRLEAD_SEED"
 
 const componentsTried = 3000
 
-// TestPlansKeepTheirPromises plans for many random components in random worlds, in which somebody else writes at
-// random, too.
+// TestPlansKeepTheirPromises checks the plans for many random components in random worlds. In these worlds, other
+// clients also write objects at random.
 func TestPlansKeepTheirPromises(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv(seedVariable); text != "" {
@@ -32,18 +32,18 @@ func TestPlansKeepTheirPromises(t *testing.T) {
 	for i := range uint64(componentsTried) {
 		c := randomComponent(rand.New(rand.NewPCG(seed, i)))
 		if broken := c.run(); broken != "" {
-			t.Fatalf("%s\nrepeat with %s=%d; it is component %d\n%s", broken, seedVariable, seed, i, c.log)
+			t.Fatalf("%s\nrepeat with %s=%d; the failed component is number %d\n%s", broken, seedVariable, seed, i, c.log)
 		}
 	}
 }
 
-// randomRun is a component with what happened to it.
+// randomRun is a random component, with a log of its plans.
 type randomRun struct {
 	*component
 	random *rand.Rand
-	// hopeless are the desired objects that can never be applied.
+	// permanent are the desired objects that can never be applied.
 	permanent map[manifests.Key]bool
-	// quiet ends the writes of somebody else.
+	// quiet is set when other clients no longer write objects.
 	quiet bool
 	log   string
 }
@@ -65,7 +65,7 @@ func randomComponent(random *rand.Rand) *randomRun {
 	return r
 }
 
-// addObject puts an object into one of the situations that a component may find it in.
+// addObject adds an object in a random state to the world and the inventory.
 func (r *randomRun) addObject(o manifests.Object) {
 	key, wanted := o.Key, r.chance(80)
 	r.randomSettings(&o)
@@ -89,20 +89,20 @@ func (r *randomRun) addObject(o manifests.Object) {
 		before.Digest = "d0"
 	}
 	switch r.random.IntN(10) {
-	case 0, 1: // It does not exist.
+	case 0, 1: // The object does not exist.
 	case 2:
 		r.applied(before)
 	case 3:
 		r.world.drift(r.applied(before))
-	case 4: // A crash kept the answer from being recorded.
+	case 4: // A crash prevented the record of the response.
 		r.applied(before)
 		e := r.inventory[key]
 		e.UID, e.Digest, e.Fields = "", "", ""
 		r.inventory[key] = e
-	case 5: // Somebody deleted it.
+	case 5: // Somebody deleted the object.
 		r.applied(before)
 		delete(r.world.objects, key)
-	case 6: // Somebody removed the label, or recreated it without.
+	case 6: // Somebody removed our label, or recreated the object without this label.
 		x := r.applied(before)
 		x.owner, x.labelled = "", false
 		if r.chance(50) {
@@ -110,10 +110,10 @@ func (r *randomRun) addObject(o manifests.Object) {
 			r.permanent[key] = wanted && o.Settings.AdoptionPolicy == metav1alpha1.AdoptNever
 		}
 		r.world.touch(x)
-	case 7: // Somebody else owns it.
+	case 7: // Somebody else owns the object.
 		x := r.world.add(key, them, "theirs")
 		x.labelled = r.chance(50)
-		// It may have been ours before; that is not taken back.
+		// If the object was ours before, it is not taken over again.
 		taken := r.chance(50)
 		if taken {
 			r.applied(before)
@@ -122,13 +122,13 @@ func (r *randomRun) addObject(o manifests.Object) {
 		r.permanent[key] = wanted && (taken || o.Settings.AdoptionPolicy != metav1alpha1.AdoptAlways)
 	case 8:
 		r.applied(before).terminating = true
-	case 9: // It was purged, or is about to be.
+	case 9: // The object was purged, or is about to be purged.
 		r.complete(before)
 	}
 	r.world.blind[key], r.world.unwatched[key] = r.chance(10), r.chance(10)
 }
 
-// complete records an object as completed, if it is purged: gone or not, confirmed or not.
+// complete records a purged object as completed. At random the object is gone, and its absence is confirmed.
 func (r *randomRun) complete(o manifests.Object) {
 	r.applied(o)
 	if !isPurged(&o) {
@@ -145,7 +145,7 @@ func (r *randomRun) complete(o manifests.Object) {
 	r.inventory[o.Key] = e
 }
 
-// run makes passes until all is done, and returns the promise that was broken.
+// run makes passes until nothing is left to do. run returns a message if a check failed.
 func (r *randomRun) run() (broken string) {
 	check := func(f Facts, p Plan) {
 		r.log += fmt.Sprintf("plan:\n%s", p.text(f.Inventory))
@@ -168,10 +168,10 @@ func (r *randomRun) run() (broken string) {
 		}
 		r.world.passTime()
 	}
-	return fmt.Sprintf("it does not converge: %d actions, waiting %v", len(p.Actions), p.Waiting)
+	return fmt.Sprintf("the passes do not converge: %d actions, waiting %v", len(p.Actions), p.Waiting)
 }
 
-// interfere lets somebody else write between a plan and its actions.
+// interfere simulates random writes of other clients between a plan and its actions.
 func (r *randomRun) interfere(p Plan) {
 	for _, a := range p.Actions {
 		x := r.world.objects[a.Key]
@@ -189,7 +189,7 @@ func (r *randomRun) interfere(p Plan) {
 	}
 }
 
-// guarded says that it is recorded of each definition that there may be a guard.
+// guarded reports whether the entries of all definitions of an action record that a guard may exist.
 func (f Facts) guarded(a Action) bool {
 	return !slices.ContainsFunc(a.Definitions, func(d Definition) bool {
 		for key, e := range f.Inventory {
@@ -205,7 +205,7 @@ func (r *randomRun) check(f Facts, p Plan) string {
 	for _, a := range p.Actions {
 		if a.Verb.Guards() {
 			if !f.guarded(a) && !p.Record {
-				return fmt.Sprintf("%s, of which nothing is recorded before", a.Verb)
+				return fmt.Sprintf("%s, but the inventory does not record the guard before the action", a.Verb)
 			}
 			continue
 		}
@@ -216,25 +216,25 @@ func (r *randomRun) check(f Facts, p Plan) string {
 		}
 		switch {
 		case live.Presence == Unknown && a.Verb != VerbRead:
-			return fmt.Sprintf("%s %s, although nothing is known of it", a.Verb, a.Key)
+			return fmt.Sprintf("%s %s, although the state of the object is unknown", a.Verb, a.Key)
 		case a.Verb == VerbRead:
 			continue
 		case live.Presence == Present && live.Owner == them && !r.mayTakeOver(a):
 			return fmt.Sprintf("%s %s, which somebody else owns", a.Verb, a.Key)
 		case a.Verb == VerbDelete && live.Owner == "" && live.UID != entry.UID:
-			return fmt.Sprintf("%s %s, which nobody owns, and which is not what was recorded", a.Verb, a.Key)
+			return fmt.Sprintf("%s %s, which has no owner and not the recorded UID", a.Verb, a.Key)
 		case a.Verb == VerbDelete && IsDefinition(a.Key) && !f.Guard.protects(a.Key.Name, f.Now):
-			return fmt.Sprintf("%s %s, without a guard that holds", a.Verb, a.Key)
+			return fmt.Sprintf("%s %s, without a guard in effect", a.Verb, a.Key)
 		case a.Verb == VerbDelete && (a.Preconditions.UID == "" || a.Preconditions.ResourceVersion == "" || !a.Preconditions.Exact):
 			return fmt.Sprintf("%s %s without preconditions", a.Verb, a.Key)
 		case a.Verb == VerbDelete && a.Reason != ReasonChanged && Orphans(entry, a.Reason):
-			return fmt.Sprintf("%s %s, which its policy releases", a.Verb, a.Key)
+			return fmt.Sprintf("%s %s, although its policy orphans it", a.Verb, a.Key)
 		case a.Verb == VerbDelete && r.wants(a.Key):
 			if broken := r.checkPurge(f, p, a); broken != "" {
 				return broken
 			}
 		case a.Verb == VerbCreate && entry.Completed && (r.same || entry.Digest == a.Object.Digest) && !r.follows(a, entry):
-			return fmt.Sprintf("%s %s, which did its work", a.Verb, a.Key)
+			return fmt.Sprintf("%s %s, which has already completed its work", a.Verb, a.Key)
 		}
 		if a.Object != nil && !r.repairs(entry.Digest, *a.Object) {
 			if earlier, overtaken := r.overtakes(*a.Object, f, a.Key); overtaken {
@@ -265,7 +265,7 @@ func (r *randomRun) checkPurge(f Facts, p Plan, a Action) string {
 	return ""
 }
 
-// repairs says that an object was applied before with this manifest, or with one rendered from the same inputs.
+// repairs reports whether an object was applied before with this manifest, or with a manifest from the same inputs.
 func (r *randomRun) repairs(recorded string, o manifests.Object) bool {
 	return recorded != "" && (recorded == o.Digest || r.same)
 }
@@ -279,8 +279,9 @@ func (r *randomRun) wants(key manifests.Key) bool {
 	return false
 }
 
-// overtakes finds an object of an earlier wave, or a namespace of this one, that is not there or not ready, or one that
-// was to be gone. It does not look at the object that is acted on.
+// overtakes returns an object that should have been applied and ready before the object o: an object of an earlier
+// wave, or a namespace of the same wave. overtakes also returns an object that should have been purged before.
+// overtakes skips the object with the key acted.
 func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) (manifests.Key, bool) {
 	for _, earlier := range r.desired {
 		before := earlier.Settings.Order < o.Settings.Order ||
@@ -311,7 +312,7 @@ func (r *randomRun) checkForgotten(f Facts, p Plan) string {
 		case r.wants(key):
 			return fmt.Sprintf("%s is forgotten, although it is desired", key)
 		case live.Presence == Unknown:
-			return fmt.Sprintf("%s is forgotten, although nothing is known of it", key)
+			return fmt.Sprintf("%s is forgotten, although the state of the object is unknown", key)
 		case live.Presence == Absent && !live.Confirmed && (!entry.Completed || entry.UID != ""):
 			return fmt.Sprintf("%s is forgotten, although it may exist without its label", key)
 		case live.Presence == Present && live.Owner == us, live.Presence == Present && live.Owner == "" && live.UID == entry.UID && !live.orphaned():
@@ -321,8 +322,8 @@ func (r *randomRun) checkForgotten(f Facts, p Plan) string {
 	return ""
 }
 
-// converged says that nothing is left to do, except for what never can be: what others own, and what renders
-// differently each time.
+// converged reports whether nothing is left to do, except for objects that can never be applied: objects that others
+// own, and objects whose manifest differs at each rendering.
 func (r *randomRun) converged(p Plan) bool {
 	if r.deleting || len(r.permanent) == 0 && !r.same {
 		return p.Done()
@@ -335,7 +336,7 @@ func (r *randomRun) converged(p Plan) bool {
 	return len(p.Actions) == 0
 }
 
-// checkEnd compares the world with what was wanted of it.
+// checkEnd returns a message if the world does not match the desired objects at the end.
 func (r *randomRun) checkEnd(p Plan) string {
 	if !p.Done() {
 		return ""

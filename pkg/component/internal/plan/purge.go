@@ -9,13 +9,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// rulePurged does not write an object that is recorded as purged, whether the object is gone already or not: a create
-// would run its work again. The rule holds until the reconcile policy would apply the object again.
+// rulePurged prevents writes to an object that is recorded as purged, because a create would run its work again. The
+// rule applies until the reconcile policy requires that the object is applied again.
 func rulePurged(c candidate) (decision, bool) {
 	return decision{}, isPurged(c.object) && c.entry.Completed && !c.renewed()
 }
 
-// rulePurgeFailed deletes an object that has failed, if its manifest asks for that. The failure is recorded before the
+// rulePurgeFailed deletes an object that has failed, if its manifest requires that. The failure is recorded before the
 // deletion, because a missing object without a recorded failure is created again.
 func rulePurgeFailed(c candidate) (decision, bool) {
 	if !c.object.Settings.PurgeFailed || c.live.Readiness.State != ready.Failed || c.holdsOthers() {
@@ -30,7 +30,7 @@ func rulePurgeFailed(c candidate) (decision, bool) {
 }
 
 // rulePurgedFailed reports the recorded failure of an object, and deletes the object if it still exists. The rule
-// applies until the reconcile policy applies the object again.
+// applies until the reconcile policy requires that the object is applied again.
 func rulePurgedFailed(c candidate) (decision, bool) {
 	ours := c.live.Presence == Present && c.live.Owner == c.owner && c.live.UID == c.entry.UID
 	switch {
@@ -49,7 +49,7 @@ func rulePurgedFailed(c candidate) (decision, bool) {
 	return d, true
 }
 
-// maxFailure bounds a recorded message, in bytes.
+// maxFailure is the maximum length of a recorded message, in bytes.
 const maxFailure = 256
 
 func truncate(message string) string {
@@ -60,7 +60,7 @@ func truncate(message string) string {
 }
 
 // isPurged reports whether an object is deleted at the end of a wave. Definitions and namespaces are never purged,
-// because they hold other objects: a purge order in their manifests is refused when the manifests are read.
+// because their deletion deletes other objects. A purge order in such a manifest is refused when the manifest is read.
 func isPurged(o *manifests.Object) bool {
 	return o.Settings.PurgeOrder != nil && len(o.Types) == 0 && !IsNamespace(o.Key)
 }
@@ -79,9 +79,9 @@ func purgesOf(desired []manifests.Object) []*manifests.Object {
 	return found
 }
 
-// purge deletes the objects whose purge order is at most wave. All waves up to that one must be ready. Objects are
-// deleted in ascending purge order: the next ones after the former are gone. The result reports whether nothing is left
-// to do or to wait for.
+// purge deletes the objects whose purge order is at most wave. The caller makes sure that all waves up to this wave are
+// ready. Objects are deleted in ascending purge order: objects with the next purge order are deleted when all earlier
+// objects are gone. done is set if the purge needs no action and no wait.
 func (p *Plan) purge(f Facts, purges []*manifests.Object, wave int) (done bool) {
 	for start := 0; start < len(purges) && *purges[start].Settings.PurgeOrder <= wave; {
 		end := start + 1
@@ -129,14 +129,14 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	return done
 }
 
-// resetCompleted removes the mark Completed from the entries of objects that the plan creates again. That must be
-// recorded before the create, because the object may exist from then on.
+// resetCompleted clears the field Completed in the entries of objects that the plan creates again. The change must be
+// recorded before the create, because the object may exist after the create even if the process crashes.
 func (p *Plan) resetCompleted(f Facts) {
 	for _, a := range p.Actions {
 		if e := p.Inventory[a.Key]; a.Verb == VerbCreate && e.Completed {
 			e.Completed, e.Digest, e.Occurrence = false, "", 0
 			if p.occurrences.several(a.Key) > 1 {
-				// Without a digest, the revision tells which run the occurrence belongs to.
+				// The entry has no digest now, so the revision identifies the run that the occurrence belongs to.
 				e.Occurrence, e.Revision = a.Object.Occurrence+1, f.Revision
 			}
 			p.Inventory[a.Key] = e

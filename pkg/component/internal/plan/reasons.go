@@ -4,9 +4,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 )
 
-// Reason is the reason for an action. It appears in events, logs and plans, after the object that it is about.
+// Reason is the reason for an action. Events, logs and plans show it after the name of the object.
 type Reason string
 
 // The reasons of actions.
@@ -33,7 +34,7 @@ const (
 	ReasonGuard          Reason = "definitions are about to be deleted"
 	ReasonUnguard        Reason = "no definition is about to be deleted"
 	ReasonRepairConflict Reason = "an unknown client reverts its repairs"
-	// ReasonNamespace is the reason for the creation of a namespace that is no dependent.
+	// ReasonNamespace is the reason for the creation of a namespace that is not a dependent.
 	ReasonNamespace Reason = "dependents need it, and it does not exist"
 )
 
@@ -41,29 +42,46 @@ const (
 func (r Reason) Adopts() bool { return r == ReasonAdopted || r == ReasonTakenOver }
 
 // WaitReason is the reason why an object is Unknown, why an action on it failed, or why the component waits for it: a
-// CamelCase word that is reported with the object. Rules decide by it, never by the message. For a failure it may also
-// be any reason that the API server gave (metav1.StatusReason), and for an object that is applied but not ready the
-// state of its readiness (ready.State).
+// CamelCase word that is reported with the object. Rules compare the reason, never the message. The reason of a failure
+// may also be a reason of the API server (metav1.StatusReason). The reason for an object that is applied but not ready
+// is the state of its readiness (ready.State).
 type WaitReason string
+
+// IsRefusal reports whether the reason is that of a write which failed, so that a live object is not in its desired
+// state, whether it is ready or not.
+func (r WaitReason) IsRefusal() bool {
+	switch r {
+	case WaitNone, WaitObserving, WaitListFailed, WaitUnwatched, WaitNotListable, WaitNotServed, WaitInProgress,
+		WaitTerminating, WaitNotGone, WaitUnguarded, WaitRepairConflict, WaitDependentFailed, WaitTimeout, WaitNotEmpty,
+		WaitReason(ready.Unknown), WaitReason(ready.Failed), WaitReason(ready.Ready):
+		return false
+	case WaitUnauthorized, WaitOwnershipConflict, WaitContended, WaitNotDeterministic, WaitImmutable, WaitUnreadable,
+		WaitNamespaceMissing, WaitNamespaceTerminating, WaitForbidden, WaitInvalid, WaitNotFound, WaitTooLarge,
+		WaitAPIError, WaitUnreachable, WaitError:
+		return true
+	}
+	// The API server gave another reason.
+	return true
+}
 
 // The reasons for which an object is Unknown.
 const (
 	// WaitNone: the state of the object is known.
 	WaitNone WaitReason = ""
-	// WaitObserving: the first list of its type is under way.
+	// WaitObserving: the first list of the object's type is not complete yet.
 	WaitObserving WaitReason = "Observing"
-	// WaitListFailed: the objects of its type could not be listed; the list is tried again.
+	// WaitListFailed: the objects of the object's type could not be listed. The list is repeated.
 	WaitListFailed WaitReason = "ListFailed"
-	// WaitUnwatched: the rights of the reader, or the API server, do not allow to watch its type; single objects can be
-	// read.
+	// WaitUnwatched: the object's type cannot be watched, because the identity that watches lacks the right, or because
+	// the API server does not support it. Single objects can be read.
 	WaitUnwatched WaitReason = "Unwatched"
 	// WaitUnauthorized: the API server refuses the credentials.
 	WaitUnauthorized WaitReason = "Unauthorized"
-	// WaitNotListable: the API server stores no objects of its type, such as a SubjectAccessReview, and so cannot list
-	// them.
+	// WaitNotListable: the API server stores no objects of the object's type, for example of SubjectAccessReview, so it
+	// cannot list them.
 	WaitNotListable WaitReason = "NotListable"
-	// WaitNotServed: the API server does not serve its type. It is also the reason of failed requests.
-	WaitNotServed WaitReason = "KindNotServed"
+	// WaitNotServed: the API server does not serve the object's type. Failed requests may have this reason, too.
+	WaitNotServed WaitReason = metav1alpha1.ReasonKindNotServed
 )
 
 // The reasons for which a component waits, although nothing failed.
@@ -72,7 +90,7 @@ const (
 	WaitTerminating WaitReason = "Terminating"
 	WaitNotGone     WaitReason = "NotGone"
 	WaitUnguarded   WaitReason = "NotGuarded"
-	// WaitRepairConflict: another client deletes the object, or takes it over, repeatedly, and its repair is deferred.
+	// WaitRepairConflict: another client repeatedly deletes the object or takes it over, and the repair is deferred.
 	WaitRepairConflict WaitReason = "Contested"
 )
 
@@ -84,18 +102,18 @@ const (
 	WaitTimeout WaitReason = metav1alpha1.ReasonTimeout
 	// WaitNotEmpty: a namespace holds objects that would be deleted only because the namespace is deleted.
 	WaitNotEmpty WaitReason = "NamespaceNotEmpty"
-	// WaitContended: other clients wrote the object each time between the plan and the action.
+	// WaitContended: other clients changed the object between the plan and the action, in each attempt.
 	WaitContended WaitReason = "Contended"
 	// WaitNotDeterministic: the manifest differs at each rendering of the same inputs.
 	WaitNotDeterministic WaitReason = "NotDeterministic"
 	// WaitImmutable: the manifest changes a field that cannot change.
 	WaitImmutable WaitReason = "Immutable"
-	// WaitUnreadable: a manifest that is packed in memory could not be read.
+	// WaitUnreadable: a compressed manifest in memory could not be read.
 	WaitUnreadable WaitReason = "ManifestUnreadable"
 )
 
-// The reasons of failed requests. WaitNamespaceMissing and WaitNamespaceTerminating are failures of creates, by the
-// state of the namespace.
+// The reasons of failed requests. WaitNamespaceMissing and WaitNamespaceTerminating are failures of creates because of
+// the state of the namespace.
 const (
 	WaitNamespaceMissing     WaitReason = "NamespaceMissing"
 	WaitNamespaceTerminating WaitReason = "NamespaceTerminating"

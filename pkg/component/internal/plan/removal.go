@@ -20,10 +20,10 @@ type removal struct {
 	result Result
 	// contents are the objects in the namespace, if the object to be removed is a namespace.
 	contents Contents
-	// protected is set if the object may be deleted although it is a definition: an admission guard refuses new instances,
-	// which would be deleted with the definition, or a guard cannot be set up.
+	// protected is set if the object may be deleted even if it is a definition: an admission guard refuses new
+	// instances of its type, or a guard cannot be set up.
 	protected bool
-	// attempts bounds the actions on the object in a pass.
+	// attempts is the maximum number of actions on the object in a pass.
 	attempts int
 }
 
@@ -40,8 +40,8 @@ func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 	return r
 }
 
-// deleteRules decide about removals. An entry is dropped only after its object is confirmed to be gone, or not to be
-// ours.
+// deleteRules decide about removals. The inventory entry of an object is dropped only after the object is confirmed to
+// be gone, or not to be ours.
 var deleteRules = []rule[removal]{
 	{"an object that failed in this pass is not tried again before the next pass", deleteFailed},
 	{"the entry of an object that is confirmed to be gone is dropped", deleteGone},
@@ -53,14 +53,14 @@ var deleteRules = []rule[removal]{
 	{"an object fails if the API server refuses the credentials", deleteUnauthorized},
 	{"an object in an unknown state waits", deleteUnknown},
 	{"the entry of an orphaned object is dropped", deleteOrphaned},
-	{"an object is orphaned if its delete policy says so", deleteOrphan},
-	{"an object that is being deleted is waited for", deleteTerminating},
+	{"an object is orphaned if its delete policy requires that", deleteOrphan},
+	{"the component waits for an object that is being deleted", deleteTerminating},
 	{"a namespace is not deleted while it holds objects that would be deleted only with it", deleteNotEmpty},
 	{"a definition is not deleted before a guard is in effect", deleteUnprotected},
 	{"an object of ours is deleted", deletePresent},
 }
 
-// remove adds the decision about a removal to the plan. It reports whether the removal is a definition that needs a
+// remove adds the decision about a removal to the plan. remove reports whether the removal is a definition that needs a
 // guard first.
 func (p *Plan) remove(r removal) (unprotected bool) {
 	d := decide(deleteRules, r)
@@ -101,8 +101,8 @@ func deleteNotServed(r removal) (decision, bool) {
 	return r.act(VerbRead, ReasonConfirm), r.live.Presence == Unknown && r.live.Reason == WaitNotServed
 }
 
-// deleteNotListable drops the entry of something that was never an object: the API server answers a review, for
-// example, and stores nothing.
+// deleteNotListable drops the entry of an object that the API server never stored. For example, the API server responds
+// to a SubjectAccessReview, but does not store it.
 func deleteNotListable(r removal) (decision, bool) {
 	return decision{}, r.live.Presence == Unknown && r.live.Reason == WaitNotListable && r.entry.UID == ""
 }
@@ -122,8 +122,9 @@ func deleteUnknown(r removal) (decision, bool) {
 	return r.wait(r.live.Reason, r.live.Message, nil), r.live.Presence != Present
 }
 
-// deleteOrphaned drops the entry of an object that has been orphaned: by us, now or before a crash that prevented the
-// record, or by another client that removed all our labels, annotations and managed fields.
+// deleteOrphaned drops the entry of an object that has been orphaned: by an action of this pass, by an earlier action
+// whose result was not recorded because of a crash, or by another client that removed all our labels, annotations and
+// managed fields.
 func deleteOrphaned(r removal) (decision, bool) {
 	orphaned := r.live.orphaned() || r.result.Verb == VerbOrphan && r.live.Owner == ""
 	return decision{}, Orphans(r.entry, r.reason) && orphaned
@@ -140,7 +141,8 @@ func deleteOrphan(r removal) (decision, bool) {
 func deleteTerminating(r removal) (decision, bool) {
 	const message = "it is being deleted; finalizers or pods may hold it"
 	if r.live.Terminating && r.live.Owner != r.owner {
-		// The object lacks our label, so no watch of ours shows when it is gone. A transient failure makes later passes look.
+		// The object does not have our label, so our watches do not show when it is gone. A transient failure makes
+		// later passes read the object.
 		return r.wait(WaitNotGone, message, &Failure{Class: Transient, Reason: WaitNotGone, Message: message}), true
 	}
 	return r.wait(WaitNotGone, message, nil), r.live.Terminating
@@ -156,7 +158,7 @@ func deleteNotEmpty(r removal) (decision, bool) {
 		failure = &Failure{
 			Class: Terminal, Reason: WaitNotEmpty,
 			Message: fmt.Sprintf(
-				"it contains objects that would be deleted with it (%d): %s; delete them, or move them elsewhere", n, names,
+				"the namespace contains objects that would be deleted with it (%d): %s; delete or move these objects", n, names,
 			),
 		}
 	}
@@ -178,8 +180,8 @@ func (r removal) gone() bool {
 	return r.live.Presence == Absent && (r.live.Confirmed || r.entry.Completed && r.entry.UID == "")
 }
 
-// notOurs reports whether the live object is not ours any more: it is another object with that name, or has another
-// owner.
+// notOurs reports whether the live object is not ours any more: it is another object with the same name, or it has
+// another owner.
 func (r removal) notOurs() bool {
 	if r.live.Presence != Present {
 		return false

@@ -17,13 +17,19 @@ func TestRecordedDeletePolicy(t *testing.T) {
 		own, fallback metav1alpha1.DeletePolicy
 		want          metav1alpha1.DeletePolicy
 	}{
-		{"delete is recorded as nothing, which keeps records small", deployment, "delete", "orphan", ""},
-		{"the default holds where the manifest names none", deployment, "", "orphan-on-apply", "orphan-on-apply"},
-		{"the manifest wins", deployment, "orphan", "delete", "orphan"},
-		{"a default that deletes is recorded as nothing", deployment, "", "delete", ""},
-		{"a claim is kept, whatever the default", claim, "", "delete", "orphan"},
-		{"a claim is kept, where its manifest says anything else than delete", claim, "orphan-on-apply", "delete", "orphan"},
-		{"a claim is deleted where its manifest says so", claim, "delete", "orphan", "delete"},
+		{
+			"the policy delete is recorded as an empty field, which keeps the inventory small",
+			deployment, "delete", "orphan", "",
+		},
+		{"the default policy applies if the manifest sets no policy", deployment, "", "orphan-on-apply", "orphan-on-apply"},
+		{"the policy of the manifest has precedence over the default", deployment, "orphan", "delete", "orphan"},
+		{"the default policy delete is recorded as an empty field", deployment, "", "delete", ""},
+		{"a PersistentVolumeClaim is kept, whatever the default policy is", claim, "", "delete", "orphan"},
+		{
+			"a PersistentVolumeClaim is kept if its manifest sets another policy than delete",
+			claim, "orphan-on-apply", "delete", "orphan",
+		},
+		{"a PersistentVolumeClaim is deleted if its manifest sets the policy delete", claim, "delete", "orphan", "delete"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := RecordedDeletePolicy(c.key, c.own, c.fallback); got != c.want {
@@ -33,8 +39,7 @@ func TestRecordedDeletePolicy(t *testing.T) {
 	}
 }
 
-// TestDeletePolicyIsRecorded: the record follows the policy in every state of the object, because no write to it is
-// needed.
+// A changed delete policy is recorded in every state of the object, because the record needs no write of the object.
 func TestDeletePolicyIsRecorded(t *testing.T) {
 	orphan := func(s *scene) { s.defaults.Delete = metav1alpha1.DeleteOrphan }
 	for _, c := range []struct {
@@ -47,9 +52,12 @@ func TestDeletePolicyIsRecorded(t *testing.T) {
 		{"of an object that is new", edits(orphan, unrecorded, absent)},
 		{"of an object that failed", edits(orphan, failed(Terminal, "Invalid"))},
 		{"of an object that is applied once", edits(orphan, once)},
-		{"of an object that cannot be seen", edits(orphan, unknown)},
+		{"of an object whose state is unknown", edits(orphan, unknown)},
 		{"of an object that drifted", edits(orphan, drifted)},
-		{"of an object that is verified", edits(orphan, neverWritten, answered(VerbRead), coverage(CoverageFull))},
+		{
+			"of an object that is read to verify its state",
+			edits(orphan, neverWritten, answered(VerbRead), coverage(CoverageFull)),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(c.scene)

@@ -8,34 +8,36 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Back-off of repairs. A repair counts as reverted if its fields are lost again within undoneWithin, which is longer
-// than the period of the most frequent cause, a HorizontalPodAutoscaler (15 seconds). The first immediateRepairs of the
-// same fields are made without a delay: a controller that sets defaults while it starts, or a person, stops before
-// that. After that the delay doubles with each repair.
+// Back-off of repairs. A repair is treated as reverted if its fields are lost again within undoneWithin. undoneWithin
+// is longer than the period of a HorizontalPodAutoscaler (15 seconds), the most frequent cause. The first repairs of
+// the same fields, up to immediateRepairs, are made without a delay. A person, or a controller that sets defaults while
+// it starts, usually stops before this number is reached. After immediateRepairs repairs, the delay doubles with each
+// repair.
 const (
 	immediateRepairs = 5
 	undoneWithin     = 30 * time.Second
 	minBackoff       = 10 * time.Second
 	maxBackoff       = 5 * time.Minute
-	// maxLosses bounds the losses that are kept of one object. Beyond that number each new set of fields counts as a
-	// repeated loss.
+	// maxLosses is the maximum number of different losses that are stored for one object. If this number is reached,
+	// each further loss is counted as a repeated loss.
 	maxLosses = 32
 )
 
-// Repairs are the consecutive repairs of one dependent that were reverted. They are kept while they matter for the next
-// repair.
+// Repairs are the consecutive repairs of one dependent that were reverted. The repairs are dropped when they no longer
+// affect the next repair.
 type Repairs struct {
-	// Digest is the digest of the restored manifest. With another manifest, counting starts over.
+	// Digest is the digest of the restored manifest. When the manifest changes, the count restarts.
 	Digest string
 	// Losses are the different losses that were repaired, and Last is the time of the last repair.
 	Losses []Loss
 	Last   time.Time
-	// Undone counts the losses of fields, or of the object, that had been restored before.
+	// Undone counts the losses of fields that a repair had restored before. The object itself may be lost in the same
+	// way.
 	Undone int
 	// Deferred is set if fields or the object are lost now, and the repair waits for the back-off.
 	Deferred bool
-	// ConflictingManagers are the managers of the fields that were lost in the loss ManagersOf. ManagersRead is set if a
-	// read has looked for these managers since the last repair.
+	// ConflictingManagers are the managers of the lost fields. ManagersOf is the loss in which they were found.
+	// ManagersRead is set if the managers were read since the last repair.
 	ConflictingManagers []ConflictingManager
 	ManagersOf          Loss
 	ManagersRead        bool
@@ -45,11 +47,12 @@ type Repairs struct {
 type RepairConflict struct {
 	Key  manifests.Key
 	Wave int
-	// Message names the fields, the managers, and what to do. It stays the same from one repair to the next.
+	// Message names the fields, the managers, and what to do. The message does not change from one repair to the next.
 	Message string
 }
 
-// Loss identifies what an object lost. The same fields have the same Loss; it is empty if nothing was lost.
+// Loss identifies the fields that an object lost. If the same fields are lost again, the Loss is the same. A Loss is
+// empty if nothing was lost.
 type Loss string
 
 // lostObject is the loss of the object itself.
@@ -96,12 +99,13 @@ func deferRepair(c candidate, r Repairs) decision {
 	return d
 }
 
-// mustReadManagers reports whether the managers of the lost fields are unknown, and a read may find them.
+// mustReadManagers reports whether the managers of the lost fields are not known, and a read may show them.
 func (r Repairs) mustReadManagers(loss Loss) bool {
 	return loss != lostObject && loss != r.ManagersOf && !r.ManagersRead
 }
 
-// countLoss returns the repairs with the loss that was just observed. If the last repair lasted, counting starts over.
+// countLoss returns the repairs with the loss that was just observed. If the last repair was not reverted, the count
+// restarts.
 func countLoss(c candidate) Repairs {
 	r, loss := c.repairs, lossOf(c)
 	switch {
@@ -134,13 +138,13 @@ func (r Repairs) backoff() time.Duration {
 	return delay
 }
 
-// repairDue returns the time from which the next repair may run.
+// repairDue returns the earliest time of the next repair.
 func repairDue(c candidate, r Repairs) time.Time {
 	return r.Last.Add(r.backoff() + jitter(c, r))
 }
 
-// lastedAt returns the time from which the last repair counts as lasting, so that the conflict is over. It is not
-// before the next repair would be due.
+// lastedAt returns the time at which the conflict is over if the last repair has not been reverted by then. The result
+// is never before the earliest time of the next repair.
 func lastedAt(c candidate, r Repairs) time.Time {
 	return r.Last.Add(max(undoneWithin, r.backoff()) + jitter(c, r))
 }
@@ -157,8 +161,8 @@ func (c candidate) waitsForRepair() bool {
 	return c.repairs.Deferred && c.now.Before(repairDue(c, c.repairs))
 }
 
-// recordRepairs keeps the repairs of an object in the plan, unless the last repair has lasted, and reports whether the
-// object has a repair conflict.
+// recordRepairs enters the repairs of an object into the plan, unless the last repair has lasted long enough.
+// recordRepairs reports whether the object has a repair conflict.
 func (p *Plan) recordRepairs(c candidate, d decision) bool {
 	r := c.repairs
 	if d.repairs != nil {
@@ -185,8 +189,8 @@ func (p *Plan) recordRepairs(c candidate, d decision) bool {
 	return true
 }
 
-// Remembered returns the repairs of an object after the result of an action on it, and whether the action changes them.
-// The caller enters them into Facts.Repairs.
+// Remembered returns the repairs of an object after an action with the given result, and whether the action changes the
+// repairs. The caller enters changed repairs into Facts.Repairs.
 func (a Action) Remembered(r Result) (Repairs, bool) {
 	if a.Repairs == nil || r.Failure != nil || r.Verb != a.Verb {
 		return Repairs{}, false

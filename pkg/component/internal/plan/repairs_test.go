@@ -11,26 +11,28 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// arena is a dependent, and somebody who undoes repairs of it, in a time of its own.
+// arena simulates a dependent, and another client that reverts its repairs. arena has its own simulated time.
 type arena struct {
 	scene
 	now   time.Duration
 	facts map[manifests.Key]Repairs
-	// undo says how long after the nth repair what is lost; that it is never lost again ends the fight.
+	// undo returns what is lost after the nth repair, and the time between the repair and the loss. If ends is set,
+	// nothing is lost any more.
 	undo func(n int) (after time.Duration, loss func(*scene), ends bool)
-	// repairs, reads and repairConflicts are the events, in seconds; the last conflict may be open.
+	// repairs and reads are the times of the repairs and of the reads. repairConflicts are texts with the start and the
+	// end of each conflict; the last conflict may have no end.
 	repairs, reads  []time.Duration
 	repairConflicts []string
 	inConflict      bool
 	messages        []string
 }
 
-// regularly undoes so many repairs, each after the same time, and always the same.
+// regularly returns a function undo with the same loss after the given number of repairs, always after the same time.
 func regularly(times int, after time.Duration, loss func(*scene)) func(int) (time.Duration, func(*scene), bool) {
 	return func(n int) (time.Duration, func(*scene), bool) { return after, loss, n > times }
 }
 
-// fight lets time pass from one event to the next, until nothing is to come.
+// fight advances the time from one event to the next, until there is no further event.
 func (a *arena) fight() {
 	loss, at, ends := a.first()
 	for range 1000 {
@@ -59,7 +61,7 @@ func (a *arena) first() (loss func(*scene), at time.Duration, ends bool) {
 	return loss, 0, false
 }
 
-// pass plans and acts until there is nothing left to do.
+// pass makes plans and performs their actions until a plan has no actions.
 func (a *arena) pass() (repaired bool, due time.Duration) {
 	results := map[manifests.Key]Result{}
 	for {
@@ -130,19 +132,25 @@ var battles = []struct {
 	name string
 	undo func(n int) (time.Duration, func(*scene), bool)
 }{
-	{"a person edits once", regularly(0, 0, taken)},
+	{"a person edits an object once", regularly(0, 0, taken)},
 	{"a controller sets its defaults three times while it starts", regularly(3, moment, taken)},
-	{"a person deletes it twice", regularly(1, time.Second, absent)},
-	{"a person edits five times in a row", regularly(4, moment, taken)},
-	{"a field is taken every half a minute, and a bit", regularly(15, 31*time.Second, taken)},
-	{"twenty fields are edited one after the other", func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n >= 20 }},
-	{"a field is taken six times", regularly(6, moment, taken)},
-	{"a field is taken for ever, at once", regularly(15, moment, taken)},
-	{"a HorizontalPodAutoscaler works every 15 seconds", regularly(15, 15*time.Second, taken)},
-	{"somebody deletes it for ever", regularly(15, moment, absent)},
-	{"the owner label is removed for ever", regularly(9, moment, unowned)},
-	{"always another of many fields is taken", func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n > 45 }},
-	{"a field is taken, and in between a person edits others", func(n int) (time.Duration, func(*scene), bool) {
+	{"a person deletes an object twice", regularly(1, time.Second, absent)},
+	{"a person edits an object five times in a row", regularly(4, moment, taken)},
+	{"another manager takes over a field somewhat less often than every 30 seconds", regularly(15, 31*time.Second, taken)},
+	{
+		"a person edits twenty fields one after the other",
+		func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n >= 20 },
+	},
+	{"another manager takes over a field six times", regularly(6, moment, taken)},
+	{"another manager takes over a field at once after each repair", regularly(15, moment, taken)},
+	{"a HorizontalPodAutoscaler sets the replicas every 15 seconds", regularly(15, 15*time.Second, taken)},
+	{"another client deletes the object again after each repair", regularly(15, moment, absent)},
+	{"another client removes the owner label again after each repair", regularly(9, moment, unowned)},
+	{
+		"another manager takes over a different field each time",
+		func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n > 45 },
+	},
+	{"another manager takes over a field repeatedly, while a person edits other fields", func(n int) (time.Duration, func(*scene), bool) {
 		if n%2 == 1 {
 			return moment, other(n), false
 		}
@@ -154,7 +162,7 @@ const moment = 100 * time.Millisecond
 
 func taken(s *scene) { s.live.Applied = "f2" }
 
-// other takes the nth field.
+// other returns the loss of the nth field.
 func other(n int) func(*scene) {
 	return func(s *scene) { s.live.Applied = fmt.Sprint("without field ", n) }
 }
@@ -178,7 +186,7 @@ func TestRepairConflicts(t *testing.T) {
 			a.pass()
 		}
 		if len(a.facts) > 0 {
-			t.Errorf("%s: an hour later there is still remembered %v", c.name, a.facts)
+			t.Errorf("%s: an hour later the repairs are still %v", c.name, a.facts)
 		}
 	}
 	compareGolden(t, "repair-conflicts", b.String())

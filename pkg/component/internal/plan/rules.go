@@ -12,32 +12,32 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// applyRules decide about desired objects. The first rule that applies to an object decides.
+// applyRules are the rules for desired objects. The first rule that applies to an object decides.
 var applyRules = []rule[candidate]{
-	{"a missing namespace is created if the policy says so", ruleNamespaceMissing},
+	{"a missing namespace is created if the policy permits that", ruleNamespaceMissing},
 	{"an object of a phase is skipped if its namespace is being deleted", ruleSkipped},
 	{"an object that failed in this pass is not tried again before the next pass", ruleFailed},
 	{"an object of a type that is not served waits", ruleNotServed},
 	{"an object that was purged is complete", rulePurged},
-	{"an object that failed and is deleted because of that stays failed", rulePurgedFailed},
+	{"an object that was deleted because it failed stays failed", rulePurgedFailed},
 	{"an object of a type that is not watched is read", ruleUnwatched},
 	{"an object in an unknown state waits", ruleUnknown},
 	{"an object with the reconcile policy once is not written again", ruleOnce},
 	{"an object that completed its work and was removed after that is complete", ruleCompleted},
 	{"an absent object is created", ruleAbsent},
-	{"an object that is being deleted is waited for", ruleTerminating},
-	{"an object with another owner is taken over if the policy says so", ruleTakeOver},
+	{"the component waits for an object that is being deleted", ruleTerminating},
+	{"an object with another owner is taken over if the policy permits that", ruleTakeOver},
 	{"an object with another owner is a conflict", ruleOwned},
 	{"an object of ours without its label is labelled again", ruleUnlabelled},
-	{"an object without an owner is adopted if the policy says so", ruleUnowned},
+	{"an object without an owner is adopted if the policy permits that", ruleUnowned},
 	{"an object whose manifest drops a field that the API server retains is a failure", ruleRetained},
 	{"an object that was written from another manifest is updated", ruleChanged},
 	{"an object whose state after the last write was not recorded is compared with its manifest", ruleUnverified},
 	{"an object that drifted is repaired", ruleDrifted},
-	{"an object that follows the component is applied again when the component changed", ruleTriggered},
-	{"an object is applied again after its interval", ruleReapply},
-	{"an object that failed is deleted if its manifest says so", rulePurgeFailed},
-	{"an object in sync is ready, or waited for", ruleInSync},
+	{"an object is applied again when the component changed, if its reconcile policy requires that", ruleTriggered},
+	{"an object is applied again after its reapply interval", ruleReapply},
+	{"an object that failed is deleted if its manifest requires that", rulePurgeFailed},
+	{"the component waits for an object in sync until it is ready", ruleInSync},
 }
 
 func ruleFailed(c candidate) (decision, bool) {
@@ -57,13 +57,16 @@ func ruleNotServed(c candidate) (decision, bool) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("the API server does not serve %s; install what defines it", c.object.GroupVersionKind())
+	message := fmt.Sprintf("%s is not served yet, although it is defined here", c.object.Key.GroupKind())
 	return c.wait(WaitNotServed, message), true
 }
 
-// ruleUnwatched reads an object that no watch shows, once in each pass.
+// ruleUnwatched reads an object whose type cannot be watched. The object is read once in each pass.
 func ruleUnwatched(c candidate) (decision, bool) {
-	return c.act(VerbRead, ReasonUnwatched), c.live.unwatched()
+	if !c.live.unwatched() {
+		return decision{}, false
+	}
+	return c.act(VerbRead, ReasonUnwatched), true
 }
 
 func ruleUnknown(c candidate) (decision, bool) {
@@ -76,7 +79,8 @@ func ruleUnknown(c candidate) (decision, bool) {
 	return c.wait(c.live.Reason, c.live.Message), true
 }
 
-// ruleCompleted does not create a Job again that Kubernetes removed after it finished: the Job would run again.
+// ruleCompleted prevents that a Job is created again after it finished and Kubernetes removed it. Otherwise the Job
+// would run again.
 func ruleCompleted(c candidate) (decision, bool) {
 	gone := c.live.Presence == Absent || c.live.Terminating
 	if !gone || !c.object.Ephemeral || c.renewed() {
@@ -100,7 +104,7 @@ func ruleAbsent(c candidate) (decision, bool) {
 	}
 	switch {
 	case c.entry.Completed:
-		// The work runs again. A new run is no repair, so the create waits for earlier waves.
+		// The object runs again. This create is not a repair, so it waits for earlier waves.
 		d := c.act(VerbCreate, reasonOfRenewal(c))
 		d.repair = false
 		return d, true
@@ -118,7 +122,8 @@ func ruleTerminating(c candidate) (decision, bool) {
 	case !c.live.Terminating:
 		return decision{}, false
 	case c.live.Owner != c.owner:
-		// The object lacks our label, so no watch of ours shows when it is gone. A transient failure makes later passes look.
+		// The object does not have our label, so our watches do not show when it is gone. A transient failure makes
+		// later passes read the object.
 		return c.fail(Failure{Class: Transient, Reason: WaitTerminating, Message: message}), true
 	}
 	return c.wait(WaitTerminating, message), true
@@ -136,7 +141,8 @@ func ruleChanged(c candidate) (decision, bool) {
 	return c.update(ReasonChanged), true
 }
 
-// ruleUnverified handles an object with our digest whose state after the write was not recorded, because of a crash.
+// ruleUnverified handles an object that has our digest, but whose state after the last write was not recorded because
+// of a crash.
 func ruleUnverified(c candidate) (decision, bool) {
 	if c.entry.UID == c.live.UID && c.entry.Digest == c.live.Digest && c.entry.Fields+c.entry.Values != "" {
 		return decision{}, false
@@ -150,12 +156,13 @@ func ruleUnverified(c candidate) (decision, bool) {
 		}
 	case CoverageFull:
 		if !c.written() && c.triggered() {
-			// The record does not show for which state of the component the object was applied, so it is applied again.
+			// The record does not show for which state of the component the object was applied, so the object is
+			// applied again.
 			return applyAgain(c, ReasonTriggered), true
 		}
 	}
 	if c.object.Settings.Timeout > 0 && c.entry.Digest != c.live.Digest {
-		// The recorded time is that of another manifest.
+		// The recorded time belongs to another manifest.
 		c.entry.AppliedAt = 0
 	}
 	d, _ := ruleInSync(c)
@@ -163,7 +170,7 @@ func ruleUnverified(c candidate) (decision, bool) {
 	return d, true
 }
 
-// entryAfterWrite returns the entry of an object as the response of the API server shows it.
+// entryAfterWrite returns the entry of an object with the facts in the response of the API server.
 func entryAfterWrite(c candidate) metav1alpha1.InventoryEntry {
 	e := c.newEntry()
 	e.UID, e.Digest = c.live.UID, c.live.Digest
@@ -191,7 +198,8 @@ func ruleDrifted(c candidate) (decision, bool) {
 	case c.entry.Values == "" && c.live.fields(c.policy) == c.entry.Fields:
 		return decision{}, false
 	case c.written() && c.live.Coverage != CoverageUnknown:
-		// The observed state is the response to the repair. It is recorded, and later states are compared with it.
+		// The observed state is the response to the repair. So the state is recorded, and later states are compared
+		// with the recorded state.
 		d, _ := ruleInSync(c)
 		d.entry = new(entryAfterWrite(c))
 		return d, true
@@ -212,16 +220,20 @@ func ruleInSync(c candidate) (decision, bool) {
 	}
 	if due := timeoutDue(c, c.entry); !due.IsZero() && !c.now.Before(due) && !c.written() {
 		message := fmt.Sprintf("not ready within %s: %s", c.object.Settings.Timeout, r.Message)
-		d := c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: message})
-		d.applied = true
-		return d, true
+		return unready(c, c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: message})), true
 	}
-	d := c.wait(WaitReason(r.State), r.Message)
-	d.applied = true
-	return d, true
+	return unready(c, c.wait(WaitReason(r.State), r.Message)), true
 }
 
-// complete records that an object completed its work, if Kubernetes may remove the object after that.
+// unready returns the decision to wait for an object that is applied and not ready.
+func unready(c candidate, d decision) decision {
+	d.applied = true
+	d.waiting.UID, d.waiting.Generation = c.live.UID, c.live.Generation
+	return d
+}
+
+// complete returns a decision that records that an object completed its work, if Kubernetes may remove the object after
+// that.
 func complete(c candidate) decision {
 	if !c.object.Ephemeral || c.entry.Completed || !c.applied() {
 		return decision{}
@@ -231,7 +243,7 @@ func complete(c candidate) decision {
 	return decision{entry: &e}
 }
 
-// immutableAdvice returns what to do about a field that cannot change.
+// immutableAdvice returns advice for the user about an immutable field.
 func immutableAdvice(c candidate) string {
 	if c.holdsOthers() || c.policy == metav1alpha1.UpdateRecreate {
 		return "keep its value, or delete the object first"
@@ -239,8 +251,8 @@ func immutableAdvice(c candidate) string {
 	return "keep its value, set the update policy recreate, or delete the object first"
 }
 
-// ruleRetained fails for a manifest that drops a field whose value cannot change. The API server accepts such an update
-// and retains the value, so a headless Service, for example, would stay headless without a notice.
+// ruleRetained returns a failure if the manifest drops an immutable field. The API server accepts such an update, and
+// silently retains the value. For example, a headless Service would stay headless.
 func ruleRetained(c candidate) (decision, bool) {
 	if !c.changed() || c.policy == metav1alpha1.UpdateRecreate || len(c.live.Retained) == 0 {
 		return decision{}, false
@@ -250,7 +262,7 @@ func ruleRetained(c candidate) (decision, bool) {
 		return c.fail(Failure{Class: Transient, Reason: WaitUnreadable, Message: err.Error()}), true
 	}
 	if kind, _, _ := unstructured.NestedString(whole.Body.Object, "spec", "type"); kind == "ExternalName" {
-		// A Service of type ExternalName has no cluster IP, so the API server removes the former one.
+		// A Service of type ExternalName has no cluster IP, so the API server removes the former cluster IP.
 		return decision{}, false
 	}
 	for _, field := range c.live.Retained {

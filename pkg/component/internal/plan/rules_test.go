@@ -10,283 +10,326 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// row is a scene and what is decided about its object.
+// row is a scene with the expected decision about its object.
 type row struct {
 	name  string
 	scene []func(*scene)
 	want  string
 }
 
-// applyRows show each of the applyRules.
+// applyRows has at least one row for each of the applyRules.
 var applyRows = []row{
-	// An object that somebody else owns is taken over by policy.
+	// An object of another owner is taken over if the adoption policy is always.
 	{
-		"takes over what somebody else owns", edits(always, unrecorded, ownedByOthers),
+		"takes over an object of another owner with the adoption policy always", edits(always, unrecorded, ownedByOthers),
 		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
-		"takes over by a regular update where that is the policy", edits(always, replacing, neverWritten, ownedByOthers),
+		"takes over an object by a regular update with the update policy replace",
+		edits(always, replacing, neverWritten, ownedByOthers),
 		"Replace: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
-		"takes over in place, also where changes recreate", edits(always, recreating, unrecorded, ownedByOthers),
+		"takes over an object in place, also with the update policy recreate",
+		edits(always, recreating, unrecorded, ownedByOthers),
 		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
-		"takes over where always is the default", edits(unrecorded, ownedByOthers, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptAlways }),
+		"takes over an object if the default adoption policy is always",
+		edits(unrecorded, ownedByOthers, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptAlways }),
 		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
-		"takes back what was taken over when its manifest changes", edits(always, ownedByOthers, newManifest),
+		"takes back an object from another owner when its manifest changes", edits(always, ownedByOthers, newManifest),
 		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
 	},
 	{
-		"does not take back what was taken over: they could take it from each other for ever", edits(always, ownedByOthers),
+		"does not take back an object from another owner without a change, because both owners could take it again and again",
+		edits(always, ownedByOthers),
 		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change " +
 			"its manifest here to take it back",
 	},
 	{
-		"does not take it back because it is rendered again", edits(always, ownedByOthers, renderedAgain),
+		"does not take back an object from another owner after a new rendering of the same manifest",
+		edits(always, ownedByOthers, renderedAgain),
 		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change " +
 			"its manifest here to take it back",
 	},
 	{
-		"does not take it back where the new owner created it anew", edits(always, ownedByOthers, recreatedByOthers),
+		"does not take back an object that the new owner recreated", edits(always, ownedByOthers, recreatedByOthers),
 		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change " +
 			"its manifest here to take it back",
 	},
 	{
-		"waits for what somebody else deletes, also where it adopts always", edits(always, unrecorded, ownedByOthers, terminating),
+		"waits until an object that another client deletes is gone, also with the adoption policy always",
+		edits(always, unrecorded, ownedByOthers, terminating),
 		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
 	},
 
-	// A namespace that is missing is created by policy.
+	// A missing namespace is created if the policy permits that.
 	{
-		"creates the namespace that the API server missed", edits(homeless),
+		"creates a missing namespace after the API server refused to create an object in it", edits(homeless),
 		"CreateNamespace: dependents need it, and it does not exist",
 	},
 	{
-		"creates the namespace at once of what was applied before", edits(homeless, func(s *scene) { s.entry.Digest = "d1" }),
+		"creates the missing namespace of an object that was applied before at once",
+		edits(homeless, func(s *scene) { s.entry.Digest = "d1" }),
 		"CreateNamespace: dependents need it, and it does not exist [repair]",
 	},
-	{"tries again once the namespace is there", edits(homeless, namespaceCreated(nil)), "Create: it is new"},
+	{"creates the object when its namespace exists", edits(homeless, namespaceCreated(nil)), "Create: it is new"},
 	{
-		"does not try for ever where somebody deletes it each time", edits(homeless, namespaceCreated(nil), attempts(5)),
+		"fails after five attempts if another client deletes the namespace each time",
+		edits(homeless, namespaceCreated(nil), attempts(5)),
 		"fails (Transient), NamespaceMissing: namespace shop does not exist",
 	},
 	{
-		"says why the namespace could not be created", edits(homeless, namespaceCreated(&Failure{Class: Terminal, Reason: "Forbidden", Message: "no rights"})),
+		"reports the reason for which the namespace could not be created",
+		edits(homeless, namespaceCreated(&Failure{Class: Terminal, Reason: "Forbidden", Message: "no rights"})),
 		"fails (Terminal), NamespaceMissing: namespace shop does not exist, and could not be created: no rights; create " +
 			"it, or grant the right to create it",
 	},
 	{
-		"leaves the namespace to others where the policy refuses", edits(homeless, func(s *scene) { s.defaults.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse }),
+		"does not create a missing namespace with the policy refuse",
+		edits(homeless, func(s *scene) { s.defaults.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse }),
 		"fails (Transient), NamespaceMissing: namespace shop does not exist",
 	},
 	{
-		"leaves a namespace that is a dependent to its wave", edits(homeless, func(s *scene) { s.home = true }),
+		"does not create a missing namespace that is a dependent before its wave",
+		edits(homeless, func(s *scene) { s.home = true }),
 		"fails (Transient), NamespaceMissing: namespace shop does not exist",
 	},
 
-	// An object of a phase is skipped where its namespace is being deleted.
+	// An object of a phase is skipped if its namespace is being deleted.
 	{
-		"passes over what prepares a deletion where nothing can be created", edits(unrecorded, inPhase, failed(Transient, WaitNamespaceTerminating)),
+		"skips an object of a deletion phase in a namespace that is being deleted",
+		edits(unrecorded, inPhase, failed(Transient, WaitNamespaceTerminating)),
 		"done [record c=true ph=pre-delete]",
 	},
-	{"does not try again what was passed over", edits(inPhase, absent, passedOver), "done"},
+	{"does not try again to create an object that was skipped", edits(inPhase, absent, passedOver), "done"},
 	{
-		"tries a dependent again", edits(absent, failed(Transient, WaitNamespaceTerminating)),
+		"retries a dependent in a namespace that is being deleted",
+		edits(absent, failed(Transient, WaitNamespaceTerminating)),
 		"fails (Transient), NamespaceTerminating: the API server refused it",
 	},
 
 	// An object that failed in this pass is left alone until the next.
 	{
-		"fails as the API server said, without another try in this pass", edits(newManifest, failed(Terminal, "Invalid")),
+		"fails with the reason of the API server, without a second attempt in the same pass",
+		edits(newManifest, failed(Terminal, "Invalid")),
 		"fails (Terminal), Invalid: the API server refused it",
 	},
 	{
-		"keeps the class of a failure that goes away", edits(absent, failed(Transient, "InternalError")),
+		"reports a transient failure as transient", edits(absent, failed(Transient, "InternalError")),
 		"fails (Transient), InternalError: the API server refused it",
 	},
 	{
-		"gives up for this pass against somebody who writes all the time", edits(drifted, attempts(5)),
+		"fails in this pass if another client changed the object five times", edits(drifted, attempts(5)),
 		"fails (Transient), Contended: it changed 5 times while it was being written",
 	},
-	{"tries a fifth time", edits(drifted, attempts(4)), "Apply: it drifted (uid u1, version 7) [repair]"},
+	{"makes a fifth attempt", edits(drifted, attempts(4)), "Apply: it drifted (uid u1, version 7) [repair]"},
 
-	// An object of a type that nobody serves waits.
+	// An object waits if the API server does not serve its type.
 	{
-		"waits for the type, even if a watch says that nothing is there", edits(unrecorded, absent, func(s *scene) { s.object.Scope = manifests.ScopeUnknown }),
-		"waits, KindNotServed: the API server does not serve apps/v1, Kind=Deployment; install what defines it",
+		"waits for a type that is not served, even if a watch shows that the object does not exist",
+		edits(unrecorded, absent, func(s *scene) { s.object.Scope = manifests.ScopeUnknown }),
+		"waits, KindNotServed: Deployment.apps is not served yet, although it is defined here",
 	},
 
 	// An object of a type that is not watched is read.
-	{"reads what is not watched before it is created", edits(unrecorded, unwatched), "Read: its type cannot be watched"},
 	{
-		"reads what is not watched, although its manifest changed", edits(newManifest, unwatched),
+		"reads an object of an unwatched type before it creates the object",
+		edits(unrecorded, unwatched), "Read: its type cannot be watched",
+	},
+	{
+		"reads an object of an unwatched type before it updates the object", edits(newManifest, unwatched),
 		"Read: its type cannot be watched",
 	},
-	{"reads what is not watched in each pass, in any wave", edits(unwatched), "Read: its type cannot be watched [repair]"},
 	{
-		"does not read again what could not be read", edits(unwatched, failed(Terminal, "Forbidden")),
+		"reads an object of an unwatched type in each pass, in any wave",
+		edits(unwatched), "Read: its type cannot be watched [repair]",
+	},
+	{
+		"does not repeat a failed read in the same pass", edits(unwatched, failed(Terminal, "Forbidden")),
 		"fails (Terminal), Forbidden: the API server refused it",
 	},
 
-	// An object of which nothing is known waits.
-	{"does not create what it cannot see", edits(unrecorded, unknown), "waits, ListFailed: no answer"},
-	{"does not update what it cannot see", edits(newManifest, unknown), "waits, ListFailed: no answer"},
+	// An object in an unknown state waits.
+	{"does not create an object while its state is unknown", edits(unrecorded, unknown), "waits, ListFailed: no answer"},
+	{"does not update an object while its state is unknown", edits(newManifest, unknown), "waits, ListFailed: no answer"},
 	{
-		"does not wait where the credentials are refused", edits(unauthorized),
+		"fails without a wait if the API server refuses the credentials", edits(unauthorized),
 		"fails (Terminal), Unauthorized: renew the credentials",
 	},
 	{
-		"takes no presence at all for unknown", edits(newManifest, func(s *scene) { s.live = Observed{Reason: "Observing"} }),
+		"treats an empty presence as unknown", edits(newManifest, func(s *scene) { s.live = Observed{Reason: "Observing"} }),
 		"waits, Observing: ",
 	},
 
-	// An object that is applied once is left alone after that.
-	{"applies for the first time what is applied once", edits(once, unrecorded, absent), "Create: it is new"},
-	{"keeps a once-dependent that drifted", edits(once, drifted), "done"},
-	{"keeps a once-dependent whose manifest changed", edits(once, newManifest), "done"},
-	{"does not create a once-dependent again", edits(once, absent), "done"},
-	{"leaves alone what somebody created in place of a once-dependent", edits(once, recreatedByOthers), "done"},
-	{"does not wait for a once-dependent to go", edits(once, terminating), "done"},
-	{"keeps a once-dependent where that is the default", edits(onceByDefault, newManifest), "done"},
+	// An object with the reconcile policy once is not written again.
+	{"creates a new dependent with the policy once", edits(once, unrecorded, absent), "Create: it is new"},
+	{"does not repair a dependent with the policy once", edits(once, drifted), "done"},
+	{"does not update a dependent with the policy once", edits(once, newManifest), "done"},
+	{"does not recreate a dependent with the policy once", edits(once, absent), "done"},
 	{
-		"prefers the reconcile policy of the object to the default", edits(onceByDefault, following, newManifest),
+		"does not change an object that another client created in place of a dependent with the policy once",
+		edits(once, recreatedByOthers), "done",
+	},
+	{
+		"does not wait until a dependent with the policy once that is being deleted is gone",
+		edits(once, terminating), "done",
+	},
+	{"does not update a dependent if the default reconcile policy is once", edits(onceByDefault, newManifest), "done"},
+	{
+		"uses the reconcile policy of the object instead of the default", edits(onceByDefault, following, newManifest),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
-	{"does not write the new policy to a dependent that is applied once from now on", edits(once, newSettings), "done"},
+	{"does not write a changed setting if the new reconcile policy is once", edits(once, newSettings), "done"},
 	{
-		"applies a once-dependent neither at its interval nor for the component", edits(following, componentChanged, reapplied(60), once),
+		"applies a dependent with the policy once neither at its reapply interval nor after a change of the component",
+		edits(following, componentChanged, reapplied(60), once),
 		"done",
 	},
 	{
-		"takes a once-dependent with our label for applied, also where a crash kept that from the record", edits(once, neverWritten, newManifest),
+		"treats a dependent with the policy once and the owner label as applied, also if a crash prevented its record",
+		edits(once, neverWritten, newManifest),
 		"done [record u=u1 d=d1]",
 	},
 	{
-		"waits for a once-dependent like for any other", edits(once, readiness(ready.InProgress, "it runs")),
+		"waits until a dependent with the policy once is ready", edits(once, readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied]",
 	},
 
 	// An object that was purged is complete.
-	{"does not create again what was purged", edits(purged), "done"},
+	{"does not recreate a purged object", edits(purged), "done"},
 	{
-		"leaves alone what is being purged", edits(purging, completedEntry, drifted, readiness(ready.Failed, "it failed")),
+		"does not change an object that is being purged",
+		edits(purging, completedEntry, drifted, readiness(ready.Failed, "it failed")),
 		"done",
 	},
-	{"does not look at what was purged", edits(purged, unknown), "done"},
-	{"does not create again what was purged for new settings", edits(purged, newSettings), "done"},
-	{"does not create again what was purged because it was rendered again", edits(purged, renderedAgain), "done"},
-	{"does not create again what was purged because of what is looked up", edits(purged, lookedUpAnew), "done"},
+	{"does not read a purged object", edits(purged, unknown), "done"},
+	{"does not recreate a purged object when its settings change", edits(purged, newSettings), "done"},
+	{"does not recreate a purged object after a new rendering of the same manifest", edits(purged, renderedAgain), "done"},
+	{"does not recreate a purged object when a looked-up object changes", edits(purged, lookedUpAnew), "done"},
 	{
-		"creates again what was purged when its manifest changed", edits(purged, newManifest),
+		"recreates a purged object when its manifest changes", edits(purged, newManifest),
 		"Create: its manifest changed",
 	},
-	{"does not create again what was purged because the component changed", edits(purged, componentChanged), "done"},
+	{"does not recreate a purged object when the component changes", edits(purged, componentChanged), "done"},
 	{
-		"creates again what was purged and follows the component", edits(purged, following, componentChanged),
+		"recreates a purged object with the policy on-object-or-component-change when the component changes",
+		edits(purged, following, componentChanged),
 		"Create: the component changed",
 	},
 	{
-		"does not create a purged once-dependent again", edits(purged, following, componentChanged, newManifest, once),
+		"does not recreate a purged object with the policy once",
+		edits(purged, following, componentChanged, newManifest, once),
 		"done",
 	},
 	{
-		"creates what is no longer to be purged", edits(purged, newSettings, func(s *scene) { s.object.Settings.PurgeOrder = nil }),
+		"creates a purged object when its purge order is removed",
+		edits(purged, newSettings, func(s *scene) { s.object.Settings.PurgeOrder = nil }),
 		"Create: its manifest changed",
 	},
 	{
-		"does not create a once-dependent that is no longer to be purged", edits(purged, once, func(s *scene) { s.object.Settings.PurgeOrder = nil }),
+		"does not create a purged object with the policy once when its purge order is removed",
+		edits(purged, once, func(s *scene) { s.object.Settings.PurgeOrder = nil }),
 		"done",
 	},
 	{
-		"updates what changed while it was being purged", edits(purging, completedEntry, newManifest),
+		"updates an object whose manifest changed while it was being purged", edits(purging, completedEntry, newManifest),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"never purges a definition", edits(purging, completedEntry, drifted, func(s *scene) { s.object.Types = make([]manifests.ManagedType, 1) }),
+		"does not purge a definition",
+		edits(purging, completedEntry, drifted, func(s *scene) { s.object.Types = make([]manifests.ManagedType, 1) }),
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 
-	// An object that did its work and went is complete.
+	// An object that completed its work and was removed after that is complete.
 	{
-		"does not run a Job again that finished and was removed", edits(job, finishedAndGone),
+		"does not recreate a finished Job that was removed", edits(job, finishedAndGone),
 		"done [record u=u1 d=d1 c=true]",
 	},
-	{"does not run a Job again that is recorded as completed", edits(job, completedEntry, absent), "done"},
-	{"does not wait for a completed Job to go", edits(job, completedEntry, terminating), "done"},
+	{"does not recreate a Job that is recorded as completed", edits(job, completedEntry, absent), "done"},
+	{"does not wait until a completed Job is gone", edits(job, completedEntry, terminating), "done"},
 	{
-		"does not run a completed Job again because it was rendered again", edits(job, completedEntry, absent, renderedAgain),
+		"does not recreate a completed Job after a new rendering of the same manifest",
+		edits(job, completedEntry, absent, renderedAgain),
 		"done",
 	},
 	{
-		"does not run a completed Job again because of what is looked up", edits(job, completedEntry, absent, lookedUpAnew),
+		"does not recreate a completed Job when a looked-up object changes", edits(job, completedEntry, absent, lookedUpAnew),
 		"done",
 	},
 	{
-		"leaves a Job alone that is rendered differently because of what is looked up", edits(job, lookedUpAnew),
+		"does not change a finished Job when a looked-up object changes its manifest", edits(job, lookedUpAnew),
 		"done [record u=u1 d=d1 f=f1 r=1 c=true]",
 	},
 	{
-		"runs a completed Job again when its manifest changed", edits(job, completedEntry, absent, newManifest),
+		"recreates a completed Job when its manifest changes", edits(job, completedEntry, absent, newManifest),
 		"Create: its manifest changed",
 	},
-	{"does not run a completed Job again for new settings", edits(job, completedEntry, absent, newSettings), "done"},
 	{
-		"runs a completed Job again that follows the component", edits(job, following, completedEntry, absent, componentChanged),
+		"does not recreate a completed Job when its settings change",
+		edits(job, completedEntry, absent, newSettings), "done",
+	},
+	{
+		"recreates a completed Job with the policy on-object-or-component-change when the component changes",
+		edits(job, following, completedEntry, absent, componentChanged),
 		"Create: the component changed",
 	},
-	{"runs a Job again that was removed before it finished", edits(job, absent), "Create: somebody deleted it [repair]"},
+	{"recreates a Job that was removed before it finished", edits(job, absent), "Create: somebody deleted it [repair]"},
 	{
-		"does not take the end of another run for the end of this one", edits(job, newManifest, finishedAndGone),
+		"does not treat a Job as finished if a Job with another manifest finished", edits(job, newManifest, finishedAndGone),
 		"Create: its manifest changed (uid u1, version )",
 	},
 	{
-		"creates again what is no Job, whatever is said of it", edits(finishedAndGone),
+		"recreates an object that is not a Job, even if it is reported as finished", edits(finishedAndGone),
 		"Create: somebody deleted it (uid u1, version ) [repair]",
 	},
 
 	// An absent object is created.
-	{"creates what is new", edits(unrecorded, absent), "Create: it is new"},
-	{"creates what was recorded, but never written", edits(neverWritten, absent), "Create: it is new"},
-	{"creates at once what somebody deleted", edits(absent), "Create: somebody deleted it [repair]"},
+	{"creates a new object", edits(unrecorded, absent), "Create: it is new"},
+	{"creates an object that was recorded and never written", edits(neverWritten, absent), "Create: it is new"},
+	{"recreates an object that another client deleted at once", edits(absent), "Create: somebody deleted it [repair]"},
 	{
-		"creates what is gone with its new manifest, in its wave", edits(absent, newManifest),
+		"recreates a deleted object with its new manifest, in its wave", edits(absent, newManifest),
 		"Create: its manifest changed",
 	},
 	{
-		"repairs with a second rendering where nothing is left to keep", edits(absent, renderedAgain),
+		"recreates a deleted object with another rendering of the same inputs", edits(absent, renderedAgain),
 		"Create: somebody deleted it [repair]",
 	},
 
-	// An object that is being deleted is waited for.
+	// The component waits for an object that is being deleted.
 	{
 		"waits until a deleted object is gone", edits(terminating),
 		"waits, Terminating: it is being deleted; it is created again once it is gone",
 	},
 	{
-		"does not update what is being deleted", edits(terminating, newManifest),
+		"does not update an object that is being deleted", edits(terminating, newManifest),
 		"waits, Terminating: it is being deleted; it is created again once it is gone",
 	},
 	{
-		"comes back by itself to what others delete, because no watch tells when it is gone", edits(terminating, ownedByOthers),
+		"retries while an object of another owner is being deleted, because no watch shows when the object is gone",
+		edits(terminating, ownedByOthers),
 		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
 	},
 
-	// An object that somebody else owns is a conflict.
+	// An object with another owner is a conflict.
 	{
-		"does not take what another component owns", edits(unrecorded, ownedByOthers),
+		"reports an ownership conflict for an object of another component", edits(unrecorded, ownedByOthers),
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
 	},
 	{
-		"names the owner and its reconciler", edits(unrecorded, ownedBy("c/shop.example.com/fairlead.io/Component/b/them")),
+		"names the other owner and its reconciler in an ownership conflict",
+		edits(unrecorded, ownedBy("c/shop.example.com/fairlead.io/Component/b/them")),
 		"fails (Terminal), OwnershipConflict: it is owned by Component.fairlead.io b/them (reconciler shop.example.com); " +
 			"rename it here, or remove it there",
 	},
 	{
-		"names the cluster where the component has a namesake", edits(unrecorded, ownedBy("c0ffee/us.example.com/example.com/Shop/a/us")),
+		"names the cluster if a component of the same name in another cluster owns the object",
+		edits(unrecorded, ownedBy("c0ffee/us.example.com/example.com/Shop/a/us")),
 		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler us.example.com) " +
 			"in the cluster whose namespace kube-system has the UID c0ffee; rename it here, or remove it there",
 	},
@@ -300,84 +343,94 @@ var applyRows = []row{
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; leave it out here, or remove it there",
 	},
 	{
-		"does not take back what another component took over", edits(ownedByOthers),
+		"reports an ownership conflict for a dependent that another component took over", edits(ownedByOthers),
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
 	},
 
 	// An object of ours without its label is labelled again.
 	{
-		"labels again what is known by its UID", edits(unowned),
+		"restores the owner label of an object with the recorded UID", edits(unowned),
 		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
 	},
 	{
-		"labels again even if it must not adopt", edits(unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
+		"restores the owner label of an object with the recorded UID, also with the adoption policy never",
+		edits(unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
 		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
 	},
 
-	// An object that nobody owns is adopted by policy.
+	// An object without an owner is adopted if the policy permits that.
 	{
-		"adopts what nobody owns also where it adopts always", edits(always, unrecorded, unowned),
+		"adopts an object without an owner, with the adoption policy always", edits(always, unrecorded, unowned),
 		"Apply: it exists and nobody owns it (uid u1, version 7)",
 	},
-	{"adopts what nobody owns", edits(unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)"},
 	{
-		"adopts what somebody created in place of ours", edits(unowned, recreatedByOthers),
+		"adopts an object without an owner",
+		edits(unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)",
+	},
+	{
+		"adopts an object without an owner that replaced a dependent", edits(unowned, recreatedByOthers),
 		"Apply: it exists and nobody owns it (uid u2, version 7) [repair]",
 	},
 	{
-		"adopts by a regular update where that is the policy", edits(replacing, unrecorded, unowned),
+		"adopts an object by a regular update with the update policy replace", edits(replacing, unrecorded, unowned),
 		"Replace: it exists and nobody owns it (uid u1, version 7)",
 	},
 	{
-		"adopts in place, also where changes recreate", edits(recreating, unrecorded, unowned),
+		"adopts an object in place, also with the update policy recreate", edits(recreating, unrecorded, unowned),
 		"Apply: it exists and nobody owns it (uid u1, version 7)",
 	},
 	{
-		"does not adopt where the policy is never", edits(unrecorded, unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
+		"does not adopt an object with the adoption policy never",
+		edits(unrecorded, unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
 		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it " +
 			"here, or change the policy",
 	},
 	{
-		"does not adopt where never is the default", edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
+		"does not adopt an object if the default adoption policy is never",
+		edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
 		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it " +
 			"here, or change the policy",
 	},
 
-	// An object whose manifest drops what the API server would keep is a failure.
+	// An object whose manifest drops a field that the API server retains is a failure.
 	{
-		"says that a headless Service stays headless, instead of writing in vain", edits(newManifest, keeps, body("{spec: {ports: []}}")),
+		"reports that the clusterIP of a headless Service cannot be removed, instead of a write without effect",
+		edits(newManifest, keeps, body("{spec: {ports: []}}")),
 		"fails (Terminal), Immutable: the manifest no longer sets spec.clusterIP, but the API server would retain it, because the field cannot change " +
 			"(keep its value, set the update policy recreate, or delete the object first)",
 	},
 	{
-		"updates a Service whose address is still named", edits(newManifest, keeps, body("{spec: {clusterIP: None}}")),
+		"updates a Service whose manifest still sets the clusterIP",
+		edits(newManifest, keeps, body("{spec: {clusterIP: None}}")),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"updates a Service that is to have no address", edits(newManifest, keeps, body("{spec: {type: ExternalName}}")),
+		"updates a Service whose new type has no clusterIP", edits(newManifest, keeps, body("{spec: {type: ExternalName}}")),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"recreates a Service with another address", edits(newManifest, keeps, recreating, body("{spec: {ports: []}}")),
+		"recreates a Service whose clusterIP is removed, with the update policy recreate",
+		edits(newManifest, keeps, recreating, body("{spec: {ports: []}}")),
 		"Delete: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"repairs a Service of which nothing was dropped", edits(keeps, drifted, body("{spec: {ports: []}}")),
+		"repairs a Service whose manifest did not change", edits(keeps, drifted, body("{spec: {ports: []}}")),
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 
-	// An object that lives in the cluster with another manifest is updated.
-	{"updates what changed, in its wave", edits(newManifest), "Apply: its manifest changed (uid u1, version 7)"},
+	// An object that was written from another manifest is updated.
+	{"updates a changed object in its wave", edits(newManifest), "Apply: its manifest changed (uid u1, version 7)"},
 	{
-		"updates by a regular update where that is the default", edits(newManifest, replacing),
+		"updates an object by a regular update if the default update policy is replace", edits(newManifest, replacing),
 		"Replace: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"prefers the policy of the object to the default", edits(newManifest, replacing, func(s *scene) { s.object.Settings.UpdatePolicy = metav1alpha1.UpdateSSAMerge }),
+		"uses the update policy of the object instead of the default",
+		edits(newManifest, replacing, func(s *scene) { s.object.Settings.UpdatePolicy = metav1alpha1.UpdateSSAMerge }),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"deletes what changed where the policy recreates", edits(newManifest, recreating),
+		"deletes a changed object with the update policy recreate", edits(newManifest, recreating),
 		"Delete: its manifest changed (uid u1, version 7)",
 	},
 	{
@@ -389,33 +442,36 @@ var applyRows = []row{
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"never recreates a claim, for it holds data", edits(newManifest, recreating, claim),
+		"never recreates a PersistentVolumeClaim, because it contains data", edits(newManifest, recreating, claim),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"recreates a claim whose manifest says that it may be deleted", edits(newManifest, recreating, deletableClaim),
+		"recreates a PersistentVolumeClaim whose manifest allows its deletion",
+		edits(newManifest, recreating, deletableClaim),
 		"Delete: its manifest changed (uid u1, version 7)",
 	},
-	{"writes new settings", edits(newSettings), "Apply: its settings changed (uid u1, version 7)"},
+	{"updates an object whose settings changed", edits(newSettings), "Apply: its settings changed (uid u1, version 7)"},
 	{
-		"writes new settings in place, also where changes recreate", edits(newSettings, recreating),
+		"updates changed settings in place, also with the update policy recreate", edits(newSettings, recreating),
 		"Apply: its settings changed (uid u1, version 7)",
 	},
 	{
-		"recreates for another content, whatever the settings", edits(recreating, func(s *scene) { s.object.Digest = "d2.s2" }),
+		"recreates an object whose content and settings changed, with the update policy recreate",
+		edits(recreating, func(s *scene) { s.object.Digest = "d2.s2" }),
 		"Delete: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"updates what was applied once when it is to follow its manifest again", edits(newManifest, func(s *scene) { s.live.Digest, s.entry.Digest = "d1.s1", "d1.s1" }),
+		"updates an object when its reconcile policy is no longer once",
+		edits(newManifest, func(s *scene) { s.live.Digest, s.entry.Digest = "d1.s1", "d1.s1" }),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"repairs at once a digest that somebody changed", edits(func(s *scene) { s.live.Digest = "forged" }),
+		"repairs a digest annotation that another client changed at once", edits(func(s *scene) { s.live.Digest = "forged" }),
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
-	{"keeps what was applied where the inputs are the same", edits(renderedAgain), "done"},
+	{"does not update an object with another rendering of the same inputs", edits(renderedAgain), "done"},
 	{
-		"updates what is rendered differently because of what is looked up", edits(lookedUpAnew),
+		"updates an object when a looked-up object changes its manifest", edits(lookedUpAnew),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
@@ -424,233 +480,286 @@ var applyRows = []row{
 			"make the rendering deterministic, or change the inputs",
 	},
 	{
-		"does not keep what never was applied", edits(renderedAgain, neverWritten, func(s *scene) { s.live.Digest = "" }),
+		"updates an object that was never applied, with another rendering of the same inputs",
+		edits(renderedAgain, neverWritten, func(s *scene) { s.live.Digest = "" }),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 
-	// An object whose record is incomplete is verified.
+	// An object whose state after the last write was not recorded is compared with its manifest.
 	{
-		"reads what a crash left unrecorded", edits(neverWritten),
+		"reads an object whose write was not recorded because of a crash", edits(neverWritten),
 		"Read: it is not known whether it drifted since it was applied (uid u1, version 7)",
 	},
 	{
-		"reads what was created again with our label", edits(recreatedByOthers),
+		"reads an object that was recreated with the owner label", edits(recreatedByOthers),
 		"Read: it is not known whether it drifted since it was applied (uid u2, version 7) [repair]",
 	},
 	{
-		"reads what is recorded without a hash", edits(func(s *scene) { s.entry.Fields = "" }),
+		"reads an object whose entry in the inventory has no hash", edits(func(s *scene) { s.entry.Fields = "" }),
 		"Read: it is not known whether it drifted since it was applied (uid u1, version 7) [repair]",
 	},
 	{
-		"records what was read, if all of it is ours", edits(neverWritten, answered(VerbRead), coverage(CoverageFull)),
+		"records an object after a read if the reconciler owns all fields of the manifest",
+		edits(neverWritten, answered(VerbRead), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
-		"writes what was read, if not all of it is ours", edits(neverWritten, answered(VerbRead), coverage(CoveragePartial)),
+		"updates an object after a read if the reconciler does not own all fields of the manifest",
+		edits(neverWritten, answered(VerbRead), coverage(CoveragePartial)),
 		"Apply: it is not known whether it drifted since it was applied (uid u1, version 7)",
 	},
 	{
-		"records fields after a create that covers the manifest", edits(neverWritten, answered(VerbCreate), coverage(CoverageFull)),
+		"records the hash of the managed fields after a create that covers the manifest",
+		edits(neverWritten, answered(VerbCreate), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
-		"records values after a create that does not", edits(neverWritten, answered(VerbCreate), coverage(CoveragePartial), values("v1")),
+		"records the hash of the values after a create that does not cover the manifest",
+		edits(neverWritten, answered(VerbCreate), coverage(CoveragePartial), values("v1")),
 		"done [record u=u1 d=d1 v=v1]",
 	},
 	{
-		"records values after an apply that does not cover the manifest", edits(neverWritten, answered(VerbApply), coverage(CoveragePartial), values("v1")),
+		"records the hash of the values after an apply that does not cover the manifest",
+		edits(neverWritten, answered(VerbApply), coverage(CoveragePartial), values("v1")),
 		"done [record u=u1 d=d1 v=v1]",
 	},
 	{
-		"records values after a replace that does not", edits(replacing, neverWritten, answered(VerbReplace), coverage(CoveragePartial), values("v1")),
+		"records the hash of the values after a replace that does not cover the manifest",
+		edits(replacing, neverWritten, answered(VerbReplace), coverage(CoveragePartial), values("v1")),
 		"done [record u=u1 d=d1 v=v1]",
 	},
 	{
-		"records the entry of a regular update where that is the policy", edits(replacing, neverWritten, answered(VerbReplace), coverage(CoverageFull)),
+		"records the hash of the Update entry with the update policy replace",
+		edits(replacing, neverWritten, answered(VerbReplace), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
-		"records what is written, and waits for it", edits(neverWritten, answered(VerbCreate), coverage(CoverageFull), readiness(ready.InProgress, "0 of 1 replicas")),
+		"records a written object, and waits until it is ready",
+		edits(neverWritten, answered(VerbCreate), coverage(CoverageFull), readiness(ready.InProgress, "0 of 1 replicas")),
 		"waits, InProgress: 0 of 1 replicas [applied] [record u=u1 d=d1 f=f1]",
 	},
 
 	// An object that drifted is repaired.
-	{"repairs what somebody changed", edits(drifted), "Apply: it drifted (uid u1, version 7) [repair]"},
+	{"repairs an object that another client changed", edits(drifted), "Apply: it drifted (uid u1, version 7) [repair]"},
 	{
-		"repairs in place, also where changes recreate", edits(drifted, recreating),
+		"repairs an object in place, also with the update policy recreate", edits(drifted, recreating),
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 	{
-		"repairs by a regular update where that is the policy", edits(drifted, replacing),
+		"repairs an object by a regular update with the update policy replace", edits(drifted, replacing),
 		"Replace: it drifted (uid u1, version 7) [repair]",
 	},
 	{
-		"looks at the entry of server-side apply under its policies", edits(func(s *scene) { s.live.Updated = "f2" }),
+		"detects drift by the Apply entry with the policies of server-side apply",
+		edits(func(s *scene) { s.live.Updated = "f2" }),
 		"done",
 	},
-	{"looks at the entry of updates under replace", edits(replacing, func(s *scene) { s.live.Applied = "f2" }), "done"},
 	{
-		"records what a repair left, and does not repeat it", edits(drifted, answered(VerbApply), coverage(CoverageFull)),
+		"detects drift by the Update entry with the update policy replace",
+		edits(replacing, func(s *scene) { s.live.Applied = "f2" }), "done",
+	},
+	{
+		"records the hash after a repair, and does not repeat the repair",
+		edits(drifted, answered(VerbApply), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f2]",
 	},
 	{
-		"changes to values where a repair is not covered", edits(drifted, answered(VerbApply), coverage(CoveragePartial), values("v2")),
+		"records the hash of the values after a repair that does not cover the manifest",
+		edits(drifted, answered(VerbApply), coverage(CoveragePartial), values("v2")),
 		"done [record u=u1 d=d1 v=v2]",
 	},
 	{
-		"repairs drift that comes after our write in the same pass", edits(drifted, answered(VerbApply)),
+		"repairs drift that appears after a write of the same pass", edits(drifted, answered(VerbApply)),
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 	{
-		"repairs what a read confirms to have drifted", edits(drifted, answered(VerbRead), coverage(CoverageFull)),
+		"repairs an object whose drift a read confirms", edits(drifted, answered(VerbRead), coverage(CoverageFull)),
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 	{
-		"reads what is compared by value", edits(comparedByValue),
+		"reads an object whose values must be compared", edits(comparedByValue),
 		"Read: it is not known whether it drifted since it was applied (uid u1, version 7) [repair]",
 	},
-	{"leaves equal values alone, whatever became of the fields", edits(comparedByValue, drifted, values("v1")), "done"},
 	{
-		"repairs other values", edits(comparedByValue, answered(VerbRead), values("v2"), coverage(CoveragePartial)),
+		"does not repair an object with equal values, even if its managed fields changed",
+		edits(comparedByValue, drifted, values("v1")), "done",
+	},
+	{
+		"repairs an object with different values",
+		edits(comparedByValue, answered(VerbRead), values("v2"), coverage(CoveragePartial)),
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 	{
-		"records the values that the server insists on", edits(comparedByValue, answered(VerbApply), values("v2"), coverage(CoveragePartial)),
+		"records the values that the API server sets again after a repair",
+		edits(comparedByValue, answered(VerbApply), values("v2"), coverage(CoveragePartial)),
 		"done [record u=u1 d=d1 v=v2]",
 	},
 
-	// An object that follows the component is applied again when the component changed.
-	{"leaves alone what was applied for this state of the component", edits(following), "done"},
+	// An object is applied again when the component changed, if its reconcile policy requires that.
+	{"does not apply an object again in the same state of the component", edits(following), "done"},
 	{
-		"applies again what follows the component, in its wave", edits(following, componentChanged),
+		"applies an object with the policy on-object-or-component-change again in its wave",
+		edits(following, componentChanged),
 		"Apply: the component changed (uid u1, version 7)",
 	},
 	{
-		"follows the component where that is the default", edits(following, componentChanged, byDefault),
+		"applies an object again after a change of the component if this is the default policy",
+		edits(following, componentChanged, byDefault),
 		"Apply: the component changed (uid u1, version 7)",
 	},
 	{
-		"does so in place, also where changes recreate", edits(following, componentChanged, recreating),
+		"applies an object again in place, also with the update policy recreate",
+		edits(following, componentChanged, recreating),
 		"Apply: the component changed (uid u1, version 7)",
 	},
 	{
-		"does so by a regular update where that is the policy", edits(following, componentChanged, replacing),
+		"applies an object again by a regular update with the update policy replace",
+		edits(following, componentChanged, replacing),
 		"Replace: the component changed (uid u1, version 7)",
 	},
-	{"does not follow a component whose state nobody tells", edits(following, func(s *scene) { s.trigger = "" }), "done"},
 	{
-		"does not repeat a write for the component that changed nothing", edits(following, componentChanged, answered(VerbApply)),
+		"does not apply an object again if the state of the component is not given",
+		edits(following, func(s *scene) { s.trigger = "" }), "done",
+	},
+	{
+		"does not repeat a write after a change of the component if the write changed nothing",
+		edits(following, componentChanged, answered(VerbApply)),
 		"done [record u=u1 d=d1 f=f1 g=t2]",
 	},
 	{
-		"records a change of manifest and component together", edits(following, componentChanged, answered(VerbApply), coverage(CoverageFull), func(s *scene) { s.entry.Digest = "d0" }),
+		"records the new state of the component after a change of the manifest",
+		edits(following, componentChanged, answered(VerbApply), coverage(CoverageFull), func(s *scene) { s.entry.Digest = "d0" }),
 		"done [record u=u1 d=d1 f=f1 g=t2]",
 	},
 	{
-		"does not take what a crash left for applied for the component", edits(following, neverWritten, componentChanged, answered(VerbRead), coverage(CoverageFull)),
+		"applies an object again if a crash prevented the record of the component's state",
+		edits(following, neverWritten, componentChanged, answered(VerbRead), coverage(CoverageFull)),
 		"Apply: the component changed (uid u1, version 7)",
 	},
 	{
-		"does not follow the component with another rendering of the same inputs", edits(following, componentChanged, renderedAgain),
+		"does not apply another rendering of the same inputs after a change of the component",
+		edits(following, componentChanged, renderedAgain),
 		"done",
 	},
 	{
-		"waits for what was applied for the component", edits(following, componentChanged, answered(VerbApply), readiness(ready.InProgress, "it runs")),
+		"waits for the readiness of an object that was applied after a change of the component",
+		edits(following, componentChanged, answered(VerbApply), readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied] [record u=u1 d=d1 f=f1 g=t2]",
 	},
 
-	// An object is applied again after its interval.
+	// An object is applied again after its reapply interval.
 	{
-		"applies again what is due", edits(reapplied(66)),
+		"applies an object again after its reapply interval", edits(reapplied(66)),
 		"Apply: its reapply interval is over (uid u1, version 7) [repair]",
 	},
 	{
-		"does so in place, also where changes recreate", edits(reapplied(66), recreating),
+		"applies an object again in place, also with the update policy recreate", edits(reapplied(66), recreating),
 		"Apply: its reapply interval is over (uid u1, version 7) [repair]",
 	},
 	{
-		"does so where the interval is the default", edits(reapplied(66), byDefault),
+		"applies an object again after the default reapply interval", edits(reapplied(66), byDefault),
 		"Apply: its reapply interval is over (uid u1, version 7) [repair]",
 	},
-	{"leaves alone what is not due", edits(reapplied(59)), "done"},
-	{"leaves alone what was due long before anybody looked, for a moment", edits(reapplied(600), startedAgo(0)), "done"},
+	{"does not apply an object again before the end of its reapply interval", edits(reapplied(59)), "done"},
+	{"delays the reapply of an object whose interval ended long ago", edits(reapplied(600), startedAgo(0)), "done"},
 	{
-		"applies again what was due before anybody looked, after that", edits(reapplied(600), startedAgo(6)),
+		"applies an object again after the delay, if its interval ended long ago", edits(reapplied(600), startedAgo(6)),
 		"Apply: its reapply interval is over (uid u1, version 7) [repair]",
 	},
 	{
-		"prefers no interval to the default", edits(reapplied(66), byDefault, func(s *scene) { s.object.Settings.ReapplyInterval = new(time.Duration(0)) }),
+		"uses a reapply interval of zero instead of the default",
+		edits(reapplied(66), byDefault, func(s *scene) { s.object.Settings.ReapplyInterval = new(time.Duration(0)) }),
 		"done",
 	},
 	{
-		"records when it was applied again", edits(reapplied(66), answered(VerbApply)),
+		"records the time of a reapply", edits(reapplied(66), answered(VerbApply)),
 		"done [record u=u1 d=d1 f=f1 a=10000]",
 	},
 	{
-		"records when a repair applied it", edits(reapplied(66), drifted, answered(VerbApply), coverage(CoverageFull)),
+		"records the time of a repair for the reapply interval",
+		edits(reapplied(66), drifted, answered(VerbApply), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f2 a=10000]",
 	},
-	{"does not apply another rendering of the same inputs when it is due", edits(reapplied(66), renderedAgain), "done"},
-	{"does not create again what is due and was purged", edits(reapplied(66), purged), "done"},
-
-	// An object that failed is deleted if its manifest says so, and stays failed.
 	{
-		"deletes what failed", edits(purgingFailed, readiness(ready.Failed, "no")),
+		"does not apply another rendering of the same inputs after the reapply interval",
+		edits(reapplied(66), renderedAgain), "done",
+	},
+	{"does not recreate a purged object after the reapply interval", edits(reapplied(66), purged), "done"},
+
+	// An object that failed is deleted if its manifest requires that, and stays failed.
+	{
+		"deletes a failed object with the setting purge-failed", edits(purgingFailed, readiness(ready.Failed, "no")),
 		"Delete: it failed (uid u1, version 7) [record u=u1 d=d1 f=f1 !fd@v0.1=no]",
 	},
-	{"leaves what failed and holds others", edits(purgingFailed, claim, readiness(ready.Failed, "no")), "fails (Terminal), DependentFailed: no [applied]"},
-	{"waits for what may fail", edits(purgingFailed, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]"},
 	{
-		"deletes what failed after a crash", edits(purgedFailed, readiness(ready.Failed, "no")),
+		"does not delete a failed object that contains other objects",
+		edits(purgingFailed, claim, readiness(ready.Failed, "no")), "fails (Terminal), DependentFailed: no [applied]",
+	},
+	{
+		"waits for an object with the setting purge-failed that has not failed",
+		edits(purgingFailed, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]",
+	},
+	{
+		"deletes a failed object with the setting purge-failed after a crash",
+		edits(purgedFailed, readiness(ready.Failed, "no")),
 		"Delete: it failed (uid u1, version 7)",
 	},
 	{
-		"does not create again what failed", edits(purgedFailed, absent),
+		"does not recreate an object that was deleted because it failed", edits(purgedFailed, absent),
 		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
 	},
 	{
-		"leaves what others created in its place", edits(purgedFailed, recreatedByOthers, unowned),
+		"does not change an object that another client created in place of a failed object",
+		edits(purgedFailed, recreatedByOthers, unowned),
 		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
 	},
-	{"creates again what failed when its content changed", edits(purgedFailed, absent, newManifest), "Create: its manifest changed"},
+	{
+		"recreates an object that was deleted because it failed when its content changes",
+		edits(purgedFailed, absent, newManifest), "Create: its manifest changed",
+	},
 
-	// An object with a timeout fails after it.
+	// An object with a timeout fails if it is not ready when the timeout ends.
 	{
-		"waits for what is on its way, until its timeout", edits(timed(59), readiness(ready.InProgress, "it runs")),
+		"waits for an object that is in progress until its timeout", edits(timed(59), readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied]",
 	},
 	{
-		"fails for what is not ready at its timeout", edits(timed(60), readiness(ready.InProgress, "it runs")),
+		"fails if an object is not ready at its timeout", edits(timed(60), readiness(ready.InProgress, "it runs")),
 		"fails (Terminal), Timeout: not ready within 1m0s: it runs [applied]",
 	},
-	{"is done with what is ready after its timeout", edits(timed(600)), "done"},
+	{"is done if an object is ready after its timeout", edits(timed(600)), "done"},
 	{
-		"records when it was applied, for its timeout", edits(timed(600), newManifest, writtenAs("d2"), answered(VerbApply), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
+		"records the time of the apply for the timeout of the object",
+		edits(timed(600), newManifest, writtenAs("d2"), answered(VerbApply), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1 a=10000]",
 	},
 	{
-		"does not take the time of another manifest for its own", edits(timed(600), newManifest, writtenAs("d2"), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
+		"does not use the time of an apply of another manifest for the timeout",
+		edits(timed(600), newManifest, writtenAs("d2"), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1]",
 	},
 
-	// An object in sync is ready, or waited for.
-	{"is done with what is ready", nil, "done"},
+	// The component waits for an object in sync until it is ready.
+	{"is done if the object is ready", nil, "done"},
 	{
-		"waits for what is on its way", edits(readiness(ready.InProgress, "0 of 1 replicas")),
+		"waits for an object that is in progress", edits(readiness(ready.InProgress, "0 of 1 replicas")),
 		"waits, InProgress: 0 of 1 replicas [applied]",
 	},
 	{
-		"waits for what cannot be understood", edits(readiness(ready.Unknown, "no conditions")),
+		"waits for an object whose status cannot be interpreted", edits(readiness(ready.Unknown, "no conditions")),
 		"waits, Unknown: no conditions [applied]",
 	},
 	{
-		"fails with what failed", edits(readiness(ready.Failed, "deadline exceeded")),
+		"fails if the object has failed", edits(readiness(ready.Failed, "deadline exceeded")),
 		"fails (Terminal), DependentFailed: deadline exceeded [applied]",
 	},
-	{"notes of a Job that is ready that it may go", edits(job), "done [record u=u1 d=d1 f=f1 c=true]"},
-	{"notes that once", edits(job, completedEntry), "done"},
 	{
-		"notes nothing of a Job that runs", edits(job, readiness(ready.InProgress, "it runs")),
+		"records a finished Job with ttlSecondsAfterFinished as completed",
+		edits(job), "done [record u=u1 d=d1 f=f1 c=true]",
+	},
+	{"records a finished Job only once", edits(job, completedEntry), "done"},
+	{
+		"does not record a running Job as completed", edits(job, readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied]",
 	},
 }
@@ -665,219 +774,264 @@ func TestApplyRules(t *testing.T) {
 	}
 }
 
-// deleteRows show each of the deleteRules.
+// deleteRows has at least one row for each of the deleteRules.
 var deleteRows = []row{
 	// An object that failed in this pass is left alone until the next.
 	{
-		"fails as the API server said", edits(failed(Terminal, "Forbidden")),
+		"fails with the reason of the API server", edits(failed(Terminal, "Forbidden")),
 		"fails (Terminal), Forbidden: the API server refused it",
 	},
 	{
-		"gives up for this pass against somebody who writes all the time", edits(attempts(5)),
+		"fails in this pass if another client changed the object five times", edits(attempts(5)),
 		"fails (Transient), Contended: it changed 5 times while it was being deleted",
 	},
-	{"tries a fifth time", edits(attempts(4)), "Delete: it is no longer rendered (uid u1, version 7)"},
+	{"makes a fifth attempt", edits(attempts(4)), "Delete: it is no longer rendered (uid u1, version 7)"},
 
-	// An object that is confirmed gone is forgotten.
-	{"forgets what is confirmed gone", edits(confirmedAbsent), "done"},
+	// The entry of an object that is confirmed to be gone is dropped.
+	{"removes an object from the inventory if a read confirmed that it is gone", edits(confirmedAbsent), "done"},
 
-	{"forgets what was purged, without a look at it", edits(purged), "done"},
-	{"reads what was being purged", edits(purging, completedEntry, absent), "Read: its absence must be confirmed"},
+	{"removes a purged object from the inventory without a read", edits(purged), "done"},
 	{
-		"deletes what came back in place of what was purged, with our label", edits(purged, func(s *scene) { s.live = newScene(nil).live }),
+		"reads an object that was being purged",
+		edits(purging, completedEntry, absent), "Read: its absence must be confirmed",
+	},
+	{
+		"deletes an object with the owner label that was created in place of a purged object",
+		edits(purged, func(s *scene) { s.live = newScene(nil).live }),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 
-	// An object that is not ours any more is forgotten and not touched.
-	{"forgets what another component owns by now", edits(ownedByOthers), "done"},
-	{"forgets another object of the same name", edits(unowned, recreatedByOthers), "done"},
-	{"forgets what is unlabelled and was never written by us", edits(neverWritten, unowned), "done"},
-	{"forgets what is not ours, even while it is being deleted", edits(ownedByOthers, terminating), "done"},
+	// The entry of an object that is not ours any more is dropped, and the object is not changed.
+	{"removes an object that another component now owns from the inventory", edits(ownedByOthers), "done"},
+	{"removes an object from the inventory if another object has its name", edits(unowned, recreatedByOthers), "done"},
+	{
+		"removes an object without an owner label from the inventory if the reconciler never wrote the object",
+		edits(neverWritten, unowned), "done",
+	},
+	{
+		"removes an object of another owner from the inventory, even while it is being deleted",
+		edits(ownedByOthers, terminating), "done",
+	},
 
 	// An object that a watch does not show is read.
-	{"confirms by a read that an object is gone", edits(absent), "Read: its absence must be confirmed"},
-	{"confirms it for what was never written, too", edits(neverWritten, absent), "Read: its absence must be confirmed"},
+	{"confirms by a read that an absent object is gone", edits(absent), "Read: its absence must be confirmed"},
+	{
+		"confirms by a read that an object that was never written is gone",
+		edits(neverWritten, absent), "Read: its absence must be confirmed",
+	},
 
-	// An object of a type that nobody serves is read.
-	{"asks what became of a type that is not served", edits(notServed), "Read: its absence must be confirmed"},
+	// An object of a type that is not served is read.
+	{"reads an object whose type is not served", edits(notServed), "Read: its absence must be confirmed"},
 
-	// An object of a type that keeps no objects is forgotten.
-	{"forgets what never was an object", edits(neverWritten, notListable), "done"},
-	{"does not forget what was one", edits(notListable), "waits, NotListable: its type cannot be listed"},
+	// The entry of an object of a type without stored objects is dropped.
+	{"removes an entry of a kind without stored objects from the inventory", edits(neverWritten, notListable), "done"},
+	{
+		"does not remove the entry of an object whose kind cannot be listed but that was written",
+		edits(notListable), "waits, NotListable: its type cannot be listed",
+	},
 
 	// An object of a type that is not watched is read.
-	{"reads what is not watched before it is deleted", edits(unwatched), "Read: its type cannot be watched"},
-
-	// An object of a type whose API server refuses us fails.
 	{
-		"does not wait where the credentials are refused", edits(unauthorized),
+		"reads an object of an unwatched type before it deletes the object",
+		edits(unwatched), "Read: its type cannot be watched",
+	},
+
+	// An object fails if the API server refuses the credentials.
+	{
+		"fails without a wait if the API server refuses the credentials", edits(unauthorized),
 		"fails (Terminal), Unauthorized: renew the credentials",
 	},
 
-	// An object of which nothing is known waits.
-	{"waits where nothing is known", edits(unknown), "waits, ListFailed: no answer"},
+	// An object in an unknown state waits.
+	{"waits while the state of the object is unknown", edits(unknown), "waits, ListFailed: no answer"},
 	{
-		"takes no presence at all for unknown", edits(func(s *scene) { s.live = Observed{Reason: "Observing"} }),
+		"treats an empty presence as unknown", edits(func(s *scene) { s.live = Observed{Reason: "Observing"} }),
 		"waits, Observing: ",
 	},
 
-	// An object that is kept is released, and forgotten once nobody owns it.
+	// An object is orphaned if its delete policy requires that. The entry of an orphaned object is dropped.
 	{
-		"releases a claim", edits(claim),
+		"releases a PersistentVolumeClaim", edits(claim),
 		"Orphan: a claim is deleted only if its delete policy is delete (uid u1, version 7)",
 	},
 	{
-		"releases a claim that somebody is deleting, and waits for nobody", edits(claim, terminating),
+		"releases a PersistentVolumeClaim that another client is deleting, and does not wait", edits(claim, terminating),
 		"Orphan: a claim is deleted only if its delete policy is delete (uid u1, version 7)",
 	},
-	{"forgets a claim that was released", edits(claim, unowned, answered(VerbOrphan)), "done"},
-	{"forgets a claim whose release a crash kept from being recorded", edits(claim, orphaned), "done"},
+	{"removes a released PersistentVolumeClaim from the inventory", edits(claim, unowned, answered(VerbOrphan)), "done"},
 	{
-		"takes the other marks off a claim that lost its label alone", edits(claim, unowned),
+		"removes a PersistentVolumeClaim from the inventory if a crash prevented the record of its release",
+		edits(claim, orphaned), "done",
+	},
+	{
+		"removes the reconciler's annotations from a PersistentVolumeClaim that lost only its owner label",
+		edits(claim, unowned),
 		"Orphan: a claim is deleted only if its delete policy is delete (uid u1, version 7)",
 	},
 	{
-		"releases what its policy releases", edits(recordedPolicy("orphan")),
+		"releases an object with the delete policy orphan when it is no longer rendered", edits(recordedPolicy("orphan")),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
-		"releases it also with its component", edits(recordedPolicy("orphan"), withComponent),
+		"releases an object with the delete policy orphan when its component is deleted",
+		edits(recordedPolicy("orphan"), withComponent),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
-		"releases what its policy releases when it is pruned", edits(recordedPolicy("orphan-on-apply")),
+		"releases an object with the delete policy orphan-on-apply when it is no longer rendered",
+		edits(recordedPolicy("orphan-on-apply")),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
-		"deletes that with its component", edits(recordedPolicy("orphan-on-apply"), withComponent),
+		"deletes an object with the delete policy orphan-on-apply with its component",
+		edits(recordedPolicy("orphan-on-apply"), withComponent),
 		"Delete: the component is being deleted (uid u1, version 7)",
 	},
 	{
-		"deletes when it is pruned what its policy releases with its component", edits(recordedPolicy("orphan-on-delete")),
+		"deletes an object with the delete policy orphan-on-delete when it is no longer rendered",
+		edits(recordedPolicy("orphan-on-delete")),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"releases that with its component", edits(recordedPolicy("orphan-on-delete"), withComponent),
+		"releases an object with the delete policy orphan-on-delete when its component is deleted",
+		edits(recordedPolicy("orphan-on-delete"), withComponent),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
-		"deletes what is purged, whatever becomes of it when it is no longer wanted", edits(recordedPolicy("orphan"), func(s *scene) { s.reason = ReasonPurged }),
+		"deletes an object in its purge wave, whatever its delete policy is",
+		edits(recordedPolicy("orphan"), func(s *scene) { s.reason = ReasonPurged }),
 		"Delete: " + string(ReasonPurged) + " (uid u1, version 7)",
 	},
 	{
-		"releases a claim that is purged", edits(claim, func(s *scene) { s.reason = ReasonPurged }),
+		"releases a PersistentVolumeClaim in its purge wave", edits(claim, func(s *scene) { s.reason = ReasonPurged }),
 		"Orphan: a claim is deleted only if its delete policy is delete (uid u1, version 7)",
 	},
 	{
-		"deletes nothing by a policy that it does not know", edits(recordedPolicy("bury")),
+		"releases an object with an unknown delete policy", edits(recordedPolicy("bury")),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
-		"goes by the policy that was recorded, not by what the manifest says now",
+		"uses the recorded delete policy instead of the delete policy of the current manifest",
 		edits(recordedPolicy("orphan"), func(s *scene) { s.object.Settings.DeletePolicy, s.defaults.Delete = "delete", "delete" }),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
-	{"forgets an orphan", edits(recordedPolicy("orphan"), orphaned, answered(VerbOrphan)), "done"},
 	{
-		"releases a namespace, whatever it holds", edits(namespace(Contents{Count: 1}), recordedPolicy("orphan")),
+		"removes a released object from the inventory",
+		edits(recordedPolicy("orphan"), orphaned, answered(VerbOrphan)), "done",
+	},
+	{
+		"releases a namespace with any contents", edits(namespace(Contents{Count: 1}), recordedPolicy("orphan")),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
-	{"does not release what somebody else owns", edits(claim, ownedByOthers), "done"},
-	{"reads a claim that the watch does not show", edits(claim, absent), "Read: its absence must be confirmed"},
+	{"does not release an object of another owner", edits(claim, ownedByOthers), "done"},
 	{
-		"says why a claim cannot be released", edits(claim, failed(Terminal, "Forbidden")),
+		"reads a PersistentVolumeClaim that the watch does not show",
+		edits(claim, absent), "Read: its absence must be confirmed",
+	},
+	{
+		"reports the reason for which a PersistentVolumeClaim cannot be released",
+		edits(claim, failed(Terminal, "Forbidden")),
 		"fails (Terminal), Forbidden: the API server refused it",
 	},
 	{
-		"deletes a claim whose manifest says so", edits(deletableClaim),
+		"deletes a PersistentVolumeClaim whose manifest allows its deletion", edits(deletableClaim),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"deletes a claim whose manifest says so, and that lost its label", edits(deletableClaim, unowned),
+		"deletes a PersistentVolumeClaim whose manifest allows its deletion, and that lost its owner label",
+		edits(deletableClaim, unowned),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 
-	// A namespace stays while it holds what nothing else deletes.
+	// A namespace is not deleted while it holds objects that would be deleted only with it.
 	{
-		"keeps a namespace that holds objects of others", edits(namespace(Contents{Count: 12, Names: []string{"ConfigMap shop/a", "Secret shop/b"}})),
-		"fails (Terminal), NamespaceNotEmpty: it contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
-			"delete them, or move them elsewhere",
+		"does not delete a namespace that contains foreign objects",
+		edits(namespace(Contents{Count: 12, Names: []string{"ConfigMap shop/a", "Secret shop/b"}})),
+		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
+			"delete or move these objects",
 	},
 	{
-		"keeps a namespace whose contents are not known", edits(namespace(Contents{Failure: &Failure{Class: Transient, Reason: "Unreachable", Message: "no answer"}})),
+		"does not delete a namespace whose contents are unknown",
+		edits(namespace(Contents{Failure: &Failure{Class: Transient, Reason: "Unreachable", Message: "no answer"}})),
 		"fails (Transient), Unreachable: no answer",
 	},
 	{
-		"deletes a namespace that holds nothing", edits(namespace(Contents{})),
+		"deletes an empty namespace", edits(namespace(Contents{})),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"waits for a namespace that somebody else deletes, whatever it holds", edits(namespace(Contents{Count: 1}), terminating),
+		"waits until a namespace with any contents that another client deletes is gone",
+		edits(namespace(Contents{Count: 1}), terminating),
 		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 	{
-		"looks at the contents of namespaces only", edits(func(s *scene) { s.contents.Count = 1 }),
+		"checks only the contents of namespaces", edits(func(s *scene) { s.contents.Count = 1 }),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 
-	// An object that is being deleted is waited for.
+	// The component waits for an object that is being deleted.
 	{
 		"waits until a deleted object is gone", edits(terminating),
 		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 
 	{
-		"comes back by itself to what lost its label, because no watch tells when it is gone", edits(terminating, unowned),
+		"retries while an object without its owner label is being deleted, because no watch shows when the object is gone",
+		edits(terminating, unowned),
 		"fails (Transient), NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 
-	// A definition is not deleted before a guard holds.
-	{"does not delete a definition without a guard", edits(definition(Guard{})), "waits for a guard"},
+	// A definition is not deleted before a guard is in effect.
+	{"does not delete a definition without an admission guard", edits(definition(Guard{})), "waits for a guard"},
 	{
-		"does not delete a definition while the guard does not hold", edits(definition(Guard{Definitions: widgetNames})),
+		"does not delete a definition while its admission guard is not in effect",
+		edits(definition(Guard{Definitions: widgetNames})),
 		"waits for a guard",
 	},
 	{
-		"does not delete a definition as soon as the guard holds: what was admitted before is not written yet",
+		"does not delete a definition at once when its guard takes effect, because admitted instances may not be stored yet",
 		edits(definition(Guard{Definitions: widgetNames, EffectiveSince: sceneTime.Add(-guardSettleTime / 2)})), "waits for a guard",
 	},
 	{
-		"does not delete a definition that the guard is not for",
+		"does not delete a definition that the admission guard does not protect",
 		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, EffectiveSince: sceneTime.Add(-guardSettleTime)})), "waits for a guard",
 	},
 	{
-		"deletes a definition under a guard that has held for a moment", edits(definition(Guard{Definitions: widgetNames, EffectiveSince: sceneTime.Add(-guardSettleTime)})),
+		"deletes a definition when its admission guard has been in effect for the settle time",
+		edits(definition(Guard{Definitions: widgetNames, EffectiveSince: sceneTime.Add(-guardSettleTime)})),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"deletes a definition without a guard where there can be none", edits(definition(Guard{Unavailable: true})),
+		"deletes a definition without an admission guard if no guard can be set up",
+		edits(definition(Guard{Unavailable: true})),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"needs no guard for a definition that somebody else deletes", edits(definition(Guard{}), terminating),
+		"needs no admission guard for a definition that another client deletes", edits(definition(Guard{}), terminating),
 		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 	{
-		"needs no guard for a definition that is released", edits(definition(Guard{}), func(s *scene) { s.entry.DeletePolicy = metav1alpha1.DeleteOrphan }),
+		"needs no admission guard for a definition that is released",
+		edits(definition(Guard{}), func(s *scene) { s.entry.DeletePolicy = metav1alpha1.DeleteOrphan }),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 
 	// An object of ours is deleted.
-	{"deletes what is ours", nil, "Delete: it is no longer rendered (uid u1, version 7)"},
+	{"deletes an object with the owner label", nil, "Delete: it is no longer rendered (uid u1, version 7)"},
 	{
-		"deletes what lost its label, known by its UID", edits(unowned),
+		"deletes an object with the recorded UID that lost its owner label", edits(unowned),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"deletes what carries our label, although its UID was not recorded", edits(neverWritten),
+		"deletes an object with the owner label whose UID was not recorded", edits(neverWritten),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
-		"deletes what was created again with our label", edits(recreatedByOthers),
+		"deletes an object that was recreated with the owner label", edits(recreatedByOthers),
 		"Delete: it is no longer rendered (uid u2, version 7)",
 	},
 	{
-		"deletes what drifted or failed all the same", edits(drifted, readiness(ready.Failed, "")),
+		"deletes an object that drifted or failed", edits(drifted, readiness(ready.Failed, "")),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 }
@@ -892,7 +1046,7 @@ func TestDeleteRules(t *testing.T) {
 	}
 }
 
-// TestEveryRuleMatters drops one rule after the other: a row must notice.
+// TestEveryRuleMatters removes each rule in turn. Then at least one row must fail.
 func TestEveryRuleMatters(t *testing.T) {
 	expectNoticed(t, "applying", applyRules, applyRows, scene.candidate)
 	expectNoticed(t, "deleting", deleteRules, deleteRows, scene.removal)
@@ -911,7 +1065,7 @@ func expectNoticed[S any](t *testing.T, what string, rules []rule[S], rows []row
 
 func onceByDefault(s *scene) { s.defaults.Reconcile = metav1alpha1.ReconcileOnce }
 
-// byDefault takes the settings of a dependent for the defaults.
+// byDefault moves the reconcile policy and the reapply interval of the dependent to the defaults.
 func byDefault(s *scene) {
 	settings := &s.object.Settings
 	s.defaults.Reconcile, settings.ReconcilePolicy = settings.ReconcilePolicy, ""

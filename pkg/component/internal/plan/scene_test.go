@@ -15,8 +15,8 @@ import (
 
 const us, them = "us", "them"
 
-// scene is an object with the facts about it. A new scene has a desired, recorded object that is in sync and ready;
-// the rows of tables edit it.
+// scene is an object with the facts about it. newScene returns a scene with a desired and recorded object that is in
+// sync and ready, changed by the given edits.
 type scene struct {
 	started    time.Time
 	defaults   Policies
@@ -30,7 +30,7 @@ type scene struct {
 	contents   Contents
 	// namespace is the result of the creation of the namespace of the object.
 	namespace Result
-	// home says that the namespace is a dependent, too.
+	// home is set if the namespace of the object is also a dependent.
 	home  bool
 	guard Guard
 	// reason is the reason for the removal of the object.
@@ -79,7 +79,7 @@ func (s scene) facts() Facts {
 	return f.seen(func(manifests.Key) Observed { return s.live })
 }
 
-// seen returns the facts with a snapshot of what watched returns.
+// seen returns the facts with a snapshot that has the result of watched for each key.
 func (f Facts) seen(watched func(manifests.Key) Observed) Facts {
 	f.Live = Snapshot{}
 	for _, key := range f.Keys() {
@@ -88,7 +88,7 @@ func (f Facts) seen(watched func(manifests.Key) Observed) Facts {
 	return f
 }
 
-// revision is not zero if the inputs are the same.
+// revision returns 1 if the manifest was rendered from the same inputs as the applied manifest, and 0 otherwise.
 func (s scene) revision() int64 {
 	if s.sameInputs {
 		return 1
@@ -112,13 +112,13 @@ var sceneTime = time.Unix(10_000, 0)
 // sceneComponent is the component of a scene.
 var sceneComponent = manifests.Key{Group: "example.com", Kind: "Shop", Namespace: "a", Name: "us"}
 
-// The edits of a scene.
+// The functions below are edits of a scene.
 
 func edits(e ...func(*scene)) []func(*scene) { return e }
 
 func unrecorded(s *scene) { s.entry = nil }
 
-// neverWritten is recorded, but no write of it had a response.
+// neverWritten records the object without the result of any write.
 func neverWritten(s *scene) { s.entry.UID, s.entry.Digest, s.entry.Fields = "", "", "" }
 
 func absent(s *scene) { s.live = Observed{Presence: Absent} }
@@ -145,23 +145,24 @@ func terminating(s *scene) { s.live.Terminating = true }
 
 func ownedByOthers(s *scene) { s.live.Owner, s.live.OwnerName = them, "Component b/them" }
 
-// ownedBy is an object with an annotation that names its owner.
+// ownedBy makes another owner own the object. The owner annotation has the given name.
 func ownedBy(name string) func(*scene) {
 	return func(s *scene) { s.live.Owner, s.live.OwnerName = them, name }
 }
 
-// always adopts what exists, whoever owns it.
+// always sets the adoption policy always, which adopts every existing object.
 func always(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptAlways }
 
 func unowned(s *scene) { s.live.Owner, s.live.OwnerName = "", "" }
 
-// orphaned is an object without our label, annotations and managed fields.
+// orphaned removes our label, annotations and managed fields from the object.
 func orphaned(s *scene) {
 	unowned(s)
 	s.live.Digest, s.live.Applied, s.live.Updated = "", "", ""
 }
 
-// homeless is an object whose creation failed because its namespace does not exist, which is created by default.
+// homeless makes the creation of the object fail because its namespace does not exist. The default policy is to create
+// missing namespaces.
 func homeless(s *scene) {
 	s.defaults.MissingNamespaces = metav1alpha1.MissingNamespacesCreate
 	neverWritten(s)
@@ -169,32 +170,33 @@ func homeless(s *scene) {
 	s.result = Result{Verb: VerbCreate, Attempts: 1, Failure: &Failure{Class: Transient, Reason: WaitNamespaceMissing, Message: "namespace shop does not exist"}}
 }
 
-// namespaceCreated is the result of the creation of that namespace.
+// namespaceCreated adds the result of the creation of the object's namespace.
 func namespaceCreated(failure *Failure) func(*scene) {
 	return func(s *scene) { s.namespace = Result{Verb: VerbCreateNamespace, Attempts: 1, Failure: failure} }
 }
 
-// recordedPolicy is the delete policy that was recorded last.
+// recordedPolicy sets the recorded delete policy.
 func recordedPolicy(p metav1alpha1.DeletePolicy) func(*scene) {
 	return func(s *scene) { s.entry.DeletePolicy = p }
 }
 
-// withComponent says that the object is removed because its component is deleted.
+// withComponent sets the reason of the removal: the component is being deleted.
 func withComponent(s *scene) { s.reason = ReasonDeleted }
 
 func recreatedByOthers(s *scene) { s.live.UID = "u2" }
 
 func newManifest(s *scene) { s.object.Digest = "d2" }
 
-// lookedUpAnew is rendered differently from the same inputs because a looked-up object changed.
+// lookedUpAnew changes the manifest because a looked-up object changed. The inputs stay the same.
 func lookedUpAnew(s *scene) { s.object.Digest, s.sameInputs, s.rendition = "d2", true, 1 }
 
 func renderedAgain(s *scene) { s.object.Digest, s.sameInputs = "d2", true }
 
-// newSettings is a manifest of which only the settings are new.
+// newSettings changes only the settings in the manifest.
 func newSettings(s *scene) { s.object.Digest = "d1.s2" }
 
-// following is a dependent that follows the component, and was applied for its present state.
+// following sets the reconcile policy on-object-or-component-change. The dependent was applied for the current state of
+// the component.
 func following(s *scene) {
 	s.object.Settings.ReconcilePolicy, s.trigger = metav1alpha1.ReconcileOnObjectOrComponentChange, "t1"
 	if s.entry != nil {
@@ -205,7 +207,7 @@ func following(s *scene) {
 // componentChanged changes the component after the dependent was applied.
 func componentChanged(s *scene) { s.trigger = "t2" }
 
-// reapplied is a dependent with a reapply interval of a minute that was applied so many seconds ago.
+// reapplied sets a reapply interval of a minute. The last apply was the given number of seconds ago.
 func reapplied(ago int64) func(*scene) {
 	return func(s *scene) {
 		s.object.Settings.ReapplyInterval = new(time.Minute)
@@ -213,14 +215,15 @@ func reapplied(ago int64) func(*scene) {
 	}
 }
 
-// timed is a dependent with a timeout of a minute that was applied so many seconds ago.
+// timed sets a timeout of a minute. The last apply was the given number of seconds ago.
 func timed(ago int64) func(*scene) {
 	return func(s *scene) {
 		s.object.Settings.Timeout, s.entry.AppliedAt = time.Minute, sceneTime.Unix()-ago
 	}
 }
 
-// purgingFailed is a dependent that is deleted when it has failed, and purgedFailed one that was.
+// purgingFailed makes the manifest require that the dependent is deleted when it fails. purgedFailed also records such
+// a failure.
 func purgingFailed(s *scene) { s.object.Settings.PurgeFailed = true }
 
 func purgedFailed(s *scene) {
@@ -228,28 +231,28 @@ func purgedFailed(s *scene) {
 	s.entry.Failed = "no"
 }
 
-// writtenAs is a live object that was written from the manifest of that digest.
+// writtenAs sets the digest of the manifest that the live object was written from.
 func writtenAs(digest string) func(*scene) { return func(s *scene) { s.live.Digest = digest } }
 
-// startedAgo is a process that began to look so many seconds ago.
+// startedAgo sets the start of the process to the given number of seconds ago.
 func startedAgo(seconds int) func(*scene) {
 	return func(s *scene) { s.started = sceneTime.Add(-time.Duration(seconds) * time.Second) }
 }
 
-// purging is a dependent that is deleted again at the end of its wave.
+// purging sets a purge order: the dependent is deleted at the end of its wave.
 func purging(s *scene) { s.object.Settings.PurgeOrder = new(0) }
 
-// purged is a purged dependent that is confirmed to be gone.
+// purged makes the dependent purged, and confirmed to be gone.
 func purged(s *scene) {
 	purging(s)
 	s.entry.Completed, s.entry.UID = true, ""
 	s.live = Observed{Presence: Absent}
 }
 
-// keeps is an object with a field of ours that the API server retains.
+// keeps adds a field of ours that the API server retains.
 func keeps(s *scene) { s.live.Retained = []string{"spec.clusterIP"} }
 
-// body is the manifest's content.
+// body sets the content of the manifest.
 func body(text string) func(*scene) {
 	return func(s *scene) {
 		s.object.Body = &unstructured.Unstructured{}
@@ -290,7 +293,7 @@ func readiness(state ready.State, message string) func(*scene) {
 	return func(s *scene) { s.live.Readiness = ready.Result{State: state, Message: message} }
 }
 
-// job turns the scene into that of a Job that Kubernetes removes after it finished.
+// job changes the object to a Job that Kubernetes removes after it finished.
 func job(s *scene) {
 	s.object.Key.Group, s.object.Key.Kind, s.object.Ephemeral = "batch", "Job", true
 	if s.entry != nil {
@@ -298,18 +301,18 @@ func job(s *scene) {
 	}
 }
 
-// claim turns the scene into that of a claim.
+// claim changes the object to a PersistentVolumeClaim.
 func claim(s *scene) {
 	s.become(manifests.Key{Kind: "PersistentVolumeClaim", Namespace: "shop", Name: "web"})
 }
 
-// deletableClaim is a claim whose manifest says that it is deleted.
+// deletableClaim changes the object to a PersistentVolumeClaim with the delete policy delete.
 func deletableClaim(s *scene) {
 	claim(s)
 	s.object.Settings.DeletePolicy, s.entry.DeletePolicy = metav1alpha1.DeleteDelete, metav1alpha1.DeleteDelete
 }
 
-// namespace turns the scene into that of a namespace with contents.
+// namespace changes the object to a namespace with the given contents.
 func namespace(c Contents) func(*scene) {
 	return func(s *scene) {
 		s.become(manifests.Key{Kind: "Namespace", Name: "shop"})
@@ -322,7 +325,7 @@ func (s *scene) become(key manifests.Key) {
 	s.entry.Group, s.entry.Kind, s.entry.Namespace, s.entry.Name = key.Group, key.Kind, key.Namespace, key.Name
 }
 
-// definition turns the scene into that of a definition, with the state of the guard.
+// definition changes the object to a CustomResourceDefinition, and sets the state of the guard.
 func definition(g Guard) func(*scene) {
 	return func(s *scene) {
 		s.become(manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.com"})
@@ -330,7 +333,7 @@ func definition(g Guard) func(*scene) {
 	}
 }
 
-// inPhase turns the scene into that of an object which prepares the deletion.
+// inPhase changes the object to an object of the phase pre-delete.
 func inPhase(s *scene) {
 	s.object.Settings.Phase = manifests.PhasePreDelete
 	if s.entry != nil {
@@ -338,7 +341,7 @@ func inPhase(s *scene) {
 	}
 }
 
-// passedOver is recorded as skipped.
+// passedOver records the object of a phase as skipped.
 func passedOver(s *scene) {
 	neverWritten(s)
 	s.entry.Completed = true
@@ -346,12 +349,12 @@ func passedOver(s *scene) {
 
 func completedEntry(s *scene) { s.entry.Completed = true }
 
-// finishedAndGone is an absent object that had completed its work when the watch last showed it.
+// finishedAndGone makes the object absent. The object had completed its work when the watch last showed it.
 func finishedAndGone(s *scene) {
 	s.live = Observed{Presence: Absent, Finished: true, UID: "u1", Digest: s.live.Digest}
 }
 
-// text describes a decision.
+// text returns a decision as a text.
 func (d decision) text() string {
 	var parts []string
 	switch {

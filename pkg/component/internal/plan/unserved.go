@@ -6,22 +6,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// UnservedState returns the text for a state of a definition that serves nothing. The text has the UID of the
-// definition and a number. The number changes if the definition may have served something in between.
+// UnservedState returns a text that identifies the state of a definition that serves no version of its type. The text
+// has the UID of the definition and a number. The number changes if the definition may have served a version in the
+// meantime.
 func UnservedState(uid types.UID, number int64) string {
 	return fmt.Sprintf("%.8s.%d", uid, number)
 }
 
-// NeverServed reports whether a definition serves nothing and never did. live is its current state and recorded is the
-// state in the inventory, both as UnservedState returns them. A CustomResourceDefinition (definition is set) needs no
-// record if its generation is 1, because its spec never changed.
+// NeverServed reports whether a definition serves no version now and never served a version. live is its current state,
+// and recorded is the state in the inventory; both are results of UnservedState. A CustomResourceDefinition (definition
+// is set) needs no record if its generation is 1, because its spec never changed.
 func NeverServed(recorded, live string, definition bool, uid types.UID) bool {
 	return live != "" && (live == recorded || definition && live == UnservedState(uid, 1))
 }
 
-// unserved returns the value of InventoryEntry.Unserved: the last observed state of a definition that served nothing
-// since the reconciler created it. It is empty for other objects, and for a definition that may have served something.
-// A definition that is not observed now keeps its recorded state.
+// unserved returns the value of InventoryEntry.Unserved: the last observed state of a definition that has served no
+// version since the reconciler created it. The value is empty for other objects, and for a definition that may have
+// served a version. A definition that is not observed now keeps its recorded state.
 func (c candidate) unserved() string {
 	recorded, live := c.entry.Unserved, c.live.Unserved
 	switch {

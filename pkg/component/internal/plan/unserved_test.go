@@ -22,16 +22,25 @@ func TestUnserved(t *testing.T) {
 		verb           Verb
 		want           string
 	}{
-		{"an API that we create serves nothing yet", service, "", state(0), 1, VerbCreate, state(0)},
-		{"one that we adopt may have served before", service, "", state(0), 1, VerbApply, ""},
-		{"one that was never available stays so", service, state(0), state(0), 1, "", state(0)},
-		{"one that is available served", service, state(0), "", 1, "", ""},
-		{"one that is not available again served in between", service, state(0), state(7), 1, "", ""},
-		{"a definition of generation 1 proves itself", definition, "", state(1), 1, "", state(1)},
-		{"one that we change served nothing in between", definition, state(1), state(2), 2, VerbApply, state(2)},
-		{"one that another client changed may have served", definition, state(1), state(2), 2, "", ""},
-		{"one that we change after another client may have served", definition, state(1), state(3), 3, VerbApply, ""},
-		{"another object of the same name is another", definition, "abcdefgh.2", state(2), 2, "", ""},
+		{"an API that the component creates has served no version", service, "", state(0), 1, VerbCreate, state(0)},
+		{"an adopted API may have served a version before", service, "", state(0), 1, VerbApply, ""},
+		{"an API that was never available keeps its recorded state", service, state(0), state(0), 1, "", state(0)},
+		{"an available API has served a version", service, state(0), "", 1, "", ""},
+		{"an API that became unavailable again has served a version in between", service, state(0), state(7), 1, "", ""},
+		{
+			"a definition of generation 1 without a served version has never served a version",
+			definition, "", state(1), 1, "", state(1),
+		},
+		{
+			"a definition that only the component changed has served no version in between",
+			definition, state(1), state(2), 2, VerbApply, state(2),
+		},
+		{"a definition that another client changed may have served a version", definition, state(1), state(2), 2, "", ""},
+		{
+			"a definition that the component changes after another client may have served a version",
+			definition, state(1), state(3), 3, VerbApply, "",
+		},
+		{"another object of the same name does not have the recorded state", definition, "abcdefgh.2", state(2), 2, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			live := Observed{Presence: Present, UID: uid, Generation: c.generation, Unserved: c.live}
@@ -49,7 +58,7 @@ func TestUnserved(t *testing.T) {
 	t.Run("an object that is not observed keeps its record", func(t *testing.T) {
 		c := candidate{entry: metav1alpha1.InventoryEntry{Unserved: state(0)}, live: NotObserved()}
 		if c.unserved() != state(0) {
-			t.Error("it is lost")
+			t.Error("an entry whose object is not observed lost its record of versions that were never served")
 		}
 	})
 }

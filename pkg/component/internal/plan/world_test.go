@@ -14,20 +14,21 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// world is a cluster as far as plans are concerned: it holds objects, carries out actions like the API server, and
-// shows them to a watch on our label.
+// world simulates a cluster for plans. world stores objects, carries out actions as an API server does, and simulates a
+// watch that selects objects by our label.
 type world struct {
 	objects map[manifests.Key]*thing
-	// blind are the objects whose type cannot be listed for a while; unwatched are those that can only be read.
+	// blind are the objects whose type cannot be listed for a while. unwatched are the objects that cannot be watched,
+	// but can be read.
 	blind, unwatched map[manifests.Key]bool
-	// slow are the objects that are not ready at once, held those that finalizers hold, and uncovered those whose
-	// fields we don't own.
+	// slow are the objects that are not ready at once. held are the objects with finalizers of others. uncovered are
+	// the objects whose fields we do not all own.
 	slow, held, uncovered map[manifests.Key]bool
-	// unreadable are the objects that may not be read.
+	// unreadable are the objects that we have no permission to read.
 	unreadable map[manifests.Key]bool
-	// probes counts those of the guard.
+	// probes is the number of probes of the guard.
 	probes int
-	// closed are namespaces that are being deleted: nothing can be created in them.
+	// closed are namespaces that are being deleted, so that no object can be created in them.
 	closed   map[string]bool
 	sequence int
 }
@@ -42,7 +43,7 @@ type thing struct {
 	values      string
 	state       ready.State
 	terminating bool
-	// labelled says that the watch on our label sees it.
+	// labelled is set if the object has our label, so that the watch shows the object.
 	labelled bool
 }
 
@@ -59,7 +60,7 @@ func (w *world) next() int {
 	return w.sequence
 }
 
-// add puts an object into the world.
+// add adds an object to the world.
 func (w *world) add(key manifests.Key, owner, digest string) *thing {
 	n := w.next()
 	x := &thing{
@@ -70,10 +71,10 @@ func (w *world) add(key manifests.Key, owner, digest string) *thing {
 	return x
 }
 
-// touch changes an object as another client would.
+// touch simulates a write of the object by another client.
 func (w *world) touch(x *thing) { x.version = w.next() }
 
-// drift takes a field of ours away.
+// drift simulates that another client takes over a field of ours.
 func (w *world) drift(x *thing) {
 	x.fields, x.values = "fields-drifted", "values-drifted"
 	w.touch(x)
@@ -90,7 +91,7 @@ func (w *world) observed(key manifests.Key) Observed {
 	}
 }
 
-// watched is the state of an object as a watch shows it.
+// watched returns the state of an object as a watch shows it.
 func (w *world) watched(key manifests.Key) Observed {
 	switch {
 	case w.blind[key]:
@@ -104,7 +105,7 @@ func (w *world) watched(key manifests.Key) Observed {
 	return w.observed(key)
 }
 
-// read is the result of a read.
+// read returns the result of a read action.
 func (w *world) read(a Action) Result {
 	if w.unreadable[a.Key] {
 		return Result{Verb: VerbRead, Failure: &Failure{Class: Terminal, Reason: "Forbidden", Message: "it may not be read"}}
@@ -121,7 +122,8 @@ func (w *world) read(a Action) Result {
 	return Result{Verb: VerbRead, Observed: &o}
 }
 
-// perform carries out an action. If the preconditions are not met it reads the object, as the executor does.
+// perform carries out an action. If its preconditions are not met, perform reads the object instead, as the executor
+// does.
 func (w *world) perform(a Action) Result {
 	x := w.objects[a.Key]
 	switch a.Verb {
@@ -169,7 +171,7 @@ func (w *world) perform(a Action) Result {
 	return result
 }
 
-// performGuard carries out an action on the guard, which is in effect from its second probe on.
+// performGuard carries out an action on the guard. The second probe finds the guard in effect.
 func (w *world) performGuard(a Action) Result {
 	r := Result{Verb: a.Verb, Observed: &Observed{Presence: Absent}}
 	switch {
@@ -184,7 +186,8 @@ func (w *world) performGuard(a Action) Result {
 	return r
 }
 
-// passTime ends what is under way: objects become ready, or are gone, and types can be watched again.
+// passTime simulates that time passes: objects become ready, terminating objects disappear, and all types can be listed
+// again.
 func (w *world) passTime() {
 	for _, key := range sortedKeys(w.objects) {
 		x := w.objects[key]
@@ -199,7 +202,7 @@ func (w *world) passTime() {
 	clear(w.blind)
 }
 
-// component is the state that a caller of plans keeps.
+// component is a component in a world, with the state that is kept between plans.
 type component struct {
 	world     *world
 	desired   []manifests.Object
@@ -208,22 +211,22 @@ type component struct {
 	managed   []manifests.ManagedType
 	contents  map[string]Contents
 	deleting  bool
-	// trigger is the state of the component.
+	// trigger identifies the state of the component; see Facts.Trigger.
 	trigger string
-	// guards says that guards can be set up; guard is the state of ours. Each pass is a second later than the one
-	// before.
+	// guards is set if guards can be set up. guard is the state of the component's guard. clock is the time of the last
+	// pass in seconds; each pass is a second after the previous pass.
 	guards bool
 	guard  Guard
 	clock  int
-	// preDelete and postDelete are the objects of the phases.
+	// preDelete and postDelete are the objects of the deletion phases.
 	preDelete, postDelete []manifests.Object
-	// same says that desired was rendered from the inputs that were applied last.
+	// same is set if desired was rendered from the same inputs as the applied objects.
 	same bool
-	// repairs are those of the last plan.
+	// repairs are the repairs of the last plan.
 	repairs map[manifests.Key]Repairs
 }
 
-// revision is not zero if the inputs are the same.
+// revision returns 1 if desired was rendered from the same inputs as the applied objects, and 0 otherwise.
 func (c *component) revision() int64 {
 	if c.same {
 		return 1
@@ -236,8 +239,8 @@ func (c *component) knownGuard() Guard {
 	return c.guard
 }
 
-// pass plans and performs until there is nothing left to do without waiting, as the engine does it. onPlan sees every
-// plan with its facts, and may change the world before the actions are performed.
+// pass makes plans and performs their actions until a plan has no actions, as the applier does. onPlan is called for
+// every plan with its facts, and may change the world before the actions are performed.
 func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 	c.clock++
 	results, recorded := map[manifests.Key]Result{}, maps.Clone(c.inventory)

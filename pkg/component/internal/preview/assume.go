@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// wait adds the waits of a plan to the forecast, and simulates that they are over. It reports whether the plan had a
-// wait that no earlier plan had.
+// wait adds the waits of a plan to the forecast, and simulates their end. anew is set if the plan has a wait that no
+// earlier plan had.
 func (r *simulation) wait(p plan.Plan) (anew bool) {
 	listed := applier.OutcomeOf(p, nil).Waiting
 	for i, w := range p.Waiting {
@@ -36,7 +36,7 @@ func (r *simulation) assume(w plan.Waiting) {
 	var now plan.Observed
 	switch {
 	case w.Reason == plan.WaitNotServed && i >= 0 && r.facts.Desired[i].Scope == manifests.ScopeUnknown:
-		// An object of an unknown scope is not recorded, so it can be left out.
+		// An object of an unknown scope is not in the inventory, so it can be removed from the apply set.
 		r.facts.Desired = slices.DeleteFunc(slices.Clone(r.facts.Desired), ofKey)
 		return
 	case w.Reason == plan.WaitTerminating, isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
@@ -50,13 +50,13 @@ func (r *simulation) assume(w plan.Waiting) {
 	r.facts.Results[w.Key] = plan.Result{Verb: plan.VerbApply, Observed: &now}
 }
 
-// isRemoval reports whether a wait is for the end of an object.
+// isRemoval reports whether a wait ends when the object is gone.
 func isRemoval(reason plan.WaitReason) bool {
 	return reason == plan.WaitNotGone || reason == plan.WaitNotEmpty || reason == plan.WaitUnguarded
 }
 
-// object returns the manifest of a key, nil without one. Of an object with several occurrences it is the manifest of
-// the recorded one.
+// object returns the manifest with the given key, or nil if there is no such manifest. For an object with several
+// occurrences it returns the manifest of the recorded occurrence.
 func (r *simulation) object(key manifests.Key) (found *manifests.Object) {
 	for _, objects := range [][]manifests.Object{r.facts.Desired, r.facts.PreDelete, r.facts.PostDelete} {
 		for i := range objects {

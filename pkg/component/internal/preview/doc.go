@@ -1,9 +1,11 @@
 // Package preview simulates passes over a component without writes.
 //
-// It runs the same reconcile.Pass on other ports: the Simulator takes the place of the applier, and the other ports
-// read instead of watching, write no record, and impersonate no identity. All requests go through a transport that
-// makes dry runs of writes. Package plan makes the plans, as in a real pass. As soon as the Forecast lists a wait, the
-// wait counts as over, so that the Forecast holds all writes until nothing is left to do.
+// The package runs a reconcile.Pass with other ports: the Simulator replaces the applier, and the other ports read
+// instead of watching, write no record, and impersonate no identity. All requests go through a transport that turns
+// writes into dry runs. Package plan makes the plans, as in a real pass. If a plan waits for an object, the simulation
+// adds the wait to the Forecast, and then assumes that the wait is over. So the Forecast has all writes until nothing
+// is left to do.
 //
-// It imports package reconcile and the packages below, and only the public package imports it.
+// The package imports package reconcile and the packages that reconcile imports. Only the public package component
+// imports this package.
 package preview

@@ -33,7 +33,8 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 		return asked{DryRunResult: r.client.Executor.DryRun(ctx, a)}
 	case plan.VerbDelete, plan.VerbOrphan:
 		if !r.written[a.Key] {
-			// The live object is only shown to the user. If it cannot be read, the action is forecast all the same.
+			// The live object is only shown to the user. If the live object cannot be read, the action is still part of
+			// the forecast.
 			before, _ := r.client.Executor.Live(ctx, a)
 			return asked{DryRunResult: execute.DryRunResult{Before: before}}
 		}
@@ -42,17 +43,18 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 	return asked{}
 }
 
-// unasked returns the reason why a dry run cannot show the result of a write; empty where it can.
+// unasked returns the reason why a dry run cannot show the result of a write. The result is empty if a dry run can show
+// the result of the write.
 func (r *simulation) unasked(a plan.Action) string {
 	switch {
 	case r.away[a.Key]:
-		return "the object that would be deleted before still exists"
+		return "the object still exists, but would be deleted before this step"
 	case r.namespaces[a.Key.Namespace]:
 		return "its namespace does not exist yet"
 	case r.defined(a.Key) && r.facts.Results[a.Key].Observed == nil && !serves(r.client, a.Key, a.Version):
 		return "its type is not defined yet"
 	case r.written[a.Key]:
-		return "it is written for the second time"
+		return "the preview has already written this object once"
 	}
 	return ""
 }
@@ -63,13 +65,14 @@ func serves(client *target.Client, key manifests.Key, version string) bool {
 	return err == nil && scope != manifests.ScopeUnknown
 }
 
-// undecided reports whether a failed dry run does not predict the result of the reconciler's write, and the reason.
+// undecided returns the reason why a failed dry run does not predict the result of the reconciler's write. The reason
+// is empty if the dry run did not fail, or if the write would fail in the same way.
 func undecided(f *plan.Failure) string {
 	switch {
 	case f == nil:
 		return ""
 	case f.Cause == plan.CauseMissingRight:
-		return "you may not do that yourself: " + strings.TrimSuffix(f.Message, "; "+rights.Grant)
+		return "you lack a right for the dry run: " + strings.TrimSuffix(f.Message, "; "+rights.Grant)
 	case f.Cause == plan.CauseDryRunUnsupported:
 		return f.Message
 	}

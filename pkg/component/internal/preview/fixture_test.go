@@ -28,7 +28,7 @@ var (
 	}
 )
 
-// cluster is an API server, an Applier that fills it, and a Simulator on a connection that only makes dry runs.
+// cluster is a fake API server with a Simulator, whose connection only makes dry runs.
 type cluster struct {
 	t *testing.T
 	*apiservertest.Server
@@ -70,7 +70,7 @@ func (c *cluster) wake() {
 	}
 }
 
-// desire normalises manifests, and makes them the apply set.
+// desire normalises manifests, and sets them as the apply set of the request.
 func (c *cluster) desire(bodies ...*unstructured.Unstructured) {
 	c.t.Helper()
 	c.request.Desired = c.normalise(bodies...)
@@ -88,7 +88,7 @@ func (c *cluster) normalise(bodies ...*unstructured.Unstructured) []manifests.Ob
 	return objects
 }
 
-// body returns a manifest with annotations that are settings of the reconciler.
+// body returns a manifest. settings are pairs of the name and the value of an annotation of the reconciler.
 func body(apiVersion, kind, namespace, name, value string, settings ...string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"value": value}}}
 	o.SetAPIVersion(apiVersion)
@@ -107,7 +107,8 @@ func configMap(name, value string, settings ...string) *unstructured.Unstructure
 	return body("v1", "ConfigMap", "", name, value, settings...)
 }
 
-// apply applies the set really, on a connection of its own, and makes its record that of the request.
+// apply applies the set with real writes, on a separate connection. The resulting inventory becomes the inventory of
+// the request.
 func (c *cluster) apply() {
 	c.t.Helper()
 	monitor := telemetry.Monitor{Meter: metrics.Shared.Meter(reconciler)}
@@ -133,10 +134,10 @@ func (c *cluster) apply() {
 			return
 		}
 	}
-	c.t.Fatal("the set is not applied in time")
+	c.t.Fatal("the objects are not applied in time")
 }
 
-// preview simulates an apply, which must write nothing.
+// preview simulates an apply. The test fails if the simulation writes an object.
 func (c *cluster) preview() Forecast {
 	c.t.Helper()
 	return c.forecast(func() error {
@@ -145,7 +146,7 @@ func (c *cluster) preview() Forecast {
 	})
 }
 
-// previewDelete simulates a deletion, which must write nothing.
+// previewDelete simulates a deletion. The test fails if the simulation writes an object.
 func (c *cluster) previewDelete() Forecast {
 	c.t.Helper()
 	return c.forecast(func() error {
@@ -162,13 +163,13 @@ func (c *cluster) forecast(simulate func() error) Forecast {
 	}
 	for _, r := range c.Requests() {
 		if r.Method != "GET" && !r.DryRun {
-			c.t.Errorf("a preview writes: %s", r)
+			c.t.Errorf("the preview sent a write that is not a dry run: %s", r)
 		}
 	}
 	return c.simulator.Forecast
 }
 
-// expect compares the steps of a forecast, each as "turn effect name".
+// expect compares the steps of a forecast with texts of the form "turn effect name".
 func expect(t *testing.T, f Forecast, want ...string) {
 	t.Helper()
 	var steps []string

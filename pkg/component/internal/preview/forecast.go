@@ -8,22 +8,23 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Forecast lists the writes that passes over a component would make until nothing is left to do, if every dependent
-// that they wait for becomes ready or disappears.
+// Forecast lists all writes that passes over a component would make until nothing is left to do. Forecast assumes that
+// every dependent that a pass waits for becomes ready, or disappears if it is being deleted.
 type Forecast struct {
 	// Steps are the writes, in order.
 	Steps []Step
 	// Desired is the number of objects in the apply set, and Unchanged the number of these objects that need no write.
 	Desired, Unchanged int
-	// Waiting are the dependents that would hold the component up.
+	// Waiting are the dependents that would delay the component.
 	Waiting []outcome.Waiting
 	// Unread are the dependents that the caller may not read.
 	Unread []manifests.Key
-	// Blocked are the managed types whose foreign instances forbid a deletion.
+	// Blocked are the managed types whose foreign instances block a deletion.
 	Blocked []outcome.Blocked
 	// Finalizers are the finalizers of other controllers on a component that is to be deleted.
 	Finalizers []string
-	// Revision is the revision that would be applied. NewRevision is set if that is not the last recorded revision.
+	// Revision is the revision that would be applied. NewRevision is set if Revision differs from the last recorded
+	// revision.
 	Revision    int64
 	NewRevision bool
 	// Suspended is set if the component is suspended.
@@ -34,17 +35,18 @@ type Forecast struct {
 type Step struct {
 	outcome.Change
 	Effect Effect
-	// Turn counts from 1. The steps of a turn are made at once, and the next turn begins when they are ready, or gone.
+	// Turn is the number of the turn, from 1, in which the step is made. The steps of a turn are made at the same time.
+	// The next turn begins when all objects of this turn are ready or gone.
 	Turn int
-	// Phase is the phase of a deletion that applies the object; empty for other objects.
+	// Phase is the deletion phase in which the object is applied; empty for ordinary dependents.
 	Phase manifests.Phase
-	// Held is set if a failure would have to be resolved before this step.
+	// Held is set if the step is not made before a person has resolved an earlier failure.
 	Held bool
-	// Unchecked is the reason why no dry run was made; empty if one was made and accepted.
+	// Unchecked is the reason why no dry run checked the write. Unchecked is empty if a dry run succeeded.
 	Unchecked string
 	// Manifest is the applied manifest; nil if the object is deleted or orphaned.
 	Manifest *manifests.Object
-	// Before is the object as it is now, and After the object as it would be after the step.
+	// Before is the live object, and After is the object that the write would result in.
 	Before, After *unstructured.Unstructured
 }
 

@@ -25,9 +25,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Owners implements reconcile.Owners. The person who asks for a preview may lack the right to read the id of the
-// cluster. Owners then uses an empty id. That does no harm: the id is read only for a component without a record, and
-// such a component has no dependents.
+// Owners implements reconcile.Owners. The user who makes a preview may lack the right to read the id of the cluster.
+// Without this right, Owners uses an empty id. The empty id does no harm, because the id is read only for a component
+// without a record, and such a component has no dependents.
 type Owners struct{ *components.Owners }
 
 // Of implements reconcile.Owners.
@@ -39,7 +39,8 @@ func (o Owners) Of(ctx context.Context, obj components.Object) (manifests.Owner,
 	return owner, err
 }
 
-// Targets implements reconcile.Targets. It impersonates no identity, and reads a kubeconfig instead of watching it.
+// Targets implements reconcile.Targets. Targets impersonates no identity, and reads a kubeconfig instead of watching
+// it.
 type Targets struct {
 	Local *target.Connection
 	// Connect connects to the cluster of a configuration.
@@ -87,10 +88,10 @@ func (t Targets) Acquire(ctx context.Context, r target.Request) (target.Target, 
 	return found, nil
 }
 
-// Inputs implements reconcile.Inputs. It reads references instead of watching them.
+// Inputs implements reconcile.Inputs. Inputs reads references instead of watching them.
 type Inputs struct {
 	Reader *input.Reader
-	// Contents are the contents of referenced objects that the preview assumes. Other references are read from the API
+	// Contents replace the contents of referenced objects. Objects that are not in Contents are read from the API
 	// server.
 	Contents generator.References
 }
@@ -120,7 +121,7 @@ func (i Inputs) Read(
 	return in, known, err
 }
 
-// read reads the data of a reference. found is false if the object does not exist and is optional.
+// read reads the data of a reference. found is false if the object does not exist and the reference is optional.
 func (i Inputs) read(
 	ctx context.Context,
 	t target.Target,
@@ -171,7 +172,7 @@ func (Inventory) Record(
 	return nil
 }
 
-// Source implements input.Fetcher with the files of a source that was fetched before.
+// Source implements input.Fetcher. Source returns the files of a source that was fetched before.
 type Source struct{ Files fs.FS }
 
 // Fetch implements input.Fetcher.

@@ -36,7 +36,7 @@ import (
 
 var web = types.NamespacedName{Namespace: "shop", Name: "web"}
 
-// shop is a component.
+// shop is a component for tests.
 type shop struct {
 	corev1.ConfigMap
 	status metav1alpha1.Status
@@ -44,7 +44,7 @@ type shop struct {
 
 func (s *shop) GetStatus() *metav1alpha1.Status { return &s.status }
 
-// ownersOf returns Owners whose request for the cluster id gets an answer.
+// ownersOf returns Owners whose request for the cluster id returns the given error.
 func ownersOf(answer error) *components.Owners {
 	reader := interceptor.NewClient(fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build(), interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
@@ -68,7 +68,7 @@ func TestTheOwnerOfAPreview(t *testing.T) {
 		fails   bool
 	}{
 		{"is in the cluster of the component", nil, "here", false},
-		{"is in no cluster for a caller who may not identify it", forbidden, "", false},
+		{"is in no cluster if the caller has no right to identify the cluster", forbidden, "", false},
 		{"is an error if the API server fails", errors.New("oh"), "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,10 +82,11 @@ func TestTheOwnerOfAPreview(t *testing.T) {
 	}
 }
 
-// targets returns the Targets of a preview, and a second cluster.
+// targets returns the Targets of a preview, and the API server of a second cluster.
 func (c *cluster) targets() (Targets, *apiservertest.Server) {
 	remote := apiservertest.New(c.t)
-	// The server counts versions, so another version makes another UID.
+	// The UID of an object depends on a counter of the server. Recreate the namespace, so that its UID differs from the
+	// UID in the first cluster.
 	remote.Delete("v1", "Namespace", "", "kube-system")
 	remote.Put("v1", "Namespace", "", "kube-system", nil)
 	return Targets{
@@ -96,7 +97,8 @@ func (c *cluster) targets() (Targets, *apiservertest.Server) {
 	}, remote
 }
 
-// putKubeconfig stores the Secret remote with a kubeconfig for a server, under a key.
+// putKubeconfig stores a Secret with the name remote. The given key of the Secret has a kubeconfig for the given
+// server.
 func (c *cluster) putKubeconfig(key, server string) {
 	text := `{"apiVersion":"v1","kind":"Config","current-context":"c",` +
 		`"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],` +
@@ -117,7 +119,7 @@ func TestAPreviewImpersonatesNobody(t *testing.T) {
 	request.Impersonate.User = "u"
 	_, err = targets.Acquire(t.Context(), request)
 	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec {
-		t.Errorf("two identities: %v", failure)
+		t.Errorf("a component with two identities is previewed without an InvalidSpec error: %v", failure)
 	}
 }
 
@@ -182,7 +184,7 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 	inputs.Contents = generator.References{settings: {"a": []byte("2")}}
 	given, _, err := inputs.Read(t.Context(), web, d, at, nil)
 	if err != nil || string(given.References[0].Data()["a"]) != "2" || given.Digest == read.Digest {
-		t.Errorf("given contents are not used: %+v, %v", given, err)
+		t.Errorf("the preview does not use the given contents of references: %+v, %v", given, err)
 	}
 	d.References = append(d.References, reference(metav1alpha1.SecretReference, "missing", false))
 	_, _, err = inputs.Read(t.Context(), web, d, at, nil)
@@ -221,7 +223,7 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	if err != nil || len(loaded.Entries) != 1 {
 		t.Errorf("got %+v, %v", loaded, err)
 	}
-	// A lost record is recovered for the forecast.
+	// A lost inventory is recovered for the forecast.
 	s.status = metav1alpha1.Status{}
 	s.Finalizers = []string{components.Finalizer(reconciler)}
 	c.Put("v1", "ConfigMap", "shop", "b", map[string]any{"metadata": map[string]any{

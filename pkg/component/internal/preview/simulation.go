@@ -14,25 +14,27 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// simulation runs through all plans of a component without writes. Its actions are dry runs. An action cannot be a dry
-// run if it depends on an earlier action, because that was not really carried out. Such an action counts as done.
+// simulation makes all plans for a component, without writes. simulation carries out actions as dry runs. An action
+// that depends on an earlier action cannot be a dry run, because the earlier action was not really carried out. The
+// simulation assumes that such an action succeeds.
 type simulation struct {
 	client    *target.Client
 	protector *protect.Protector
 	planner   func(plan.Facts) plan.Plan
 	facts     plan.Facts
-	// recorded are all dependents of the simulation so far, also those that it has deleted: lists of the API server still
-	// have them.
+	// recorded are all dependents of the simulation so far. Dependents that the simulation has deleted are included,
+	// because the API server still lists them.
 	recorded plan.Inventory
 	// written are the objects whose state is simulated.
 	written map[manifests.Key]bool
-	// away are the objects that would be deleted by now; namespaces and types are those that would exist by now.
+	// away are the objects that the simulation has deleted. namespaces and types are the namespaces and types that it
+	// has created.
 	away       map[manifests.Key]bool
 	namespaces map[string]bool
 	types      []manifests.ManagedType
-	// waited are the waits that count as over, by the object and the reason.
+	// waited are the waits whose end was simulated, by object and reason.
 	waited map[string]bool
-	// touched are the dependents with a step or a failure.
+	// touched are the dependents with a step or a failure in the forecast.
 	touched map[manifests.Key]bool
 	turn    int
 	held    bool
@@ -41,7 +43,8 @@ type simulation struct {
 	forecast     Forecast
 }
 
-// run plans and simulates in turns, until there is nothing left to do, and every wait counts as over.
+// run makes a plan and simulates its actions or the end of its waits, and repeats this until a plan has no action and
+// no new wait.
 func (r *simulation) run(ctx context.Context) error {
 	checked := map[manifests.Key]bool{}
 	for {
@@ -72,15 +75,16 @@ func (r *simulation) run(ctx context.Context) error {
 // changes reports whether an action changes an object or sets a guard.
 func changes(a plan.Action) bool { return a.Verb.Writes() || a.Verb.Guards() }
 
-// asListed returns the facts to compare with lists of the API server. Its inventory has the dependents that the
-// simulation deleted, too, because on the API server they still exist.
+// asListed returns the facts for a comparison with lists of the API server. The inventory of these facts includes the
+// dependents that the simulation has deleted, because these dependents still exist on the API server.
 func (r *simulation) asListed() plan.Facts {
 	f := r.facts
 	f.Inventory = r.recorded
 	return f
 }
 
-// snapshot returns the simulated state of the objects, and the live state of the others.
+// snapshot returns the simulated state of objects that the simulation has written, and the live state of all other
+// objects.
 func (r *simulation) snapshot() plan.Snapshot {
 	snapshot := applier.Snapshot(r.client, r.asListed())
 	for key, o := range snapshot {
@@ -94,12 +98,12 @@ func (r *simulation) snapshot() plan.Snapshot {
 	return snapshot
 }
 
-// defined reports whether the type of an object would exist by now.
+// defined reports whether the simulation has created the definition of an object's type.
 func (r *simulation) defined(key manifests.Key) bool {
 	return slices.ContainsFunc(r.types, func(t manifests.ManagedType) bool { return t.Matches(key.GroupKind()) })
 }
 
-// carryOut makes dry runs of the actions of a plan, and enters their results.
+// carryOut makes dry runs of the actions of a plan, and adds their results to the facts and the forecast.
 func (r *simulation) carryOut(ctx context.Context, p plan.Plan) {
 	answers := make([]asked, len(p.Actions))
 	var asking errgroup.Group
@@ -124,12 +128,13 @@ func (r *simulation) carryOut(ctx context.Context, p plan.Plan) {
 		r.learn(a, p.Phase, answers[i])
 	}
 	if steps := r.forecast.Steps; writes && (len(steps) == 0 || steps[len(steps)-1].Turn != r.turn) {
-		// All writes were refused, or are planned again, so this turn has no step.
+		// All writes were refused, or must be planned again. So this turn has no step, and the next turn gets the same
+		// number.
 		r.turn--
 	}
 }
 
-// guard simulates that a guard is set up or removed.
+// guard simulates an action on the admission guard.
 func (r *simulation) guard(a plan.Action) {
 	if a.Verb == plan.VerbUnguard {
 		r.facts.Guard = plan.Guard{Name: r.facts.Guard.Name}
@@ -139,7 +144,7 @@ func (r *simulation) guard(a plan.Action) {
 	r.facts.Results[a.Key] = plan.Result{Verb: a.Verb}
 }
 
-// learn enters the result of an action into the facts, and a write into the forecast.
+// learn adds the result of an action to the facts. If the action is a write, learn also adds a step to the forecast.
 func (r *simulation) learn(a plan.Action, phase manifests.Phase, answer asked) {
 	if a.Verb == plan.VerbRead && answer.Failure != nil && !slices.Contains(r.forecast.Unread, a.Key) {
 		r.forecast.Unread = append(r.forecast.Unread, a.Key)
@@ -167,7 +172,7 @@ func (r *simulation) learn(a plan.Action, phase manifests.Phase, answer asked) {
 	r.enter(r.step(a, phase, answer))
 }
 
-// enter adds a step to the forecast. The create of a recreated object belongs to the step of its delete.
+// enter adds a step to the forecast. The create of a recreated object is added to the existing step of its delete.
 func (r *simulation) enter(s Step) {
 	former := slices.IndexFunc(
 		r.forecast.Steps,
@@ -180,7 +185,7 @@ func (r *simulation) enter(s Step) {
 	r.forecast.Steps = append(r.forecast.Steps, s)
 }
 
-// begins notes the namespace and the types that exist after an action.
+// begins records the namespace and the types that an action creates.
 func (r *simulation) begins(a plan.Action) {
 	if plan.IsNamespace(a.Key) && a.Preconditions.UID == "" {
 		r.namespaces[a.Key.Name] = true

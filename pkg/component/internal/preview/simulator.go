@@ -15,25 +15,34 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parallelRequests bounds the concurrent dry runs.
+// parallelRequests is the maximum number of concurrent dry runs.
 const parallelRequests = 16
 
-// maxFirstLists bounds the wait for the first lists of the watches.
+// maxFirstLists is the timeout for the first lists of the watches.
 const maxFirstLists = time.Minute
 
-// Simulator implements reconcile.Applier: it simulates the writes of a pass, and of the passes that follow.
+// Simulator implements reconcile.Applier. Simulator simulates the writes of a pass, and of all following passes.
 type Simulator struct {
 	Applier *applier.Applier
-	// Wakes receives the wake-ups of the component.
+	// Wakes receives a value whenever a watch event requires another pass.
 	Wakes <-chan struct{}
 	// Forecast is the result.
 	Forecast Forecast
-	// BlockersOnly ends each simulation before its first write, which is not sent as a dry run then.
+	// BlockersOnly ends each simulation before its first write. No dry run is sent then.
 	BlockersOnly bool
+	// RenderOnly ends each simulation before it looks at live objects. The forecast has only the waits for types that
+	// are not served.
+	RenderOnly bool
 }
 
 // Apply implements reconcile.Applier.
 func (s *Simulator) Apply(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error) {
+	if s.RenderOnly {
+		s.Forecast = Forecast{
+			Desired: plan.CountObjects(r.Desired), Waiting: applier.Waiting(plan.Undefined(r.Desired, r.Managed)),
+		}
+		return outcome.Outcome{}, nil
+	}
 	return outcome.Outcome{}, s.simulate(ctx, client, r, plan.ForApply)
 }
 

@@ -52,7 +52,7 @@ func TestAChangedSetIsUpdatedAndPruned(t *testing.T) {
 	f := c.preview()
 	expect(t, f, "1 Update a", "2 Prune c")
 	if f.Unchanged != 1 {
-		t.Errorf("unchanged: %d", f.Unchanged)
+		t.Errorf("got %d unchanged objects", f.Unchanged)
 	}
 	before, _, _ := unstructured.NestedString(f.Steps[0].Before.Object, "data", "value")
 	after, _, _ := unstructured.NestedString(f.Steps[0].After.Object, "data", "value")
@@ -114,14 +114,14 @@ func TestATypeThatNothingDefinesIsWaitedFor(t *testing.T) {
 	c.desire(configMap("a", "1"), body("gadgets.example.com/v1", "Gadget", "shop", "g", "1"))
 	f := c.preview()
 	if len(f.Waiting) != 1 || !strings.Contains(f.Waiting[0].Dependent, "g") {
-		t.Errorf("waiting: %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v", f.Waiting)
 	}
 	if len(f.Steps) != 1 || f.Steps[0].Key.Name != "a" {
-		t.Errorf("steps: %+v", f.Steps)
+		t.Errorf("the preview has the steps %+v", f.Steps)
 	}
 }
 
-// refuseDryRuns refuses dry runs of an object.
+// refuseDryRuns makes the API server refuse dry runs of an object with the given error.
 func (c *cluster) refuseDryRuns(name string, answer error) {
 	c.Refuse(func(r apiservertest.Request) error {
 		if r.Method != http.MethodGet && r.DryRun && (strings.HasSuffix(r.Path, "/"+name) || r.Method == http.MethodPost) {
@@ -156,12 +156,12 @@ func TestARightThatTheCallerLacksIsNoFailure(t *testing.T) {
 	c.refuseDryRuns("a", apierrors.NewForbidden(corev1.Resource("configmaps"), "a",
 		errors.New(`User "me" cannot create resource "configmaps" in API group "" in the namespace "shop"`)))
 	f := c.preview()
-	if len(f.Steps) != 1 || !strings.HasPrefix(f.Steps[0].Unchecked, "you may not do that yourself: ") ||
+	if len(f.Steps) != 1 || !strings.HasPrefix(f.Steps[0].Unchecked, "you lack a right for the dry run: ") ||
 		f.Steps[0].After == nil {
 		t.Errorf("got %+v", f.Steps)
 	}
 	if len(f.Waiting) != 0 {
-		t.Errorf("waiting: %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v", f.Waiting)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestADeletionAppliesItsPhases(t *testing.T) {
 	text := strings.Join(steps, ", ")
 	if !strings.HasPrefix(text, "Create before pre-delete, ") || !strings.Contains(text, "Delete a ") ||
 		!strings.Contains(text, "Create after post-delete") {
-		t.Errorf("steps: %q", text)
+		t.Errorf("the preview has the steps %q", text)
 	}
 }
 
@@ -247,9 +247,9 @@ func TestAnObjectThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	c.desire(configMap("a", "1"))
 	f := c.preview()
 	if len(f.Waiting) != 1 {
-		t.Errorf("waiting: %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v", f.Waiting)
 	}
-	expect(t, f, "1 Create a, held: the object that would be deleted before still exists")
+	expect(t, f, "1 Create a, held: the object still exists, but would be deleted before this step")
 }
 
 func TestAPreviewEndsWithItsContext(t *testing.T) {

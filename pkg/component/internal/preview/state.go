@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 )
 
-// simulatedFields stands for the managed fields after a simulated write.
+// simulatedFields replaces the hash of our managed fields after a simulated write.
 const simulatedFields = "simulated"
 
 // simulateApplied returns the state of an object that was applied and is ready.
@@ -52,7 +52,7 @@ func simulateGone(was plan.Observed) plan.Observed {
 	}
 }
 
-// simulateReleased returns the state of an orphaned object, without marks of its owner.
+// simulateReleased returns the state of an object after it was orphaned: without owner and digest.
 func simulateReleased(was plan.Observed) plan.Observed {
 	return plan.Observed{
 		Presence:        plan.Present,

@@ -14,9 +14,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// contents lists the objects in a namespace that would be lost with the namespace. Dependents that are to be deleted
-// anyway, and incidental objects, do not count. If a type cannot be listed, contents returns a failure, because the
-// namespace may hold objects of that type.
+// contents lists the objects that would be lost with a namespace. contents leaves out incidental objects, and
+// dependents that are to be deleted anyway. If a type cannot be listed, contents returns a failure, because the
+// namespace may hold objects of this type.
 func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string) plan.Contents {
 	resources, err := p.client.Discovery.Resources(ctx, "list", "create")
 	if err != nil {
@@ -43,24 +43,24 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string
 	if err != nil {
 		return plan.Contents{Failure: unlisted(err)}
 	}
-	// Only the dependents that are to be deleted count as our own. A dependent that is desired, or orphaned by its policy,
-	// must not be deleted with the namespace, so it is listed like an object of others.
+	// Only the dependents that are to be deleted stay in the inventory here. A dependent that is desired, or orphaned
+	// by its policy, must not be deleted with the namespace. So it is listed like an object of another owner.
 	f.Inventory = going(f)
 	rest := foreign(f, found)
 	return plan.Contents{Count: rest.Count, Names: rest.Names}
 }
 
-// unlisted is the failure of a namespace whose contents cannot be listed.
+// unlisted returns the failure for a namespace whose contents cannot be listed.
 func unlisted(err error) *plan.Failure {
 	failure := execute.Classify(err)
-	failure.Message = "the objects that would be deleted with it could not be listed: " + failure.Message
+	failure.Message = "the objects that would be deleted with the namespace could not be listed: " + failure.Message
 	if failure.Class == plan.Terminal {
-		failure.Message += "; grant the right to list all types in it, or delete it yourself"
+		failure.Message += "; grant the right to list all types in the namespace, or delete the namespace yourself"
 	}
 	return failure
 }
 
-// transientTypes are the types whose objects Kubernetes writes about other objects. Their loss is harmless.
+// transientTypes are types whose objects Kubernetes derives from other objects, so that their loss is harmless.
 var transientTypes = map[schema.GroupResource]bool{
 	{Resource: "events"}:                                    true,
 	{Resource: "endpoints"}:                                 true,
@@ -69,8 +69,8 @@ var transientTypes = map[schema.GroupResource]bool{
 	{Group: "coordination.k8s.io", Resource: "leases"}:      true,
 }
 
-// isIncidental reports whether an object may be lost with its namespace: the object is being deleted, a controller owns
-// it, or a controller puts such an object into every namespace.
+// isIncidental reports whether an object may be lost with its namespace. An object may be lost if it is being deleted,
+// has a controller in its owner references, or is of a sort that a controller creates in every namespace.
 func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMetadata) bool {
 	if m.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(m) != nil {
 		return true

@@ -17,14 +17,14 @@ import (
 
 var namespace = metav1alpha1.InventoryEntry{Version: "v1", Kind: "Namespace", Name: "shop", UID: "namespace"}
 
-// checkNamespace checks the contents of the namespace shop, whose deletion is planned.
+// checkNamespace calls Check with a plan that deletes the namespace shop, and returns the contents of the namespace.
 func checkNamespace(t *testing.T, p *Protector, f plan.Facts) plan.Contents {
 	t.Helper()
 	decided := plan.Plan{
 		Inventory: f.Inventory, Actions: []plan.Action{{Verb: plan.VerbDelete, Key: plan.KeyOf(namespace)}},
 	}
 	if !p.Check(t.Context(), f, decided, map[manifests.Key]bool{}) {
-		t.Error("nothing was listed")
+		t.Error("the contents of the namespace were not listed")
 	}
 	return f.Contents["shop"]
 }
@@ -47,14 +47,14 @@ func TestContentsOfANamespace(t *testing.T) {
 	if diff := cmp.Diff(want, checkNamespace(t, p, deleting(namespace, entry))); diff != "" {
 		t.Error(diff)
 	}
-	t.Run("a dependent that is orphaned by its policy counts", func(t *testing.T) {
+	t.Run("a dependent with the delete policy orphan blocks the deletion of the namespace", func(t *testing.T) {
 		kept := entry
 		kept.DeletePolicy = metav1alpha1.DeleteOrphan
 		if got := checkNamespace(t, p, deleting(namespace, kept)); got.Count != 3 {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("a dependent that is desired counts", func(t *testing.T) {
+	t.Run("a dependent that is still rendered blocks the deletion of the namespace", func(t *testing.T) {
 		f := deleting(namespace, entry)
 		f.Desired = []manifests.Object{{Key: plan.KeyOf(entry)}}
 		if got := checkNamespace(t, p, f); got.Count != 3 {
@@ -72,7 +72,7 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 		want   []string
 	}{
 		{
-			"a forbidden list needs an administrator", func(s *apiservertest.Server) {
+			"a forbidden list of the contents is a terminal failure", func(s *apiservertest.Server) {
 				s.Refuse(func(r apiservertest.Request) error {
 					if strings.HasSuffix(r.Path, "/namespaces/shop/widgets") {
 						return apierrors.NewForbidden(widgetResource, "", errors.New("no right"))
@@ -80,24 +80,24 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 					return nil
 				})
 			}, plan.Terminal, []string{
-				"the objects that would be deleted with it could not be listed: ", "widgets.example.com",
-				"grant the right to list all types in it, or delete it yourself",
+				"the objects that would be deleted with the namespace could not be listed: ", "widgets.example.com",
+				"grant the right to list all types in the namespace, or delete the namespace yourself",
 			},
 		},
 		{
-			"a failed list is tried again", func(s *apiservertest.Server) {
+			"a failed list of the contents is retried", func(s *apiservertest.Server) {
 				s.Refuse(func(r apiservertest.Request) error {
 					if strings.HasSuffix(r.Path, "/namespaces/shop/widgets") {
 						return apierrors.NewInternalError(errors.New("broken"))
 					}
 					return nil
 				})
-			}, plan.Transient, []string{"the objects that would be deleted with it could not be listed: ", "broken"},
+			}, plan.Transient, []string{"the objects that would be deleted with the namespace could not be listed: ", "broken"},
 		},
 		{
-			"discovery that fails is tried again", func(s *apiservertest.Server) { s.Break("example.com/v1") },
+			"a failed discovery is retried", func(s *apiservertest.Server) { s.Break("example.com/v1") },
 			plan.Transient,
-			[]string{"the objects that would be deleted with it could not be listed: ", "example.com/v1"},
+			[]string{"the objects that would be deleted with the namespace could not be listed: ", "example.com/v1"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

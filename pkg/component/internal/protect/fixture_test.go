@@ -22,7 +22,7 @@ var (
 	definitions = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
 
-// newProtector returns an API server, and the Protector of a client for it.
+// newProtector returns a fake API server, and a Protector with a client for this server.
 func newProtector(t *testing.T) (*apiservertest.Server, *Protector) {
 	t.Helper()
 	server := apiservertest.New(t)
@@ -33,7 +33,7 @@ func newProtector(t *testing.T) (*apiservertest.Server, *Protector) {
 	return server, New(connection.Own(), WellKnown, nil)
 }
 
-// widgets returns the entry of the definition of Widgets.
+// widgets returns the inventory entry of the definition of Widgets.
 func widgets() metav1alpha1.InventoryEntry {
 	return metav1alpha1.InventoryEntry{
 		Group: definitions.Group, Version: "v1", Kind: definitions.Kind, Name: "widgets.example.com", UID: "definition",
@@ -41,7 +41,7 @@ func widgets() metav1alpha1.InventoryEntry {
 	}
 }
 
-// apiService returns the entry of an APIService.
+// apiService returns the inventory entry of an APIService.
 func apiService(version string) metav1alpha1.InventoryEntry {
 	const group = "metrics.example.com"
 	return metav1alpha1.InventoryEntry{
@@ -58,7 +58,8 @@ func deleting(entries ...metav1alpha1.InventoryEntry) plan.Facts {
 	}
 }
 
-// watchInstances watches the instances of types until the first list was answered, or failed.
+// watchInstances starts watches on the instances of types, and waits until their first lists are complete or have
+// failed.
 func watchInstances(t *testing.T, p *Protector, kinds ...schema.GroupKind) {
 	t.Helper()
 	p.client.Observer.Watch("us", p.client.Reader, map[observe.WatchedResource]string{}, func() {})
@@ -73,7 +74,7 @@ func watchInstances(t *testing.T, p *Protector, kinds ...schema.GroupKind) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the instances are not known in time")
+			t.Fatal("the watch did not deliver the instances in time")
 		}
 	}
 }

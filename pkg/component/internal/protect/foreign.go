@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// maxForeignNames is the largest number of foreign instances that are listed by name. All foreign instances are
-// counted.
+// maxForeignNames is the maximum number of foreign instances that a result names. The count includes all foreign
+// instances.
 const maxForeignNames = 10
 
 // WatchedForeign returns the foreign instances of managed types, as the watches show them.
@@ -35,9 +35,9 @@ func (p *Protector) WatchedForeign(
 	return found
 }
 
-// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have stored
-// instances, so for such a type a list request finds out. A list request is also sent for the accepted groups, because
-// instances that can be listed are protected.
+// watchedInstances returns the instances in the watch on a type. watchedInstances sends a list request instead in two
+// cases without a usable watch: if the type is not served, because there may still be stored instances, and if the
+// group is accepted, because instances that can be listed are protected.
 func (p *Protector) watchedInstances(
 	ctx context.Context,
 	m managedType,
@@ -53,7 +53,8 @@ func (p *Protector) watchedInstances(
 	return nil, errors.New(message)
 }
 
-// listForeign returns the foreign instances of a managed type, as the API server has them.
+// listForeign returns the foreign instances of a managed type. listForeign sends list requests to the API server, and
+// does not use the watches.
 func (p *Protector) listForeign(ctx context.Context, f plan.Facts, m managedType) plan.ForeignInstances {
 	return p.foreignOf(
 		f,
@@ -76,8 +77,9 @@ func (p *Protector) foreignOf(
 	f plan.Facts, m managedType, ask func(schema.GroupKind) ([]inspect.Instance, error),
 ) plan.ForeignInstances {
 	if m.definition.Name != "" {
-		// Kubernetes deletes all instances together with their definition. An instance that is a dependent, but is not to be
-		// deleted, would be lost, so it counts as foreign: only the dependents to be deleted stay in the inventory.
+		// Kubernetes deletes all instances together with their definition. So an instance that is a dependent, but is
+		// not to be deleted, would be lost. Such an instance is treated as foreign: only the dependents to be deleted
+		// stay in the inventory here.
 		f.Inventory = going(f)
 	}
 	var all []inspect.Instance
@@ -102,8 +104,8 @@ func (p *Protector) foreignOf(
 }
 
 // foreign counts the instances that are neither dependents of the component nor the component itself. A dependent has a
-// recorded key, and the recorded UID or the owner mark. The owner mark alone is no proof, because a copy of a dependent
-// has the same label and annotation.
+// recorded key, and the recorded UID or the label and annotation of its owner. The label and the annotation alone are
+// no proof, because a copy of a dependent also has them.
 func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	var names []string
 	for _, i := range instances {
@@ -117,14 +119,14 @@ func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	return plan.ForeignInstances{Count: len(names), Names: names[:min(len(names), maxForeignNames)]}
 }
 
-// isOurs reports whether the live object of a recorded key has the UID and the owner mark. Such an object was created
-// by this reconciler, and its UID was not recorded because a crash, or the deletion of the component, came first.
+// isOurs reports whether the live object of a recorded key has the given UID and owner. This reconciler created the
+// object, but could not record the UID because of a crash, or because the deletion of the component began.
 func isOurs(live plan.Observed, owner string, uid types.UID) bool {
 	return live.Presence == plan.Present && live.Owner == owner && live.UID == uid
 }
 
-// unchecked returns the entries of the definitions and namespaces that a plan deletes, and that are not in checked
-// yet. It adds their keys to checked.
+// unchecked returns the entries of the definitions and namespaces that a plan deletes, and that are not in checked yet.
+// unchecked adds their keys to checked.
 func unchecked(p plan.Plan, checked map[manifests.Key]bool) []metav1alpha1.InventoryEntry {
 	var fresh []metav1alpha1.InventoryEntry
 	for _, a := range p.Actions {
@@ -138,7 +140,8 @@ func unchecked(p plan.Plan, checked map[manifests.Key]bool) []metav1alpha1.Inven
 	return fresh
 }
 
-// going returns the part of the inventory that is to be deleted: the dependents that are neither desired nor orphaned.
+// going returns the entries of the dependents that are to be deleted: the dependents that are neither desired nor
+// orphaned by their policy.
 func going(f plan.Facts) plan.Inventory {
 	removals := plan.Removals(f.Inventory, f.Desired)
 	return plan.NewInventory(slices.DeleteFunc(removals, func(e metav1alpha1.InventoryEntry) bool {

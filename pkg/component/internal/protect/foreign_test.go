@@ -38,23 +38,29 @@ func TestForeign(t *testing.T) {
 		instance inspect.Instance
 		want     int
 	}{
-		{"a recorded instance is ours", inspect.Instance{Key: key("ours"), UID: "u1"}, 0},
-		{"another object of a recorded name is foreign", inspect.Instance{Key: key("ours"), UID: "u9"}, 1},
-		{"an instance that is not recorded is foreign", inspect.Instance{Key: key("theirs"), UID: "u1"}, 1},
+		{"an instance in the inventory is not foreign", inspect.Instance{Key: key("ours"), UID: "u1"}, 0},
 		{
-			"an instance whose UID was not recorded because of a crash is ours",
+			"an instance with the name of an inventory entry and another UID is foreign",
+			inspect.Instance{Key: key("ours"), UID: "u9"}, 1,
+		},
+		{"an instance that is not in the inventory is foreign", inspect.Instance{Key: key("theirs"), UID: "u1"}, 1},
+		{
+			"an instance whose UID was not recorded because of a crash is not foreign",
 			inspect.Instance{Key: key("crashed"), UID: "u2"},
 			0,
 		},
 		{"the component itself is not foreign", inspect.Instance{Key: key("itself"), UID: "u4"}, 0},
 		{
-			"an instance that was created again, and whose new UID was not recorded because of a crash, is ours",
+			"a recreated instance whose new UID was not recorded because of a crash is not foreign",
 			inspect.Instance{Key: key("ours"), UID: "u2"},
 			0,
 		},
-		{"an instance with our owner mark under another name is foreign", inspect.Instance{Key: key("copy"), UID: "u2"}, 1},
 		{
-			"an instance that another client created under a recorded name is foreign",
+			"an instance with the component's owner label under another name is foreign",
+			inspect.Instance{Key: key("copy"), UID: "u2"}, 1,
+		},
+		{
+			"an instance that another client created with the name of an inventory entry is foreign",
 			inspect.Instance{Key: key("crashed"), UID: "u3"},
 			1,
 		},
@@ -65,14 +71,14 @@ func TestForeign(t *testing.T) {
 			}
 		})
 	}
-	t.Run("in another cluster no instance is the component itself", func(t *testing.T) {
+	t.Run("in another cluster, an object with the type and name of the component is foreign", func(t *testing.T) {
 		there := facts
 		there.RemoteTarget = true
 		if got := foreign(there, []inspect.Instance{{Key: key("itself"), UID: "u4"}}); got.Count != 1 {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("ten are named, in order, and all are counted", func(t *testing.T) {
+	t.Run("ten foreign instances are named in alphabetical order, and all are counted", func(t *testing.T) {
 		var many []inspect.Instance
 		for _, name := range "lkjihgfedcba" {
 			many = append(many, inspect.Instance{Key: key(string(name))})
@@ -99,21 +105,31 @@ func TestUnchecked(t *testing.T) {
 		entries []metav1alpha1.InventoryEntry
 		want    []metav1alpha1.InventoryEntry
 	}{
-		{"a definition that is read is not checked", plan.VerbRead, []metav1alpha1.InventoryEntry{widgets}, nil},
-		{"an object that holds no others is not checked", plan.VerbDelete, []metav1alpha1.InventoryEntry{settings}, nil},
 		{
-			"the first definition is checked", plan.VerbDelete,
+			"the instances of a definition that must be read first are not checked",
+			plan.VerbRead, []metav1alpha1.InventoryEntry{widgets}, nil,
+		},
+		{
+			"an object that neither defines nor contains other objects is not checked",
+			plan.VerbDelete, []metav1alpha1.InventoryEntry{settings}, nil,
+		},
+		{
+			"the instances of the first definition are listed", plan.VerbDelete,
 			[]metav1alpha1.InventoryEntry{widgets, settings},
 			[]metav1alpha1.InventoryEntry{widgets},
 		},
 		{
-			"a later definition is checked, too, and the first is not checked again", plan.VerbDelete,
+			"the instances of a later definition are listed, and those of the first definition are not listed again",
+			plan.VerbDelete,
 			[]metav1alpha1.InventoryEntry{widgets, gizmos},
 			[]metav1alpha1.InventoryEntry{gizmos},
 		},
-		{"no definition is checked twice", plan.VerbDelete, []metav1alpha1.InventoryEntry{widgets, gizmos}, nil},
 		{
-			"a namespace is checked",
+			"the instances of no definition are listed twice",
+			plan.VerbDelete, []metav1alpha1.InventoryEntry{widgets, gizmos}, nil,
+		},
+		{
+			"the contents of a namespace are listed",
 			plan.VerbDelete,
 			[]metav1alpha1.InventoryEntry{namespace},
 			[]metav1alpha1.InventoryEntry{namespace},
@@ -145,7 +161,7 @@ func TestWatchedForeignInstances(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := p.WatchedForeign(t.Context(), f, managed)[widgetType]; got.Err == nil {
-		t.Errorf("before the instances are watched: %+v", got)
+		t.Errorf("want an error before the instances are watched, got %+v", got)
 	}
 	watchInstances(t, p, widgetKind)
 	server.Requests()
@@ -154,10 +170,10 @@ func TestWatchedForeignInstances(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := server.Requests(); len(got) != 0 {
-		t.Errorf("the watch has the instances, and yet: %v", got)
+		t.Errorf("requests were sent although the watch has the instances: %v", got)
 	}
 
-	t.Run("a dependent that stays counts, because it would be deleted with its definition", func(t *testing.T) {
+	t.Run("a dependent that must be kept is foreign, because it would be deleted with its definition", func(t *testing.T) {
 		instance.DeletePolicy = metav1alpha1.DeleteOrphan
 		if got := p.WatchedForeign(t.Context(), deleting(widgets(), instance), managed)[widgetType]; got.Count != 2 {
 			t.Errorf("got %+v", got)
@@ -184,7 +200,7 @@ func TestTypesThatAreNotServed(t *testing.T) {
 			"a definition that was served may have instances in storage", func(s *apiservertest.Server) {
 				s.Put("apiextensions.k8s.io/v1", definitions.Kind, "", "gizmos.example.com", established)
 			},
-			"its instances cannot be listed: gizmos.example.com was served before and may have instances",
+			"its instances cannot be listed: gizmos.example.com has served a version before, so instances may exist",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -212,7 +228,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	server.Put("example.com/v1", "Widget", "shop", "late", nil)
 	checked := map[manifests.Key]bool{}
 	if !p.Check(t.Context(), f, decided, checked) {
-		t.Error("nothing was listed")
+		t.Error("the instances were not listed")
 	}
 	want := plan.ForeignInstances{Count: 1, Names: []string{"Widget.example.com shop/late"}}
 	if diff := cmp.Diff(want, f.Foreign[widgetType]); diff != "" {
@@ -220,7 +236,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	}
 	server.Requests()
 	if p.Check(t.Context(), f, decided, checked) || len(server.Requests()) > 0 {
-		t.Error("it was listed twice")
+		t.Error("the instances were listed twice")
 	}
 
 	clear(checked)
@@ -229,7 +245,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 		return apierrors.NewForbidden(resource, "", errors.New("no right"))
 	})
 	if p.Check(t.Context(), f, decided, checked); f.Foreign[widgetType].Err == nil {
-		t.Error("a list that failed was taken for an empty one")
+		t.Error("a failed list request was treated as an empty list")
 	}
 }
 
@@ -308,9 +324,9 @@ func TestAdditionalTypes(t *testing.T) {
 	server.Break("other.example.com/v1")
 	types = p.Types(t.Context(), nil, []manifests.ManagedType{all, widgetType})
 	if types[0].failure == "" || types[1].failure != "" {
-		t.Errorf("the failure concerns only the types of its group: %+v", types)
+		t.Errorf("only types that match the broken group may have a failure: %+v", types)
 	}
-	t.Run("an instance of an additional type counts unless it is a dependent", func(t *testing.T) {
+	t.Run("an instance of an additional managed type is foreign unless it is a dependent", func(t *testing.T) {
 		server.Put("example.com/v1", "Widget", "shop", "a", nil)
 		watchInstances(t, p, widgetKind)
 		if got := p.WatchedForeign(t.Context(), deleting(), types[1:])[widgetType]; got.Count != 1 {

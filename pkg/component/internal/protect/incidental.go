@@ -6,17 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Incidental describes objects that a controller puts into namespaces by itself. They do not hold up the deletion of
-// their namespace, and are deleted with it.
+// Incidental describes objects that a controller creates automatically in namespaces. Incidental objects do not block
+// the deletion of their namespace, and are deleted with the namespace.
 type Incidental struct {
 	Group, Kind string
 	// Name is the name in every namespace; empty for any name.
 	Name string
-	// Labels are labels that an object must have to match; if empty, an object needs no labels.
+	// Labels are the labels that an object must have; if Labels is empty, no label is required.
 	Labels map[string]string
 }
 
-// WellKnown are the objects that widespread controllers put into every namespace.
+// WellKnown are the objects that Kubernetes, Istio and OpenShift create in every namespace.
 var WellKnown = []Incidental{
 	// Kubernetes.
 	{Kind: "ConfigMap", Name: "kube-root-ca.crt"},

@@ -22,7 +22,10 @@ func TestIncidentalObjects(t *testing.T) {
 		meta        metav1.ObjectMeta
 		want        bool
 	}{
-		{"an object that a user created counts", "", "ConfigMap", metav1.ObjectMeta{Name: "settings"}, false},
+		{
+			"an object that a user created blocks the deletion of a namespace",
+			"", "ConfigMap", metav1.ObjectMeta{Name: "settings"}, false,
+		},
 		{
 			"an object that is being deleted",
 			"", "ConfigMap",
@@ -35,7 +38,7 @@ func TestIncidentalObjects(t *testing.T) {
 			true,
 		},
 		{
-			"an object whose owner is no controller counts", "", "ConfigMap",
+			"an object whose owner is not a controller blocks the deletion of a namespace", "", "ConfigMap",
 			metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{}}},
 			false,
 		},
@@ -47,7 +50,7 @@ func TestIncidentalObjects(t *testing.T) {
 			true,
 		},
 		{
-			"another object with the annotation of a service account counts", "", "ConfigMap",
+			"another object with the annotation of a service account blocks the deletion of a namespace", "", "ConfigMap",
 			metav1.ObjectMeta{Annotations: map[string]string{"kubernetes.io/service-account.name": "a"}},
 			false,
 		},
@@ -58,12 +61,15 @@ func TestIncidentalObjects(t *testing.T) {
 			true,
 		},
 		{
-			"an object of the same name in another group counts", "example.com", "RoleBinding",
+			"an object of the same name in another API group blocks the deletion of a namespace", "example.com", "RoleBinding",
 			metav1.ObjectMeta{Name: "system:image-pullers"},
 			false,
 		},
 		{"an object that is configured by name", "", "Secret", metav1.ObjectMeta{Name: "pull"}, true},
-		{"another object of that kind counts", "", "Secret", metav1.ObjectMeta{Name: "pull-too"}, false},
+		{
+			"another object of the configured kind blocks the deletion of a namespace",
+			"", "Secret", metav1.ObjectMeta{Name: "pull-too"}, false,
+		},
 		{"an object that is configured by kind", "example.com", "Report", metav1.ObjectMeta{Name: "a"}, true},
 		{
 			"an object that is configured by labels", "", "ConfigMap",
@@ -71,7 +77,7 @@ func TestIncidentalObjects(t *testing.T) {
 			true,
 		},
 		{
-			"an object with another value of the label counts", "", "ConfigMap",
+			"an object with another value of the configured label blocks the deletion of a namespace", "", "ConfigMap",
 			metav1.ObjectMeta{Name: "a", Labels: map[string]string{"bundle": "some"}},
 			false,
 		},

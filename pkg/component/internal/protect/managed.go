@@ -15,14 +15,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// managedType is a managed type with the kinds that it stands for.
+// managedType is a managed type with the kinds that match it.
 type managedType struct {
 	manifests.ManagedType
-	// definition is the record of the CustomResourceDefinition that defines the type; zero if the type is defined
-	// otherwise.
+	// definition has the recorded facts about the CustomResourceDefinition that defines the type. definition is zero if
+	// no CustomResourceDefinition in the inventory defines the type.
 	definition execute.Definition
 	kinds      []schema.GroupKind
-	// failure is the reason why the kinds are not known, empty if they are.
+	// failure is the reason why the kinds are not known. failure is empty if the kinds are known.
 	failure string
 	// unserved is set for the type of an aggregated API that was never available.
 	unserved bool
@@ -69,8 +69,8 @@ func definitionOf(e metav1alpha1.InventoryEntry) execute.Definition {
 	return execute.Definition{Name: e.Name, Unserved: e.Unserved}
 }
 
-// aggregated returns the kinds of an aggregated API. The name of an APIService is version.group. An APIService that was
-// created for the component and was never available has no instances.
+// aggregated returns the kinds of an aggregated API. The name of an APIService is version.group. If the APIService was
+// created for the component and was never available, its types have no instances.
 func (p *Protector) aggregated(
 	ctx context.Context, service execute.Definition, t manifests.ManagedType,
 ) managedType {
@@ -90,13 +90,14 @@ func (p *Protector) aggregated(
 	case unread != nil:
 		why = "cannot be read: " + unread.Error()
 	}
-	m.failure = fmt.Sprintf("%v; it may have instances, because it %s; %s", err, why, execute.HintAcceptUnknown(t.Group))
+	m.failure = fmt.Sprintf("%v; the APIService may have instances, because it %s; %s",
+		err, why, execute.HintAcceptUnknown(t.Group))
 	return m
 }
 
-// additional returns the additional managed types with the kinds that are served, and can be listed and created. If
-// the discovery of a group failed, the managed types that match the group get a failure. A group has no instances, and
-// so no failure, if one of the defined types shows that its aggregated API was never available.
+// additional returns the additional managed types with the kinds that are served, and can be listed and created. If the
+// discovery of a group failed, the managed types that match the group get a failure. A group whose aggregated API was
+// never available, according to the defined types, gets no failure, because such a group has no instances.
 func (p *Protector) additional(
 	ctx context.Context, types []manifests.ManagedType, defined []managedType,
 ) []managedType {
@@ -123,7 +124,7 @@ func (p *Protector) additional(
 	return found
 }
 
-// kindsOf returns the kinds that managed types stand for, each once.
+// kindsOf returns the kinds of managed types, each once.
 func kindsOf(types Types) []schema.GroupKind {
 	var kinds []schema.GroupKind
 	for _, t := range types {

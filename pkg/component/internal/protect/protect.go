@@ -12,12 +12,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Protector looks for objects of others that would be deleted together with a dependent.
+// Protector searches for objects of other owners that would be deleted together with a dependent.
 type Protector struct {
 	client *target.Client
-	// incidental are the objects that do not hold up the deletion of their namespace.
+	// incidental are the objects that do not block the deletion of their namespace.
 	incidental []Incidental
-	// accepted are the API groups whose instances may be lost if they cannot be listed.
+	// accepted are the API groups whose instances may be lost if the instances cannot be listed.
 	accepted []string
 }
 
@@ -29,15 +29,15 @@ func New(client *target.Client, incidental []Incidental, accepted []string) *Pro
 
 func (p *Protector) accepts(group string) bool { return slices.Contains(p.accepted, group) }
 
-// Types are managed types whose foreign instances concern a pass.
+// Types are the managed types whose foreign instances a pass has to check.
 type Types []managedType
 
 // Kinds returns the kinds of the types, each once.
 func (t Types) Kinds() []schema.GroupKind { return kindsOf(t) }
 
-// Types returns the managed types whose foreign instances concern a pass: the types that the dependents to be removed
-// define, and the additional managed types. The caller passes additional types only if a component with dependents is
-// deleted.
+// Types returns the managed types whose foreign instances a pass has to check: the types that the dependents to be
+// removed define, and the additional managed types. The caller passes additional types only for the deletion of a
+// component with dependents.
 func (p *Protector) Types(
 	ctx context.Context, removals []metav1alpha1.InventoryEntry, additional []manifests.ManagedType,
 ) Types {
@@ -46,8 +46,8 @@ func (p *Protector) Types(
 }
 
 // Check lists the instances of the definitions, and the contents of the namespaces, that a plan deletes, and enters the
-// results into the facts. Objects whose keys are in checked are skipped. It reports whether there was anything to list.
-// Check adds the keys to checked; the caller clears checked after each execution of actions.
+// results into the facts. Objects whose keys are in checked are skipped. Check reports whether there was anything to
+// list. Check adds the keys to checked; the caller clears checked after each execution of actions.
 func (p *Protector) Check(ctx context.Context, f plan.Facts, decided plan.Plan, checked map[manifests.Key]bool) bool {
 	fresh := unchecked(decided, checked)
 	for _, m := range p.definedBy(ctx, fresh) {

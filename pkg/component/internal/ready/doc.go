@@ -1,8 +1,8 @@
-// Package ready computes the readiness of a dependent from the object alone.
+// Package ready computes the readiness of a dependent from the content of the live object.
 //
-// Of follows kstatus, with exceptions for types that kstatus does not cover, and with the hints that the author of a
-// manifest gave in an annotation. A condition of an older generation never counts.
+// The function Of follows the rules of kstatus, with exceptions for some types. The author of a manifest can give
+// additional hints in an annotation. A condition of an older generation is ignored.
 //
-// The package is pure. It imports kstatus and apimachinery alone. The rule that it enforces: an object is Ready only if
-// its status shows that it reached its current spec.
+// The package is pure, and imports only kstatus and apimachinery. An object is Ready only if its status shows that the
+// object has reached its current spec.
 package ready

@@ -24,8 +24,8 @@ const (
 	conditionStalled = "Stalled"
 )
 
-// missing returns a message about the first requirement of the hints that an object does not meet; empty if the object
-// meets all.
+// missing returns a message about the first requirement of the hints that an object does not meet. The message is empty
+// if the object meets all requirements.
 func (h Hints) missing(obj *unstructured.Unstructured) string {
 	if h.HasObservedGeneration {
 		if _, found, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "observedGeneration"); !found || err != nil {
@@ -49,14 +49,15 @@ func (h Hints) kinds() []string {
 	return kinds
 }
 
-// decide reports whether the hints name conditions, and the object has conditions in a readable form. If so, these
-// conditions decide about the readiness when kstatus cannot read the status.
+// decide reports whether the hints name conditions, and the conditions of the object can be read. If so, the named
+// conditions determine the readiness of an object whose status kstatus cannot read.
 func (h Hints) decide(obj *unstructured.Unstructured) bool {
 	_, err := findCondition(obj, conditionReady)
 	return len(h.kinds()) > 0 && err == nil
 }
 
-// isTrue reports whether a condition is true for the current generation, with a message if it is not.
+// isTrue reports whether a condition is true for the current generation. If the condition is not true, message explains
+// that.
 func isTrue(obj *unstructured.Unstructured, kind string) (holds bool, message string) {
 	condition, err := findCondition(obj, kind)
 	switch {
@@ -71,8 +72,8 @@ func isTrue(obj *unstructured.Unstructured, kind string) (holds bool, message st
 	return condition["status"] == "True", fmt.Sprintf("not %s yet: %s", kind, text)
 }
 
-// outdated returns a message if kstatus would use a condition that was set for an older generation; otherwise it is
-// empty. A condition Stalled that is not True is ignored, because kstatus does not use it.
+// outdated returns a message if kstatus uses a condition that was set for an older generation, and an empty string
+// otherwise. outdated ignores a condition Stalled that is not True, because kstatus does not use such a condition.
 func outdated(obj *unstructured.Unstructured) string {
 	for _, kind := range []string{conditionReady, conditionStalled} {
 		condition, err := findCondition(obj, kind)
@@ -91,13 +92,14 @@ func outdatedMessage(obj *unstructured.Unstructured, condition map[string]any) s
 		condition["type"], condition["observedGeneration"], obj.GetGeneration())
 }
 
-// isOutdated reports whether a condition has an observed generation that is older than the object.
+// isOutdated reports whether the observed generation of a condition is older than the generation of the object.
 func isOutdated(obj *unstructured.Unstructured, condition map[string]any) bool {
 	observed, found, err := unstructured.NestedInt64(condition, "observedGeneration")
 	return found && err == nil && observed < obj.GetGeneration()
 }
 
-// findCondition returns the condition of that type, nil without one. The result must not be changed.
+// findCondition returns the condition with the given type, or nil if there is no such condition. The caller must not
+// change the result.
 func findCondition(obj *unstructured.Unstructured, kind string) (map[string]any, error) {
 	field, found, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
 	if !found || err != nil {

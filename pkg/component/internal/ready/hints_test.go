@@ -18,55 +18,71 @@ func TestHints(t *testing.T) {
 		hints  ready.Hints
 		want   ready.Result
 	}{
-		{"without hints, what has no status is ready", "", ready.Hints{}, ready.Result{State: ready.Ready}},
+		{"without hints, an object without a status is ready", "", ready.Hints{}, ready.Result{State: ready.Ready}},
 		{
-			"waits for the observed generation to be there", "status: {}", observed,
+			"waits until the observed generation exists", "status: {}", observed,
 			ready.Result{State: ready.InProgress, Message: "its controller has not processed it yet: it has no status.observedGeneration"},
 		},
 		{
-			"waits for the observed generation to be the current one", "status: {observedGeneration: 1}", observed,
+			"waits until the observed generation equals the generation", "status: {observedGeneration: 1}", observed,
 			ready.Result{State: ready.InProgress, Message: "Widget generation is 2, but latest observed generation is 1"},
 		},
 		{"is ready at the current generation", "status: {observedGeneration: 2}", observed, ready.Result{State: ready.Ready}},
-		{"waits for the condition Ready to be there", "status: {observedGeneration: 2}", condition, ready.Result{State: ready.InProgress, Message: "not Ready yet"}},
 		{
-			"waits for the condition Ready to be true", "status: {conditions: [{type: Ready, status: 'False', message: no room}]}", condition,
+			"waits until the condition Ready exists",
+			"status: {observedGeneration: 2}", condition, ready.Result{State: ready.InProgress, Message: "not Ready yet"},
+		},
+		{
+			"waits until the condition Ready is true",
+			"status: {conditions: [{type: Ready, status: 'False', message: no room}]}", condition,
 			ready.Result{State: ready.InProgress, Message: "no room"},
 		},
-		{"is ready by its condition", "status: {conditions: [{type: Ready, status: 'True'}]}", condition, ready.Result{State: ready.Ready}},
+		{
+			"is ready if the condition Ready is true",
+			"status: {conditions: [{type: Ready, status: 'True'}]}", condition, ready.Result{State: ready.Ready},
+		},
 		{
 			"waits for each of several conditions", "status: {conditions: [{type: A, status: 'True'}, {type: B, status: 'False', message: later}]}", several,
 			ready.Result{State: ready.InProgress, Message: "not B yet: later"},
 		},
-		{"waits for those that are not there", "status: {conditions: [{type: A, status: 'True'}]}", several, ready.Result{State: ready.InProgress, Message: "not B yet"}},
 		{
-			"takes none of an older generation", "status: {conditions: [{type: A, status: 'True', observedGeneration: 1}, {type: B, status: 'True'}]}", several,
+			"waits for conditions that do not exist",
+			"status: {conditions: [{type: A, status: 'True'}]}", several, ready.Result{State: ready.InProgress, Message: "not B yet"},
+		},
+		{
+			"ignores conditions of an older generation",
+			"status: {conditions: [{type: A, status: 'True', observedGeneration: 1}, {type: B, status: 'True'}]}", several,
 			ready.Result{State: ready.InProgress, Message: "its condition A was set for generation 1, but the object is at generation 2"},
 		},
 		{
-			"is ready by all of them", "status: {conditions: [{type: A, status: 'True', observedGeneration: 2}, {type: B, status: 'True'}]}", several,
+			"is ready if all hints are satisfied",
+			"status: {conditions: [{type: A, status: 'True', observedGeneration: 2}, {type: B, status: 'True'}]}", several,
 			ready.Result{State: ready.Ready},
 		},
 		{
-			"does not understand conditions that are none", "status: {conditions: none}", several,
+			"waits if status.conditions is not a list of conditions", "status: {conditions: none}", several,
 			ready.Result{State: ready.Unknown, Message: "its status cannot be read"},
 		},
 		{
-			"a failure needs no hint", "status: {conditions: [{type: Stalled, status: 'True', message: stuck}]}", condition,
+			"a failed object is failed without a hint",
+			"status: {conditions: [{type: Stalled, status: 'True', message: stuck}]}", condition,
 			ready.Result{State: ready.Failed, Message: "stuck"},
 		},
 		{
-			"a Ready condition of an older generation says nothing", "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}",
+			"a condition Ready of an older generation is ignored",
+			"status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}",
 			ready.Hints{},
 			ready.Result{State: ready.InProgress, Message: "its condition Ready was set for generation 1, but the object is at generation 2"},
 		},
 		{
-			"nor does a failure of an older generation", "status: {conditions: [{type: Stalled, status: 'True', observedGeneration: 1}]}",
+			"a condition Stalled of an older generation is ignored",
+			"status: {conditions: [{type: Stalled, status: 'True', observedGeneration: 1}]}",
 			ready.Hints{},
 			ready.Result{State: ready.InProgress, Message: "its condition Stalled was set for generation 1, but the object is at generation 2"},
 		},
 		{
-			"that it is not stalled need not be said again", "status: {conditions: [{type: Stalled, status: 'False', observedGeneration: 1}]}",
+			"a false condition Stalled of an older generation does not delay readiness",
+			"status: {conditions: [{type: Stalled, status: 'False', observedGeneration: 1}]}",
 			ready.Hints{},
 			ready.Result{State: ready.Ready},
 		},
@@ -81,7 +97,7 @@ func TestHints(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what is being deleted is, whatever its conditions", func(t *testing.T) {
+	t.Run("an object that is being deleted is Terminating for all conditions", func(t *testing.T) {
 		w := widget(t, "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}")
 		unstructured.RemoveNestedField(w.Object, "metadata", "generation")
 		if err := unstructured.SetNestedField(w.Object, "2026-01-01T00:00:00Z", "metadata", "deletionTimestamp"); err != nil {

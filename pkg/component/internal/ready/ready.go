@@ -34,26 +34,33 @@ type Result struct {
 	Message string
 }
 
-// required are the conditions that must be true besides what kstatus requires.
+// required are conditions that must be true in addition to the rules of kstatus.
 var required = map[schema.GroupKind]string{
-	// kstatus regards a Job as current once it started. The next wave must wait until the work of the Job is done, such as
-	// a database migration.
+	// kstatus treats a Job as ready when the Job has started. But the next wave must wait until the Job has completed,
+	// for example a database migration.
 	{Group: "batch", Kind: "Job"}: "Complete",
-	// kstatus does not cover the type. Requests to an API fail until its server answers.
+	// kstatus has no rule for APIServices. Requests to an aggregated API fail until its server is available.
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}: "Available",
 }
 
-// conventions are hints for types of Fairlead. A component of the ready-made operator without a Ready condition is new,
-// but kstatus would regard it as current.
+// conventions are hints for the types of Fairlead. A new Component has no condition Ready yet, but kstatus would treat
+// it as ready.
 var conventions = map[schema.GroupKind]Hints{
 	{Group: "fairlead.io", Kind: "Component"}: {HasReadyCondition: true},
 }
 
-// Of returns the readiness of a live object, by the rules of kstatus, by the variables required and conventions, which
-// add conditions for some types, and by the hints. A condition that was set for an older generation does not count. If
-// kstatus cannot read the status, the conditions that the hints name decide; without such hints the state is Unknown.
+// Of returns the readiness of a live object. Of applies the rules of kstatus, then the additional conditions for some
+// types (see required and conventions), and then the hints. A condition that was set for an older generation is
+// ignored. If kstatus cannot read the status, the conditions in the hints determine the readiness; without such hints
+// the state is Unknown. The
+// message of an object in progress has the condition that explains the delay, if a workload reports such a condition.
 func Of(obj *unstructured.Unstructured, hints Hints) Result {
 	obj = withIntegerGeneration(obj)
+	return withObstacle(obj, of(obj, hints))
+}
+
+// of returns the readiness of an object without its obstacles.
+func of(obj *unstructured.Unstructured, hints Hints) Result {
 	r := byKstatus(obj)
 	if runsToCompletion(obj) && r.State != Terminating {
 		r = ofRun(obj)
@@ -80,14 +87,14 @@ func Of(obj *unstructured.Unstructured, hints Hints) Result {
 
 var pod = schema.GroupKind{Kind: "Pod"}
 
-// runsToCompletion reports whether a Pod is not started again after it succeeds.
+// runsToCompletion reports whether an object is a Pod whose containers are not restarted after they succeed.
 func runsToCompletion(obj *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(obj.Object, "spec", "restartPolicy")
 	return obj.GroupVersionKind().GroupKind() == pod && (policy == "Never" || policy == "OnFailure")
 }
 
-// ofRun returns the readiness of a Pod that runs to completion. kstatus regards a running Pod as current, but the next
-// wave must wait until the work of the Pod is done, as for a Job.
+// ofRun returns the readiness of a Pod that runs to completion. kstatus treats a running Pod as ready. But the next
+// wave must wait until the Pod has completed, as for a Job.
 func ofRun(obj *unstructured.Unstructured) Result {
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
 	switch phase {
@@ -99,8 +106,9 @@ func ofRun(obj *unstructured.Unstructured) Result {
 	return Result{State: InProgress, Message: "the pod has not completed"}
 }
 
-// withIntegerGeneration returns the object with status.observedGeneration as an integer, if it is a string of digits.
-// Argo Rollouts write it as a string, which kstatus does not read. The object itself is not changed.
+// withIntegerGeneration returns a copy of the object with status.observedGeneration as an integer, if this field is a
+// string of digits. Argo Rollouts writes the field as a string, which kstatus cannot read. Other objects are returned
+// unchanged.
 func withIntegerGeneration(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	status, _ := obj.Object["status"].(map[string]any)
 	text, isText := status["observedGeneration"].(string)

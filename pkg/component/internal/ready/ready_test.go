@@ -101,33 +101,39 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 		want                     ready.Result
 	}{
 		{"healthy", "'2'", healthy, ready.Hints{}, ready.Result{State: ready.Ready}},
-		{"healthy, with a hint", "'2'", healthy, available, ready.Result{State: ready.Ready}},
+		{"a healthy object with a hint", "'2'", healthy, available, ready.Result{State: ready.Ready}},
 		{
-			"at an older generation", "'1'", healthy, available,
+			"a status of an older generation", "'1'", healthy, available,
 			ready.Result{State: ready.InProgress, Message: "Rollout generation is 2, but latest observed generation is 1"},
 		},
 		{
 			"not available", "'2'", conditions("{type: Available, status: 'False', message: 1 of 3}"), available,
 			ready.Result{State: ready.InProgress, Message: "not Available yet: 1 of 3"},
 		},
-		{"with a hash, and nothing that decides", "5d9c7", healthy, ready.Hints{}, ready.Result{State: ready.Unknown, Message: notRead}},
 		{
-			"with a hash, and a hint that needs the generation", "5d9c7", healthy,
+			"an observed generation that is a hash, without hints",
+			"5d9c7", healthy, ready.Hints{}, ready.Result{State: ready.Unknown, Message: notRead},
+		},
+		{
+			"an observed generation that is a hash, with a hint that needs the generation", "5d9c7", healthy,
 			ready.Hints{HasObservedGeneration: true},
 			ready.Result{State: ready.Unknown, Message: notRead},
 		},
-		{"with a hash, decided by the hint", "5d9c7", healthy, available, ready.Result{State: ready.Ready}},
 		{
-			"with a hash, decided by several hints", "5d9c7", healthy,
+			"an observed generation that is a hash, with a satisfied hint",
+			"5d9c7", healthy, available, ready.Result{State: ready.Ready},
+		},
+		{
+			"an observed generation that is a hash, with several satisfied hints", "5d9c7", healthy,
 			ready.Hints{HasObservedGeneration: true, HasReadyCondition: true},
 			ready.Result{State: ready.InProgress, Message: "not Ready yet"},
 		},
 		{
-			"with a hash, and without its condition", "5d9c7", "conditions: []", available,
+			"an observed generation that is a hash, without the condition of the hint", "5d9c7", "conditions: []", available,
 			ready.Result{State: ready.InProgress, Message: "not Available yet"},
 		},
 		{
-			"with a hash, and a condition of an older generation", "5d9c7",
+			"an observed generation that is a hash, and a condition of an older generation", "5d9c7",
 			conditions("{type: Available, status: 'True', observedGeneration: 1}"), available,
 			ready.Result{
 				State:   ready.InProgress,
@@ -135,11 +141,14 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 			},
 		},
 		{
-			"with a hash, and stalled", "5d9c7",
+			"an observed generation that is a hash, and a true condition Stalled", "5d9c7",
 			conditions("{type: Available, status: 'True'}, {type: Stalled, status: 'True', message: stuck}"), available,
 			ready.Result{State: ready.Failed, Message: "stuck"},
 		},
-		{"with a hash, and conditions that are none", "5d9c7", "conditions: none", available, ready.Result{State: ready.Unknown, Message: notRead}},
+		{
+			"an observed generation that is a hash, and invalid conditions",
+			"5d9c7", "conditions: none", available, ready.Result{State: ready.Unknown, Message: notRead},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rollout := widget(t, "status: {observedGeneration: "+c.generation+", "+c.status+"}")
@@ -150,13 +159,14 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 				t.Errorf("got  %v\nwant %v", got, c.want)
 			}
 			if !reflect.DeepEqual(before, rollout) {
-				t.Error("the object was changed")
+				t.Error("the computation of the readiness changed the object")
 			}
 		})
 	}
 }
 
-// A Deployment with a string is no Deployment of Kubernetes, but kinds of other groups copy its status.
+// Kubernetes never writes a string into the status of a Deployment, but kinds of other API groups with a similar status
+// may do so.
 func TestADeploymentWithAnObservedGenerationThatIsAString(t *testing.T) {
 	const status = "replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, " +
 		"conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]"
@@ -167,5 +177,29 @@ func TestADeploymentWithAnObservedGenerationThatIsAString(t *testing.T) {
 		if got := ready.Of(d, ready.Hints{}); got.State != want {
 			t.Errorf("%s: got %v, want %s", generation, got, want)
 		}
+	}
+}
+
+func TestTheMessageOfAWorkloadNamesTheObstacle(t *testing.T) {
+	const quota = `pods "web-1" is forbidden: exceeded quota: none`
+	for name, c := range map[string]struct{ kind, status, want string }{
+		"quota": {
+			"Deployment", `{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: '` + quota + `'}]}`,
+			"Replicas: 0/1; FailedCreate: " + quota,
+		},
+		"no obstacle": {
+			"Deployment", `{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "False", message: x}]}`, "Replicas: 0/1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := &unstructured.Unstructured{}
+			text := fmt.Sprintf("{apiVersion: apps/v1, kind: %s, metadata: {generation: 1}, spec: {replicas: 1}, status: %s}", c.kind, c.status)
+			if err := yaml.Unmarshal([]byte(text), obj); err != nil {
+				t.Fatal(err)
+			}
+			if got := ready.Of(obj, ready.Hints{}); got.State != ready.InProgress || got.Message != c.want {
+				t.Errorf("got %s: %s", got.State, got.Message)
+			}
+		})
 	}
 }

@@ -48,7 +48,7 @@ func TestAnErrorOfAStepEndsAnApply(t *testing.T) {
 				o, err := w.Apply(t.Context(), w.component())
 				want := applySteps[:i+1]
 				if step == "target" {
-					// A kubeconfig that was read before the error is checked.
+					// A kubeconfig that was read before the error is still checked.
 					want = applySteps[:i+2]
 				}
 				w.expect(want...)
@@ -89,7 +89,7 @@ func TestDependentsAreNotMovedSilently(t *testing.T) {
 			"to another name", func(w *world) { w.inputs.Name = "other" },
 			"target shop/web cannot change to shop/other while 1",
 		},
-		{"to another cluster", func(w *world) { w.target.Cluster = "there" }, "the target is cluster there now"},
+		{"to another cluster", func(w *world) { w.target.Cluster = "there" }, "the target is now cluster there"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, withRecord)
@@ -143,17 +143,17 @@ func TestARequestedPassRepairsAtOnceAndAppliesNothingAgain(t *testing.T) {
 	}
 	first := requests(func(*Component) {})
 	if again := requests(func(*Component) {}); again.Trigger != first.Trigger || again.RepairNonce != first.RepairNonce {
-		t.Error("nothing has changed")
+		t.Error("the trigger or the nonce differs although nothing has changed")
 	}
 	asked := requests(func(c *Component) {
 		c.SetAnnotations(map[string]string{reconciler + "/" + AnnotationRequested: "now"})
 	})
 	if asked.Trigger != first.Trigger || asked.RepairNonce == first.RepairNonce {
-		t.Error("a requested pass has another trigger, or the same nonce")
+		t.Error("a requested pass must have the same trigger and another nonce")
 	}
 	changed := requests(func(c *Component) { c.SetGeneration(2) })
 	if changed.Trigger == first.Trigger || changed.RepairNonce == first.RepairNonce {
-		t.Error("another generation has the same trigger, or the same nonce")
+		t.Error("another generation must have another trigger and another nonce")
 	}
 }
 
@@ -204,7 +204,7 @@ func TestTheRecordIsWrittenBehindTheFinalizer(t *testing.T) {
 		if err := r.Record(ctx, []metav1alpha1.InventoryEntry{settings}); err != nil {
 			return err
 		}
-		// The second record follows the first one.
+		// A second inventory is recorded in the same pass.
 		other := settings
 		other.Name = "other"
 		return r.Record(ctx, []metav1alpha1.InventoryEntry{other, settings})
@@ -266,15 +266,15 @@ func TestAPassWithoutAStoreRecordsNothing(t *testing.T) {
 	}
 }
 
-// The client empties a component before it decodes the answer to a write into it. An event at that time must wake the
-// component all the same.
+// During a write, the client clears the component before it decodes the response of the API server into it. An event at
+// that moment must still start a pass over the component.
 func TestAPassWakesItsComponentWhileThatIsWritten(t *testing.T) {
 	w := newWorld(t)
 	component := w.component()
 	request := w.newRequest(component, manifests.Owner{}, nil)
 	written, ok := component.Object.(*part)
 	if !ok {
-		t.Fatal("it is another type")
+		t.Fatal("the object of the component is not a *part")
 	}
 	*written = part{}
 	request.Wake()
@@ -384,7 +384,7 @@ func TestARevisionBeginsOnlyIfItIsRecorded(t *testing.T) {
 		noted = noted || c.Type == metav1alpha1.ConditionNonDeterministic && strings.HasSuffix(c.Message, w.set.Note)
 	}
 	if !noted {
-		t.Errorf("the pinned values are in no condition: %+v", s.Conditions)
+		t.Errorf("no condition shows the pinned values: %+v", s.Conditions)
 	}
 }
 

@@ -38,25 +38,28 @@ type Declared struct {
 	// Namespace is the default namespace of the dependents.
 	Namespace string
 	Policies  metav1alpha1.Policies
-	// AllowEmpty permits a rendering without any object although the component has dependents, which are all deleted
-	// then.
+	// AllowEmpty permits that a rendering has no objects although the component has dependents. All dependents are then
+	// pruned.
 	AllowEmpty bool
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
 }
 
-// Author is the code that the author of an operator writes. These are the functions of that code that a pass calls.
+// Author gives a pass access to the code of an operator's author: the optional interfaces of a component, and the
+// hooks.
 type Author interface {
-	// Declare reads what a component declares. It is called after the hook PostRead, and again after the hook
-	// PreReconcile, because both hooks may change the spec in memory, for example to fill in defaults.
+	// Declare returns the values that the spec of a component declares. Declare is called after the hook PostRead, and
+	// again after the hook PreReconcile, because both hooks may change the spec in memory, for example to fill in
+	// defaults.
 	Declare(obj components.Object) Declared
-	// Intervals returns the intervals of a component. It is called at the end of a pass.
+	// Intervals returns the intervals of a component. Intervals is called at the end of a pass.
 	Intervals(obj components.Object) schedule.Intervals
-	// Validate checks the spec of a component. Errors are condition errors.
+	// Validate checks the spec of a component. Validate returns errors of type condition.Error.
 	Validate(obj components.Object) error
-	// Inputs reads what a component declares about its inputs. Errors are condition errors.
+	// Inputs returns the inputs that a component declares for its rendering: parameters, references and source. For an
+	// invalid spec it returns a condition.Error.
 	Inputs(obj components.Object) (input.Declaration, error)
-	// Hook returns the hook that the author registered for a point of a pass, and nil if none is registered.
+	// Hook returns the hook that the author registered for a point of a pass, or nil if no hook is registered.
 	Hook(point Point) Hook
 }
 
@@ -72,11 +75,12 @@ const (
 	PostDelete    Point = "PostDelete"
 )
 
-// Hook is a function of an operator's author that a pass calls. It may change obj, and read dependents.
+// Hook is a function of an operator's author that a pass calls. Hook may change obj, and read dependents.
 type Hook func(ctx context.Context, obj components.Object, dependents DependentReader) error
 
 // DependentReader reads the dependents of a component.
 type DependentReader interface {
-	// Get reads a dependent. The error is NotFound if it does not exist, or is no dependent of the component.
+	// Get reads a dependent. The error is NotFound if the object does not exist, or is not a dependent of the
+	// component.
 	Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error)
 }

@@ -59,7 +59,7 @@ func TestAnErrorOfAStepEndsADeletion(t *testing.T) {
 			}
 			hinted := strings.HasSuffix(failure.Message, status.HintGiveUp)
 			if hinted != (step == "owner" || step == "target") {
-				t.Errorf("there is a hint how to give up: %t", hinted)
+				t.Errorf("the message ends with HintGiveUp: %t", hinted)
 			}
 			want := deleteSteps[:i+1]
 			if step == "target" {
@@ -107,7 +107,7 @@ func TestADeletionNeedsItsTargetForUnconfirmedDependents(t *testing.T) {
 	})
 	w.fails["target"] = errOh
 	if _, err := w.Delete(t.Context(), c); err == nil {
-		t.Error("the created dependent is left behind")
+		t.Error("the created dependent is not deleted")
 	}
 }
 

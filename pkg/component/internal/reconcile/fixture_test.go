@@ -45,7 +45,7 @@ var (
 	errOh     = errors.New("oh")
 )
 
-// part is a component.
+// part is the component type of the tests.
 type part struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -69,13 +69,14 @@ func (p *part) DeepCopyObject() runtime.Object {
 	return &copied
 }
 
-// world is a Runner on ports that note their calls and return what the test wants.
+// world is a Runner whose ports are fakes: they log their calls, and return the results that the test sets.
 type world struct {
 	*Runner
 	t      *testing.T
 	server client.WithWatch
 	clock  *clocktesting.FakePassiveClock
-	// steps are the calls since the last take, and fails are the errors of the steps by name.
+	// steps is the log of the calls since the last check. fails has the errors that calls return, by the name of the
+	// step.
 	steps []string
 	fails map[string]error
 	// beforeStatus is called before each write of a status.
@@ -91,7 +92,8 @@ type world struct {
 	phases   []status.Event
 	hooks    map[Point]Hook
 
-	// request is that of the last apply or deletion, inApply is called by it, and deletedBy is its client.
+	// request is the request of the last call of Apply or Delete. Apply and Delete call inApply. deletedBy is the
+	// client of the last call of Delete.
 	request   applier.Request
 	inApply   func(context.Context, applier.Request) error
 	deletedBy *target.Client
@@ -101,7 +103,7 @@ type world struct {
 	stopped   []manifests.Owner
 }
 
-// newWorld returns a world with one component, changed by edits.
+// newWorld returns a world with one component. The functions edits change the component before it is stored.
 func newWorld(t *testing.T, edits ...func(*part)) *world {
 	t.Helper()
 	p := &part{}
@@ -152,7 +154,7 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 	return w
 }
 
-// client returns a client of the server whose writes of a status are noted.
+// client returns a client of the server that logs each write of finalizers and of a status.
 func (w *world) client() client.Client {
 	return interceptor.NewClient(w.server, interceptor.Funcs{
 		Get: func(
@@ -183,13 +185,13 @@ func (w *world) client() client.Client {
 	})
 }
 
-// step notes a call, and returns its error.
+// step logs a call, and returns the error that the test set for this step.
 func (w *world) step(name string) error {
 	w.steps = append(w.steps, name)
 	return w.fails[name]
 }
 
-// expect compares the calls since the last one.
+// expect compares the logged calls with want, and clears the log.
 func (w *world) expect(want ...string) {
 	w.t.Helper()
 	if !slices.Equal(w.steps, want) {
@@ -198,13 +200,13 @@ func (w *world) expect(want ...string) {
 	w.steps = nil
 }
 
-// component returns the stored component in a pass.
+// component returns the stored component as a pass gets it.
 func (w *world) component() *Component {
 	w.t.Helper()
 	return &Component{Object: w.stored(), Declared: w.declared, Memory: w.Memories.Of(web)}
 }
 
-// stored returns the component as the API server has it.
+// stored reads the component from the API server.
 func (w *world) stored() *part {
 	w.t.Helper()
 	p := &part{}
@@ -214,7 +216,7 @@ func (w *world) stored() *part {
 	return p
 }
 
-// reconcile makes a pass, which must succeed.
+// reconcile makes a pass. The test fails if the pass returns an error.
 func (w *world) reconcile() time.Duration {
 	w.t.Helper()
 	after, err := w.Reconcile(w.t.Context(), web)
@@ -235,7 +237,7 @@ func (w *world) ready() metav1.Condition {
 	return metav1.Condition{}
 }
 
-// hook adds a hook that notes its calls.
+// hook adds hooks that log their calls.
 func (w *world) hook(points ...Point) {
 	for _, point := range points {
 		w.hooks[point] = func(context.Context, components.Object, DependentReader) error {
@@ -244,14 +246,14 @@ func (w *world) hook(points ...Point) {
 	}
 }
 
-// deleted makes a component that is being deleted, with our finalizer.
+// deleted changes the component to one that is being deleted and has our finalizer.
 func deleted(p *part) {
 	p.DeletionTimestamp = new(metav1.NewTime(start))
 	p.Finalizers = append(p.Finalizers, finalizer)
 	p.Status.Reconciler = reconciler
 }
 
-// withRecord makes a component with a recorded dependent.
+// withRecord adds a recorded dependent to the status of the component.
 func withRecord(p *part) {
 	p.Finalizers = append(p.Finalizers, finalizer)
 	p.Status.Reconciler, p.Status.Revision, p.Status.InputDigest = reconciler, 1, "inputs"
@@ -260,12 +262,12 @@ func withRecord(p *part) {
 	p.Status.InventoryDigest = components.InventoryDigest(p.Status.Inventory)
 }
 
-// settings is a dependent.
+// settings is the inventory entry of the recorded dependent.
 var settings = metav1alpha1.InventoryEntry{
 	Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings", UID: "1", Digest: "d", Revision: 1,
 }
 
-// rendered is the object of that dependent.
+// rendered is the manifest of the dependent settings.
 var rendered = manifests.Object{
 	Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, Version: "v1", Digest: "d",
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// knownOwners implements Owners with fixed answers.
+// knownOwners implements Owners. knownOwners returns the same owner for every component.
 type knownOwners struct{ owner manifests.Owner }
 
 func (o knownOwners) Of(context.Context, components.Object) (manifests.Owner, error) {
@@ -23,7 +23,7 @@ func (o knownOwners) Of(context.Context, components.Object) (manifests.Owner, er
 func (o knownOwners) VerifyCluster(context.Context, types.NamespacedName) error { return nil }
 func (o knownOwners) Known(types.NamespacedName) manifests.Owner                { return o.owner }
 
-// withinLimit fails a test if a function waits for something.
+// withinLimit fails the test if the function do does not return within 20 seconds.
 func withinLimit(t *testing.T, what string, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -38,7 +38,7 @@ func withinLimit(t *testing.T, what string, do func()) {
 	}
 }
 
-// Other clusters are closed under a lock, which may be held while a connection is made.
+// StopServing takes a lock that another goroutine may hold for a long time, for example while it connects to a cluster.
 func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 	gone, other := types.NamespacedName{Name: "gone"}, types.NamespacedName{Name: "other"}
 	var serving sync.Mutex
@@ -72,7 +72,7 @@ func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 	})
 	withinLimit(t, "the memory of another component", func() {
 		if r.Memories.Of(other) != kept {
-			t.Error("another component is forgotten, too")
+			t.Error("the memory of another component was dropped")
 		}
 	})
 	serving.Unlock()

@@ -38,7 +38,7 @@ func (p *Pass) call(ctx context.Context, point Point, c *Component) error {
 	return failure
 }
 
-// bounded calls a hook with a timeout. A panic is a terminal error.
+// bounded calls a hook with a timeout. If the hook panics, bounded returns a terminal error.
 func (p *Pass) bounded(ctx context.Context, hook Hook, c *Component) (err error) {
 	bound, cancel := context.WithTimeout(ctx, maxHook)
 	defer cancel()
@@ -68,8 +68,8 @@ func (p *Pass) preDelete(ctx context.Context, c *Component) error {
 	return nil
 }
 
-// afterDelete calls the hooks of a deletion when all dependents are gone: PostDelete, and before that PreDelete if it
-// has not succeeded yet, as it is the case for a component that never had dependents.
+// afterDelete calls the hook PostDelete when all dependents are gone. If PreDelete has not succeeded before, for
+// example because the component never had dependents, afterDelete calls PreDelete first.
 func (p *Pass) afterDelete(ctx context.Context, c *Component) error {
 	if err := p.preDelete(ctx, c); err != nil {
 		return err
@@ -97,8 +97,8 @@ func (d dependents) Get(ctx context.Context, key manifests.Key) (*unstructured.U
 	if !recorded {
 		return nil, applier.NotDependent(key)
 	}
-	// The declared values are read again: the hook PostRead runs before they are read for the first time, and any hook
-	// may have changed the component since.
+	// The declared values are read again here, because a hook may have changed the component. The hook PostRead even
+	// runs before the pass reads these values for the first time.
 	current := *d.component
 	current.Declared = d.pass.Author.Declare(current.Object)
 	_, t, err := d.pass.acquire(ctx, &current)

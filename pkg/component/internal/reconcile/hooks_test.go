@@ -151,7 +151,7 @@ func TestAHookReadsDependentsOfTheTargetThatTheComponentDeclaresNow(t *testing.T
 	}
 }
 
-// targetsFunc implements Targets, and finds none.
+// targetsFunc implements Targets. targetsFunc passes each request to the function, and returns no target.
 type targetsFunc func(target.Request)
 
 func (f targetsFunc) Acquire(_ context.Context, r target.Request) (target.Target, error) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
@@ -16,16 +17,23 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// Memory is everything that the process remembers of one component. A restart loses it, so no decision may depend on it
-// alone: everything that must survive is recorded in the cluster. Object and Inventory have locks of their own, because
-// watch handlers use them beside the pass. Only the pass uses the other fields, and a component has one pass at a time.
+// Memory is the state of one component that the process keeps in memory. Memory is lost at a restart, so all facts that
+// must survive a restart are recorded in the cluster. Object and Inventory have their own locks, because watch handlers
+// use these fields while a pass is running. The other fields need no lock: only passes use them, and a component never
+// has two passes at the same time.
 type Memory struct {
 	Object    components.Memory
 	Inventory inventory.Memory
 
-	// Schedule is the last pass and the back-off; Contents are the known contents of references.
+	// Schedule holds the time of the last pass and the back-off. Contents are the digests of referenced objects that
+	// the last pass read.
 	Schedule schedule.State
 	Contents input.Contents
+	// values are those of the inputs that were rendered last, and formerValues those of the inputs before. The former
+	// ones are needed until a status with the new revision is written.
+	values, formerValues revisionValues
+	// causes are those of the dependents that are not ready.
+	causes causes.Memory
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.
@@ -33,14 +41,42 @@ type Memory struct {
 }
 
 // unconfirmed are dependents for which a create was sent after the last write of the component's status, and the client
-// that sent the create. Another operator of the same name may have removed them from the recorded inventory in between.
-// The next successful write of the status shows that this did not happen, and the entries are dropped.
+// that sent the create. In the meantime, another operator of the same name may have removed these dependents from the
+// recorded inventory. The next successful write of the status proves that this has not happened; the process then drops
+// the entries.
 type unconfirmed struct {
 	client  *target.Client
 	entries plan.Inventory
 }
 
-// addCreated adds the dependents that a pass created to the unconfirmed ones.
+// revisionValues are the values of inputs, which a digest identifies.
+type revisionValues struct {
+	digest string
+	values input.Values
+}
+
+// remember keeps the values of the inputs of a revision. before is the status at the begin of the pass.
+func (m *Memory) remember(before *metav1alpha1.Status, in input.Inputs) {
+	if m.values.digest != in.Digest {
+		m.formerValues, m.values = m.values, revisionValues{in.Digest, in.Values()}
+	}
+	if in.StandIn(before) {
+		m.formerValues = revisionValues{}
+	}
+}
+
+// changesSince returns the values of inputs that differ from those of the revision in a status. It returns nil if the
+// process does not know the values of that revision, because it was started later.
+func (m *Memory) changesSince(s *metav1alpha1.Status, in input.Inputs) []string {
+	for _, known := range []revisionValues{m.values, m.formerValues} {
+		if known.digest != "" && known.digest == s.InputDigest {
+			return known.values.ChangesTo(in.Values())
+		}
+	}
+	return nil
+}
+
+// addCreated adds the dependents that a pass created to the unconfirmed dependents.
 func (m *Memory) addCreated(client *target.Client, o outcome.Outcome) {
 	if len(o.Created) == 0 {
 		return
@@ -56,13 +92,13 @@ func (m *Memory) addCreated(client *target.Client, o outcome.Outcome) {
 // confirm forgets the created dependents, because a status was written after their creation.
 func (m *Memory) confirm() { m.unconfirmed = unconfirmed{} }
 
-// Memories are the memories of all components, by name. The zero value is ready to use, concurrently.
+// Memories are the memories of all components, by name. The zero value is ready to use, and safe for concurrent use.
 type Memories struct {
 	mu     sync.Mutex
 	byName map[types.NamespacedName]*Memory
 }
 
-// Of returns the memory of a component. It creates the memory if there is none.
+// Of returns the memory of a component. If the component has no memory yet, Of creates it.
 func (m *Memories) Of(name types.NamespacedName) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +113,7 @@ func (m *Memories) Of(name types.NamespacedName) *Memory {
 	return created
 }
 
-// Known returns the memory of a component, nil if there is none.
+// Known returns the memory of a component, or nil if the component has no memory.
 func (m *Memories) Known(name types.NamespacedName) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +127,8 @@ func (m *Memories) Forget(name types.NamespacedName) {
 	delete(m.byName, name)
 }
 
-// StatusWritten notes that a status was written. From then on the inventory that the status names is the current one.
+// StatusWritten is called after the status of a component was written. From then on the inventory that this status
+// names is the current inventory.
 func (m *Memories) StatusWritten(name types.NamespacedName, written *metav1alpha1.Status) {
 	m.Of(name).Inventory.StatusWritten(written)
 }

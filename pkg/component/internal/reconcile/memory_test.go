@@ -1,11 +1,13 @@
 package reconcile
 
 import (
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
@@ -15,7 +17,7 @@ func TestForgetDropsAllThatIsRememberedOfOneComponent(t *testing.T) {
 	other := types.NamespacedName{Namespace: "shop", Name: "other"}
 	var m Memories
 	if m.Known(web) != nil || m.Objects().Known(web) != nil || m.Inventories().Known(web) != nil {
-		t.Error("something is known of a component at the beginning")
+		t.Error("a component has a memory before its first pass")
 	}
 	created := outcome.Outcome{Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings})}
 	for _, n := range []types.NamespacedName{web, other} {
@@ -23,15 +25,15 @@ func TestForgetDropsAllThatIsRememberedOfOneComponent(t *testing.T) {
 		m.Inventories().Of(n).Records.SetID(records.Rendering, "one")
 	}
 	if m.Objects().Of(web) != m.Objects().Known(web) || m.Inventories().Of(web) != m.Inventories().Known(web) {
-		t.Error("a part is another one in each call")
+		t.Error("two calls for the same component return different memories")
 	}
 	m.Forget(web)
 	if m.Known(web) != nil || len(m.Of(web).unconfirmed.entries) != 0 ||
 		m.Of(web).Inventory.Records.ID(records.Rendering) != "" {
-		t.Error("something is left")
+		t.Error("the memory of the component still exists")
 	}
 	if len(m.Of(other).unconfirmed.entries) != 1 || m.Of(other).Inventory.Records.ID(records.Rendering) != "one" {
-		t.Error("another component is forgotten, too")
+		t.Error("the memory of another component was dropped")
 	}
 	m.Of(other).confirm()
 	if len(m.Known(other).unconfirmed.entries) != 0 {
@@ -49,5 +51,33 @@ func TestCreatedDependentsOfSeveralPassesAddUp(t *testing.T) {
 	m.addCreated(nil, outcome.Outcome{})
 	if len(m.unconfirmed.entries) != 2 || len(first) != 1 {
 		t.Errorf("got %v, and before %v", m.unconfirmed.entries, first)
+	}
+}
+
+func TestTheValuesOfARevisionAreKnownUntilTheNextOneIsWritten(t *testing.T) {
+	inputs := func(digest string, replicas int64) input.Inputs {
+		return input.Inputs{
+			Declaration: input.Declaration{Parameters: map[string]any{"replicas": replicas}}, Digest: digest,
+		}
+	}
+	first, second := &metav1alpha1.Status{InputDigest: "one"}, &metav1alpha1.Status{InputDigest: "two"}
+	var m Memory
+	if got := m.changesSince(first, inputs("two", 2)); got != nil {
+		t.Errorf("got %q after a restart", got)
+	}
+	m.remember(first, inputs("one", 1))
+	want := []string{"replicas: 1 → 2"}
+	for attempt := range 2 {
+		if got := m.changesSince(first, inputs("two", 2)); !slices.Equal(got, want) {
+			t.Errorf("attempt %d: got %q", attempt, got)
+		}
+		m.remember(first, inputs("two", 2))
+	}
+	m.remember(second, inputs("two", 2))
+	if m.formerValues.values != nil {
+		t.Error("the former values are kept although the status names the new revision")
+	}
+	if got := m.changesSince(second, inputs("three", 1)); !slices.Equal(got, []string{"replicas: 2 → 1"}) {
+		t.Errorf("got %q", got)
 	}
 }

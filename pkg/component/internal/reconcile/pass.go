@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Pass brings the dependents of a component to the state that it declares, as far as possible without waiting.
+// Pass applies or deletes the dependents of a component, as far as possible without waiting.
 type Pass struct {
 	Ports
 	// Reconciler is the name of the reconciler.
@@ -42,9 +42,9 @@ type Pass struct {
 	Tell func(obj components.Object, e status.Event)
 }
 
-// Apply brings the dependents of a component closer to the set that its generator renders. The steps before step 7
-// write only finalizers and a recovered inventory, so that the record of dependents is safe. No dependent is written
-// before step 8.
+// Apply renders the dependents of a component and applies them, as far as possible without waiting. The steps before
+// step 7 write only finalizers and a recovered inventory, so that the record of dependents is safe. No dependent is
+// written before step 8.
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	// 1. Check that the spec is valid.
 	if err := p.Author.Validate(c.Object); err != nil {
@@ -77,7 +77,8 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	// 6. Render the objects.
 	set, err := p.render(ctx, c, owner, t, in, recorded.Entries)
 	if err != nil {
-		c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, err, p.Clock.Now()))
+		changes := c.Memory.changesSince(c.GetStatus(), in)
+		c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, p.Clock.Now()))
 		return pending(err)
 	}
 	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is
@@ -102,10 +103,11 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 		c.GetStatus().AppliedDigest = in.Digest
 	}
 	o.Unwatched = append(o.Unwatched, lookup.Unwatched(t, p.looker(owner))...)
-	return o, err
+	return p.explain(ctx, c, t, o), err
 }
 
-// Delete deletes the dependents of a component. It renders nothing: it deletes the objects of the recorded inventory.
+// Delete deletes the dependents of a component. Delete renders nothing: it deletes the objects of the recorded
+// inventory.
 func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	owner, t, err := p.acquire(ctx, c)
 	if err != nil && !errors.Is(err, condition.ErrObserving) && p.hasNothing(c) {
@@ -141,6 +143,7 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	}
 	o, err := p.Applier.Delete(ctx, t.Client, request)
 	c.Memory.addCreated(t.Client, o)
+	o = p.explain(ctx, c, t, o)
 	o.Unsearched = recorded.Unsearched
 	if err != nil || !o.Done() {
 		return o, err
@@ -154,6 +157,24 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	return o, nil
 }
 
+// explain returns the outcome with the causes of the dependents that are not ready for a while. It also schedules the
+// pass that reads the causes.
+func (p *Pass) explain(ctx context.Context, c *Component, t target.Target, o outcome.Outcome) outcome.Outcome {
+	if p.Causes == nil || o.Observing {
+		return o
+	}
+	memory := &c.Memory.causes
+	due, next := memory.Note(o.Waiting, c.GetStatus(), p.Clock.Now())
+	for _, object := range due {
+		memory.Learn(object, p.Causes.CauseOf(ctx, t.Client, object))
+	}
+	o.Waiting = memory.Explain(o.Waiting)
+	if !next.IsZero() && (o.NextDue.IsZero() || next.Before(o.NextDue)) {
+		o.NextDue = next
+	}
+	return o
+}
+
 // hasNothing reports whether a component has no dependents, neither in its status nor in the memory of this process.
 func (p *Pass) hasNothing(c *Component) bool {
 	return components.RefOf(c.GetStatus()).Empty() &&
@@ -161,7 +182,8 @@ func (p *Pass) hasNothing(c *Component) bool {
 		len(c.Memory.unconfirmed.entries) == 0
 }
 
-// pending maps the error of a step that waits for a watch or a fetch to the outcome of a pass that waits.
+// pending converts the error condition.ErrObserving, of a step that waits for a watch or a fetch, to an outcome with
+// Observing set. pending returns all other errors unchanged.
 func pending(err error) (outcome.Outcome, error) {
 	if errors.Is(err, condition.ErrObserving) {
 		return outcome.Outcome{Observing: true}, nil
@@ -170,8 +192,8 @@ func pending(err error) (outcome.Outcome, error) {
 }
 
 // withHintGiveUp adds advice to the error of a deletion that cannot reach the target cluster: how to delete the
-// component without its dependents. A person has to decide that, because the dependents would remain in the target
-// cluster.
+// component without its dependents. A person has to take this decision, because the dependents would remain in the
+// target cluster.
 func withHintGiveUp(err error) error {
 	if condition.Interrupted(err) || errors.Is(err, condition.ErrObserving) {
 		return err
@@ -244,7 +266,8 @@ func (p *Pass) render(
 	})
 	if set.Lost != "" {
 		p.Tell(c.Object, status.Warning("RenderedSetLost",
-			"it is rendered again; what was applied stays, and what is gone gets other values: "+set.Lost))
+			"the dependents are rendered again; existing objects keep their values, deleted objects get new values: "+
+				set.Lost))
 	}
 	if results, called := set.Results(); called {
 		c.SetStatus(status.WithGeneratorResults(*c.GetStatus(), results, c.GetGeneration(), p.Clock.Now()))
@@ -252,8 +275,8 @@ func (p *Pass) render(
 	return set, err
 }
 
-// begin enters the revision of a rendered set into the status. It also writes pinned values and the objects of deletion
-// phases to Secrets, because later passes cannot render them again.
+// begin enters the revision of a rendered set into the status. begin also writes pinned values and the objects of
+// deletion phases to Secrets, because later passes cannot render them again.
 func (p *Pass) begin(
 	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, set rendering.Set,
 	inventory []metav1alpha1.InventoryEntry,
@@ -261,6 +284,16 @@ func (p *Pass) begin(
 	before, now := *c.GetStatus().DeepCopy(), p.Clock.Now()
 	next, err := nextRevision(before, t, in, set, inventory, now)
 	next.Reconciler, next.Identity = p.Reconciler, components.Identity(owner.Cluster, c.GetUID())
+	// The history changes together with the revision: Inventory.Begin may write the status, and the pass may end without
+	// another write.
+	if next.Revision != before.Revision {
+		record := revisionRecord(next.Revision, c.GetGeneration(), in, now)
+		record.SourceVersion, record.Changes = set.SourceVersion(), c.Memory.changesSince(&before, in)
+		next.History = status.BeginRevision(next.History, record)
+	} else {
+		next.History = status.EndAttempt(next.History, now)
+	}
+	c.Memory.remember(&before, in)
 	c.SetStatus(status.WithPinnedValues(next, set.Note, c.GetGeneration(), now))
 	if err == nil {
 		err = p.Inventory.Begin(ctx, c, owner, set)
@@ -269,19 +302,13 @@ func (p *Pass) begin(
 		c.SetStatus(withoutRevision(*c.GetStatus(), before))
 		return err
 	}
-	s := c.GetStatus()
-	if s.Revision != before.Revision {
-		s.History = status.BeginRevision(s.History, revisionRecord(s.Revision, c.GetGeneration(), in, now))
-	} else {
-		s.History = status.EndAttempt(s.History, now)
-	}
-	if s.InputDigest != before.InputDigest {
+	if c.GetStatus().InputDigest != before.InputDigest {
 		p.Metrics.BeginInputs(c.Name(), now)
 	}
 	return nil
 }
 
-// newRequest returns a request with the fields that are the same for an apply and for a deletion.
+// newRequest returns a request with the fields that an apply and a deletion have in common.
 func (p *Pass) newRequest(
 	c *Component,
 	owner manifests.Owner,
@@ -366,6 +393,7 @@ func otherFinalizers(c *Component, own string) error {
 	}
 	return &condition.Error{
 		Reason: metav1alpha1.ReasonForeignFinalizers, State: metav1alpha1.StateDeleting,
-		Message: "dependents stay until the finalizers of others are gone: " + strings.Join(others, ", "),
+		Message: "dependents are not deleted until other controllers have removed their finalizers: " +
+			strings.Join(others, ", "),
 	}
 }

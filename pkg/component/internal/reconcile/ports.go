@@ -7,6 +7,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -25,19 +26,21 @@ type Ports struct {
 	Inventory Inventory
 	Rendering Rendering
 	Applier   Applier
+	// Causes is nil in a preview.
+	Causes Causes
 }
 
-// Owners identifies components.
+// Owners returns the owners of dependents: the identities of components.
 type Owners interface {
 	// Of returns the owner of the dependents of a component.
 	Of(ctx context.Context, obj components.Object) (manifests.Owner, error)
 	// VerifyCluster confirms the cluster id of a component before the first write of a pass.
 	VerifyCluster(ctx context.Context, name types.NamespacedName) error
-	// Known returns the owner that the last pass over a component used.
+	// Known returns the owner as the last pass over the component determined it.
 	Known(name types.NamespacedName) manifests.Owner
 }
 
-// Targets finds the target of a component.
+// Targets returns the target of a component: the cluster of its dependents, and clients for this cluster.
 type Targets interface {
 	Acquire(ctx context.Context, r target.Request) (target.Target, error)
 }
@@ -61,6 +64,12 @@ type Applier interface {
 	Delete(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error)
 }
 
+// Causes finds why dependents are not ready.
+type Causes interface {
+	// CauseOf returns the cause in one line, and an empty text if it is not known.
+	CauseOf(ctx context.Context, client *target.Client, o causes.Object) string
+}
+
 // Inventory reads and writes the recorded inventory of dependents and the other records of a component: pinned values,
 // and the objects of deletion phases.
 type Inventory interface {
@@ -76,15 +85,15 @@ type Inventory interface {
 	// removed the finalizer, the next ProtectKubeconfig adds it again.
 	CheckKubeconfig(c *Component, owner manifests.Owner, t target.Target)
 	// Begin records pinned values and the objects of deletion phases, before any object of the set is applied. A later
-	// pass cannot render them again.
+	// pass cannot render these values and objects again.
 	Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error
-	// Record writes an inventory. The caller calls it before the first write to a dependent that is missing in the
-	// recorded inventory. recorded is the reference to the recorded inventory.
+	// Record writes an inventory. Record must be called before the first write to a dependent that is missing in the
+	// recorded inventory. recorded refers to the inventory that was recorded before.
 	Record(
 		ctx context.Context, c *Component, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
 	) error
-	// Phases returns the objects that a deletion applies before and after it deletes the dependents, normalised, and
-	// events to be created for the component.
+	// Phases returns the objects, normalised, that a deletion applies before (pre) and after (post) it deletes the
+	// dependents. Phases also returns events to be created for the component.
 	Phases(
 		ctx context.Context,
 		c *Component,
@@ -96,12 +105,12 @@ type Inventory interface {
 // Loaded is the result of Inventory.Load.
 type Loaded struct {
 	Entries []metav1alpha1.InventoryEntry
-	// Unsearched says where the recovery of a lost inventory could not look for dependents; empty if it looked
-	// everywhere.
+	// Unsearched names the types and namespaces in which the recovery of a lost inventory could not search for
+	// dependents. Unsearched is empty if the search was complete.
 	Unsearched string
 	// Events are the events to be created for the component.
 	Events []status.Event
-	// RecordsFound is set if records of a former rendering were found that could not be looked for in earlier passes.
-	// The caller must drop the cached rendering, because the recorded values replace it.
+	// RecordsFound is set if this pass found records of a former rendering that earlier passes could not search for.
+	// The caller must drop the cached rendering, because the recorded rendering replaces it.
 	RecordsFound bool
 }

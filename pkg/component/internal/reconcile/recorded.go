@@ -18,7 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ComponentRecord implements Inventory and Records. It keeps the records of a component in its status and in Secrets.
+// ComponentRecord implements Inventory and Records. ComponentRecord keeps the records of a component in its status and
+// in Secrets.
 type ComponentRecord struct {
 	Inventories *inventory.Store
 	Secrets     *records.Store
@@ -59,13 +60,13 @@ func (r ComponentRecord) Load(
 	return loaded, err
 }
 
-// recovery describes how to recover the inventory of a component.
+// recovery returns the parameters for the recovery of the component's inventory, in case it was lost.
 func (r ComponentRecord) recovery(c *Component, t target.Target) inventory.Recovery {
 	return RecoveryOf(c, t, r.DeletePolicy)
 }
 
-// RecoveryOf describes how to recover the inventory of a component. fallback is the delete policy of dependents if
-// neither their manifests nor the component set a delete policy.
+// RecoveryOf returns the parameters for the recovery of the component's inventory, in case it was lost. fallback is the
+// delete policy of dependents if neither their manifests nor the component set a delete policy.
 func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolicy) inventory.Recovery {
 	policies := c.Policies.Or(metav1alpha1.Policies{Delete: fallback})
 	recovery := inventory.Recovery{
@@ -76,7 +77,7 @@ func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolic
 		User: t.Client.User, AsOperator: t.Client.Reader.Name == "", Remote: t.Client.RemoteTarget,
 		NamespaceGoes: t.Client.Own().Executor.NamespaceGoes,
 	}
-	// Types that cannot be parsed were never applied.
+	// Types that cannot be parsed are ignored, because an apply with such types fails.
 	if managed, err := input.ManagedTypes(c.ManagedTypes); err == nil {
 		recovery.ManagedTypes = input.TypeTexts(managed)
 	}
@@ -91,8 +92,8 @@ func (r ComponentRecord) Recorded(
 }
 
 // ProtectKubeconfig implements Inventory. Without the finalizer, the deletion of the component's namespace could delete
-// the Secret before the dependents, and nothing could reach their cluster any more. Status.TargetSecret names the
-// Secret that has the finalizer.
+// the Secret before the dependents, and then no component could reach the cluster of the dependents any more.
+// Status.TargetSecret names the Secret that has the finalizer.
 func (r ComponentRecord) ProtectKubeconfig(ctx context.Context, c *Component, owner manifests.Owner) error {
 	s, declared := c.GetStatus(), ""
 	if c.Target.KubeConfig != nil {
@@ -158,8 +159,8 @@ func (r ComponentRecord) DeleteStale(ctx context.Context, c *Component) error {
 	return r.Inventories.DeleteStale(ctx, c.Object)
 }
 
-// End implements Records. The empty inventory is written to the status before the Secrets are deleted. If the process
-// crashes in between, the next pass does not fail for the missing kubeconfig, phases or inventory.
+// End implements Records. The empty inventory is written to the status before the Secrets are deleted. So after a crash
+// in between, the next pass does not fail because the kubeconfig, the phases or the inventory are missing.
 func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.Owner) error {
 	if err := r.writeEmpty(ctx, c); err != nil {
 		return err
@@ -184,7 +185,7 @@ func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.
 	return r.Inventories.DeleteAll(ctx, c.Object, owner)
 }
 
-// writeEmpty writes an empty inventory to the status. It does nothing if the status names no Secret.
+// writeEmpty writes an empty inventory to the status. writeEmpty does nothing if the status names no Secret.
 func (r ComponentRecord) writeEmpty(ctx context.Context, c *Component) error {
 	s := c.GetStatus()
 	recorded := components.RefOf(s)
@@ -204,16 +205,16 @@ func (r ComponentRecord) RememberOwned(c *Component) {
 	c.Memory.Inventory.Records.SetOwned(records.OwnedBy(c.GetUID(), c.GetStatus()))
 }
 
-// ReleaseLeft implements Records. It is needed if somebody removed our finalizer from a component that was being
-// deleted, because then no pass released the Secrets.
+// ReleaseLeft implements Records. ReleaseLeft is needed if somebody removed our finalizer from a component that was
+// being deleted, because then no pass released the Secrets.
 func (r ComponentRecord) ReleaseLeft(ctx context.Context, name types.NamespacedName, uid types.UID) error {
 	memory := &r.Memories.Of(name).Inventory.Records
 	left, ok := memory.LeftBy(uid)
 	if !ok {
 		return nil
 	}
-	// The cluster id comes from the API server, because the one in the status of the deleted component may have been
-	// edited.
+	// The cluster id is read from the API server, because somebody may have edited the cluster id in the status of the
+	// deleted component.
 	cluster, err := r.Owners.ClusterID(ctx)
 	if err != nil {
 		return err

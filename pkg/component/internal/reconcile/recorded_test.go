@@ -26,7 +26,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// recording is a ComponentRecord on an API server for Secrets, and the world around it.
+// recording is a ComponentRecord with a fake API server that stores Secrets, and with a world that stores the
+// component.
 type recording struct {
 	*world
 	ComponentRecord
@@ -65,7 +66,7 @@ func (r *recording) addSecret(name string) {
 	}})
 }
 
-// protected reports whether a Secret has the finalizer of the component.
+// protected reports whether a Secret has the finalizer that protects it for the component.
 func (r *recording) protected(name string) bool {
 	secret := r.Server.Secrets[types.NamespacedName{Namespace: "shop", Name: name}]
 	return secret != nil && r.ComponentRecord.Secrets.Finalizers.Has(secret, owner)
@@ -177,7 +178,7 @@ func TestTheKubeconfigIsProtectedAndReleased(t *testing.T) {
 	r.Requests = nil
 	protect("second")
 	if len(r.Requests) != 0 {
-		t.Errorf("it is protected again: %q", r.Requests)
+		t.Errorf("the Secret got the finalizer a second time: %q", r.Requests)
 	}
 	protect("")
 	if r.protected("second") {
@@ -196,9 +197,9 @@ func TestALostFinalizerOfTheKubeconfigIsAddedAgain(t *testing.T) {
 		edits                    []func(*part)
 		lost                     bool
 	}{
-		{name: "it is there", protected: true},
-		{name: "somebody removed it", lost: true},
-		{name: "somebody removed it from a component that is being deleted", edits: []func(*part){deleted}, lost: true},
+		{name: "the Secret has the finalizer", protected: true},
+		{name: "somebody removed the finalizer", lost: true},
+		{name: "somebody removed the finalizer while the component is being deleted", edits: []func(*part){deleted}, lost: true},
 		{name: "the Secret is being deleted", secretDeleted: true, lost: true},
 		{name: "the Secret is deleted together with the component", secretDeleted: true, edits: []func(*part){deleted}},
 	} {
@@ -219,18 +220,18 @@ func TestALostFinalizerOfTheKubeconfigIsAddedAgain(t *testing.T) {
 			}
 			r.CheckKubeconfig(component, owner, target.Target{Kubeconfig: secret})
 			if lost := component.GetStatus().TargetSecret == ""; lost != c.lost {
-				t.Errorf("it counts as lost: %t", lost)
+				t.Errorf("the finalizer is treated as lost: %t", lost)
 			}
 			before := *component.GetStatus()
 			r.CheckKubeconfig(component, owner, target.Target{})
 			if component.GetStatus().TargetSecret != before.TargetSecret {
-				t.Error("a Secret that was not read counts as lost")
+				t.Error("the finalizer of a Secret that was not read is treated as lost")
 			}
 		})
 	}
 }
 
-// recordedSet returns a set with one object of a phase.
+// recordedSet returns a set with one object of a deletion phase.
 func recordedSet(t *testing.T) rendering.Set {
 	t.Helper()
 	body := &unstructured.Unstructured{Object: map[string]any{
@@ -300,7 +301,7 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 	if err := r.Begin(t.Context(), c, owner, recordedSet(t)); err != nil {
 		t.Fatal(err)
 	}
-	// A crash has left the status without the name of the second Secret.
+	// Simulate a crash: the second Secret has the finalizer, but the status does not name this Secret.
 	if err := r.ComponentRecord.Secrets.Finalizers.Move(t.Context(), owner, "", "second"); err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +318,7 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 	if r.protected("first") || r.protected("second") || !slices.Equal(r.Names("shop"), []string{"first", "second"}) {
 		t.Errorf("Secrets that are left: %q", r.Names("shop"))
 	}
-	// The status says that nothing is left, so the second attempt writes nothing.
+	// The status already has an empty inventory, so the second call of End does not write the status.
 	if err := r.End(t.Context(), c, owner); err != nil {
 		t.Error(err)
 	}

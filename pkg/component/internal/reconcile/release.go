@@ -33,9 +33,9 @@ func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) e
 	return nil
 }
 
-// vanished ends the work for a component that is not in the cache any more. Dependents that were created after the last
-// write of its status are deleted. It returns the delay before the next try, and zero if no other try is needed or a
-// watch starts it.
+// vanished ends the work for a component that is not in the cache any more. vanished deletes the dependents that were
+// created after the last write of the component's status. vanished returns the delay before the next try. The delay is
+// zero if no further try is needed, or if a watch starts the next try.
 func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory *Memory) time.Duration {
 	owner := r.Owners.Known(name)
 	if late := memory.unconfirmed; len(late.entries) > 0 {
@@ -58,7 +58,7 @@ func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory
 	return 0
 }
 
-// forget drops everything that is remembered of a component that does not exist any more.
+// forget drops the state in memory of a component that does not exist any more, and ends the watches for the component.
 func (r *Runner) forget(name types.NamespacedName) {
 	owner := r.Owners.Known(name)
 	r.Memories.Forget(name)

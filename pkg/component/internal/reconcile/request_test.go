@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// configMapComponent is a component with few fields.
+// configMapComponent is a component for tests: a ConfigMap with a status.
 type configMapComponent struct {
 	corev1.ConfigMap
 	status metav1alpha1.Status
@@ -20,9 +20,8 @@ type configMapComponent struct {
 
 func (c *configMapComponent) GetStatus() *metav1alpha1.Status { return &c.status }
 
-// The client empties an object before it decodes the answer to a write into it. A watch event at that time must wake
-// the
-// component all the same.
+// During a write, the client clears the component before it decodes the response of the API server into it. A watch
+// event at that moment must still start a pass over the component.
 func TestRequestWakesItsComponentWhileTheComponentIsWritten(t *testing.T) {
 	var woken []types.NamespacedName
 	p := Pass{

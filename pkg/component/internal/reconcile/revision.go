@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// checkPlacement returns an error if the target cluster, namespace or name changed while there are dependents in the
-// former target, which would be deleted and created elsewhere. inventory is the recorded inventory.
+// checkPlacement returns an error if the target cluster, namespace or name changed while dependents exist in the former
+// target. An apply would delete these dependents and create them in the new target. inventory is the recorded
+// inventory.
 func checkPlacement(
 	s *metav1alpha1.Status,
 	t target.Target,
@@ -37,8 +39,8 @@ func checkPlacement(
 }
 
 // nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. If the
-// inputs are the same and the rendered objects differ from the applied ones, because an object that the generator
-// looked up has changed, they are a new rendition of the same revision.
+// inputs are unchanged, but the rendered objects differ from the applied objects because an object that the generator
+// looked up has changed, the rendered objects are a new rendition of the same revision.
 func nextRevision(
 	before metav1alpha1.Status, t target.Target, in input.Inputs, set rendering.Set,
 	inventory []metav1alpha1.InventoryEntry, now time.Time,
@@ -57,8 +59,8 @@ func nextRevision(
 	case set.DiffersFrom(inventory):
 		next.Rendition = max(before.Rendition, newestRendition(inventory, before.Revision)) + 1
 	case len(set.Lookups.Served.Undiscovered) > 0 && set.ID == "":
-		// The rendered set is the applied one although the discovery of some API groups failed. The look-ups are
-		// recorded without these groups, so that the failure does not hold up later renderings.
+		// The rendered set is equal to the applied set, although the discovery of some API groups failed. The look-ups
+		// are recorded without these groups, so that the failure does not block later renderings.
 		return withLookups(next, set)
 	default:
 		return next, nil
@@ -74,18 +76,19 @@ func withLookups(next metav1alpha1.Status, set rendering.Set) (metav1alpha1.Stat
 }
 
 // withoutRevision returns the status with the revision of the status before, because the records of the new revision
-// could not be written. Otherwise the status would claim that the new revision is recorded, and the process would
-// believe that after a restart.
+// could not be written. Otherwise a restarted process would read the new revision from the status, and assume that the
+// records of this revision exist.
 func withoutRevision(next, before metav1alpha1.Status) metav1alpha1.Status {
 	next.InputDigest, next.Revision, next.Rendition = before.InputDigest, before.Revision, before.Rendition
 	next.Lookups, next.LookupsDigest = before.Lookups, before.LookupsDigest
-	next.ProgressingSince = before.ProgressingSince
+	next.ProgressingSince, next.History = before.ProgressingSince, before.History
 	return next
 }
 
 // newestRevision returns the newest revision in which a dependent was applied. An inventory in Secrets outlives a lost
-// status, and may have higher revision numbers than the status. New inputs must get a number that is higher than all of
-// these: otherwise objects of an old revision would count as applied in the new one.
+// status, and may have higher revision numbers than the status. The number of a new revision must be higher than all
+// recorded numbers. Otherwise objects that were applied in an old revision would be treated as applied in the new
+// revision.
 func newestRevision(inventory []metav1alpha1.InventoryEntry) int64 {
 	var newest int64
 	for _, e := range inventory {
@@ -105,12 +108,13 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 	return newest
 }
 
-// withAttempt adds an entry to the history of a status for new inputs that could not be rendered. It adds none for
-// failures that are retried.
+// withAttempt adds an entry to the history of a status for new inputs that could not be rendered. withAttempt adds no
+// entry if err is retried automatically. changes are the values that differ from those of the current revision.
 func withAttempt(
 	s metav1alpha1.Status,
 	generation int64,
 	in input.Inputs,
+	changes []string,
 	err error,
 	now time.Time,
 ) metav1alpha1.Status {
@@ -120,11 +124,12 @@ func withAttempt(
 	}
 	attempt := revisionRecord(s.Revision, generation, in, now)
 	attempt.Revision, attempt.Outcome, attempt.Reason = 0, metav1alpha1.RevisionFailed, failure.Reason
+	attempt.Changes = changes
 	s.History = status.AddAttempt(s.History, attempt)
 	return s
 }
 
-// maxSource bounds the name of a source in the history, in bytes.
+// maxSource is the maximum length of the name of a source in the history, in bytes.
 const maxSource = 256
 
 // revisionRecord returns the history entry of a revision that begins.
@@ -133,9 +138,9 @@ func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) 
 		Revision: revision, Generation: generation, Digest: in.Digest,
 		Started: metav1.NewTime(now), Outcome: metav1alpha1.RevisionProgressing,
 	}
-	record.Source, record.SourceDigest = in.SourceName, in.SourceDigest()
+	record.Source, record.SourceDigest = in.SourceName, cmp.Or(in.SourceDigest(), in.SourceContent)
 	for _, ref := range in.References {
-		if record.Source == fmt.Sprintf("%s %s", ref.Kind, ref.Name) {
+		if ref.Is(record.Source) {
 			record.SourceDigest = ref.ContentDigest()
 		}
 	}
@@ -143,7 +148,7 @@ func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) 
 	return record
 }
 
-// triggerOf identifies the state of a component: its generation, and the contents of its inputs.
+// triggerOf returns a digest of the state of a component: of its generation, and of the contents of its inputs.
 func triggerOf(generation int64, in input.Inputs) (string, error) {
 	return manifests.Digest([]any{generation, in.Digest})
 }

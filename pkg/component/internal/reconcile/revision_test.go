@@ -24,7 +24,8 @@ func setOf(served string, objects ...manifests.Object) rendering.Set {
 	}
 }
 
-// statusOf returns the status of a component in rendition 2 of a revision, rendered with the look-ups of a set.
+// statusOf returns the status of a component in rendition 2 of the given revision. The recorded look-ups are those of
+// set.
 func statusOf(t *testing.T, set rendering.Set, revision int64) metav1alpha1.Status {
 	t.Helper()
 	s := metav1alpha1.Status{InputDigest: "inputs", Revision: revision, Rendition: 2}
@@ -59,7 +60,8 @@ func TestTheNextRevision(t *testing.T) {
 		set                 rendering.Set
 		inventory           []metav1alpha1.InventoryEntry
 		revision, rendition int64
-		// begins is set if the revision or the rendition is a new one, and entered if other look-ups are entered.
+		// begins is set if a new revision or a new rendition is expected. entered is set if the look-ups in the status
+		// are expected to change.
 		begins, entered bool
 	}{
 		{"the first inputs are revision 1", metav1alpha1.Status{}, "inputs", before, nil, 1, 0, true, true},
@@ -126,13 +128,13 @@ func TestTheNextRevision(t *testing.T) {
 				t.Errorf("revision %d, rendition %d of %s", next.Revision, next.Rendition, next.InputDigest)
 			}
 			if began := next.ProgressingSince != nil; began != c.begins {
-				t.Errorf("it begins: %t", began)
+				t.Errorf("a new revision or rendition begins: %t", began)
 			}
 			if entered := next.LookupsDigest != c.before.LookupsDigest; entered != c.entered {
-				t.Errorf("other look-ups are entered: %t", entered)
+				t.Errorf("the look-ups in the status change: %t", entered)
 			}
 			if next.TargetCluster != "there" || next.TargetNamespace != "shop" || next.TargetName != "web" {
-				t.Errorf("the place is %+v", next)
+				t.Errorf("the target in the status is wrong: %+v", next)
 			}
 		})
 	}
@@ -147,6 +149,7 @@ func TestARevisionThatIsNotRecordedIsWithdrawn(t *testing.T) {
 	next.InputDigest, next.Revision, next.Rendition = "next", 4, 0
 	next.Lookups, next.LookupsDigest, next.ProgressingSince = nil, "c", new(metav1.NewTime(start.Add(time.Hour)))
 	next.Identity, next.RenderedSet, next.PhaseRecord = "here/u", "set", "phases"
+	next.History = []metav1alpha1.RevisionRecord{{Revision: 4}}
 	want := before
 	want.Identity, want.RenderedSet, want.PhaseRecord = next.Identity, next.RenderedSet, next.PhaseRecord
 	if got := withoutRevision(next, before); !reflect.DeepEqual(got, want) {

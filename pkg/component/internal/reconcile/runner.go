@@ -24,12 +24,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Annotations of a component, each with the reconciler's prefix.
+// Names of annotations of a component. The prefix of each annotation is the name of the reconciler, as in
+// <reconciler>/suspend-reason.
 const (
 	// AnnotationRequested starts a pass whenever its value changes.
 	AnnotationRequested = "reconcile-requested-at"
-	// AnnotationAcknowledge asks for an acknowledgement: if it has the same value as AnnotationRequested, the pass
-	// enters that value into the status.
+	// AnnotationAcknowledge requests an acknowledgement: if it has the same value as AnnotationRequested, the pass
+	// writes that value to the status.
 	AnnotationAcknowledge = "reconcile-acknowledge"
 	// AnnotationAcceptUnknown lists API groups, separated by commas. The deletion of the component may delete definitions
 	// of these groups although their instances cannot be listed.
@@ -50,7 +51,7 @@ type Runner struct {
 	MinInterval time.Duration
 	// Forgotten is called for a component that does not exist any more, before StopServing.
 	Forgotten func(types.NamespacedName)
-	// StopServing ends the watches for the dependents of an owner, and drops what was rendered for it.
+	// StopServing ends the watches for the dependents of an owner, and drops the cached rendering of the owner.
 	StopServing func(manifests.Owner)
 }
 
@@ -61,17 +62,17 @@ type Records interface {
 	DeleteStale(ctx context.Context, c *Component) error
 	// End deletes all records and finalizers of a component whose dependents are gone.
 	End(ctx context.Context, c *Component, owner manifests.Owner) error
-	// RememberOwned remembers at the end of a pass which Secrets a component owns.
+	// RememberOwned stores in memory, at the end of a pass, which Secrets a component owns.
 	RememberOwned(c *Component)
-	// ReleaseLeft releases the Secrets that a deleted component of the same name left. uid is the UID of the existing
-	// component, and empty if there is no such component.
+	// ReleaseLeft deletes the records of a deleted component of the same name, and removes its finalizers from other
+	// Secrets. uid is the UID of the existing component with this name, or empty if there is no such component.
 	ReleaseLeft(ctx context.Context, name types.NamespacedName, uid types.UID) error
-	// ReleaseVanished releases the Secrets of a component that is not in the cache.
+	// ReleaseVanished does the same as ReleaseLeft for a component that is not in the cache any more.
 	ReleaseVanished(ctx context.Context, name types.NamespacedName) error
 }
 
-// Reconcile is one pass over one component. It never waits: a watch event or the returned delay starts the next one. A
-// delay of zero means that no pass is due.
+// Reconcile makes one pass over one component. The pass never waits: a watch event starts the next pass, or the caller
+// does after the returned delay. If the delay is zero, only a watch event starts the next pass.
 func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time.Duration, error) {
 	memory := r.Memories.Of(name)
 	if wait := memory.Schedule.Begin(r.MinInterval, r.Clock.Now()); wait > 0 {
@@ -116,8 +117,8 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	return memory.Schedule.End(after, r.MinInterval, r.Clock.Now()), err
 }
 
-// run makes all changes that are possible without waiting. Its errors are reported in the status, except for those that
-// interrupt the pass.
+// run makes all changes that are possible without waiting. The caller reports an error in the status, unless the error
+// interrupts the pass.
 func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	if err := r.Records.ReleaseLeft(ctx, c.Name(), c.GetUID()); err != nil {
 		return outcome.Outcome{}, err
@@ -152,7 +153,7 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 	return o, err
 }
 
-// isHeld reports whether a component carries our finalizer.
+// isHeld reports whether a component has our finalizer.
 func (r *Runner) isHeld(c *Component) bool {
 	return controllerutil.ContainsFinalizer(c.Object, components.Finalizer(r.Reconciler))
 }
@@ -164,21 +165,21 @@ func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
 		return nil
 	}
 	if s := c.GetStatus(); s.Revision == 0 {
-		// Without the reconciler's name, a component that has the finalizer and no inventory would count as one whose
-		// inventory was lost.
+		// The status gets the reconciler's name together with the finalizer. Without this name, a component with our
+		// finalizer and without an inventory is treated as a component that lost its inventory.
 		s.Reconciler = r.Reconciler
 	}
 	return r.Store.AddFinalizer(ctx, c.Object)
 }
 
-// observing ends a pass that did nothing because a watch has not delivered its first list yet. inTime is false when the
+// observing ends a pass that did nothing because the first list of a watch is not complete. inTime is false if the
 // component's timeout is over.
 func (r *Runner) observing(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status,
 ) (after time.Duration, inTime bool) {
 	s, memory := c.GetStatus(), &c.Memory.Schedule
 	if !s.ProgressingSince.Equal(r.Store.Persisted(c.Object, loaded).ProgressingSince) {
-		// This pass began a new revision, but the status with the begin of its progress is not stored. The wait counts
+		// This pass began a new revision, but its start time is not stored in the status. So the timeout is measured
 		// from the first pass that waited for the watch.
 		s.ProgressingSince = nil
 	}
@@ -225,7 +226,8 @@ func (r *Runner) report(
 		Request: r.requestOf(c), Now: r.Clock.Now(),
 	}, in)
 	if f != nil && f.Reason == metav1alpha1.ReasonNewerRecord {
-		// This version does not know which records a newer version needs.
+		// A newer version of the operator wrote the record. This version cannot know which Secrets the newer version
+		// needs, so it deletes none of them.
 		return after, nil
 	}
 	if err := r.Records.DeleteStale(ctx, c); err != nil {
@@ -254,8 +256,8 @@ func (r *Runner) writeStatus(ctx context.Context, c *Component, recorded compone
 	return r.Store.WriteStatus(ctx, c.Object, recorded)
 }
 
-// unreported ends a pass whose status could not be written. If the component does not exist any more, the returned
-// error is a conflict, so that the pass ends without a report.
+// unreported ends a pass that could not write the status. If the component does not exist any more, the returned error
+// is a conflict, so that the pass ends without a report.
 func (r *Runner) unreported(ctx context.Context, c *Component, o outcome.Outcome, err error) error {
 	if apierrors.IsNotFound(err) {
 		return r.Store.Conflict(c.Name(), "it does not exist any more")
@@ -302,8 +304,8 @@ func logPass(ctx context.Context, before, after *metav1alpha1.Status, changes []
 	}
 }
 
-// requestOf identifies what the component asked for in this pass. The back-off of a denied API request restarts when
-// that changes.
+// requestOf returns the state of the component that this pass acts on. If the API server denied requests of the
+// previous pass, the delay before the next retry starts again at its minimum when the returned value changes.
 func (r *Runner) requestOf(c *Component) schedule.Request {
 	return schedule.Request{
 		UID:         c.GetUID(),
@@ -324,7 +326,8 @@ func acceptedGroups(obj client.Object, reconciler string) []string {
 	})
 }
 
-// acknowledged returns the request for a pass that its sender wants to be acknowledged; empty without one.
+// acknowledged returns the value of AnnotationRequested if AnnotationAcknowledge has the same value, and an empty
+// string otherwise.
 func acknowledged(obj client.Object, reconciler string) string {
 	request := requestedAt(obj, reconciler)
 	if obj.GetAnnotations()[reconciler+"/"+AnnotationAcknowledge] != request {

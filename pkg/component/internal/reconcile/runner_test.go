@@ -58,7 +58,7 @@ func TestTheLastHookWaitsForDependents(t *testing.T) {
 	w.reconcile()
 	for _, step := range w.steps {
 		if step == "hook PostReconcile" {
-			t.Error("it is called")
+			t.Error("the hook PostReconcile is called")
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestAnErrorIsReportedAndRetried(t *testing.T) {
 			after := w.reconcile()
 			s := w.stored().Status
 			if s.State != c.state || after == 0 || c.after > 0 && after != c.after {
-				t.Errorf("%s, and again after %s", s.State, after)
+				t.Errorf("got state %s and delay %s", s.State, after)
 			}
 			if ready := w.ready(); ready.Reason != c.reason {
 				t.Errorf("got %+v", ready)
@@ -139,7 +139,7 @@ func TestTheFinalizerIsAddedForHooksOfTheDeletion(t *testing.T) {
 		}
 		stored := w.stored()
 		if components.Damaged(stored, finalizer) || stored.Status.Reconciler != reconciler {
-			t.Errorf("%s: the status counts as lost", point)
+			t.Errorf("with a hook %s, the status of a new component is treated as a lost status", point)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestADeletionEndsWithTheFinalizer(t *testing.T) {
 		t.Errorf("the component exists: %v", err)
 	}
 	if w.Memories.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 || w.stopped[0] != owner {
-		t.Errorf("it is remembered: %v, %v", w.forgotten, w.stopped)
+		t.Errorf("the state in memory is not dropped: forgotten %v, stopped %v", w.forgotten, w.stopped)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestAnErrorAtTheEndOfADeletionIsReported(t *testing.T) {
 		w := newWorld(t, withRecord, deleted)
 		w.fails[step] = errOh
 		if after := w.reconcile(); after == 0 || w.Memories.Known(web) == nil {
-			t.Errorf("%s: nothing is due", step)
+			t.Errorf("%s: no further pass is due, or the memory was dropped", step)
 		}
 		if ready := w.ready(); !strings.Contains(ready.Message, "oh") {
 			t.Errorf("%s: %+v", step, ready)
@@ -188,7 +188,7 @@ func TestADeletionWithoutOurFinalizerDeletesNothing(t *testing.T) {
 	w := newWorld(t, deleted, func(p *part) { p.Finalizers = []string{"example.com/backup"} })
 	w.reconcile()
 	w.expect("release left", "remember owned", "owner", "end the records")
-	// Dependents that were created too late are deleted all the same.
+	// Dependents that were created after the last write of the status are still deleted.
 	w.Memories.Of(web).addCreated(w.target.Client, outcome.Outcome{
 		Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings}),
 	})
@@ -212,7 +212,7 @@ func TestAConflictInterruptsThePassWithoutAReport(t *testing.T) {
 		}
 	}
 	if len(w.events) != 1 || len(w.woken) != 0 {
-		t.Errorf("the changes are not told: %v, woken %v", w.events, w.woken)
+		t.Errorf("no event reports the changes: %v, woken %v", w.events, w.woken)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestAStatusThatCannotBeWrittenIsAnError(t *testing.T) {
 	w.outcome.Created, w.outcome.Changes = nil, nil
 	w.reconcile()
 	if len(w.Memories.Of(web).unconfirmed.entries) != 0 {
-		t.Error("the write of a status confirms nothing")
+		t.Error("created dependents are still unconfirmed after a write of the status")
 	}
 }
 
@@ -334,7 +334,7 @@ func TestPassesAreRateLimited(t *testing.T) {
 	w.expect()
 	w.clock.SetTime(start.Add(time.Minute))
 	if w.reconcile(); len(w.steps) == 0 {
-		t.Error("there is no pass")
+		t.Error("no pass was made")
 	}
 }
 
@@ -352,7 +352,7 @@ func TestARequestedPassIsAcknowledged(t *testing.T) {
 	}
 }
 
-// gone deletes the component, and keeps a dependent that was created too late.
+// gone deletes the component. The dependents late are added to the unconfirmed dependents before that.
 func gone(w *world, late ...metav1alpha1.InventoryEntry) {
 	w.t.Helper()
 	w.Memories.Of(web).addCreated(w.target.Client, outcome.Outcome{Created: plan.NewInventory(late)})
@@ -361,7 +361,7 @@ func gone(w *world, late ...metav1alpha1.InventoryEntry) {
 	}
 }
 
-// connect gives the target a connection with a watch that serves the component.
+// connect adds a connection to the target. The connection has a watch for the component.
 func (w *world) connect() *target.Connection {
 	w.t.Helper()
 	connection, err := target.Connect(w.t.Context(), unreachable(), target.Options{Reconciler: reconciler})
@@ -480,6 +480,6 @@ func TestASupersededPassIsRepeatedAtOnce(t *testing.T) {
 func TestOtherFinalizersAreNamed(t *testing.T) {
 	w := newWorld(t, func(p *part) { p.Finalizers = []string{finalizer} })
 	if err := otherFinalizers(w.component(), finalizer); err != nil {
-		t.Errorf("our own finalizer counts: %v", err)
+		t.Errorf("our own finalizer is reported: %v", err)
 	}
 }

@@ -28,7 +28,7 @@ func owner(name string) manifests.Owner {
 	}
 }
 
-// cluster is the cluster of the components.
+// cluster is a fake cluster in which the components and their Secrets are stored.
 type cluster struct {
 	*secretstest.Server
 	clock *clocktesting.FakePassiveClock
@@ -36,7 +36,7 @@ type cluster struct {
 	ending []string
 }
 
-// newCluster returns an empty cluster, and a store in it.
+// newCluster returns an empty cluster, and a Store that uses it.
 func newCluster(*testing.T) (*cluster, *Store) {
 	c := &cluster{Server: secretstest.New(), clock: clocktesting.NewFakePassiveClock(start)}
 	return c, NewStore(Options{
@@ -51,7 +51,7 @@ func newCluster(*testing.T) (*cluster, *Store) {
 	})
 }
 
-// addKubeconfig stores a Secret that is no record.
+// addKubeconfig stores a Secret that is not a record.
 func (c *cluster) addKubeconfig(name string, finalizers ...string) *unstructured.Unstructured {
 	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
 	secret.SetNamespace("shop")

@@ -20,11 +20,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// collectBackoff bounds the retries of one round of the Collector.
+// collectBackoff defines the pauses and the number of the retries in one round of the Collector.
 var collectBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 8}
 
-// restoreGrace is the age before which a Secret without component is not released, if it was created while this process
-// runs. The restore of a backup may create the Secrets before the components.
+// restoreGrace is the minimum age at which a Secret without a component is released, if it was created while this
+// process runs. The restore of a backup may create the Secrets before the components.
 const restoreGrace = time.Hour
 
 // Component is a component that may own Secrets. Its status is read-only.
@@ -33,34 +33,34 @@ type Component struct {
 	Status *metav1alpha1.Status
 }
 
-// Components gives the Collector the components of a reconciler.
+// Components returns the components of a reconciler to the Collector.
 type Components interface {
 	// Cached returns the components in the cache by their owner ids. The map is empty if the cache cannot list them.
 	Cached(ctx context.Context) (map[string]Component, error)
-	// Identity returns an owner without namespace and name. The other fields are the same for all components of the
-	// reconciler.
+	// Identity returns the fields of the owner that are the same for all components of the reconciler: all except
+	// namespace and name.
 	Identity(ctx context.Context) (manifests.Owner, error)
-	// Live lists the components in a namespace from the API server, in all namespaces if it is empty.
+	// Live lists the components in a namespace from the API server, or in all namespaces if namespace is empty.
 	Live(ctx context.Context, namespace string) ([]types.NamespacedName, error)
 	// Unnamed is called with a Secret of a record that the status of its component does not name. The next pass over
 	// the component has to decide whether the Secret is deleted; see Memory.AddUnnamedSecret.
 	Unnamed(component types.NamespacedName, secret *metav1.PartialObjectMetadata)
 }
 
-// Collector is the garbage collection of Secrets. It releases the Secrets of components that disappeared while no
-// operator ran, or that this process does not remember. For components that exist, it reports records that their status
-// does not name. It needs a list and a watch on the Secrets with our label, and no further request as long as each
-// Secret belongs to a component in the cache.
+// Collector is the garbage collection of Secrets. It deletes the records of components that do not exist, and removes
+// their finalizers from Secrets with kubeconfigs. Such Secrets remain if a component disappeared while no operator ran.
+// For components that exist, it reports records that their status does not name. It lists and watches the Secrets with
+// the label labelHeld, and sends no other request as long as each Secret belongs to a component in the cache.
 type Collector struct {
 	Store      *Store
 	Components Components
-	// Namespaces are the namespaces of the components; an empty string stands for all namespaces.
+	// Namespaces are the namespaces of the components; an empty string means all namespaces.
 	Namespaces []string
 	// Started is the time when this process began to watch.
 	Started time.Time
 }
 
-// Run collects until ctx ends.
+// Run collects the Secrets of deleted components until ctx ends.
 func (c *Collector) Run(ctx context.Context) {
 	logger := log.FromContext(ctx)
 	found := newQueue(func(cause string) {
@@ -83,7 +83,7 @@ func (c *Collector) Run(ctx context.Context) {
 			return last == nil || apierrors.IsForbidden(last), nil
 		})
 		if ctx.Err() == nil && (err != nil || last != nil) {
-			logger.Info("the components of Secrets cannot be determined", "cause", fmt.Sprint(last))
+			logger.Info("cannot find out which components own the Secrets", "cause", fmt.Sprint(last))
 		}
 		if ctx.Err() == nil && err != nil {
 			found.Updated(secrets...)
@@ -91,8 +91,8 @@ func (c *Collector) Run(ctx context.Context) {
 	}
 }
 
-// byAge separates the young Secrets, which are not released yet because of restoreGrace. A Secret that is being deleted
-// is never young.
+// byAge separates the young Secrets, which are not released yet because of restoreGrace, from all other Secrets. A
+// Secret that is being deleted is never young.
 func (c *Collector) byAge(secrets []*metav1.PartialObjectMetadata) (settled, young []*metav1.PartialObjectMetadata) {
 	for _, secret := range secrets {
 		created := secret.CreationTimestamp.Time
@@ -106,8 +106,8 @@ func (c *Collector) byAge(secrets []*metav1.PartialObjectMetadata) (settled, you
 	return settled, young
 }
 
-// collect releases the Secrets of components that are gone. The Secrets were read before the components, so a component
-// that is not found now does not exist any more. The cache may be older than the Secrets, or restricted to some
+// collect releases the Secrets of components that do not exist. The Secrets were read before the components, so a
+// component that is not found now was deleted. The cache may be older than the Secrets, or restricted to some
 // components. So for Secrets whose component is not in the cache, the components are listed from the API server.
 func (c *Collector) collect(ctx context.Context, secrets []*metav1.PartialObjectMetadata) error {
 	cached, err := c.Components.Cached(ctx)
@@ -137,8 +137,8 @@ func (c *Collector) collect(ctx context.Context, secrets []*metav1.PartialObject
 	return errors.Join(errs...)
 }
 
-// reportUnnamed reports the records that the status of their component does not name. A process that crashed may have
-// left them.
+// reportUnnamed reports the records that the status of their component does not name. A process may have written them
+// and crashed before it wrote the status.
 func (c *Collector) reportUnnamed(secrets []*metav1.PartialObjectMetadata, components map[string]Component) {
 	for _, secret := range secrets {
 		component, found := components[secret.Labels[c.Store.keys.name(LabelRecord)]]
@@ -167,7 +167,7 @@ func (c *Collector) collectNamespace(
 ) error {
 	names, err := c.Components.Live(ctx, namespace)
 	if namespace != "" && apierrors.IsForbidden(err) {
-		log.FromContext(ctx).Info("the components of Secrets cannot be determined",
+		log.FromContext(ctx).Info("cannot find out which components own the Secrets",
 			"namespace", namespace, "cause", err.Error())
 		return nil
 	}
@@ -185,7 +185,7 @@ func (c *Collector) collectNamespace(
 
 // deleteRecords deletes the records of this reconciler whose component is not in owners. A record whose owner is in
 // another cluster was created here by the restore of a backup. It is kept until somebody deletes it. Then its finalizer
-// is removed, so that the deletion completes, because nothing in this cluster reads it.
+// is removed, so that the deletion completes. No component in this cluster uses such a record.
 func (c *Collector) deleteRecords(
 	ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool, identity manifests.Owner,
 ) error {
@@ -222,13 +222,13 @@ func (c *Collector) removeFinalizers(
 	return errors.Join(errs...)
 }
 
-// ignoreForbidden logs an error of the type Forbidden and returns nil, because a retry without a new grant does not
-// help, and the release of the other Secrets must go on.
+// ignoreForbidden logs an error of the type Forbidden and returns nil, because a retry does not help before somebody
+// grants the right, and the release of the other Secrets must continue.
 func ignoreForbidden(ctx context.Context, secret *metav1.PartialObjectMetadata, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	log.FromContext(ctx).Info("a Secret of a component that is gone cannot be released",
+	log.FromContext(ctx).Info("a Secret of a deleted component cannot be released",
 		"secret", client.ObjectKeyFromObject(secret), "cause", err.Error())
 	return nil
 }

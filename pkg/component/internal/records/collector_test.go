@@ -145,7 +145,7 @@ func TestSecretsAreNotCollectedWhereComponentsCannotBeListed(t *testing.T) {
 	}{
 		{"an error is retried", []string{""}, errors.New("reset"), true},
 		{"a refusal in all namespaces ends the round", []string{""}, forbidden(), true},
-		{"a refusal in one of several namespaces does not", []string{"other", "shop"}, forbidden(), false},
+		{"a refusal in one of several namespaces does not end the round", []string{"other", "shop"}, forbidden(), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -23,8 +23,8 @@ import (
 )
 
 // Finalizers are the finalizers of components on Secrets with kubeconfigs. Without a finalizer, the deletion of a
-// namespace deletes the Secret first, and the dependents in the other cluster cannot be deleted. Several components may
-// share a Secret, so each has a finalizer of its own.
+// namespace may delete the Secret before the component, and the operator can no longer delete the dependents in the
+// other cluster. Several components may share a Secret, so each component has a finalizer of its own.
 type Finalizers struct {
 	keys          keys
 	metadata      metadata.Interface
@@ -36,8 +36,8 @@ func (f Finalizers) Has(secret metav1.Object, owner manifests.Owner) bool {
 	return f.keys.isProtected(secret, f.keys.ownerFinalizer(owner))
 }
 
-// Move adds the finalizer of a component to the Secret with its kubeconfig, and then removes it from the former Secret.
-// Both names may be empty.
+// Move adds the finalizer of a component to the Secret with its kubeconfig, and then removes the finalizer from the
+// former Secret. Both names may be empty.
 func (f Finalizers) Move(ctx context.Context, owner manifests.Owner, former, secret string) error {
 	if err := f.verifyCluster(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 		// The API server accepts no new finalizer on an object that is being deleted.
 		return &condition.Error{
 			Reason: metav1alpha1.ReasonReferenceNotFound, Terminal: true,
-			Message: fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another one", name),
+			Message: fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another Secret in the component", name),
 		}
 	}
 	patch, err := finalizerPatch(secret, finalizer, add, f.heldLabel(secret, finalizer, add))
@@ -98,7 +98,7 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 	return nil
 }
 
-// heldLabel returns the change of the label by which the Collector finds a Secret. The label is removed with the last
+// heldLabel returns the patch for the label by which the Collector finds a Secret. The label is removed with the last
 // finalizer that a component has on the Secret.
 func (f Finalizers) heldLabel(secret *metav1.PartialObjectMetadata, finalizer string, add bool) map[string]any {
 	others := slices.DeleteFunc(f.keys.ownerFinalizers(secret), func(other string) bool { return other == finalizer })
@@ -108,8 +108,8 @@ func (f Finalizers) heldLabel(secret *metav1.PartialObjectMetadata, finalizer st
 	return map[string]any{f.keys.name(labelHeld): nil}
 }
 
-// finalizerPatch returns a merge patch that adds or removes a finalizer and sets labels. All other finalizers stay. The
-// patch fails with a conflict if the object changed since it was read.
+// finalizerPatch returns a merge patch that adds or removes a finalizer and sets labels. It keeps all other finalizers.
+// The patch fails with a conflict if the object changed since it was read.
 func finalizerPatch(
 	m *metav1.PartialObjectMetadata, finalizer string, add bool, labels map[string]any,
 ) ([]byte, error) {
@@ -124,15 +124,15 @@ func finalizerPatch(
 	return json.Marshal(map[string]any{"metadata": changed})
 }
 
-// reviewInterval is how long the answer of an access review is used. Rights change rarely.
+// reviewInterval is the time for which the result of an access review is used. It is long because rights change rarely.
 const reviewInterval = 10 * time.Minute
 
-// accessReview is the cached answer whether the operator may patch Secrets in all namespaces. Only if it may, records
-// in the namespaces of components get a finalizer. If the operator has rights in single namespaces only, the deletion
-// of a namespace deletes its role binding while the finalizer keeps the Secrets. Then the operator cannot remove the
-// finalizer, and the namespace remains for ever. Records without finalizer can get lost with the namespace, which is
-// less harmful: an inventory is rebuilt from labels, and few objects of phases can be applied in a namespace that is
-// being deleted.
+// accessReview caches whether the operator may patch Secrets in all namespaces. Records in the namespaces of components
+// get a finalizer only if the operator has this right. If the operator has rights in single namespaces only, the
+// deletion of a namespace deletes its role binding while the finalizer keeps the Secrets. Then the operator cannot
+// remove the finalizer, and the namespace remains for ever. Without a finalizer, records can be lost with the
+// namespace. This is less harmful: an inventory is rebuilt from labels, and few objects of phases can be applied in a
+// namespace that is being deleted.
 type accessReview struct {
 	dynamic dynamic.Interface
 	clock   clock.PassiveClock
@@ -142,8 +142,8 @@ type accessReview struct {
 	allowed bool
 }
 
-// mayPatchAnywhere reports whether the operator may patch Secrets in all namespaces. If a review fails, it returns the
-// answer of the last review, and true if there was none; the next call tries again.
+// mayPatchAnywhere reports whether the operator may patch Secrets in all namespaces. If the review fails, it returns
+// the result of the last successful review, or true if there was none, and the next call sends a review again.
 func (r *accessReview) mayPatchAnywhere(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +159,7 @@ func (r *accessReview) mayPatchAnywhere(ctx context.Context) bool {
 	return allowed
 }
 
-// ask sends the access review to the API server and returns its answer.
+// ask sends the access review to the API server and returns whether the operator has the right.
 func (r *accessReview) ask(ctx context.Context) (bool, error) {
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": authorizationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectAccessReview",

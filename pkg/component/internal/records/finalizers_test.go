@@ -20,12 +20,12 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 		broken    error
 		namespace string
 		want      bool
-		// asked is the number of requests of two writes, and of a third one after the interval.
+		// asked is the number of access reviews that are sent for two writes, and for a third write after reviewInterval.
 		asked int
 	}{
-		{name: "where it is granted in all namespaces", allowed: true, namespace: "shop", want: true, asked: 2},
-		{name: "not where it is granted in one namespace", namespace: "shop", asked: 2},
-		{name: "where the review fails", broken: errors.New("broken"), namespace: "shop", want: true, asked: 3},
+		{name: "if the right is granted in all namespaces", allowed: true, namespace: "shop", want: true, asked: 2},
+		{name: "not if the right is granted in one namespace", namespace: "shop", asked: 2},
+		{name: "if the review fails", broken: errors.New("broken"), namespace: "shop", want: true, asked: 3},
 		{name: "in the namespace of cluster-scoped components", want: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -52,11 +52,11 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 				}
 			}
 			if asked != test.asked {
-				t.Errorf("asked %d times", asked)
+				t.Errorf("got %d access reviews", asked)
 			}
 			for _, review := range c.Reviews {
 				if review["verb"] != "patch" || review["resource"] != "secrets" || review["namespace"] != "" {
-					t.Errorf("asked %v", review)
+					t.Errorf("the access review is for the wrong request %v", review)
 				}
 			}
 		})
@@ -70,7 +70,7 @@ func TestTheLastAnswerCountsWhileAccessReviewsFail(t *testing.T) {
 	c.clock.SetTime(start.Add(reviewInterval))
 	c.Refuse = func(string, string) error { return errors.New("broken") }
 	if after := s.review.mayPatchAnywhere(t.Context()); before || after {
-		t.Errorf("allowed: %t, and %t when the review failed", before, after)
+		t.Errorf("the finalizer was allowed: %t, and after a failed access review: %t", before, after)
 	}
 }
 
@@ -92,19 +92,21 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 	version := first.GetResourceVersion()
 	move(a, "", "first")
 	if first.GetResourceVersion() != version {
-		t.Error("a finalizer that exists is written again")
+		t.Error("the finalizer is written again although the Secret has it")
 	}
 	move(a, "first", "second")
 	if s.Finalizers.Has(first, a) || !s.Finalizers.Has(first, b) || !s.Finalizers.Has(second, a) {
-		t.Errorf("after a move: %q, %q", first.GetFinalizers(), second.GetFinalizers())
+		t.Errorf("after the record moved, the two Secrets have the finalizers %q and %q",
+			first.GetFinalizers(), second.GetFinalizers())
 	}
 	move(b, "first", "")
 	if _, held := first.GetLabels()[s.keys.name(labelHeld)]; held || !slices.Equal(first.GetFinalizers(), []string{"example.com/other"}) {
-		t.Errorf("after the last of our finalizers was removed: %q, %v", first.GetFinalizers(), first.GetLabels())
+		t.Errorf("after the operator's last finalizer was removed, the Secret has the finalizers %q and the labels %v",
+			first.GetFinalizers(), first.GetLabels())
 	}
 	move(b, "missing", "")
 	if err := s.Finalizers.Move(t.Context(), b, "", "missing"); !apierrors.IsNotFound(err) {
-		t.Errorf("a Secret that does not exist: got %v", err)
+		t.Errorf("want no error for a Secret that does not exist, got %v", err)
 	}
 	if err := s.Finalizers.Move(t.Context(), owner("elsewhere"), "", "first"); err == nil {
 		t.Error("a finalizer is added for a component of another cluster")

@@ -32,7 +32,8 @@ const (
 // times. The creation timestamp of a Secret is not precise enough, because it has no fractions of a second.
 const timeFormat = "2006-01-02T15:04:05.000000000Z"
 
-// keys are the names of labels, annotations and finalizers of a reconciler. The value is the name of the reconciler.
+// keys is the name of a reconciler. Its methods return the names of the labels, annotations and finalizers of the
+// reconciler.
 type keys string
 
 // name returns a name with the prefix of the reconciler.

@@ -11,14 +11,14 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Memory is what a process remembers about the records of one component. The zero value is empty. It is safe for
-// concurrent use, because the Collector adds to it while a pass may use it.
+// Memory is the state that a process keeps in memory about the records of one component. The zero value is empty. It is
+// safe for concurrent use, because the Collector adds to it while a pass may use it.
 type Memory struct {
 	mu    sync.Mutex
 	owned Owned
-	// ids are the records that this process wrote or read last.
+	// ids has, for each kind, the id of the record that this process wrote or read last.
 	ids map[Kind]string
-	// unnamed says for each kind why there may be records that the status does not name. Inventories are not in it.
+	// unnamed has, for phases and renderings, the reason why there may be records that the status does not name.
 	unnamed map[Kind]evidence
 	// inventories are the Secrets of inventories that the status does not name, by name of the Secret.
 	inventories map[string]metav1.PartialObjectMetadata
@@ -26,7 +26,7 @@ type Memory struct {
 	stale []metav1.PartialObjectMetadata
 }
 
-// evidence says why a component may have records of a kind that its status does not name.
+// evidence is the reason why a component may have records of a kind that its status does not name.
 type evidence int
 
 const (
@@ -37,9 +37,9 @@ const (
 	seen
 )
 
-// Owned are the Secrets with finalizers of a component. The deletion of the component removes these finalizers. If
-// somebody removes our finalizer from the component, no pass does that, and the Secrets are released when the component
-// is gone; see Store.Release.
+// Owned describes the Secrets that have finalizers for a component. A pass that deletes the component removes these
+// finalizers. If somebody removes the reconciler's finalizer from the component, the component disappears without such
+// a pass, and Store.Release removes the finalizers of the Secrets.
 type Owned struct {
 	UID types.UID
 	// Kubeconfig is the name of the Secret with the kubeconfig, empty if there is none.
@@ -65,8 +65,8 @@ func OwnedBy(uid types.UID, status *metav1alpha1.Status) Owned {
 
 func (o Owned) empty() bool { return o.Kubeconfig == "" && len(o.Kinds) == 0 }
 
-// SetOwned remembers the Secrets that a component owns at the end of a pass. The Secrets of a deleted component of the
-// same name stay remembered until Store.Release has succeeded.
+// SetOwned stores which Secrets a component owns at the end of a pass. It does not replace the stored Secrets of a
+// deleted component with the same name, before Store.Release has succeeded for these Secrets.
 func (m *Memory) SetOwned(owned Owned) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,14 +76,14 @@ func (m *Memory) SetOwned(owned Owned) {
 }
 
 // LeftBy returns the Secrets that a deleted component of the same name left. uid is the UID of the component that
-// exists now, and empty if there is none. ok is false if no Secrets were left.
+// exists now, or empty if no component has the name. ok is false if no Secrets were left.
 func (m *Memory) LeftBy(uid types.UID) (left Owned, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.owned, !m.owned.empty() && m.owned.UID != uid
 }
 
-// released forgets the Secrets that a deleted component left.
+// released removes the Secrets that a deleted component left from this memory.
 func (m *Memory) released() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,7 +97,7 @@ func (m *Memory) ID(kind Kind) string {
 	return m.ids[kind]
 }
 
-// SetID remembers the id of the record of a kind that was written or read.
+// SetID stores the id of the record of a kind that was written or read.
 func (m *Memory) SetID(kind Kind, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,11 +107,11 @@ func (m *Memory) SetID(kind Kind, id string) {
 	m.ids[kind] = id
 }
 
-// AddUnnamed remembers that records of a kind, phases or renderings, may exist that the status does not name.
+// AddUnnamed notes that records of a kind, phases or renderings, may exist that the status does not name.
 func (m *Memory) AddUnnamed(kind Kind) { m.addEvidence(seen, kind) }
 
-// AddUnlisted remembers that Secrets could not be listed, so that there may be records of phases and of renderings that
-// the status does not name.
+// AddUnlisted notes that Secrets could not be listed, so that there may be records of phases and of renderings that the
+// status does not name.
 func (m *Memory) AddUnlisted() { m.addEvidence(notListed, Phases, Rendering) }
 
 func (m *Memory) addEvidence(e evidence, kinds ...Kind) {
@@ -137,7 +137,7 @@ func (m *Memory) dropEvidence(kind Kind) {
 	delete(m.unnamed, kind)
 }
 
-// AddUnnamedSecret remembers a Secret of a record that the status does not name.
+// AddUnnamedSecret stores a Secret of a record that the status does not name.
 func (m *Memory) AddUnnamedSecret(secret *metav1.PartialObjectMetadata) {
 	if kind := kindOf(secret.Name); kind != Inventory {
 		m.AddUnnamed(kind)
@@ -158,9 +158,9 @@ func (m *Memory) UnnamedInventories() []metav1.PartialObjectMetadata {
 	return slices.Collect(maps.Values(m.inventories))
 }
 
-// MarkStale decides about Secrets of inventories that the status does not name. The Secrets for which isStale returns
-// true are stale from then on. The others are forgotten and stay, because another operator process may be about to name
-// them in the status.
+// MarkStale checks Secrets of inventories that the status does not name. It marks a Secret as stale if isStale returns
+// true. The other Secrets are removed from this memory, but not deleted, because another operator process may be about
+// to enter them into the status.
 func (m *Memory) MarkStale(unnamed []metav1.PartialObjectMetadata, isStale func(metav1.Object) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -40,7 +40,7 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 	m.SetOwned(OwnedBy("successor", &metav1alpha1.Status{}))
 	left, ok := m.LeftBy("successor")
 	if !ok {
-		t.Fatal("the Secrets of the former component are forgotten")
+		t.Fatal("the Secrets of the deleted component are no longer in memory")
 	}
 	cluster.Refuse = func(verb, _ string) error {
 		if verb == "list" {
@@ -49,14 +49,14 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 		return nil
 	}
 	if err := s.Release(t.Context(), m, owner("app"), left); err == nil {
-		t.Error("no error without a right")
+		t.Error("Release returns no error although the operator lacks a right")
 	}
 	cluster.Refuse = nil
 	if err := s.Release(t.Context(), m, owner("app"), left); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.Names("shop"), []string{"config"}) {
-		t.Errorf("left are %q", cluster.Names("shop"))
+		t.Errorf("Secrets of the deleted component remain: %q", cluster.Names("shop"))
 	}
 	for _, secret := range cluster.All() {
 		if len(secret.Finalizers) > 0 {
@@ -94,6 +94,6 @@ func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
 		t.Errorf("got stale %v", stale)
 	}
 	if rest := m.UnnamedInventories(); len(rest) != 1 || IDOf(rest[0].Name) != "c" {
-		t.Errorf("undecided are %v", rest)
+		t.Errorf("these inventories are still reported as not named by a status: %v", rest)
 	}
 }

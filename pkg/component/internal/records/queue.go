@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// collectInterval is how long the queue waits for further Secrets after the first one has arrived.
+// collectInterval is the time for which the queue waits for further Secrets after the first Secret has arrived.
 const collectInterval = time.Second
 
-// queue holds the Secrets that the Collector has to check, each in the last version that the watch delivered. It
+// queue contains the Secrets that the Collector has to check, each in the latest version that the watch delivered. It
 // implements observe.LabelledHandler.
 type queue struct {
 	refused func(message string)
@@ -54,8 +54,8 @@ func (q *queue) Deleted(secret *metav1.PartialObjectMetadata) {
 // Forbidden implements observe.LabelledHandler.
 func (q *queue) Forbidden(message string) { q.refused(message) }
 
-// take waits for a Secret, and then for collectInterval. It returns the content of the queue and empties it. It returns
-// nil when ctx ends.
+// take waits until the queue has a Secret, and then for the time collectInterval. It returns the content of the queue
+// and empties it. It returns nil when ctx ends.
 func (q *queue) take(ctx context.Context) []*metav1.PartialObjectMetadata {
 	select {
 	case <-ctx.Done():

@@ -31,7 +31,7 @@ const (
 	Inventory Kind = "inventory"
 )
 
-// Values of Status.PhaseRecord that are no ids.
+// Values of Status.PhaseRecord that are not ids.
 const (
 	// PhasesPending means that there may be records of phases which the status does not name yet.
 	PhasesPending = "pending"
@@ -40,7 +40,7 @@ const (
 	PhasesUnknown = "unknown"
 )
 
-// dataKey returns the key of the data of a Secret.
+// dataKey returns the key of a part of a record in the data of a Secret.
 func (k Kind) dataKey() string {
 	if k == Inventory {
 		return "inventory.json.gz"
@@ -49,14 +49,14 @@ func (k Kind) dataKey() string {
 }
 
 const (
-	// maxPart bounds the bytes of a record in one Secret. In base64 and with its metadata, the Secret takes less than
-	// 512 KiB as JSON.
+	// maxPart is the maximum number of bytes of a record in one Secret. The JSON of a Secret, with these bytes in base64
+	// and with metadata, is then smaller than 512 KiB.
 	maxPart = 360 << 10
-	// maxRecord bounds the uncompressed size of a record that is read.
+	// maxRecord is the maximum uncompressed size, in bytes, of a record that can be read.
 	maxRecord = 64 << 20
 )
 
-// Record is a record without its content.
+// Record describes a record, without the content of the record.
 type Record struct {
 	Kind Kind
 	// ID distinguishes the records of a kind. It is part of the names of the Secrets.
@@ -64,7 +64,7 @@ type Record struct {
 	// Note is text for people. It must not contain secret values.
 	Note string
 	// ValuesLost is set on a rendering that was made because the record of the applied rendering was lost: generated
-	// values differ from the applied ones.
+	// values, such as passwords, differ from the applied values.
 	ValuesLost bool
 	// Origin describes the inputs of a rendering, nil for other kinds.
 	Origin *Origin
@@ -99,7 +99,7 @@ func (o Origin) text() string {
 	}, "/")
 }
 
-// parseOrigin parses an annotation. It returns nil if the text is no origin.
+// parseOrigin parses an annotation. It returns nil if the text is not an origin.
 func parseOrigin(text string) *Origin {
 	parts := strings.Split(text, "/")
 	if len(parts) != 5 {
@@ -113,7 +113,7 @@ func parseOrigin(text string) *Origin {
 }
 
 // LostError is the error for a record that does not exist or cannot be decoded. A retry does not help: the caller has
-// to go on without the record.
+// to continue without the record.
 type LostError struct{ Cause string }
 
 // Error implements error.
@@ -145,8 +145,8 @@ func HasID(id string) func(metav1.PartialObjectMetadata) bool {
 	return func(secret metav1.PartialObjectMetadata) bool { return IDOf(secret.Name) == id }
 }
 
-// kindOf returns the kind of the record that a Secret is a part of, and an empty string if it is not the name of a
-// record's Secret.
+// kindOf returns the kind of the record that a Secret is a part of, or an empty string if the Secret is not part of a
+// record.
 func kindOf(secretName string) Kind {
 	for _, kind := range []Kind{Phases, Rendering, Inventory} {
 		if strings.HasPrefix(secretName, string(kind)+"-") {
@@ -163,7 +163,8 @@ func OfKind(secrets []metav1.PartialObjectMetadata, kind Kind) []metav1.PartialO
 	})
 }
 
-// isNamed reports whether a status names the record that a Secret is a part of. Secrets of other kinds count as named.
+// isNamed reports whether a status names the record that a Secret is a part of. It returns true for a Secret that is
+// not part of a record.
 func isNamed(status *metav1alpha1.Status, secretName string) bool {
 	switch kindOf(secretName) {
 	case Phases:
@@ -205,7 +206,7 @@ func decode(data []byte, content any) error {
 	return nil
 }
 
-// dataOf returns the part of a record that a Secret has. It returns a LostError if the data is not valid base64.
+// dataOf returns the part of a record that a Secret contains. It returns a LostError if the data is not valid base64.
 func dataOf(secret *unstructured.Unstructured, kind Kind) ([]byte, error) {
 	text, _, _ := unstructured.NestedString(secret.Object, "data", kind.dataKey())
 	part, err := base64.StdEncoding.DecodeString(text)

@@ -40,16 +40,16 @@ type Options struct {
 	// NamespaceGoes reports whether a namespace is being deleted or does not exist.
 	NamespaceGoes func(ctx context.Context, namespace string) bool
 	// VerifyCluster is called before a write for a component. It returns an error unless the owner id of the component
-	// has the id of the cluster that it is in.
+	// contains the id of the cluster in which the component is stored.
 	VerifyCluster func(ctx context.Context, name types.NamespacedName) error
 	Clock         clock.PassiveClock
 }
 
 // Store reads, writes and deletes the records of components. It is safe for concurrent use.
 //
-// The Secrets of records are no dependents, so they have no owner label and are in no inventory. They have a finalizer,
-// so that the deletion of their namespace does not delete them before the dependents. They have none if the operator
-// may not patch Secrets in all namespaces; see accessReview.
+// The Secrets of records are not dependents, so they have no owner label and are in no inventory. They have a
+// finalizer, so that the deletion of their namespace does not delete them before the dependents. If the operator may
+// not patch Secrets in all namespaces, they have no finalizer; see accessReview.
 type Store struct {
 	Options
 	// Finalizers are the finalizers on Secrets with kubeconfigs.
@@ -91,8 +91,9 @@ func Problem(action string, err error) error {
 	return p
 }
 
-// Unreachable reports whether a request about records was forbidden while their namespace is being deleted. No grant
-// can change that any more. The records are deleted with the namespace, unless they have a finalizer.
+// Unreachable reports whether err means that a request for records was forbidden, while the namespace of the records is
+// being deleted. In such a namespace no right can be granted. The records are deleted with the namespace, unless they
+// have a finalizer.
 func (s *Store) Unreachable(ctx context.Context, owner manifests.Owner, err error) bool {
 	return apierrors.IsForbidden(err) && s.NamespaceGoes(ctx, s.NamespaceOf(owner))
 }
@@ -136,8 +137,8 @@ func (s *Store) secret(
 	}}
 }
 
-// OriginOf returns the origin of the rendering that a Secret is a part of, and nil if the Secret has no valid
-// annotation with it.
+// OriginOf returns the origin of the rendering that a Secret is a part of, or nil if the Secret has no valid annotation
+// with an origin.
 func (s *Store) OriginOf(secret metav1.Object) *Origin {
 	return parseOrigin(secret.GetAnnotations()[s.keys.name(annotationOrigin)])
 }
@@ -181,7 +182,7 @@ func ReadInventory(ctx context.Context, get Get, from metav1alpha1.InventoryReco
 }
 
 // readParts reads the data of a number of Secrets, with the names prefix-0, prefix-1 and so on. If visit is not nil, it
-// is called with each Secret, and returns the number of parts from then on.
+// is called with each Secret, and returns the total number of parts.
 func readParts(
 	ctx context.Context, get Get, kind Kind, namespace, prefix string, parts int,
 	visit func(*unstructured.Unstructured) int,
@@ -218,7 +219,7 @@ func (s *Store) List(ctx context.Context, owner manifests.Owner) ([]metav1.Parti
 	return list.Items, nil
 }
 
-// ListKind returns those Secrets of List that are parts of records of a kind.
+// ListKind returns the metadata of the Secrets of an owner's records of one kind.
 func (s *Store) ListKind(
 	ctx context.Context, owner manifests.Owner, kind Kind,
 ) ([]metav1.PartialObjectMetadata, error) {
@@ -226,9 +227,9 @@ func (s *Store) ListKind(
 	return OfKind(found, kind), err
 }
 
-// Latest returns the id of the current record among secrets, which all belong to records of one kind. That is the
-// record with the id named if it is complete, or else the complete record that was written last. The id is empty if no
-// record is complete.
+// Latest returns the id of the current record among secrets, which all belong to records of one kind. The current
+// record is the record with the id named, if it is complete, or else the complete record that was written last. The id
+// is empty if no record is complete.
 func (s *Store) Latest(secrets []metav1.PartialObjectMetadata, named string) string {
 	parts, written := map[string]int{}, map[string]string{}
 	for i := range secrets {
@@ -270,14 +271,14 @@ func (s *Store) ReadLatestInventory(
 }
 
 // Delete deletes the records of a kind except the record with the id named, which may be empty. If the operator has
-// lost its rights because the namespace of the records is being deleted, they are left to the deletion of the
-// namespace.
+// lost its rights because the namespace of the records is being deleted, Delete returns nil, and the records are
+// deleted with the namespace.
 func (s *Store) Delete(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
 	err := s.deleteAll(ctx, owner, kind, named)
 	if s.Unreachable(ctx, owner, err) {
 		log.FromContext(ctx).Info(
-			"the namespace of the records is being deleted, and they cannot be deleted before; "+
-				"if it waits for them, remove the finalizer by hand",
+			"the operator may not delete the records in a namespace that is being deleted; "+
+				"if the namespace remains, remove the finalizer from the Secrets of the records by hand",
 			"namespace", s.NamespaceOf(owner), "records", kind, "finalizer", s.keys.finalizer(), "cause", err.Error())
 		return nil
 	}
@@ -300,9 +301,9 @@ func (s *Store) deleteAll(ctx context.Context, owner manifests.Owner, kind Kind,
 	return nil
 }
 
-// DeleteUnnamed deletes the records of a kind that the status does not name, if memory says that there may be some. If
-// this process has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed returns no
-// error, and the next call tries again.
+// DeleteUnnamed deletes the records of a kind that the status does not name, if m has evidence that such records may
+// exist. If this process has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed
+// returns no error, and the next call tries the deletion again.
 func (s *Store) DeleteUnnamed(
 	ctx context.Context, m *Memory, owner manifests.Owner, kind Kind, named string,
 ) error {
@@ -323,23 +324,23 @@ func (s *Store) DeleteUnnamed(
 	return nil
 }
 
-// Release removes the finalizers of a component that is gone, and deletes its records. owner is the component, and left
-// is what Memory.LeftBy returned for it.
+// Release removes the finalizers of a deleted component from Secrets, and deletes the records of the component. owner
+// identifies the component, and left is the result of Memory.LeftBy for it.
 func (s *Store) Release(ctx context.Context, m *Memory, owner manifests.Owner, left Owned) error {
 	if err := s.Finalizers.Remove(ctx, owner, left.Kubeconfig); err != nil {
 		return err
 	}
 	for _, kind := range left.Kinds {
 		if err := s.Delete(ctx, owner, kind, ""); err != nil {
-			return fmt.Errorf("delete the records of %s/%s, which is gone: %w", owner.Namespace, owner.Name, err)
+			return fmt.Errorf("delete the records of the deleted component %s/%s: %w", owner.Namespace, owner.Name, err)
 		}
 	}
 	m.released()
 	return nil
 }
 
-// DeleteStale deletes the Secrets of stale inventories. The requests name the UIDs of the Secrets, so that a Secret of
-// the same name that another operator process has created in the meantime is not deleted.
+// DeleteStale deletes the Secrets of stale inventories. The UIDs of the Secrets are preconditions of the requests, so
+// that they do not delete a Secret of the same name that another operator process has created since.
 func (s *Store) DeleteStale(ctx context.Context, m *Memory) error {
 	stale := m.staleSecrets()
 	for i := range stale {

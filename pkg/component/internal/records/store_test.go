@@ -22,7 +22,7 @@ import (
 
 func TestWhichRecordOfPhasesCounts(t *testing.T) {
 	_, s := newCluster(t)
-	// All were created in the same second, as far as the API server tells.
+	// The times differ by nanoseconds. The creation timestamps of the API server would be equal.
 	at := func(nanoseconds int) string { return time.Unix(1000, int64(nanoseconds)).UTC().Format(timeFormat) }
 	part := func(digest string, number int, parts, written string) metav1.PartialObjectMetadata {
 		var secret metav1.PartialObjectMetadata
@@ -39,35 +39,35 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 		named string
 		want  string
 	}{
-		{"none where there is none", nil, "a", ""},
-		{"the one that was written last", []metav1.PartialObjectMetadata{former, latter}, "", "a"},
-		{"the one that was written last, whatever comes first", []metav1.PartialObjectMetadata{latter, former}, "", "a"},
+		{"no record if none exists", nil, "a", ""},
+		{"the record that was written last", []metav1.PartialObjectMetadata{former, latter}, "", "a"},
+		{"the record that was written last, in any order of the list", []metav1.PartialObjectMetadata{latter, former}, "", "a"},
 		{
-			"the one that the status names, whatever was written after it",
+			"the record that the status names, although another record was written later",
 			[]metav1.PartialObjectMetadata{former, latter},
 			"b", "b",
 		},
-		{"not one that the status names and nobody finds", []metav1.PartialObjectMetadata{former}, "a", "b"},
+		{"another record if the record that the status names does not exist", []metav1.PartialObjectMetadata{former}, "a", "b"},
 		{
-			"not one of which a part is missing",
+			"another record if a part of the named record is missing",
 			[]metav1.PartialObjectMetadata{former, part("a", 1, "2", at(10))},
 			"a", "b",
 		},
 		{
-			"one of several parts",
+			"a record of several parts",
 			[]metav1.PartialObjectMetadata{former, part("a", 0, "2", at(10)), part("a", 1, "2", at(10))},
 			"", "a",
 		},
 		{
-			"the same one, where the times are equal or lost",
+			"always the same record if the times are missing",
 			[]metav1.PartialObjectMetadata{part("b", 0, "1", ""), part("a", 0, "1", "")},
 			"", "a",
 		},
-		{"not one that says nothing of its parts", []metav1.PartialObjectMetadata{part("a", 0, "", at(1))}, "", ""},
+		{"no record without the number of its parts", []metav1.PartialObjectMetadata{part("a", 0, "", at(1))}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := s.Latest(c.found, c.named); got != c.want {
-				t.Errorf("%q counts, want %q", got, c.want)
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 func TestARecordIsLost(t *testing.T) {
 	for name, damage := range map[string]func(c *cluster, name types.NamespacedName){
 		"without its Secret": func(c *cluster, name types.NamespacedName) { delete(c.Secrets, name) },
-		"with data that is no base64": func(c *cluster, name types.NamespacedName) {
+		"with data that is not base64": func(c *cluster, name types.NamespacedName) {
 			must(unstructured.SetNestedField(c.Secrets[name].Object, "%", "data", Inventory.dataKey()))
 		},
 		"with data that is not compressed": func(c *cluster, name types.NamespacedName) {
@@ -135,11 +135,11 @@ func TestARecordIsLost(t *testing.T) {
 			}
 			damage(c, secret)
 			if _, err := ReadInventory(t.Context(), s.Get, from); !IsLost(err) {
-				t.Errorf("the inventory: got %v", err)
+				t.Errorf("reading the inventory from a damaged Secret returned %v", err)
 			}
 			var lines []string
 			if _, err := s.Read(t.Context(), owner("app"), Inventory, "one", &lines); !IsLost(err) {
-				t.Errorf("the record: got %v", err)
+				t.Errorf("reading the record from a damaged Secret returned %v", err)
 			}
 		})
 	}
@@ -147,14 +147,14 @@ func TestARecordIsLost(t *testing.T) {
 	c.Refuse = func(string, string) error { return errors.New("reset") }
 	var lines []string
 	if _, err := s.Read(t.Context(), owner("app"), Inventory, "one", &lines); err == nil || IsLost(err) {
-		t.Errorf("a request that failed: got %v", err)
+		t.Errorf("reading the Secrets with a failed request returned %v", err)
 	}
 }
 
 func TestTheLatestInventoryIsRead(t *testing.T) {
 	c, s := newCluster(t)
 	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), nil); lines != nil || err != nil {
-		t.Errorf("got %q, %v of nothing", lines, err)
+		t.Errorf("got %q, %v without Secrets", lines, err)
 	}
 	write(t, s, owner("app"), Inventory, "former")
 	c.clock.SetTime(start.Add(time.Second))
@@ -165,7 +165,7 @@ func TestTheLatestInventoryIsRead(t *testing.T) {
 		t.Fatalf("got %d Secrets: %v", len(secrets), err)
 	}
 	if _, err := s.ReadLatestInventory(t.Context(), owner("app"), secrets); !IsLost(err) {
-		t.Errorf("of the latest inventory, which is damaged: got %v", err)
+		t.Errorf("reading a damaged latest inventory returned %v", err)
 	}
 	former := slices.DeleteFunc(secrets, HasID("latest"))
 	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), former); err != nil || len(lines) != 2 {
@@ -202,21 +202,21 @@ func TestUnnamedRecordsAreDeletedWhereThereMayBeSome(t *testing.T) {
 	drop := func() error { return s.DeleteUnnamed(t.Context(), m, owner("app"), Phases, "named") }
 	write(t, s, owner("app"), Phases, "other")
 	if err := drop(); err != nil || len(c.Secrets) != 1 {
-		t.Errorf("without evidence: %v, %d Secrets", err, len(c.Secrets))
+		t.Errorf("deleting records that were never seen returned %v, and %d Secrets remain", err, len(c.Secrets))
 	}
 	m.AddUnlisted()
 	c.Refuse = func(string, string) error { return forbidden() }
 	if err := drop(); err != nil || m.evidenceOf(Phases) != notListed {
-		t.Errorf("that cannot be listed: %v", err)
+		t.Errorf("deleting records that cannot be listed returned %v", err)
 	}
 	m.AddUnnamed(Phases)
 	m.AddUnlisted()
 	if err := drop(); !apierrors.IsForbidden(err) {
-		t.Errorf("that were seen and cannot be listed: %v", err)
+		t.Errorf("deleting records that were seen and cannot be listed returned %v", err)
 	}
 	c.Refuse = nil
 	if err := drop(); err != nil || len(c.Secrets) != 0 || m.evidenceOf(Phases) != noEvidence {
-		t.Errorf("that can be deleted: %v, %d Secrets", err, len(c.Secrets))
+		t.Errorf("deleting records returned %v, and %d Secrets remain", err, len(c.Secrets))
 	}
 }
 
@@ -250,14 +250,14 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 		return nil
 	}
 	if err := s.DeleteStale(t.Context(), m); !apierrors.IsForbidden(err) || len(m.staleSecrets()) != 4 {
-		t.Errorf("without a right: got %v", err)
+		t.Errorf("deleting records without a right returned %v", err)
 	}
 	c.Refuse = nil
 	if err := s.DeleteStale(t.Context(), m); err != nil || len(m.staleSecrets()) != 0 {
 		t.Errorf("got %v", err)
 	}
 	if got := c.Names("shop"); !slices.Equal(got, []string{replaced}) {
-		t.Errorf("left are %q", got)
+		t.Errorf("left: %q", got)
 	}
 }
 

@@ -20,7 +20,7 @@ type cache struct {
 	mu     sync.Mutex
 	size   int
 	byName map[types.NamespacedName]*list.Element
-	// recent holds the most recently used entry first.
+	// recent has the entries in the order of their last use. The most recently used entry is first.
 	recent list.List
 }
 
@@ -35,7 +35,7 @@ func newCache(limit int) *cache {
 	return &cache{limit: limit, byName: map[types.NamespacedName]*list.Element{}}
 }
 
-// get returns the set of a component, and makes it the most recently used one.
+// get returns the set of a component, and makes it the most recently used set.
 func (c *cache) get(name types.NamespacedName) (Set, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *cache) get(name types.NamespacedName) (Set, bool) {
 	return entryOf(element).set, true
 }
 
-// put replaces the set of a component. A set that is larger than the whole cache is not kept.
+// put replaces the set of a component. A set that is larger than the limit of the cache is not stored.
 func (c *cache) put(name types.NamespacedName, s Set) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ func named(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "shop", Name: name}
 }
 
-// keptOf returns the components whose set is kept. It does not count as a use.
+// keptOf returns the components whose sets are in the cache. It does not change the order of use.
 func (s *cache) keptOf(names ...string) []string {
 	var found []string
 	for _, name := range names {
@@ -50,7 +50,7 @@ func TestTheCacheEvictsTheLeastRecentlyUsedSets(t *testing.T) {
 			80,
 		},
 		{
-			"a set that was used recently stays",
+			"a set that was used recently is kept",
 			[]func(*cache){put("a", 40), put("b", 40), get("a"), put("c", 40)},
 			[]string{"a", "c"},
 			80,
@@ -68,7 +68,7 @@ func TestTheCacheEvictsTheLeastRecentlyUsedSets(t *testing.T) {
 			100,
 		},
 		{
-			"a set larger than the cache is not kept, and neither is its predecessor",
+			"a set larger than the cache is not kept, and the former set of its component is removed",
 			[]func(*cache){put("a", 10), put("b", 10), put("a", 101)},
 			[]string{"b"},
 			10,
@@ -115,6 +115,6 @@ func TestTheCacheIsSafeForConcurrentUse(t *testing.T) {
 		size += entryOf(element).set.size
 	}
 	if size != s.size || size > 100 || len(s.byName) != s.recent.Len() {
-		t.Errorf("%d bytes are counted, %d are there, in %d and %d entries", s.size, size, len(s.byName), s.recent.Len())
+		t.Errorf("the size is %d, but the sets take %d; %d names, %d entries", s.size, size, len(s.byName), s.recent.Len())
 	}
 }

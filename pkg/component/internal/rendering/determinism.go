@@ -15,12 +15,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// maxNamed is the number of differing fields that a message names.
+// maxNamed is the maximum number of differing fields that a message names.
 const maxNamed = 10
 
-// notFollowed ends the note of a pinned rendering whose look-ups have changed without effect.
-const notFollowed = "; what is looked up has changed, which is not followed, because it brings new values of that kind, " +
-	"which may depend on these; change the spec to have all of it rendered anew"
+// notFollowed is appended to the note of a pinned rendering if the looked-up objects have changed, but the new
+// rendering is not applied.
+const notFollowed = "; the looked-up objects have changed, but the new rendering is not applied, because it contains " +
+	"further such values, which may depend on the kept values; change the spec to render all values again"
 
 // renderNew renders the inputs, and checks by a second rendering whether the result is deterministic. Fields whose
 // values differ get the values of the first rendering of these inputs. lost is the reason why a recorded rendering
@@ -38,6 +39,7 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 	// The looked-up objects are watched even if the rendering failed, because one of them may be the cause of the
 	// failure.
 	seen, failure := j.recorder.Results(req.looker())
+	rendered.sourceVersion = j.results.sourceVersion()
 	rendered.Lookups.Results, rendered.Lookups.Served, rendered.results = seen, j.served, j.results
 	r.follow(req, rendered.Lookups)
 	if err == nil {
@@ -46,9 +48,10 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 	return rendered, lost, err
 }
 
-// pinned returns an earlier rendering of the same inputs whose values have to be kept, because a second rendering would
-// give others. It comes from the cache, or else from the record in Secrets. current is set if the looked-up objects are
-// unchanged as well, so that nothing has to be rendered. lost is the reason why the record could not be read.
+// pinned returns an earlier rendering of the same inputs whose values have to be kept, because a new rendering would
+// have other values. It comes from the cache, or else from the record in Secrets. current is set if the looked-up
+// objects are unchanged as well, so that nothing has to be rendered. lost is the reason why the record could not be
+// read.
 func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, current bool, lost string, err error) {
 	if last := r.kept(req); last != nil {
 		// Only the values of the cached set are needed. lastSet has not returned the set, because the objects that it
@@ -64,7 +67,7 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		return Rendered{ValuesLost: true}, false, err.Error(), nil
 	}
 	if err != nil {
-		return Rendered{}, false, "", records.Problem("read what was rendered", err)
+		return Rendered{}, false, "", records.Problem("read the record of the rendered manifests", err)
 	}
 	if recorded.Origin == nil || recorded.Origin.InputDigest != req.Inputs.Digest {
 		// The record belongs to other inputs, and an earlier pass failed to delete it.
@@ -111,8 +114,8 @@ func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendere
 	return rendered, err
 }
 
-// isVerified reports whether the determinism check can be left out: the inputs and look-ups are those of an earlier
-// rendering that was deterministic, or the check is turned off.
+// isVerified reports whether the determinism check can be skipped, because an earlier rendering with the same inputs
+// and look-ups was deterministic, or because the check is turned off.
 func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, err error) {
 	if r.options.SkipDeterminismCheck {
 		return true, true, nil
@@ -128,9 +131,9 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	return equal, readsStatus, nil
 }
 
-// compare renders again with a later time, and returns the difference from the first rendering. It also returns whether
-// the rendering uses the status of looked-up objects: the second rendering does not get their status, and if that alone
-// causes a difference, a third rendering with the status is compared instead.
+// compare renders the inputs again, with a later time, and returns the difference from the first rendering. It also
+// returns whether the rendering uses the status of looked-up objects: the second rendering does not get their status,
+// and if it differs from the first, a third rendering with the status is compared instead.
 func (j job) compare(
 	ctx context.Context,
 	first []*unstructured.Unstructured,
@@ -177,10 +180,10 @@ func nonDeterministic(differences []string) error {
 	}
 }
 
-// pin decides about the fields whose values differ at each rendering. The first rendering of new inputs is pinned with
+// pin chooses the values of the fields that differ at each rendering. The first rendering of new inputs is pinned with
 // its values. A later rendering, after a change of looked-up objects, gets the pinned values in these fields. If such a
-// field has no pinned value, the later rendering is dropped and the pinned one stays as a whole, because the new value
-// may depend on pinned ones.
+// field has no pinned value, the later rendering is discarded and the pinned rendering is returned, because the new
+// value may depend on pinned values.
 func (r *Renderer) pin(
 	req Request, rendered []*unstructured.Unstructured, pinned Rendered, fields []determinism.Field,
 ) (Rendered, error) {

@@ -3,8 +3,8 @@
 // The last rendered set of each component is cached in compressed form, within a memory limit for all components
 // together. An evicted set is rendered again when it is needed. New inputs are rendered a second time, at another time
 // and without the status of looked-up objects (the determinism check). Values that differ at each rendering are pinned:
-// the values of the first rendering stay until the inputs change. A set that may lack objects because the discovery of
-// an API group failed is refused.
+// the values of the first rendering are kept until the inputs change. A set that may lack objects because the discovery
+// of an API group failed is refused.
 //
 // The package writes nothing to a cluster; package inventory records pinned renderings. It imports target, input,
 // lookup, records, plan and condition.

@@ -42,7 +42,7 @@ type part struct {
 
 func (p *part) GetStatus() *metav1alpha1.Status { return &p.status }
 
-// scene is a component, its generator, and a Renderer with the API servers behind it.
+// scene is a component, its generator, and a Renderer with fake API servers.
 type scene struct {
 	t *testing.T
 	*apiservertest.Server
@@ -53,7 +53,7 @@ type scene struct {
 	options   Options
 	component *part
 	request   Request
-	// generate is the generator, and calls counts the calls of it.
+	// generate is the generator, and calls is the number of its calls.
 	generate generator.GeneratorFunc
 	calls    int
 }
@@ -94,13 +94,13 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// restart replaces the Renderer by that of a process that remembers nothing.
+// restart simulates a restart of the process: it replaces the Renderer and the memory of records.
 func (s *scene) restart() {
 	s.renderer = New(s.options)
 	s.request.Records = &records.Memory{}
 }
 
-// render renders, and returns the number of calls of the generator.
+// render calls Renderer.Render, and returns the set and the number of calls of the generator.
 func (s *scene) render() (set Set, calls int, err error) {
 	s.t.Helper()
 	before := s.calls
@@ -108,8 +108,8 @@ func (s *scene) render() (set Set, calls int, err error) {
 	return set, s.calls - before, err
 }
 
-// apply renders, and records the set as a pass does. It returns the value of the ConfigMap a, and how often the
-// generator was called.
+// apply renders, and records the set as a pass does. It returns the value of the ConfigMap a, and the number of calls
+// of the generator.
 func (s *scene) apply() (value string, calls int) {
 	s.t.Helper()
 	set, calls, err := s.render()
@@ -180,7 +180,7 @@ func (s *scene) put(value string) {
 	s.Put("v1", "ConfigMap", "shop", "looked-up", map[string]any{"data": map[string]any{"value": value}})
 }
 
-// lookUp returns the value of that object, empty if it does not exist.
+// lookUp returns the value of the object that put stores, and an error if the object does not exist.
 func lookUp(ctx context.Context, l generator.Lookup) (string, error) {
 	found, err := l.Get(ctx, corev1.SchemeGroupVersion.WithKind("ConfigMap"), "shop", "looked-up")
 	if err != nil {
@@ -195,7 +195,7 @@ func settings(name, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"value": value}}
 }
 
-// expect compares an error with a condition.
+// expect checks the reason and the message of a condition error, and whether it is terminal.
 func expect(t *testing.T, err error, reason string, terminal bool, message string) {
 	t.Helper()
 	failure := condition.Of(err)
@@ -205,17 +205,17 @@ func expect(t *testing.T, err error, reason string, terminal bool, message strin
 	}
 }
 
-// eventually renders until a condition holds.
+// eventually waits until holds returns true.
 func (s *scene) eventually(holds func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.t.Fatal("it did not happen in time")
+			s.t.Fatal("the awaited state was not reached in time")
 		}
 	}
 }
 
-// overloaded refuses reads of ConfigMaps.
+// overloaded returns an error with status 429 for requests for ConfigMaps.
 func overloaded(r apiservertest.Request) error {
 	if strings.Contains(r.Path, "/configmaps") {
 		return apierrors.NewTooManyRequests("later", 1)
@@ -223,7 +223,7 @@ func overloaded(r apiservertest.Request) error {
 	return nil
 }
 
-// slowFetcher returns a source when it is released.
+// slowFetcher returns a source when the channel release is closed.
 type slowFetcher struct{ release chan struct{} }
 
 // Fetch implements input.Fetcher.

@@ -35,7 +35,7 @@ const (
 	maxFetch = 10 * time.Minute
 )
 
-// job renders the inputs of a pass, as often as needed.
+// job renders the inputs of a pass, once or several times.
 type job struct {
 	renderer *Renderer
 	request  generator.Request
@@ -82,9 +82,9 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 	}, nil
 }
 
-// source returns the source of a component, and nil if the component has none. While the source of new inputs is being
+// source returns the source of a component, or nil if the component has none. While the source of new inputs is being
 // fetched, it returns a condition error with reason Fetching. If the inputs are applied already, for example after a
-// restart, the component stays as it is, and the error is condition.ErrObserving.
+// restart, the component is not changed, and the error is condition.ErrObserving.
 func (r *Renderer) source(req Request) (fs.FS, error) {
 	if req.Inputs.Source == nil {
 		return nil, nil
@@ -103,7 +103,7 @@ func (r *Renderer) source(req Request) (fs.FS, error) {
 // render calls the generator once.
 func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructured, error) {
 	req := j.request
-	req.Report = j.results.add
+	req.Report, req.SourceVersion = j.results.add, j.results.addVersion
 	if o.later {
 		req.Now, req.Report = req.Now.Add(timeShift), func(generator.Result) {}
 	}
@@ -134,14 +134,14 @@ func generateFailed(format string, args ...any) error {
 	}
 }
 
-// call calls the generator with a time-out. A panic is an error.
+// call calls the generator with a timeout. A panic of the generator is returned as an error.
 func (r *Renderer) call(ctx context.Context, req generator.Request) (objects []client.Object, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxGenerate)
 	defer cancel()
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("the generator panicked: %v", cause)
-			log.FromContext(ctx).Error(err, "recovered", "stack", string(debug.Stack()))
+			log.FromContext(ctx).Error(err, "recovered from a panic", "stack", string(debug.Stack()))
 		}
 	}()
 	var failures lookup.Failures

@@ -7,8 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Manifests are the manifests of a rendering, either plain or packed to save memory in the cache. The zero value stands
-// for manifests that were dropped because no later pass needs them.
+// Manifests are the manifests of a rendering, either plain or packed to save memory in the cache. The zero value means
+// that the manifests were dropped because no later pass needs them.
 type Manifests struct {
 	plain  []*unstructured.Unstructured
 	packed []packed.Manifest
@@ -24,7 +24,7 @@ func (m Manifests) All() ([]*unstructured.Unstructured, error) {
 	return packed.Unpack(m.packed)
 }
 
-// pack returns the same manifests, packed.
+// pack returns the same manifests in packed form.
 func (m Manifests) pack() (Manifests, error) {
 	if m.packed != nil {
 		return m, nil

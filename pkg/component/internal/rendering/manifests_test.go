@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// normalisedSet returns n objects.
+// normalisedSet returns n normalised ConfigMaps.
 func normalisedSet(t testing.TB, n int) []manifests.Object {
 	t.Helper()
 	set := make([]*unstructured.Unstructured, 0, n)

@@ -27,10 +27,10 @@ func TestNormaliseReturnsARetriedErrorOnlyForDiscovery(t *testing.T) {
 	}{
 		{"a manifest without a name is a terminal error", manifest(""), nil, metav1alpha1.ReasonInvalidManifests, true},
 		{
-			"a scope that the API server does not answer is retried", manifest("a"), errors.New("no answer in time"),
+			"a failed discovery of the scope is retried", manifest("a"), errors.New("no answer in time"),
 			metav1alpha1.ReasonRetrying, false,
 		},
-		{"a correct manifest is no error", manifest("a"), nil, "", false},
+		{"a correct manifest is not an error", manifest("a"), nil, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Normalise([]*unstructured.Unstructured{c.manifest}, manifests.NormaliseOptions{

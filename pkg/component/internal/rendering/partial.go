@@ -46,7 +46,7 @@ func changesApplied(req Request, set Set) (bool, error) {
 }
 
 // DiffersFrom reports whether the apply set and an inventory have different dependents, or whether the manifest of a
-// dependent differs from the applied one.
+// dependent differs from the applied manifest.
 func (s Set) DiffersFrom(inventory []metav1alpha1.InventoryEntry) bool {
 	applied, desired := plan.NewInventory(inventory), s.Desired()
 	return plan.CountObjects(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {

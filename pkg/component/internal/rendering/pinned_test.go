@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// random makes a generator whose value in the ConfigMap a differs in each call. The ConfigMap b has the looked-up
-// value.
+// random sets a generator that renders another value into the ConfigMap a at each call, and the looked-up value into
+// the ConfigMap b.
 func (s *scene) random() {
 	n := 0
 	s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
@@ -36,11 +36,11 @@ func TestRandomValuesArePinnedUntilTheInputsChange(t *testing.T) {
 	}
 	first := s.component.status.RenderedSet
 	if first == "" {
-		t.Fatal("there is no record")
+		t.Fatal("the status does not name a Secret of the pinned rendering")
 	}
 	set, _, err := s.render()
 	if err != nil || !strings.Contains(set.Note, "ConfigMap a") && !strings.Contains(set.Note, "data.value") {
-		t.Errorf("the note names no field: %q, %v", set.Note, err)
+		t.Errorf("the message about generated values names no object or field: %q, %v", set.Note, err)
 	}
 	s.restart()
 	if value, calls := s.apply(); value != "random-1" || calls != 0 {
@@ -48,7 +48,7 @@ func TestRandomValuesArePinnedUntilTheInputsChange(t *testing.T) {
 	}
 	s.request.Inputs.Digest = "others"
 	if value, _ := s.apply(); value != "random-3" || s.component.status.RenderedSet == first {
-		t.Errorf("other inputs: %q", value)
+		t.Errorf("after new inputs, want a new value, got %q", value)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestAPinnedRenderingFollowsItsLookups(t *testing.T) {
 				t.Errorf("got %q by %d calls", value, calls)
 			}
 			if s.component.status.RenderedSet == first {
-				t.Error("the merged rendering has the former record")
+				t.Error("the merged rendering has the id of the previous pinned rendering")
 			}
 		})
 	}
@@ -100,7 +100,7 @@ func TestNewRandomValuesAfterALookupAreNotFollowed(t *testing.T) {
 		t.Errorf("got %d objects, %v", len(set.Objects), err)
 	}
 	if !strings.HasSuffix(set.Note, notFollowed) {
-		t.Errorf("the note is %q", set.Note)
+		t.Errorf("the message about generated values is %q", set.Note)
 	}
 }
 
@@ -112,15 +112,15 @@ func TestALostRecordIsRenderedAgainAndReported(t *testing.T) {
 	s.restart()
 	set, _, err := s.render()
 	if err != nil || !set.ValuesLost || set.Lost == "" || s.valueOf(set) == "random-1" {
-		t.Errorf("values lost: %t, %q, %v", set.ValuesLost, set.Lost, err)
+		t.Errorf("the pinned rendering was deleted: ValuesLost is %t, Lost is %q, error %v", set.ValuesLost, set.Lost, err)
 	}
 	if again, _, err := s.render(); err != nil || again.Lost != "" || !again.ValuesLost {
-		t.Errorf("it is reported again: %q, %v", again.Lost, err)
+		t.Errorf("the loss of the pinned rendering is reported again: %q, %v", again.Lost, err)
 	}
 	s.restart()
 	s.generate = func(context.Context, generator.Request) ([]client.Object, error) { return nil, errors.New("oh") }
 	if set, _, err := s.render(); err == nil || set.Lost == "" {
-		t.Errorf("it is not reported beside an error: %q, %v", set.Lost, err)
+		t.Errorf("the loss of the pinned rendering is not reported together with an error: %q, %v", set.Lost, err)
 	}
 }
 
@@ -129,11 +129,11 @@ func TestARecordOfOtherInputsCountsAsLost(t *testing.T) {
 	s.random()
 	s.apply()
 	s.restart()
-	// The deletion of the record has failed, and the status names it beside the new inputs.
+	// The deletion of the former record has failed, and the status names this record together with the new inputs.
 	s.request.Inputs.Digest, s.component.status.InputDigest = "others", "others"
 	set, _, err := s.render()
 	if err != nil || !set.ValuesLost || set.Lost != "" || s.valueOf(set) == "random-1" {
-		t.Errorf("values lost: %t, %q, %v", set.ValuesLost, set.Lost, err)
+		t.Errorf("the pinned rendering was deleted: ValuesLost is %t, Lost is %q, error %v", set.ValuesLost, set.Lost, err)
 	}
 }
 
@@ -147,9 +147,9 @@ func TestARecordThatCannotBeReadIsAnError(t *testing.T) {
 		return apierrors.NewForbidden(corev1.Resource("secrets"), "", cause)
 	}
 	_, calls, err := s.render()
-	expect(t, err, metav1alpha1.ReasonForbidden, true, "read what was rendered")
+	expect(t, err, metav1alpha1.ReasonForbidden, true, "read the record of the rendered manifests")
 	if calls != 0 {
-		t.Error("it is rendered again")
+		t.Error("the generator was called although the pinned rendering could not be read")
 	}
 }
 

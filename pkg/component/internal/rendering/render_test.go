@@ -70,7 +70,7 @@ func TestTheGeneratorGetsTheInputsAndTheRevision(t *testing.T) {
 		t.Errorf("component: %+v", got)
 	}
 	if got.Capabilities.Version.GitVersion == "" {
-		t.Error("there are no capabilities")
+		t.Error("the request to the generator has no capabilities of the cluster")
 	}
 	s.component.status.InputDigest = "inputs"
 	s.restart()
@@ -101,7 +101,7 @@ func TestTheErrorsOfAGenerator(t *testing.T) {
 			metav1alpha1.ReasonGenerateFailed, true, "the generator panicked: oh",
 		},
 		{
-			"nil is no object", returns([]client.Object{nil}, nil),
+			"nil is not an object", returns([]client.Object{nil}, nil),
 			metav1alpha1.ReasonGenerateFailed, true, "returned nil as object 1",
 		},
 		{
@@ -113,14 +113,14 @@ func TestTheErrorsOfAGenerator(t *testing.T) {
 			metav1alpha1.ReasonInvalidManifests, true, "name",
 		},
 		{
-			"the component is none of its dependents",
+			"the component must not be among its dependents",
 			returns([]client.Object{&unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "example.com/v1", "kind": "Part", "metadata": map[string]any{"name": "web"},
 			}}}, nil),
 			metav1alpha1.ReasonInvalidManifests, true, "the component itself is among its dependents",
 		},
 		{
-			"an API server that is overloaded during a look-up is waited for",
+			"an error is retried if the API server was overloaded during a look-up",
 			func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 				_, _ = lookUp(ctx, req.Target)
 				return nil, failed
@@ -136,7 +136,7 @@ func TestTheErrorsOfAGenerator(t *testing.T) {
 			set, _, err := s.render()
 			expect(t, err, c.reason, c.terminal, c.message)
 			if _, called := set.Results(); called {
-				t.Error("a failed rendering has results")
+				t.Error("a failed rendering returned results of the generator")
 			}
 		})
 	}
@@ -153,13 +153,13 @@ func TestAnEmptySetIsRefusedWhereThereAreDependents(t *testing.T) {
 	}
 	s.request.Inventory = []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}}
 	set, _, err := s.render()
-	expect(t, err, metav1alpha1.ReasonInvalidManifests, true, "nothing is rendered, although there are dependents (1)")
+	expect(t, err, metav1alpha1.ReasonInvalidManifests, true, "the rendering is empty, although the component has dependents (1)")
 	if results, called := set.Results(); !called || len(results) != 1 {
-		t.Errorf("the results say why, and are lost: %v", results)
+		t.Errorf("an empty rendering does not return the results of the generator: %v", results)
 	}
 	s.request.AllowEmpty = true
 	if _, _, err := s.render(); err != nil {
-		t.Errorf("a component that allows it: %v", err)
+		t.Errorf("a component that allows an empty rendering: %v", err)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestARenderingFollowsItsLookups(t *testing.T) {
 	}
 	s.put("1")
 	if got := <-woken; got.Name != "web" {
-		t.Errorf("woken: %s", got)
+		t.Errorf("the look-up enqueued the wrong component %s", got)
 	}
 	if value, calls := s.apply(); value != "1" || calls != 2 {
 		t.Errorf("got %q by %d calls", value, calls)
@@ -201,7 +201,7 @@ func TestTheLookupsOfAFailedRenderingAreFollowed(t *testing.T) {
 		return []client.Object{settings("a", value)}, err
 	}
 	if _, _, err := s.render(); err == nil {
-		t.Fatal("there is nothing to look up")
+		t.Fatal("the rendering returned no error, although the looked-up object does not exist")
 	}
 	s.put("1")
 	<-woken
@@ -214,7 +214,7 @@ func TestTheStatusOfALookedUpObjectCountsOnlyIfItIsUsed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		reads bool
-	}{{"it is used", true}, {"it is not used", false}} {
+	}{{"the status is used", true}, {"the status is not used", false}} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)
 			s.Put("example.com/v1", "Widget", "shop", "w", map[string]any{"status": map[string]any{"address": "10.0.0.1"}})
@@ -253,7 +253,7 @@ func TestASourceIsFetchedBeforeANewRendering(t *testing.T) {
 	_, calls, err := s.render()
 	expect(t, err, metav1alpha1.ReasonFetching, false, "the source is being fetched from https://example.com/a.tgz")
 	if calls != 0 {
-		t.Error("something is rendered without the source")
+		t.Error("the generator was called before the source was fetched")
 	}
 	s.component.status.InputDigest = "inputs"
 	if _, _, err := s.render(); !errors.Is(err, condition.ErrObserving) {
@@ -265,7 +265,7 @@ func TestASourceIsFetchedBeforeANewRendering(t *testing.T) {
 		t.Errorf("got %q", value)
 	}
 	if _, calls := s.apply(); calls != 0 {
-		t.Error("a kept set needs its source")
+		t.Error("a rendering in the cache was rendered again")
 	}
 }
 
@@ -288,12 +288,12 @@ func TestATypeThatIsNotServedYetIsNormalisedAgain(t *testing.T) {
 		return set.Objects[0].Scope == want
 	}
 	if !scope(manifests.ScopeUnknown, 2) || !scope(manifests.ScopeUnknown, 0) {
-		t.Error("the type is served")
+		t.Error("a type that is not served has a known scope")
 	}
 	s.Serve(gadgets.String(), "gadgets", "Gadget", true)
 	s.eventually(func() bool {
 		s.request.Target.Client.Discovery.Mapper().Reset()
-		// Other capabilities are another rendering.
+		// Changed capabilities cause a new rendering.
 		return scope(manifests.ScopeNamespaced, 2)
 	})
 }
@@ -336,7 +336,7 @@ func TestAPartOfDiscoveryThatFailsRefusesASetThatLacksObjects(t *testing.T) {
 	}
 	s.apply()
 	if len(s.request.Inventory) != 2 {
-		t.Fatalf("applied: %v", s.request.Inventory)
+		t.Fatalf("want two objects in the inventory, got %v", s.request.Inventory)
 	}
 	other := newScene(t)
 	other.generate, other.component.status, other.request.Inventory = s.generate, s.component.status, s.request.Inventory
@@ -345,6 +345,6 @@ func TestAPartOfDiscoveryThatFailsRefusesASetThatLacksObjects(t *testing.T) {
 	_, _, err := other.render()
 	expect(t, err, metav1alpha1.ReasonRetrying, false, "discovery of example.com/v1 failed")
 	if _, kept := other.renderer.cache.get(types.NamespacedName{Namespace: "shop", Name: "web"}); kept {
-		t.Error("the refused set is kept")
+		t.Error("a refused rendering is in the cache")
 	}
 }

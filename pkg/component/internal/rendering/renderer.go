@@ -33,12 +33,12 @@ type Options struct {
 	Scheme *runtime.Scheme
 	// Fetches fetches sources; nil if the reconciler has no fetcher.
 	Fetches *input.Fetches
-	// Records holds pinned renderings.
+	// Records stores pinned renderings.
 	Records *records.Store
 	Clock   clock.PassiveClock
 	// CacheBytes is the memory limit of the cache, for the sets of all components together.
 	CacheBytes int
-	// SkipDeterminismCheck leaves out the second rendering of new inputs.
+	// SkipDeterminismCheck skips the second rendering of new inputs.
 	SkipDeterminismCheck bool
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
@@ -53,7 +53,7 @@ type Renderer struct {
 // New returns a Renderer.
 func New(o Options) *Renderer { return &Renderer{options: o, cache: newCache(o.CacheBytes)} }
 
-// Request is a rendering of a component.
+// Request has the arguments for a rendering of a component.
 type Request struct {
 	// Component is passed to the generator. Status is the recorded status of the component; it is only read.
 	Component client.Object
@@ -157,8 +157,8 @@ func (r *Renderer) follow(req Request, l lookup.Lookups) {
 }
 
 // normalise returns the set with the normalised objects of a rendering. The manifests before the normalisation are kept
-// only if they are needed later: if some types are not served yet, so that they have to be normalised again, or if the
-// rendering has pinned values.
+// only if they are needed later: if some types are not served yet, so that the manifests have to be normalised again,
+// or if the rendering has pinned values.
 func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	set := Set{
 		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster,
@@ -206,7 +206,7 @@ func Normalise(bodies []*unstructured.Unstructured, o manifests.NormaliseOptions
 	switch {
 	case failure != nil:
 		return nil, &condition.Error{
-			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("ask the API server what it serves: %v", failure),
+			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read the types that the API server serves: %v", failure),
 		}
 	case err != nil:
 		return nil, &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: err.Error(), Terminal: true}
@@ -254,7 +254,7 @@ func rescoped(d *discovery.Reader, s Set) bool {
 }
 
 // checkSelf returns an error if a component is among its own dependents, because such a component could never be
-// deleted. It does not check dependents in another cluster, where an object with the same key is a different one.
+// deleted. It does not check dependents in another cluster, where an object with the same key is a different object.
 func checkSelf(owner manifests.Owner, t target.Target, objects []manifests.Object) error {
 	self := owner.Component()
 	if t.Cluster != "" || !slices.ContainsFunc(objects, func(o manifests.Object) bool { return o.Key == self }) {
@@ -266,15 +266,15 @@ func checkSelf(owner manifests.Owner, t target.Target, objects []manifests.Objec
 	}
 }
 
-// checkEmpty refuses to prune all dependents unless the component allows it, because an empty rendering is mostly a
-// mistake.
+// checkEmpty returns an error if an empty rendering would prune all dependents, unless the component allows empty
+// renderings. An empty rendering is mostly a mistake.
 func checkEmpty(allowed bool, desired, dependents int) error {
 	if desired > 0 || dependents == 0 || allowed {
 		return nil
 	}
 	return &condition.Error{
 		Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true, Message: fmt.Sprintf(
-			"nothing is rendered, although there are dependents (%d); delete the component to delete them, "+
-				"or let it allow that, as a Component does by spec.allowEmpty", dependents),
+			"the rendering is empty, although the component has dependents (%d); to delete all dependents, "+
+				"delete the component, or allow an empty rendering, for example with spec.allowEmpty of a Component", dependents),
 	}
 }

@@ -1,13 +1,19 @@
 package rendering
 
 import (
+	"slices"
+	"strings"
 	"sync"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
+
+// maxSourceVersion bounds the name and the version of a source, in bytes.
+const maxSourceVersion = 256
 
 // Rendered are the manifests of a rendering, with its look-ups and the results of the determinism check.
 type Rendered struct {
@@ -16,11 +22,13 @@ type Rendered struct {
 	// ID identifies the record of a rendering that has pinned values, and Note names the fields with these values. Both
 	// are empty for a deterministic rendering.
 	ID, Note string
-	// ValuesLost is set if the record with the pinned values of the applied objects was lost, so that the values of
-	// this rendering differ from them. The applied objects stay as they are until the inputs change.
+	// ValuesLost is set if the record with the pinned values of the applied objects was lost, so that this rendering has
+	// other values. The applied objects are not changed until the inputs change.
 	ValuesLost bool
-	// results are the messages that the generator reported; nil if it was not called.
+	// results are the messages that the generator reported, nil if the generator was not called.
 	results *results
+	// sourceVersion is the name and the version of the source, as the generator reported it.
+	sourceVersion string
 }
 
 // Set is the normalised set of a component.
@@ -37,8 +45,8 @@ type Set struct {
 	inputs, cluster string
 	// size is the memory that the set takes, in bytes.
 	size int
-	// resets is the number of resets of the RESTMapper at the time when the objects were normalised. If it differs
-	// later, the scopes of types may have changed.
+	// resets is the number of resets of the RESTMapper at the time when the objects were normalised. If the current number
+	// is different, the scopes of types may have changed.
 	resets int
 }
 
@@ -58,6 +66,10 @@ func (s Set) Phases() []manifests.Object {
 // the set comes from the cache or from a record.
 func (s Set) Results() (list []generator.Result, called bool) { return s.results.all() }
 
+// SourceVersion returns the name and the version of the source, and an empty text if the generator knows no version or
+// was not called.
+func (s Set) SourceVersion() string { return s.sourceVersion }
+
 // isSettled reports whether the scope of every object was known when it was normalised. Otherwise the set has to be
 // normalised again.
 func (s Set) isSettled() bool {
@@ -73,12 +85,29 @@ func (s Set) isSettled() bool {
 type results struct {
 	mu   sync.Mutex
 	list []generator.Result
+	// versions are those of the sources; a generator that merges several charts has several.
+	versions []string
 }
 
 func (r *results) add(result generator.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = append(r.list, result)
+}
+
+func (r *results) addVersion(version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.versions, version) {
+		r.versions = append(r.versions, version)
+	}
+}
+
+// sourceVersion returns the versions that were reported.
+func (r *results) sourceVersion() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return condition.Truncate(strings.Join(r.versions, ", "), maxSourceVersion)
 }
 
 func (r *results) all() (list []generator.Result, called bool) {

@@ -1,5 +1,5 @@
-// Package rights holds the advice for requests that the API server refuses because the user lacks a right.
+// Package rights returns advice for users about requests that the API server refuses because a right is missing.
 //
-// It does not decide whether a right is missing: plan.CauseMissingRight decides that for a failure, and
-// apitext.MissingRight for an error. It imports apitext alone.
+// The caller has to know that a right is missing: a failure has the cause plan.CauseMissingRight, and
+// apitext.MissingRight checks an error. The package imports only apitext.
 package rights

@@ -7,19 +7,21 @@ func TestAdvice(t *testing.T) {
 	for _, c := range []struct{ name, message, as, want string }{
 		{"a right that the message names", `User "fred" cannot list resource "configmaps" in API group ""`, "fred", Grant},
 		{
-			"the right to act as somebody", `User "operator" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "shop"`, fred,
-			"allow that user to impersonate system:serviceaccount:shop:fred, or have the component act as somebody else",
+			"the right to impersonate a user",
+			`User "operator" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "shop"`, fred,
+			"allow that user to impersonate system:serviceaccount:shop:fred, or let the component use another identity",
 		},
 		{
-			"the right to do one thing as somebody, whom the message does not name",
+			"a right of an impersonated user whom the message does not name",
 			`User "operator" cannot impersonate-on:serviceaccount:list resource "configmaps" in API group "" in the namespace "shop"`, fred,
-			"allow that user to impersonate system:serviceaccount:shop:fred, or have the component act as somebody else",
+			"allow that user to impersonate system:serviceaccount:shop:fred, or let the component use another identity",
 		},
 		{
-			"the right to act as somebody whom nobody knows here", `User "operator" cannot impersonate resource "users"`, "",
+			"the right to impersonate a user that the caller does not name",
+			`User "operator" cannot impersonate resource "users"`, "",
 			"allow that user to impersonate others",
 		},
-		{"a webhook that speaks of impersonation", "denied: we cannot impersonate this", "fred", Grant},
+		{"a webhook whose message contains the word impersonate", "denied: we cannot impersonate this", "fred", Grant},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Advice(c.message, c.as, Grant); got != c.want {

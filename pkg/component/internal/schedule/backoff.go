@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// The delays of retries: the first one is short, each later one is twice as long, up to a limit.
+// The first retry has a short delay. The delay doubles with each further retry, up to a limit.
 const (
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = time.Minute
 )
 
-// Retry returns the delay before the next retry after a failure. Up to a fifth of the delay is subtracted at random, so
-// that components that fail at the same time are not retried at the same time.
+// Retry returns the delay before the next retry after a failure. A random part of up to a fifth is subtracted from the
+// delay, so that components that fail at the same time are not all retried at the same time.
 func (s *State) Retry() time.Duration {
 	s.delay = min(lastRetry, max(firstRetry, 2*s.delay))
 	return withJitter(s.delay)

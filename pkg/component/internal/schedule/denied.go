@@ -16,32 +16,32 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// Request identifies what a component asked for when an API request was denied. When one of these fields changes, the
-// back-off restarts.
+// Request identifies the state of a component in which an API request was denied. When a field of the Request changes,
+// the back-off restarts.
 type Request struct {
 	UID        types.UID
 	Generation int64
 	Deleting   bool
-	// RequestedAt is the value of the annotation that asks for a pass.
+	// RequestedAt is the value of the annotation that requests a pass.
 	RequestedAt string
 }
 
 // denied is the back-off after API requests that fail until a person or another controller changes something: a missing
-// right, an exhausted quota, or a namespace that is not empty. No watch reports that change. Mostly it is made soon
-// after the denial, so the first retries come quickly and later ones rarely.
+// right, an exhausted quota, or a namespace that is not empty. No watch reports such a change. The change is usually
+// made soon after the denial, so the first retries have short delays, and later retries have long delays.
 type denied struct {
 	since   time.Time
 	request Request
-	// known are the digests of the denials since the back-off began. A new digest shows that a former denial has been
-	// resolved, and another request is denied now.
+	// known are the digests of the denials since the back-off began. A digest that is not known shows that an earlier
+	// denial has been resolved, and that another request is denied now.
 	known []string
 }
 
-// maxDenials is how often a new denial may restart the back-off. Some messages differ each time, and would otherwise
-// restart it for ever.
+// maxDenials is the maximum number of denials that restart the back-off. Without this limit, a message that is
+// different each time would restart the back-off for ever.
 const maxDenials = 8
 
-// after returns the back-off after another denial. A denial that is not known restarts it.
+// after returns the back-off after another denial. A denial that is not known restarts the back-off.
 func (d denied) after(digest string, now time.Time) denied {
 	if slices.Contains(d.known, digest) || len(d.known) >= maxDenials {
 		return d
@@ -50,12 +50,12 @@ func (d denied) after(digest string, now time.Time) denied {
 }
 
 // allowedElsewhere are the reasons of failures that can end without a change of the component or its manifests, because
-// others can grant the right or delete the objects.
+// another person can grant the right or delete the objects.
 var allowedElsewhere = []plan.WaitReason{plan.WaitForbidden, plan.WaitUnauthorized, plan.WaitNotEmpty}
 
-// denialDigest identifies the denied requests of a pass; it is empty if no request was denied. In a deletion every
-// terminal failure counts as a denial, because only a person or another controller can resolve it. The failure of an
-// object of a phase does not count, because a watch reports when that object changes.
+// denialDigest returns a digest of the denied requests of a pass, or an empty string if no request was denied. In a
+// deletion, terminal failures of all reasons are treated as denials, because only a person or another controller can
+// resolve them. The exception is the failure of an object of a phase, because a watch reports when that object changes.
 func denialDigest(deleting bool, terminal []outcome.Waiting, failure *condition.Error) string {
 	var denials []string
 	switch {
@@ -77,9 +77,9 @@ func denialDigest(deleting bool, terminal []outcome.Waiting, failure *condition.
 	return hex.EncodeToString(sum[:8])
 }
 
-// retryDenied returns the delay before a denied request is tried again: as long as it has been denied already, up to
-// the retry interval. Events do not shorten it. A new denial restarts the delays, so that a person who grants several
-// rights one after the other does not wait long after any of the grants.
+// retryDenied returns the delay before the next attempt of a denied request. The delay is equal to the time since the
+// first denial, up to limit. Events do not shorten the delay. A new denial restarts the back-off, so that a person who
+// grants several rights one after the other never has to wait long.
 func (s *State) retryDenied(request Request, digest string, limit time.Duration, now time.Time) time.Duration {
 	if s.denied.since.IsZero() || s.denied.request != request {
 		s.denied = denied{since: now, request: request}

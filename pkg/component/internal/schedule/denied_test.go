@@ -37,52 +37,52 @@ func TestRetryAfterADenial(t *testing.T) {
 		passes++
 	}
 	if passes > 16 || now.Sub(began) > 20*time.Minute {
-		t.Errorf("%d passes in %s before it comes at the retry interval alone", passes, now.Sub(began))
+		t.Errorf("%d passes in %s before the delay reached the retry interval", passes, now.Sub(began))
 	}
-	t.Run("events do not make it begin anew", func(t *testing.T) {
+	t.Run("events do not restart the back-off after denied requests", func(t *testing.T) {
 		waited(time.Second)
 		between(t, pass(forbidden, nil), 10*time.Minute, 10*time.Minute)
 	})
 	for what, edit := range map[string]func(){
-		"another spec":           func() { request.Generation++ },
-		"a request for a pass":   func() { request.RequestedAt = "now" },
-		"its deletion":           func() { request.Deleting = true },
-		"a component of its own": func() { request.UID += "'" },
+		"another spec":         func() { request.Generation++ },
+		"a request for a pass": func() { request.RequestedAt = "now" },
+		"its deletion":         func() { request.Deleting = true },
+		"another component":    func() { request.UID += "'" },
 	} {
-		t.Run(what+" does", func(t *testing.T) {
+		t.Run(what+" restarts the back-off", func(t *testing.T) {
 			edit()
 			soon(t, pass(forbidden, nil))
 			waited(time.Hour)
 			between(t, pass(forbidden, nil), 10*time.Minute, 10*time.Minute)
 		})
 	}
-	t.Run("so does another denial after it was allowed", func(t *testing.T) {
+	t.Run("a denial after a successful pass restarts the back-off", func(t *testing.T) {
 		pass(outcome.Outcome{Ready: 1, Desired: 1}, nil)
 		soon(t, pass(forbidden, nil))
 	})
-	t.Run("so does what was not refused before", func(t *testing.T) {
+	t.Run("a denial of another request restarts the back-off", func(t *testing.T) {
 		other := denial("y")
 		waited(time.Hour)
 		soon(t, pass(other, nil))
 		waited(time.Minute)
-		t.Run("but not what was, so that two that take turns are tried ever more seldom", func(t *testing.T) {
+		t.Run("alternating denials of known requests do not restart the back-off", func(t *testing.T) {
 			between(t, pass(forbidden, nil), 48*time.Second, time.Minute)
 			between(t, pass(other, nil), 48*time.Second, time.Minute)
 		})
 	})
-	t.Run("nor does what is refused in other words each time, in the end", func(t *testing.T) {
+	t.Run("denials with a new message each time restart the back-off only a limited number of times", func(t *testing.T) {
 		passes, began := 0, now
 		for after := time.Duration(0); after < 10*time.Minute && passes <= 30; passes++ {
 			after = pass(denial(fmt.Sprint(passes)), nil)
 			waited(after)
 		}
 		if passes > 30 {
-			t.Errorf("%d passes in %s before it comes at the retry interval alone", passes, now.Sub(began))
+			t.Errorf("%d passes in %s before the delay reached the retry interval", passes, now.Sub(began))
 		}
 		request.Generation++
 		pass(forbidden, nil)
 	})
-	t.Run("what was refused before anything was applied counts, too", func(t *testing.T) {
+	t.Run("a pass that ends with a denial is retried with the same back-off", func(t *testing.T) {
 		p := &condition.Error{Reason: metav1alpha1.ReasonForbidden, Message: "x", Terminal: true}
 		soon(t, pass(outcome.Outcome{}, p))
 		waited(time.Minute)

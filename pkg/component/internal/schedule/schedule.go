@@ -14,7 +14,7 @@ import (
 
 // Intervals are the intervals of a component.
 type Intervals struct {
-	// Resync is the interval of the resync; zero or less turns it off.
+	// Resync is the interval of the periodic resync. If it is zero or less, there is no resync.
 	Resync time.Duration
 	// Retry is the delay before the next pass after a failure that needs a change by a person or another controller.
 	Retry time.Duration
@@ -22,22 +22,22 @@ type Intervals struct {
 	Timeout time.Duration
 }
 
-// State is what the schedule remembers of one component: the times of its last pass, and its back-off. The zero value
-// is the state of a component that had no pass yet. Only passes use it, and a component has a single pass at a time, so
-// it needs no lock.
+// State is the state that the schedule keeps for one component: the times of its last pass, and its back-off. The zero
+// value is the state of a component before its first pass. A State needs no lock, because only passes use it, and a
+// component has only one pass at a time.
 type State struct {
 	ended, due time.Time
-	// observing is the time when the component began to wait for watches: the begin of the first of several consecutive
-	// passes that only waited. It is zero otherwise.
+	// observing is the time when the component began to wait for watches: the first of several consecutive passes that
+	// only waited. observing is zero if the last pass did not wait for watches.
 	observing time.Time
 	// delay is the delay of the last retry.
 	delay  time.Duration
 	denied denied
 }
 
-// Begin returns how long a pass has to wait for the rate limit; zero if it may run now. All events until then are
-// handled by one pass. A pass that begins before the scheduled time was started by an event, and an event resets the
-// back-off of retries.
+// Begin returns how long a pass has to wait because of the rate limit, or zero if it may run now. If the pass has to
+// wait, it handles all events that arrive in the meantime. A pass that begins before its scheduled time was started by
+// an event. An event resets the back-off of retries.
 func (s *State) Begin(minimum time.Duration, now time.Time) (wait time.Duration) {
 	if s.due.IsZero() || now.Before(s.due) {
 		s.ResetRetry()
@@ -48,8 +48,9 @@ func (s *State) Begin(minimum time.Duration, now time.Time) (wait time.Duration)
 	return max(0, s.ended.Add(minimum).Sub(now))
 }
 
-// End notes the end of a pass, and returns the delay before the next pass. after is the delay that the pass asks for;
-// zero means that no other pass is due. A delay that is shorter than the rate limit allows is lengthened.
+// End is called at the end of a pass, and returns the delay before the next pass. after is the delay that the pass
+// requires; zero means that only an event starts the next pass. A delay that is shorter than minimum, the rate limit,
+// is extended to minimum.
 func (s *State) End(after, minimum time.Duration, now time.Time) time.Duration {
 	if after > 0 {
 		after = max(after, minimum)
@@ -61,9 +62,9 @@ func (s *State) End(after, minimum time.Duration, now time.Time) time.Duration {
 	return after
 }
 
-// Observe notes a pass that did nothing because the first list of a watch is under way. That watch starts the next
-// pass, which the rate limit does not delay because of this one. Observe returns the delay until the component's
-// timeout, and whether there is time left.
+// Observe is called at the end of a pass that did nothing because the first list of a watch is not complete. The watch
+// starts the next pass when the list is complete; the rate limit does not delay that pass. Observe returns the delay
+// until the component's timeout, and whether the timeout is not over yet.
 func (s *State) Observe(
 	progressing *metav1.Time,
 	timeout time.Duration,
@@ -80,26 +81,27 @@ func (s *State) Observe(
 	return after, timeout <= 0 || after > 0
 }
 
-// ObservingSince returns the time when the component began to wait for watches, and zero if it does not wait for them.
+// ObservingSince returns the time when the component began to wait for watches. The result is zero if the component
+// does not wait for watches.
 func (s *State) ObservingSince() time.Time { return s.observing }
 
 // Pass is the part of the result of a pass that decides when the next pass is due.
 type Pass struct {
 	Outcome outcome.Outcome
-	// Failure is the error that ended the pass, nil if there was no error.
+	// Failure is the error that ended the pass, or nil if there was no error.
 	Failure *condition.Error
 	// State and Reason are the state and the reason of the component at the end of the pass; see status.Verdict.
 	State  metav1alpha1.State
 	Reason string
-	// ProgressingSince is the time in the component's status since when it has not been Ready, nil if the component is
-	// not progressing.
+	// ProgressingSince is a field of the component's status: the time since when the component has been progressing.
+	// ProgressingSince is nil if the component is not progressing.
 	ProgressingSince *metav1.Time
 	Request          Request
 	Now              time.Time
 }
 
-// Next returns the delay after which the next pass begins if no event starts it earlier, and zero if only an event
-// starts it.
+// Next returns the delay before the next pass, unless an event starts a pass earlier. Next returns zero if only an
+// event starts the next pass.
 func (s *State) Next(p Pass, in Intervals) time.Duration {
 	after := s.next(p, in)
 	left := timeLeft(p.ProgressingSince, in.Timeout, p.Now)
@@ -146,8 +148,8 @@ func resync(interval time.Duration) time.Duration {
 	return interval + rand.N(interval/10+1)
 }
 
-// noLater shortens a delay so that it ends at the time due at the latest, unless due is zero. A delay of zero stands
-// for an endless one.
+// noLater shortens a delay so that it ends at the time due at the latest, unless due is zero. A delay of zero means
+// that the delay has no end.
 func noLater(delay time.Duration, due, now time.Time) time.Duration {
 	if due.IsZero() {
 		return delay
@@ -159,8 +161,8 @@ func noLater(delay time.Duration, due, now time.Time) time.Duration {
 	return min(delay, left)
 }
 
-// timeLeft returns how long a component may still take to become Ready. It returns zero if the timeout is over, or if
-// there is no timeout.
+// timeLeft returns how long a component may still take to become Ready. timeLeft returns zero if the timeout is over,
+// or if there is no timeout.
 func timeLeft(since *metav1.Time, timeout time.Duration, now time.Time) time.Duration {
 	if since == nil || timeout <= 0 {
 		return 0
@@ -168,7 +170,7 @@ func timeLeft(since *metav1.Time, timeout time.Duration, now time.Time) time.Dur
 	return max(0, since.Add(timeout).Sub(now))
 }
 
-// Earlier returns the shorter of two delays. A delay of zero stands for an endless one.
+// Earlier returns the shorter of two delays. A delay of zero means that the delay has no end.
 func Earlier(a, b time.Duration) time.Duration {
 	switch {
 	case a == 0:

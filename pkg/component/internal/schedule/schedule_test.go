@@ -27,7 +27,7 @@ func fails(reason string, terminal bool) outcome.Outcome {
 	return outcome.Outcome{Waiting: []outcome.Waiting{w}}
 }
 
-// between checks a delay that has jitter.
+// between checks that a delay with jitter is between low and high.
 func between(t *testing.T, got, low, high time.Duration) {
 	t.Helper()
 	if got < low || got > high {
@@ -43,14 +43,14 @@ func TestBackoff(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("retry %d", i+1), func(t *testing.T) { between(t, s.Retry(), longest*4/5, longest) })
 	}
-	t.Run("of another component begins anew", func(t *testing.T) {
+	t.Run("another component has its own back-off", func(t *testing.T) {
 		between(t, new(State).Retry(), 400*time.Millisecond, 500*time.Millisecond)
 	})
-	t.Run("begins anew after a reset", func(t *testing.T) {
+	t.Run("a reset restarts the back-off", func(t *testing.T) {
 		s.ResetRetry()
 		between(t, s.Retry(), 400*time.Millisecond, 500*time.Millisecond)
 	})
-	t.Run("is spread at random", func(t *testing.T) {
+	t.Run("the delays have jitter", func(t *testing.T) {
 		different := map[time.Duration]bool{}
 		for range 20 {
 			different[s.Retry()] = true
@@ -66,7 +66,7 @@ func TestEventsResetTheBackoff(t *testing.T) {
 	now := start
 	retry := func() time.Duration {
 		if wait := s.Begin(0, now); wait != 0 {
-			t.Fatalf("must wait %s", wait)
+			t.Fatalf("Begin returned a wait of %s before the next pass, want none", wait)
 		}
 		return s.End(s.Retry(), 0, now)
 	}
@@ -77,7 +77,7 @@ func TestEventsResetTheBackoff(t *testing.T) {
 		after = retry()
 	}
 	between(t, after, 12*time.Second, 16*time.Second)
-	now = now.Add(after / 2) // Before it is due: an event.
+	now = now.Add(after / 2) // An event starts a pass before the delay is over.
 	between(t, retry(), 400*time.Millisecond, 500*time.Millisecond)
 }
 
@@ -92,16 +92,16 @@ func TestRateLimit(t *testing.T) {
 	}
 	begins(0, 0)
 	if after := s.End(time.Second, minimum, start); after != minimum {
-		t.Errorf("a retry comes after %s, before the interval is over", after)
+		t.Errorf("the delay is %s, want the minimum interval", after)
 	}
 	begins(0, 10*time.Second)
 	begins(4*time.Second, 6*time.Second)
 	begins(10*time.Second, 0)
 	if after := s.End(0, minimum, start); after != 0 {
-		t.Errorf("nothing is due, but a pass comes after %s", after)
+		t.Errorf("the delay is %s although no pass is due", after)
 	}
 	if after := s.End(time.Hour, minimum, start); after != time.Hour {
-		t.Errorf("a later pass comes after %s", after)
+		t.Errorf("a delay longer than the minimum interval became %s", after)
 	}
 }
 
@@ -109,24 +109,24 @@ func TestWatchesThatDeliverNothing(t *testing.T) {
 	var s State
 	now := start
 	if after, inTime := s.Observe(nil, time.Minute, now); !inTime || after != time.Minute {
-		t.Errorf("comes back after %s, in time: %t", after, inTime)
+		t.Errorf("Observe returned the delay %s, and %t for the time before the timeout", after, inTime)
 	}
 	now = now.Add(40 * time.Second)
 	if wait := s.Begin(time.Hour, now); wait != 0 {
-		t.Errorf("a pass that did nothing makes the next wait %s", wait)
+		t.Errorf("the next pass has to wait %s after a pass that did nothing", wait)
 	}
 	if after, inTime := s.Observe(nil, time.Minute, now); !inTime || after != 20*time.Second {
-		t.Errorf("comes back after %s, in time: %t", after, inTime)
+		t.Errorf("Observe returned the delay %s, and %t for the time before the timeout", after, inTime)
 	}
 	now = now.Add(20 * time.Second)
 	if _, inTime := s.Observe(nil, time.Minute, now); inTime {
-		t.Error("the timeout is not noticed")
+		t.Error("Observe did not report the end of the timeout")
 	}
 	if !s.ObservingSince().Equal(start) {
-		t.Errorf("the wait began at %s", s.ObservingSince())
+		t.Errorf("the wait for the watches began at %s", s.ObservingSince())
 	}
 	if _, inTime := s.Observe(nil, 0, now); !inTime {
-		t.Error("a component without a timeout runs out of time")
+		t.Error("Observe reports a timeout for a component without a timeout")
 	}
 }
 
@@ -150,11 +150,11 @@ func TestNextPass(t *testing.T) {
 		{"a transient failure is retried at once", fails("Timeout", false), progressing, 1, time.Second},
 		{"a terminal failure is retried at the retry interval", fails("Invalid", true), stalled, time.Minute, time.Minute},
 		{"a missing right is retried soon", fails("Forbidden", true), stalled, 1, time.Second},
-		{"so is a namespace that has to be emptied", fails("NamespaceNotEmpty", true), stalled, 1, time.Second},
-		{"so is any denial in a deletion", fails("BadRequest", true), goes, 1, time.Second},
+		{"a namespace that is not empty is retried soon", fails("NamespaceNotEmpty", true), stalled, 1, time.Second},
+		{"a denied request of a deletion is retried soon", fails("BadRequest", true), goes, 1, time.Second},
 		{"a Job that failed in a deletion is watched", fails("DependentFailed", true), goes, time.Minute, time.Minute},
 		{"a waiting deletion is due at the retry interval", waiting, goes, time.Minute, time.Minute},
-		{"so is a deletion with foreign instances", blocked, goes, time.Minute, time.Minute},
+		{"a deletion with foreign instances is due at the retry interval", blocked, goes, time.Minute, time.Minute},
 		{"a deletion that cannot list instances is retried", unlisted, goes, 1, time.Second},
 		{"a deletion that fails is retried at once", fails("Timeout", false), goes, 1, time.Second},
 		{"a suspended component has no next pass", waiting, metav1alpha1.StateSuspended, 0, 0},
@@ -195,10 +195,13 @@ func TestNextPassAfterErrors(t *testing.T) {
 	}{
 		{"an error with a delay", retry(7 * time.Second), 0, 7 * time.Second, 7 * time.Second},
 		{"an error with a delay in its chain", fmt.Errorf("generate: %w", retry(7*time.Second)), 0, 7 * time.Second, 7 * time.Second},
-		{"an error that leaves the delay open", retry(0), 0, 400 * time.Millisecond, 500 * time.Millisecond},
+		{"an error with a delay of zero", retry(0), 0, 400 * time.Millisecond, 500 * time.Millisecond},
 		{"a terminal error", reconcile.TerminalError(cause), 0, time.Hour, time.Hour},
 		{"a plain error", cause, 0, 400 * time.Millisecond, 500 * time.Millisecond},
-		{"a delay that is longer than the time left", retry(10 * time.Minute), 50 * time.Second, 10 * time.Second, 10 * time.Second},
+		{
+			"a delay that is longer than the remaining time",
+			retry(10 * time.Minute), 50 * time.Second, 10 * time.Second, 10 * time.Second,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s State
@@ -213,7 +216,7 @@ func TestNextPassAfterErrors(t *testing.T) {
 func TestResync(t *testing.T) {
 	between(t, resync(time.Hour), time.Hour, 66*time.Minute)
 	if resync(0) != 0 || resync(-1) != 0 {
-		t.Error("it is not off")
+		t.Error("a component without a resync interval has a next pass")
 	}
 }
 
@@ -224,11 +227,11 @@ func TestNoLater(t *testing.T) {
 		due   time.Time
 		want  time.Duration
 	}{
-		{"the delay stands if nothing is due", time.Hour, time.Time{}, time.Hour},
-		{"an earlier due time shortens it", time.Hour, time.Unix(1060, 0), time.Minute},
-		{"a later due time does not", time.Minute, time.Unix(4600, 0), time.Minute},
-		{"a due time ends an endless delay", 0, time.Unix(1060, 0), time.Minute},
-		{"an overdue pass comes at once", 0, time.Unix(900, 0), time.Millisecond},
+		{"the delay does not change if nothing is due", time.Hour, time.Time{}, time.Hour},
+		{"a due time before the end of the delay shortens the delay", time.Hour, time.Unix(1060, 0), time.Minute},
+		{"a due time after the end of the delay does not change the delay", time.Minute, time.Unix(4600, 0), time.Minute},
+		{"a due time limits a delay without end", 0, time.Unix(1060, 0), time.Minute},
+		{"an overdue pass starts at once", 0, time.Unix(900, 0), time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := noLater(c.delay, c.due, time.Unix(1000, 0)); got != c.want {

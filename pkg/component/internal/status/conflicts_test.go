@@ -62,13 +62,13 @@ func TestTheConditionContestedLastsAsLongAsThereIsOne(t *testing.T) {
 	now := time.Unix(1000, 0)
 	contested := outcome.Outcome{RepairConflicts: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict))}}
 	if setRepairConflicts(&status, Report{Generation: 1, Outcome: contested, Now: now}); !is() {
-		t.Error("it is missing")
+		t.Error("the condition Contested is missing")
 	}
 	if setRepairConflicts(&status, Report{Generation: 1, Outcome: outcome.Outcome{}, Now: now}); is() {
-		t.Error("it stays when there is none any more")
+		t.Error("the condition Contested stays when the repair conflict is over")
 	}
 	setRepairConflicts(&status, Report{Generation: 1, Outcome: contested, Now: now})
 	if setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended}, now); is() {
-		t.Error("it stays while the component is suspended")
+		t.Error("the condition Contested stays while the component is suspended")
 	}
 }

@@ -1,8 +1,9 @@
 // Package status derives the status of a component from the outcome of a pass.
 //
-// It is pure: a status goes in, a status comes out, and the time is an argument. It is the only package that makes
-// conditions, counts and the history. It also words the event and the log line of a pass. The conditions Ready,
-// Reconciling and Stalled follow kstatus: Reconciling and Stalled are present only while they are true.
+// The package is pure: its functions take a status and return a status, and the time is an argument. Only this package
+// writes conditions, counts and the history. The package also returns the event and the log line of a pass. The
+// conditions Ready, Reconciling and Stalled follow kstatus: Reconciling and Stalled are present only while they are
+// true.
 //
-// It imports packages outcome, condition, plan and the API types, and no client.
+// The package imports outcome, condition, plan and the API types, and no client.
 package status

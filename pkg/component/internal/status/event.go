@@ -16,10 +16,10 @@ import (
 // reasonRepaired is the reason of the event of a pass that only repaired dependents of a component that stays ready.
 const reasonRepaired = "Repaired"
 
-// maxNote is the limit of the events API for a note, in bytes.
+// maxNote is the maximum length of the note of an event, in bytes. The events API has this limit.
 const maxNote = 1024
 
-// Event is a Kubernetes event about a component. The zero value is no event.
+// Event is a Kubernetes event about a component. The zero value means that there is no event.
 type Event struct {
 	Type, Reason, Note string
 }
@@ -30,9 +30,9 @@ func Warning(reason, note string) Event {
 }
 
 // EventOf returns the event of a pass. The event describes the changes of dependents, and a new state of the component
-// that a person should see. before is the status at the begin of the pass, and after is the status at its end. A pass
-// that changed neither dependents nor the state has no event. There is one event for a pass, because an event for each
-// object would double the load on the API server.
+// that a person should see. before is the status at the begin of the pass, and after is the status at its end. For a
+// pass that changed neither dependents nor the state, EventOf returns no event. There is at most one event for each
+// pass, because an event for each object would double the load on the API server.
 func EventOf(before, after *metav1alpha1.Status, changes []outcome.Change, v Verdict) Event {
 	conflict := appears(before, after, metav1alpha1.ConditionContested)
 	news := conflict || v.State != metav1alpha1.StateProgressing &&
@@ -68,8 +68,8 @@ func ChangesEvent(status *metav1alpha1.Status, changes []outcome.Change) Event {
 	return EventOf(status, status, changes, v)
 }
 
-// LogLine returns the keys and values of the log line of a pass, and nil for a pass that changed neither dependents nor
-// the state of the component.
+// LogLine returns the keys and values of the log line of a pass. LogLine returns nil for a pass that changed neither
+// dependents nor the state of the component.
 func LogLine(before, after *metav1alpha1.Status, changes []outcome.Change) []any {
 	was, is := readyOf(before), readyOf(after)
 	stalled := meta.IsStatusConditionTrue(after.Conditions, metav1alpha1.ConditionStalled)
@@ -124,13 +124,13 @@ func countBy[G comparable](changes []outcome.Change, groupOf func(outcome.Change
 	return strings.Join(parts, ", ")
 }
 
-// appears reports whether a condition is present after a pass, and was not before.
+// appears reports whether a condition is present after a pass, and was not present before the pass.
 func appears(before, after *metav1alpha1.Status, kind string) bool {
 	return meta.FindStatusCondition(before.Conditions, kind) == nil &&
 		meta.FindStatusCondition(after.Conditions, kind) != nil
 }
 
-// readyOf returns the condition Ready of a status, and the zero value if the status has no such condition.
+// readyOf returns the condition Ready of a status, or the zero value if the status has no such condition.
 func readyOf(status *metav1alpha1.Status) metav1.Condition {
 	if c := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady); c != nil {
 		return *c

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// maxResults is the number of results of a rendering that the condition names.
+// maxResults is the maximum number of generator messages in the condition.
 const maxResults = 10
 
 // WithGeneratorResults returns the status with a condition that shows the messages which a generator reported during a
@@ -42,9 +42,9 @@ func WithGeneratorResults(
 	return next
 }
 
-// WithPinnedValues returns the status with a condition for a rendering that has pinned values, because each rendering
-// gives other values for some fields. note names these fields. For a deterministic rendering note is empty, and the
-// condition is removed.
+// WithPinnedValues returns the status with a condition for a rendering with pinned values. A rendering has pinned
+// values if each rendering would give other values for some fields. note names these fields. For a deterministic
+// rendering note is empty, and the condition is removed.
 func WithPinnedValues(before metav1alpha1.Status, note string, generation int64, now time.Time) metav1alpha1.Status {
 	next := before
 	next.Conditions = slices.Clone(before.Conditions)

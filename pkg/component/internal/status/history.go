@@ -9,15 +9,15 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// maxHistory is the largest number of entries in the history of a status. maxSource is the largest size of the name of
-// a source in an entry, in bytes.
+// maxHistory is the maximum number of entries in the history of a status. maxSource is the maximum length of the name
+// of a source in an entry, in bytes.
 const (
 	maxHistory = 10
 	maxSource  = 256
 )
 
-// BeginRevision returns the history with an entry for a new revision, and ends the entry of the revision before. If the
-// latest entry is an attempt with the same inputs that has not ended, that entry becomes the one of the new revision.
+// BeginRevision adds an entry for a new revision to the history, and ends the entry of the previous revision. If the
+// latest entry is an attempt with the same inputs that has not ended, the new entry replaces it.
 func BeginRevision(
 	history []metav1alpha1.RevisionRecord,
 	next metav1alpha1.RevisionRecord,
@@ -36,8 +36,8 @@ func BeginRevision(
 	return bound(slices.Insert(history, 0, next))
 }
 
-// AddAttempt returns the history with an attempt, which is an entry for inputs that could not be rendered. Consecutive
-// passes with the same inputs share one entry.
+// AddAttempt adds an attempt to the history: an entry for inputs that could not be rendered. Consecutive passes with
+// the same inputs share a single entry.
 func AddAttempt(
 	history []metav1alpha1.RevisionRecord,
 	attempt metav1alpha1.RevisionRecord,
@@ -52,8 +52,8 @@ func AddAttempt(
 	return history
 }
 
-// EndAttempt ends the latest entry of a history if it is an attempt. It is called when the inputs of the current
-// revision are restored, so that the failed inputs are not tried any more.
+// EndAttempt ends the latest entry of a history if it is an attempt. EndAttempt is called when a user has restored the
+// inputs of the current revision, so that the failed inputs are not used any more.
 func EndAttempt(history []metav1alpha1.RevisionRecord, now time.Time) []metav1alpha1.RevisionRecord {
 	if len(history) == 0 || !isAttempt(history[0]) || hasEnded(history[0]) {
 		return history
@@ -68,8 +68,8 @@ func isOpenAttempt(history []metav1alpha1.RevisionRecord, digest string) bool {
 	return len(history) > 0 && isAttempt(history[0]) && !hasEnded(history[0]) && history[0].Digest == digest
 }
 
-// bound shortens a history to maxHistory entries. It removes attempts first, except for the latest entry, and then the
-// oldest revisions.
+// bound shortens a history to maxHistory entries. bound removes attempts first, except for the latest entry, and then
+// the oldest revisions.
 func bound(history []metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord {
 	for len(history) > maxHistory {
 		at := len(history) - 1
@@ -84,8 +84,8 @@ func bound(history []metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord 
 	return history
 }
 
-// judgeRevision returns the history with the verdict on the latest revision. A revision that has ended keeps its
-// outcome: the history does not follow the later health of its dependents.
+// judgeRevision enters a verdict into the entry of the latest revision. If this revision has ended, its entry is not
+// changed, because the history does not record the later health of dependents.
 func judgeRevision(history []metav1alpha1.RevisionRecord, v Verdict, now time.Time) []metav1alpha1.RevisionRecord {
 	at := latestRevision(history)
 	if at < 0 || hasEnded(history[at]) {

@@ -40,7 +40,7 @@ func TestHistoryOfARevision(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff([]metav1alpha1.RevisionRecord{c.before}, history); diff != "" {
-				t.Errorf("the history it came from is changed: %s", diff)
+				t.Errorf("the function changed its argument: %s", diff)
 			}
 		})
 	}
@@ -131,23 +131,23 @@ func TestARevisionAfterInputsThatDidNotRender(t *testing.T) {
 	superseded := revision(1, metav1alpha1.RevisionSuperseded, "", 1, new(at(9)))
 	got := BeginRevision([]metav1alpha1.RevisionRecord{broken, progressing}, next)
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, broken, superseded}, got); diff != "" {
-		t.Errorf("of other inputs: %s", diff)
+		t.Errorf("a revision with other inputs than the attempt: %s", diff)
 	}
 	next.Digest = broken.Digest
 	got = BeginRevision([]metav1alpha1.RevisionRecord{broken, progressing}, next)
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, superseded}, got); diff != "" {
-		t.Errorf("of the same inputs: %s", diff)
+		t.Errorf("a revision with the inputs of the attempt: %s", diff)
 	}
 	over := attempt("b", "GenerateFailed", 3)
 	over.Ended = new(at(5))
 	got = BeginRevision([]metav1alpha1.RevisionRecord{over, progressing}, next)
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, over, superseded}, got); diff != "" {
-		t.Errorf("of the same inputs, given up meanwhile: %s", diff)
+		t.Errorf("a revision with the inputs of an attempt that has ended: %s", diff)
 	}
 	judgedNow := judgeRevision([]metav1alpha1.RevisionRecord{broken, progressing}, Verdict{State: metav1alpha1.StateReady}, at(5).Time)
 	ready := revision(1, metav1alpha1.RevisionReady, "", 1, new(at(5)))
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{broken, ready}, judgedNow); diff != "" {
-		t.Errorf("the one before goes on: %s", diff)
+		t.Errorf("a verdict on the revision before the attempt: %s", diff)
 	}
 }
 

@@ -15,32 +15,33 @@ import (
 )
 
 const (
-	// maxReports is the largest number of dependents that are not ready and that the status names.
+	// maxReports is the maximum number of waiting dependents, and the maximum number of types that block a removal, in
+	// the status.
 	maxReports = 10
-	// maxReport bounds the message of a dependent, in bytes.
+	// maxReport is the maximum length of the message about a waiting dependent, in bytes.
 	maxReport = 1024
 )
 
-// Report is the result of a pass over a component, from which Next makes the status.
+// Report is the result of a pass over a component. Next derives the new status from a Report.
 type Report struct {
 	Generation int64
 	Deleting   bool
 	Outcome    outcome.Outcome
-	// Failure is the error that ended the pass, nil if there was no error.
+	// Failure is the error that ended the pass, or nil if there was no error.
 	Failure *condition.Error
-	// KeepCounts is set if the inventory of the outcome could not be recorded. Then the counts in the status stay as
-	// they are, so that they match the recorded inventory.
+	// KeepCounts is set if the inventory of the outcome could not be recorded. With KeepCounts, the counts in the
+	// status are not changed, so that they match the recorded inventory.
 	KeepCounts bool
 	// Timeout is the time in which the component must become Ready; zero or less means no limit.
 	Timeout time.Duration
-	// Acknowledged is the value of the annotation that requested this pass, if the sender asked for an acknowledgement
-	// in the status, and empty otherwise.
+	// Acknowledged is the value of the annotation that requested this pass, if the sender requested an acknowledgement
+	// in the status. Acknowledged is empty if there is no such request.
 	Acknowledged string
 	Now          time.Time
 }
 
-// Next returns the status after a pass, and the verdict that the new status states. before is the status at the end of
-// the pass without its result; Next does not change it.
+// Next returns the status after a pass, and the verdict that is part of this status. before is the status without the
+// result of the pass; Next does not change it.
 func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 	next := before
 	next.Conditions = slices.Clone(before.Conditions)
@@ -68,7 +69,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now time.Time) metav1alpha1.Status {
 	next := before
 	next.Conditions = slices.Clone(before.Conditions)
-	next.Waiting = nil
+	next.Waiting, next.Blocked = nil, nil
 	v := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "applying dependents"}
 	if deleting {
 		v = Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "deleting dependents"}
@@ -77,8 +78,8 @@ func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now t
 	return next
 }
 
-// Suspended returns the error that ends a pass over a suspended component. cause is the reason that a person gave in an
-// annotation, empty if there is none.
+// Suspended returns the error that ends a pass over a suspended component. cause is the value of the annotation with
+// the reason of the suspension; it is empty without this annotation.
 func Suspended(cause string) *condition.Error {
 	message := "reconciling is suspended in the spec"
 	if cause != "" {
@@ -99,7 +100,7 @@ func setVerdict(status *metav1alpha1.Status, generation int64, v Verdict, now ti
 	case metav1alpha1.StateStalled, metav1alpha1.StateDeletionBlocked:
 		stalled = true
 		if v.Reason != metav1alpha1.ReasonTimeout {
-			// The timeout starts again when the cause is resolved, so that the component gets the full time.
+			// The timeout restarts when the cause is resolved, so that the component gets the full time again.
 			status.ProgressingSince = nil
 		}
 	case metav1alpha1.StateSuspended:
@@ -115,7 +116,7 @@ func setVerdict(status *metav1alpha1.Status, generation int64, v Verdict, now ti
 	set(metav1alpha1.ConditionStalled, metav1.ConditionTrue, stalled)
 }
 
-// conditionSetter returns a function that sets a condition, or removes it where present is false.
+// conditionSetter returns a function that sets a condition if present is true, and removes the condition otherwise.
 func conditionSetter(
 	status *metav1alpha1.Status, generation int64, reason, message string, now time.Time,
 ) func(kind string, value metav1.ConditionStatus, present bool) {
@@ -139,8 +140,8 @@ func setRepairConflicts(status *metav1alpha1.Status, r Report) {
 	set(metav1alpha1.ConditionContested, metav1.ConditionTrue, len(r.Outcome.RepairConflicts) > 0)
 }
 
-// count enters the counts of dependents into a status, and the names of the first dependents that the component waits
-// for.
+// count enters the counts of dependents into a status, the names of the first dependents that the component waits for,
+// and the first types whose instances block a removal.
 func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 	countReady(&status.Dependents, deleting, o)
 	status.Waiting = nil
@@ -149,11 +150,17 @@ func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 		report.Message = condition.Truncate(report.Message, maxReport)
 		status.Waiting = append(status.Waiting, report)
 	}
+	status.Blocked = nil
+	for _, b := range o.Blocked[:min(len(o.Blocked), maxReports)] {
+		status.Blocked = append(status.Blocked, metav1alpha1.BlockReport{
+			Type: b.Type, Count: int32(b.Count), Names: b.Names, Message: condition.Truncate(b.Error, maxReport),
+		})
+	}
 }
 
-// countReady counts dependents. A deletion that is blocked leaves the counts as they are. During a deletion no
-// dependent has to be ready, so only the remaining dependents are counted. While a deletion applies the objects of a
-// phase, these objects have to be ready, and ready ones are counted.
+// countReady updates the counts of dependents. A blocked deletion does not change the number of ready dependents.
+// During a deletion no dependent has to be ready, so the summary has the number of remaining dependents. While a
+// deletion applies the objects of a phase, these objects have to be ready, so the summary counts these objects.
 func countReady(counts *metav1alpha1.DependentCounts, deleting bool, o outcome.Outcome) {
 	counts.Total = int32(len(o.Inventory))
 	desired := o.Desired

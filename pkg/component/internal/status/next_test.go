@@ -24,6 +24,12 @@ func waits(name, reason, message string) outcome.Waiting {
 	return outcome.Waiting{DependentReport: metav1alpha1.DependentReport{Dependent: name, Reason: reason, Message: message}}
 }
 
+func undefined(name string) outcome.Waiting {
+	w := waits(name, metav1alpha1.ReasonKindNotServed, "it is not served, and nothing here defines it")
+	w.Undefined = true
+	return w
+}
+
 func fails(name, reason, message string, terminal bool) outcome.Waiting {
 	w := waits(name, reason, message)
 	w.Failed, w.Terminal = true, terminal
@@ -34,7 +40,7 @@ func blockedBy(count int, names ...string) []outcome.Blocked {
 	return []outcome.Blocked{{Type: "Widget.example.com", Count: count, Names: names}}
 }
 
-// ends are the ends that a pass can have. What they mean for a component is in testdata/conditions.golden.
+// ends are the possible ends of a pass. testdata/conditions.golden has the resulting conditions of the component.
 var ends = []struct {
 	name     string
 	deleting bool
@@ -48,6 +54,12 @@ var ends = []struct {
 	{name: "a dependent without a message is named by its reason", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{waits("ConfigMap shop/a", "Observing", "")}}},
 	{name: "four dependents are not ready", outcome: outcome.Outcome{Applied: true, Desired: 4, Waiting: []outcome.Waiting{
 		waits("A a", "InProgress", "x"), waits("B b", "InProgress", "x"), waits("C c", "InProgress", "x"), waits("D d", "InProgress", "x"),
+	}}},
+	{name: "only types are missing that nothing defines", outcome: outcome.Outcome{Desired: 3, Ready: 1, Waiting: []outcome.Waiting{
+		undefined("ScaledObject.keda.sh shop/web"), undefined("ScaledObject.keda.sh shop/api"),
+	}}},
+	{name: "a type is missing that nothing defines, and a dependent is not ready", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+		waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas"), undefined("ScaledObject.keda.sh shop/web"),
 	}}},
 	{name: "pruning waits", outcome: outcome.Outcome{Applied: true, Ready: 2, Desired: 2, Waiting: []outcome.Waiting{waits("Deployment.apps shop/old", "NotGone", "it is being deleted")}}},
 	{name: "a failure goes away", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
@@ -78,11 +90,20 @@ var ends = []struct {
 	{name: "many foreign instances forbid a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(12, "Widget.example.com a", "Widget.example.com b")}},
 	{name: "it is not known whether foreign instances exist", deleting: true, outcome: outcome.Outcome{Blocked: []outcome.Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}}}},
 	{name: "two types have foreign instances", deleting: true, outcome: outcome.Outcome{Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"), outcome.Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}})}},
+	{name: "it is not known whether foreign instances of four types exist", deleting: true, outcome: outcome.Outcome{Blocked: []outcome.Blocked{
+		{Type: "A.example.com", Error: strings.Repeat("it cannot be listed ", 50)},
+		{Type: "B.example.com", Error: "x"},
+		{Type: "C.example.com", Count: 12, Names: []string{"c"}},
+		{Type: "D.example.com", Error: "x"},
+	}}},
+	{name: "long messages of several dependents are shortened", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+		waits("A a", "InProgress", strings.Repeat("x", 2*maxOfSeveral)), waits("B b", "InProgress", "y"),
+	}}},
 	{name: "a problem goes away", problem: &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: "the API server does not answer"}},
 	{name: "a problem does not go away", problem: &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
 	{name: "reconciling is suspended", problem: &condition.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},
 	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &condition.Error{
-		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents stay until the finalizers of others are gone: a/b", State: metav1alpha1.StateDeleting,
+		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents are not deleted until other controllers have removed their finalizers: a/b", State: metav1alpha1.StateDeleting,
 	}},
 }
 
@@ -95,11 +116,11 @@ func TestConditions(t *testing.T) {
 		for _, c := range status.Conditions {
 			fmt.Fprintf(&b, "  %s is %s, %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 			if c.ObservedGeneration != 3 {
-				t.Errorf("%s: %s speaks of generation %d", end.name, c.Type, c.ObservedGeneration)
+				t.Errorf("%s: the condition %s has the generation %d", end.name, c.Type, c.ObservedGeneration)
 			}
 		}
 		if status.ObservedGeneration != 3 {
-			t.Errorf("%s: the status speaks of generation %d", end.name, status.ObservedGeneration)
+			t.Errorf("%s: the status has the generation %d", end.name, status.ObservedGeneration)
 		}
 	}
 	file := filepath.Join("testdata", "conditions.golden")
@@ -113,7 +134,7 @@ func TestConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("run with -update, and review the difference:\n%s", diff)
+		t.Errorf("the golden file differs; run the test with -update, and review the difference:\n%s", diff)
 	}
 }
 
@@ -149,10 +170,10 @@ func TestConditionsChange(t *testing.T) {
 				t.Errorf("the conditions are %s", got)
 			}
 			if moved := status.Conditions[0].LastTransitionTime.Time.Equal(later); moved != c.moved {
-				t.Errorf("the time of Ready moved: %v", moved)
+				t.Errorf("the transition time of Ready changed: %v", moved)
 			}
 			if kept := status.ProgressingSince != nil; kept != c.kept {
-				t.Errorf("the time-out goes on: %v", kept)
+				t.Errorf("the timeout continues: %v", kept)
 			}
 			if got := status.Conditions[0].Message; got != c.then.Message {
 				t.Errorf("the message is %q", got)
@@ -168,12 +189,12 @@ func TestConditionsChange(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	t.Run("what is suspended has no time-out", func(t *testing.T) {
+	t.Run("a suspended component has no timeout", func(t *testing.T) {
 		since := metav1.NewTime(start)
 		status := metav1alpha1.Status{ProgressingSince: &since}
 		setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended, Reason: metav1alpha1.ReasonSuspended}, later)
 		if status.ProgressingSince != nil {
-			t.Error("it goes on")
+			t.Error("the timeout continues")
 		}
 	})
 }
@@ -201,7 +222,7 @@ func TestCount(t *testing.T) {
 		t.Errorf("named: %d", len(status.Waiting))
 	}
 
-	t.Run("nobody is named any more when all is done", func(t *testing.T) {
+	t.Run("no dependent is listed when all work is done", func(t *testing.T) {
 		count(&status, false, outcome.Outcome{})
 		if status.Waiting != nil || status.Dependents.Summary != "0/0" {
 			t.Errorf("got %+v", status)
@@ -303,5 +324,27 @@ func TestPinnedValuesAreACondition(t *testing.T) {
 	}
 	if gone := WithPinnedValues(pinned, "", 2, now); len(gone.Conditions) != 0 || len(pinned.Conditions) != 1 {
 		t.Errorf("got %+v", gone.Conditions)
+	}
+}
+
+func TestTheStatusListsTheTypesThatBlockADeletion(t *testing.T) {
+	blocked := append(blockedBy(12, "Widget.example.com a"), outcome.Blocked{Type: "Gizmo.example.com", Error: "it cannot be listed"})
+	for n := range maxReports {
+		blocked = append(blocked, outcome.Blocked{Type: fmt.Sprint(n), Count: 1})
+	}
+	report := Report{Deleting: true, Now: time.Unix(0, 0), Outcome: outcome.Outcome{
+		Inventory: []metav1alpha1.InventoryEntry{{}}, Blocked: blocked,
+	}}
+	next, _ := Next(metav1alpha1.Status{}, report)
+	want := []metav1alpha1.BlockReport{
+		{Type: "Widget.example.com", Count: 12, Names: []string{"Widget.example.com a"}},
+		{Type: "Gizmo.example.com", Message: "it cannot be listed"},
+	}
+	if diff := cmp.Diff(want, next.Blocked[:2]); diff != "" || len(next.Blocked) != maxReports {
+		t.Errorf("%d types: %s", len(next.Blocked), diff)
+	}
+	report.Outcome.Blocked = nil
+	if next, _ = Next(next, report); next.Blocked != nil {
+		t.Errorf("got %v although nothing blocks the deletion any more", next.Blocked)
 	}
 }

@@ -15,11 +15,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Texts that end the message about a deletion that cannot go on.
 const (
-	hintDeletion = "; resolve that, and the deletion goes on within the retry interval"
-	// HintGiveUp tells how to delete the component without its dependents.
-	HintGiveUp = "; or give the dependents up, which then stay as they are, by removing the operator's finalizer from the component"
+	// maxNamed is the number of dependents, types or instances that a message names.
+	maxNamed = 3
+	// maxOfSeveral bounds the text about a dependent in a message that names several dependents, in bytes.
+	maxOfSeveral = 200
+)
+
+// These texts are appended to the message about a deletion that cannot continue.
+const (
+	hintDeletion = "; resolve the failures, and the deletion continues within the retry interval"
+	// HintGiveUp is advice for users: how to delete the component without its dependents.
+	HintGiveUp = "; or remove the operator's finalizer from the component: its dependents then stay unchanged"
 )
 
 // Verdict is the state of a component at the end of a pass, with the reason and the message for its conditions.
@@ -28,12 +35,12 @@ type Verdict struct {
 	Reason, Message string
 }
 
-// NeedsPerson reports whether a person has to act before the component goes on.
+// NeedsPerson reports whether the component waits until a person acts.
 func (v Verdict) NeedsPerson() bool {
 	return v.State == metav1alpha1.StateStalled || v.State == metav1alpha1.StateDeletionBlocked
 }
 
-// Judge returns the verdict on a pass. failure is the error that ended the pass, nil if there was no error.
+// Judge returns the verdict on a pass. failure is the error that ended the pass, or nil if there was no error.
 func Judge(deleting bool, o outcome.Outcome, failure *condition.Error) Verdict {
 	v := judgeDependents(deleting, o, failure)
 	if len(o.Unwatched) > 0 {
@@ -56,7 +63,7 @@ func judgeDependents(deleting bool, o outcome.Outcome, failure *condition.Error)
 	case o.Observing:
 		return Verdict{
 			metav1alpha1.StateProgressing, metav1alpha1.ReasonObserving,
-			"watches on the types of the dependents have not delivered yet",
+			"the first lists of the watches on dependents are not complete yet",
 		}
 	case len(o.Blocked) > 0:
 		return judgeBlocked(deleting, o.Blocked)
@@ -72,9 +79,9 @@ func judgeDependents(deleting bool, o outcome.Outcome, failure *condition.Error)
 	return Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, readyMessage(o.Ready)}
 }
 
-// WithTimeout turns progress that takes longer than timeout into Stalled. since is the time when the component began to
-// progress, nil if it begins now. WithTimeout also returns the time that the status has to record as this begin. A
-// timeout of zero or less means no limit.
+// WithTimeout replaces the state Progressing by Stalled if the component has been progressing for longer than timeout.
+// since is the time when the component began to progress, or nil if it begins now. WithTimeout also returns this time,
+// to be recorded in the status. A timeout of zero or less means no limit.
 func (v Verdict) WithTimeout(since *metav1.Time, timeout time.Duration, now time.Time) (Verdict, *metav1.Time) {
 	if v.State != metav1alpha1.StateProgressing {
 		return v, since
@@ -120,30 +127,51 @@ func readyMessage(count int) string {
 
 func judgeBlocked(deleting bool, blocked []outcome.Blocked) Verdict {
 	v := Verdict{State: metav1alpha1.StateStalled, Reason: metav1alpha1.ReasonForeignInstances}
-	action := "pruning is refused"
+	work := "pruning"
 	if deleting {
-		v.State, action = metav1alpha1.StateDeletionBlocked, "deletion is refused"
+		v.State, work = metav1alpha1.StateDeletionBlocked, "deletion"
 	}
-	var parts []string
-	for _, b := range blocked {
-		parts = append(parts, describeForeign(b))
-	}
-	advice := "it goes on by itself once that is known"
+	advice := "the " + work + " continues once this is known"
 	if slices.ContainsFunc(blocked, func(b outcome.Blocked) bool { return b.Count > 0 }) {
-		advice = "delete them, and it goes on by itself"
+		advice = "delete these instances, and the " + work + " continues"
 	}
-	v.Message = action + ", because " + strings.Join(parts, "; ") + "; " + advice
+	v.Message = work + " is refused, because " + describeBlocked(blocked) + "; " + advice
 	return v
 }
 
+// describeBlocked returns a short text about the types that block a removal. The status has the complete list. If there
+// is a single type, the text has its cause.
+func describeBlocked(blocked []outcome.Blocked) string {
+	if len(blocked) == 1 {
+		return describeForeign(blocked[0])
+	}
+	verb := "exist"
+	if slices.ContainsFunc(blocked, outcome.Blocked.Unlisted) {
+		verb = "may exist"
+	}
+	var types []string
+	for _, b := range blocked[:min(len(blocked), maxNamed)] {
+		count := fmt.Sprint(b.Count)
+		if b.Unlisted() {
+			count = "not known"
+		}
+		types = append(types, fmt.Sprintf("%s (%s)", b.Type, count))
+	}
+	text := fmt.Sprintf("foreign instances of %d types %s: %s", len(blocked), verb, strings.Join(types, ", "))
+	if more := len(blocked) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + "; status.blocked has the details"
+}
+
 func describeForeign(b outcome.Blocked) string {
-	names := strings.Join(b.Names, ", ")
+	names := strings.Join(b.Names[:min(len(b.Names), maxNamed)], ", ")
 	switch {
 	case b.Error != "":
-		return fmt.Sprintf("whether foreign instances of %s exist is not known: %s", b.Type, b.Error)
+		return fmt.Sprintf("it is not known whether foreign instances of %s exist: %s", b.Type, b.Error)
 	case b.Count == 1:
 		return fmt.Sprintf("1 foreign instance of %s exists: %s", b.Type, names)
-	case b.Count > len(b.Names):
+	case b.Count > min(len(b.Names), maxNamed):
 		return fmt.Sprintf("%d foreign instances of %s exist: %s and more", b.Count, b.Type, names)
 	}
 	return fmt.Sprintf("%d foreign instances of %s exist: %s", b.Count, b.Type, names)
@@ -164,7 +192,10 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 		message := describe("waiting until gone", o.Waiting)
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, message}
 	}
-	message := describe("waiting until ready", o.Waiting)
+	message := describe("waiting until ready", o.UndefinedFirst())
+	if !slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return !w.Undefined }) {
+		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonKindNotServed, message}
+	}
 	return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
 }
 
@@ -179,23 +210,23 @@ func judgePhase(o outcome.Outcome) Verdict {
 	return Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
 }
 
-// phaseAdvice tells what to do about failed objects of a phase. An object that exists and failed has to be deleted, so
-// that it is applied again. An object that the API server refused does not exist, so the cause of the refusal has to be
-// resolved.
+// phaseAdvice returns advice for users about failed objects of a phase. An object that exists and failed has to be
+// deleted, so that it is applied again. If the API server refused to create an object, the cause of the refusal has to
+// be resolved.
 func phaseAdvice(terminal []outcome.Waiting) string {
 	exists := func(w outcome.Waiting) bool { return w.Reason == metav1alpha1.ReasonDependentFailed }
 	advice := ""
 	if slices.ContainsFunc(terminal, exists) {
-		advice = "; delete what failed, and it is applied once more, and the deletion goes on"
+		advice = "; delete the failed objects: they are applied again, and the deletion continues"
 	}
 	if slices.ContainsFunc(terminal, func(w outcome.Waiting) bool { return !exists(w) }) {
-		advice += "; see to it that what was refused can be applied: it is tried again within the retry interval"
+		advice += "; resolve the cause of the refusal: refused objects are applied again within the retry interval"
 	}
 	return advice
 }
 
-// DescribeSkipped returns a text that names the objects of phases that could not be applied. It is empty if all were
-// applied.
+// DescribeSkipped returns a text that names the objects of phases that could not be applied. The text is empty if all
+// objects were applied.
 func DescribeSkipped(skipped []manifests.Key) string {
 	if len(skipped) == 0 {
 		return ""
@@ -207,8 +238,7 @@ func DescribeSkipped(skipped []manifests.Key) string {
 	return "; skipped, because the namespace is being deleted: " + strings.Join(names, ", ")
 }
 
-// onlyRepairConflicts reports whether the component waits only for dependents that another client deletes again and
-// again.
+// onlyRepairConflicts reports whether the component waits only for dependents with a repair conflict.
 func onlyRepairConflicts(o outcome.Outcome) bool {
 	return len(o.RepairConflicts) > 0 &&
 		!slices.ContainsFunc(
@@ -225,19 +255,22 @@ func describeRepairConflicts(o outcome.Outcome) string {
 	return describe("contested", contested)
 }
 
-// describe returns a text that names the first three of the waiting dependents, with their messages.
+// describe returns a text with the names and messages of the first three waiting dependents. The messages of
+// several dependents are shortened, because the status lists them in full.
 func describe(what string, waiting []outcome.Waiting) string {
-	const named = 3
 	var parts []string
-	for _, w := range waiting[:min(len(waiting), named)] {
+	for _, w := range waiting[:min(len(waiting), maxNamed)] {
 		text := w.Message
 		if text == "" {
 			text = w.Reason
 		}
+		if len(waiting) > 1 {
+			text = condition.Truncate(text, maxOfSeveral)
+		}
 		parts = append(parts, w.Dependent+" ("+text+")")
 	}
 	text := what + ": " + strings.Join(parts, ", ")
-	if more := len(waiting) - named; more > 0 {
+	if more := len(waiting) - maxNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

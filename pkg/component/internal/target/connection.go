@@ -26,42 +26,43 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// defaultWriters is the largest number of concurrent write requests in a cluster, if Options.Writers is not set.
+// defaultWriters is the maximum number of concurrent write requests in a cluster, if Options.Writers is not set.
 const defaultWriters = 16
 
 // Options configure a Connection.
 type Options struct {
 	// Reconciler is the name of the reconciler: field manager, and prefix of labels and annotations.
 	Reconciler string
-	// Writers bounds the concurrent write requests, which all components share fairly; zero or less is 16.
+	// Writers is the maximum number of concurrent write requests, which all components share fairly. Zero or less means
+	// 16.
 	Writers int
-	// CacheFull are the kinds whose dependents are kept whole in memory.
+	// CacheFull are the kinds whose dependents are stored in memory as whole objects.
 	CacheFull []schema.GroupKind
-	// Scope bounds the watches on dependents. Namespaces are the namespaces in which components are watched; empty means
-	// all namespaces.
+	// Scope is the scope of the watches on dependents. Namespaces are the namespaces in which components are watched;
+	// empty means all namespaces.
 	Scope      WatchScope
 	Namespaces []string
 	// Wrap adds transports to all requests; nil adds no transport.
 	Wrap func(http.RoundTripper) http.RoundTripper
-	// Monitor is told of each action on a dependent.
+	// Monitor is notified of each action on a dependent.
 	Monitor execute.Monitor
 }
 
-// WatchScope bounds the watches on dependents.
+// WatchScope selects the namespaces and the identity of the watches on dependents.
 type WatchScope string
 
 // The watch scopes.
 const (
-	// WatchCluster has one watch for each type, on all namespaces, as the operator.
+	// WatchCluster means one watch for each type, on all namespaces, with the operator's identity.
 	WatchCluster WatchScope = "cluster"
-	// WatchNamespaces has a watch for each type and namespace with dependents, as the operator.
+	// WatchNamespaces means a watch for each type and namespace with dependents, with the operator's identity.
 	WatchNamespaces WatchScope = "namespaces"
-	// WatchIdentity has a watch for each type and namespace with dependents, as each identity.
+	// WatchIdentity is like WatchNamespaces, but each identity has its own watches.
 	WatchIdentity WatchScope = "identity"
 )
 
-// Connection is one cluster, shared by all identities and components. The connection's own identity is the user in its
-// configuration.
+// Connection is a connection to one cluster. All identities and components share it. Its own identity is the user in
+// its configuration.
 type Connection struct {
 	options Options
 	config  *rest.Config
@@ -73,14 +74,14 @@ type Connection struct {
 	Observer *observe.Observer
 	// Namespaces watches the namespaces that dependents wait for, and Lookups the looked-up objects.
 	Namespaces, Lookups *observe.References
-	// Started is when the connection was made.
+	// Started is the time at which the connection was made.
 	Started time.Time
 
 	own Client
 }
 
-// Connect returns a connection whose watches live as long as ctx. config is used without a rate limit of the client;
-// the API server has its own.
+// Connect returns a connection whose watches end with ctx. The client-side rate limit of config is not used, because
+// the API server limits requests itself.
 func Connect(ctx context.Context, config *rest.Config, o Options) (*Connection, error) {
 	config, err := transport.WithDryRunGuard(config)
 	if err != nil {
@@ -138,7 +139,7 @@ func Connect(ctx context.Context, config *rest.Config, o Options) (*Connection, 
 	return c, nil
 }
 
-// newRawClient returns a REST client for requests that name their absolute path. It decodes errors of any content type.
+// newRawClient returns a REST client for requests with absolute paths. It decodes errors of any content type.
 func newRawClient(config *rest.Config, client *http.Client) (rest.Interface, error) {
 	config = rest.CopyConfig(config)
 	codec := runtime.NoopEncoder{Decoder: clientgoscheme.Codecs.UniversalDecoder()}
@@ -159,7 +160,7 @@ func (c *Connection) HTTP() *http.Client { return c.http }
 // ComponentNamespaces returns the namespaces in which components are watched. An empty result means all namespaces.
 func (c *Connection) ComponentNamespaces() []string { return c.options.Namespaces }
 
-// Release ends the watches that only one owner needs.
+// Release ends the watches that only the given owner uses.
 func (c *Connection) Release(owner manifests.Owner) {
 	c.Observer.Release(owner.ID())
 	c.Namespaces.Release(owner.ID())
@@ -167,7 +168,7 @@ func (c *Connection) Release(owner manifests.Owner) {
 	c.Discovery.Unsubscribe(owner.ID())
 }
 
-// closeIdle closes the network connections that carry no request.
+// closeIdle closes the network connections without a request in flight.
 func (c *Connection) closeIdle() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
 // ClusterID returns the UID of the namespace kube-system, which identifies the cluster.
@@ -180,28 +181,28 @@ func (c *Connection) ClusterID(ctx context.Context) (string, error) {
 	return string(system.UID), nil
 }
 
-// Client is a connection as one identity.
+// Client sends requests over a Connection with one identity.
 type Client struct {
 	*Connection
 	// User is the impersonated user; empty for the connection's own identity.
 	User string
-	// Dynamic reads and writes as the identity; Executor writes dependents as the identity.
+	// Dynamic reads and writes with the identity. Executor writes dependents with the identity.
 	Dynamic  dynamic.Interface
 	Executor *execute.Executor
-	// Metadata reads as the connection's own identity.
+	// Metadata reads with the connection's own identity.
 	Metadata metadata.Interface
 	// RemoteTarget is set if the components are in another cluster.
 	RemoteTarget bool
-	// Reader is the identity that watches. Protecting makes the reads that protect objects of others, such as the list of
-	// foreign instances. These reads use the identity that watches, because they must not depend on the rights of User.
+	// Reader is the identity of the watches. Protecting makes the reads that protect foreign objects, such as the list of
+	// foreign instances. These reads use the identity of the watches, because they must not depend on the rights of User.
 	Reader     observe.Reader
 	Protecting *execute.Executor
 }
 
 // As returns a client for another identity, which the connection's own identity must be allowed to impersonate. The
-// client shares the watches, the network connections, and the bound on concurrent writes. With WatchIdentity, the other
-// identity also watches, and makes the reads that protect objects of others. If it may not list a type, the result is
-// an error, not an empty list.
+// client shares the watches, the network connections, and the bound on concurrent writes. With WatchIdentity, the
+// watches and the reads that protect foreign objects also use the other identity. If this identity may not list a type,
+// such a read returns an error, not an empty list.
 func (c *Connection) As(id Identity) (*Client, error) {
 	other := c.Own()
 	if id.User == "" {

@@ -50,14 +50,14 @@ func TestConnectWrapsRequestsAndFillsDefaults(t *testing.T) {
 		t.Errorf("got %+v", connection.options)
 	}
 	if got := connection.ComponentNamespaces(); !slices.Equal(got, []string{"shop"}) {
-		t.Errorf("namespaces: %v", got)
+		t.Errorf("ComponentNamespaces returned %v", got)
 	}
 	want := string(server.Object("v1", "Namespace", "", "kube-system").GetUID())
 	if got, err := connection.ClusterID(t.Context()); err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 	if !slices.Contains(paths, "/api/v1/namespaces/kube-system") || connection.HTTP() == nil {
-		t.Errorf("wrapped: %v", paths)
+		t.Errorf("the wrapped transport received only the requests %v", paths)
 	}
 	server.Delete("v1", "Namespace", "", "kube-system")
 	if _, err := connection.ClusterID(t.Context()); !apierrors.IsNotFound(err) {
@@ -73,7 +73,7 @@ func TestConnectRefusesAConfigurationThatContradictsItself(t *testing.T) {
 	config := apiservertest.New(t).Config()
 	config.CertFile = "no such file"
 	if _, err := Connect(t.Context(), config, Options{}); err == nil {
-		t.Error("connected")
+		t.Error("Connect accepted a configuration with a missing certificate file")
 	}
 }
 
@@ -83,7 +83,7 @@ func TestClientsOfAnIdentity(t *testing.T) {
 		name  string
 		scope WatchScope
 		id    Identity
-		// dynamic, watches and protects are the users of writes, of watches, and of the reads that protect others.
+		// dynamic, watches and protects are the users of writes, of watches, and of the reads that protect foreign objects.
 		dynamic, watches, protects string
 	}{
 		{"the identity of the connection", WatchCluster, Identity{}, "", "", ""},
@@ -144,13 +144,13 @@ func TestClientsShareTheConnection(t *testing.T) {
 	first, second := connection.Own(), connection.Own()
 	first.RemoteTarget = true
 	if second.RemoteTarget || connection.Own().RemoteTarget || first.Connection != second.Connection {
-		t.Error("clients are not independent")
+		t.Error("a change of a client changed another client of the same connection")
 	}
 	if got := second.Home(component); got != "shop" {
-		t.Errorf("home is %q", got)
+		t.Errorf("Home of a component in its own cluster is %q", got)
 	}
 	if got := first.Home(component); got != "" {
-		t.Errorf("home of a component elsewhere is %q", got)
+		t.Errorf("Home of a component in another cluster is %q", got)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestReleaseEndsTheWatchesOfAnOwner(t *testing.T) {
 	eventually(t, synced(connection.Lookups))
 	connection.Release(component)
 	if synced(connection.Namespaces)() || synced(connection.Lookups)() {
-		t.Error("a watch is left")
+		t.Error("a watch of the component remains after Release")
 	}
 	connection.closeIdle()
 }

@@ -100,7 +100,7 @@ func TestIdentityOfADeclaration(t *testing.T) {
 func TestIdentitiesDifferByUserAndGroups(t *testing.T) {
 	id := Identity{User: "u", Groups: []string{"a", "b"}}
 	if same := (Identity{User: "u", Groups: []string{"b", "a"}}); id.String() != same.String() {
-		t.Error("the order of the groups matters")
+		t.Error("the order of the groups changes the identity")
 	}
 	for _, other := range []Identity{
 		{},
@@ -110,7 +110,7 @@ func TestIdentitiesDifferByUserAndGroups(t *testing.T) {
 		{User: "v", Groups: id.Groups},
 	} {
 		if other.String() == id.String() {
-			t.Errorf("%+v is taken for %+v", other, id)
+			t.Errorf("%+v and %+v have the same text", other, id)
 		}
 	}
 }

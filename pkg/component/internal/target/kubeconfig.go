@@ -11,19 +11,20 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// ParseKubeconfig reads a kubeconfig of a user. A kubeconfig that names files or programs of the operator is refused.
-// Errors never quote the content of the kubeconfig, because it has credentials.
+// ParseKubeconfig reads a kubeconfig of a user. It returns an error if the kubeconfig names files or programs of the
+// operator. Errors never quote the content of the kubeconfig, because it contains credentials.
 func ParseKubeconfig(data []byte) (*rest.Config, error) {
 	config, err := clientcmd.Load(data)
 	if err != nil {
-		// The error of the parser may quote what it could not read.
-		return nil, errors.New("it is no kubeconfig")
+		// The error of the parser may quote the content, so it is not returned.
+		return nil, errors.New("the content is not a kubeconfig")
 	}
 	if config.CurrentContext == "" {
-		return nil, errors.New("it has no current-context; set one")
+		return nil, errors.New("the kubeconfig has no current-context; set it")
 	}
 	if err := clientcmdapi.MinifyConfig(config); err != nil {
-		return nil, errors.New("the context that current-context names, or its cluster or user, is not in it")
+		return nil, errors.New(
+			"the kubeconfig lacks the context that current-context names, or the cluster or user of that context")
 	}
 	for _, cluster := range config.Clusters {
 		if err := checkServer(cluster); err != nil {
@@ -37,7 +38,7 @@ func ParseKubeconfig(data []byte) (*rest.Config, error) {
 	}
 	result, err := clientcmd.NewDefaultClientConfig(*config, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, errors.New("its cluster or user is incomplete or contradicts itself")
+		return nil, errors.New("the cluster or the user in the kubeconfig is incomplete, or has contradictory fields")
 	}
 	return result, nil
 }
@@ -46,9 +47,9 @@ func checkServer(c *clientcmdapi.Cluster) error {
 	server, err := url.Parse(c.Server)
 	switch {
 	case err != nil, server.Host == "", !slices.Contains([]string{"http", "https"}, server.Scheme):
-		return errors.New("the server of its cluster is no URL that begins with https://")
+		return errors.New("the server of the cluster is not a URL that begins with https://")
 	case server.User != nil:
-		return errors.New("the server of its cluster holds a password; move it to the user")
+		return errors.New("the server of the cluster contains a password; move the password to the user")
 	case c.CertificateAuthority != "":
 		return onDisk("certificate-authority", "certificate-authority-data")
 	}
@@ -72,7 +73,7 @@ func checkCredentials(u *clientcmdapi.AuthInfo) error {
 }
 
 func onDisk(field, instead string) error {
-	return fmt.Errorf("%s names a file, and the operator's files are not for components; use %s", field, instead)
+	return fmt.Errorf("%s names a file, but components must not use files of the operator; use %s", field, instead)
 }
 
 func notRun(field string) error {

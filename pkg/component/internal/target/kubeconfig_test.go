@@ -21,37 +21,37 @@ func TestParseKubeconfig(t *testing.T) {
 		{"no credentials", kubeconfig(server, ""), ""},
 		{"a server without TLS", kubeconfig(`"server":"http://api.example.com"`, token), ""},
 		{"certificates in the kubeconfig", kubeconfig(server+`,"certificate-authority-data":"eA=="`, token), ""},
-		{"no YAML", "t0ken-s3cret: [", "it is no kubeconfig"},
-		{"a field of the wrong type", kubeconfig(`"server":["t0ken-s3cret"]`, token), "it is no kubeconfig"},
-		{"nothing", "", "it has no current-context; set one"},
+		{"no YAML", "t0ken-s3cret: [", "the content is not a kubeconfig"},
+		{"a field of the wrong type", kubeconfig(`"server":["t0ken-s3cret"]`, token), "the content is not a kubeconfig"},
+		{"nothing", "", "the kubeconfig has no current-context; set it"},
 		{
 			"no current context", strings.Replace(kubeconfig(server, token), "current-context", "former-context", 1),
-			"it has no current-context; set one",
+			"the kubeconfig has no current-context; set it",
 		},
 		{
 			"a current context that is missing", strings.Replace(kubeconfig(server, token), `"there"`, `"elsewhere"`, 1),
-			"the context that current-context names, or its cluster or user, is not in it",
+			"the kubeconfig lacks the context that current-context names, or the cluster or user of that context",
 		},
 		{
 			"a user that is missing", strings.Replace(kubeconfig(server, token), `"user":"u"`, `"user":"v"`, 1),
-			"the context that current-context names, or its cluster or user, is not in it",
+			"the kubeconfig lacks the context that current-context names, or the cluster or user of that context",
 		},
-		{"no server", kubeconfig("", token), "the server of its cluster is no URL that begins with https://"},
+		{"no server", kubeconfig("", token), "the server of the cluster is not a URL that begins with https://"},
 		{
 			"a server that is no URL", kubeconfig(`"server":"t0ken-s3cret:%zz"`, token),
-			"the server of its cluster is no URL that begins with https://",
+			"the server of the cluster is not a URL that begins with https://",
 		},
 		{
 			"a server of another scheme", kubeconfig(`"server":"unix:///run/api.sock"`, token),
-			"the server of its cluster is no URL that begins with https://",
+			"the server of the cluster is not a URL that begins with https://",
 		},
 		{
 			"a password in the server", kubeconfig(`"server":"https://u:t0ken-s3cret@api.example.com"`, token),
-			"the server of its cluster holds a password; move it to the user",
+			"the server of the cluster contains a password; move the password to the user",
 		},
 		{
 			"a certificate authority on disk", kubeconfig(server+`,"certificate-authority":"/etc/ca"`, token),
-			"certificate-authority names a file, and the operator's files are not for components; " +
+			"certificate-authority names a file, but components must not use files of the operator; " +
 				"use certificate-authority-data",
 		},
 		{
@@ -64,23 +64,23 @@ func TestParseKubeconfig(t *testing.T) {
 		},
 		{
 			"a token on disk", kubeconfig(server, `"tokenFile":"/etc/token"`),
-			"tokenFile names a file, and the operator's files are not for components; use token",
+			"tokenFile names a file, but components must not use files of the operator; use token",
 		},
 		{
 			"a token on disk beside a token", kubeconfig(server, token+`,"tokenFile":"/etc/token"`),
-			"tokenFile names a file, and the operator's files are not for components; use token",
+			"tokenFile names a file, but components must not use files of the operator; use token",
 		},
 		{
 			"a client certificate on disk", kubeconfig(server, `"client-certificate":"/etc/crt"`),
-			"client-certificate names a file, and the operator's files are not for components; use client-certificate-data",
+			"client-certificate names a file, but components must not use files of the operator; use client-certificate-data",
 		},
 		{
 			"a client key on disk", kubeconfig(server, `"client-key":"/etc/key"`),
-			"client-key names a file, and the operator's files are not for components; use client-key-data",
+			"client-key names a file, but components must not use files of the operator; use client-key-data",
 		},
 		{
 			"credentials that contradict each other", kubeconfig(server, token+`,"username":"u","password":"p"`),
-			"its cluster or user is incomplete or contradicts itself",
+			"the cluster or the user in the kubeconfig is incomplete, or has contradictory fields",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

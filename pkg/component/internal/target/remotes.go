@@ -32,10 +32,11 @@ type use struct {
 	origin origin
 }
 
-// origin is a kubeconfig as it was read.
+// origin identifies a version of a kubeconfig: the Secret, the key in the Secret, and the resource version of the
+// Secret.
 type origin struct{ secret, key, version string }
 
-// NewRemotes returns Remotes that connect by a function, and whose connections live no longer than ctx.
+// NewRemotes returns Remotes that open connections with the function connect. All connections end with ctx.
 func NewRemotes(ctx context.Context, connect func(context.Context, []byte) (*Connection, error)) *Remotes {
 	return &Remotes{connect: connect, lifetime: ctx, shared: map[digest]*remote{}, uses: map[types.NamespacedName]use{}}
 }
@@ -102,9 +103,9 @@ func (r *Remotes) leave(name types.NamespacedName, owner manifests.Owner) {
 	u.remote.connection.closeIdle()
 }
 
-// A request that identifies a cluster keeps a worker busy, so its duration is bounded. After a failure the cluster is
-// not asked again for identifyPause, or for identifyRest times the duration of the request if that is longer: otherwise
-// all workers could wait for a cluster that does not answer.
+// A request for the id of a cluster blocks a worker, so it has the timeout identifyTimeout. After a failure, no request
+// is sent for identifyPause, or for identifyRest times the duration of the failed request if that is longer. Otherwise
+// all workers could wait for a cluster that does not respond.
 const (
 	identifyTimeout = 10 * time.Second
 	identifyPause   = 2 * time.Second
@@ -120,14 +121,14 @@ type remote struct {
 	users int
 
 	mu sync.Mutex
-	// cluster identifies the cluster once it is known. As long as it is not known, failure is the error of the last
-	// request, and the next request may be sent at the time until.
+	// cluster is the id of the cluster, empty until it is known. Until then, failure is the error of the last request, and
+	// the next request may be sent at the time until.
 	cluster string
 	failure error
 	until   time.Time
 }
 
-// identify returns the id of the cluster. It asks the cluster if the id is not known.
+// identify returns the id of the cluster. It sends a request to the cluster if the id is not known.
 func (r *remote) identify(ctx context.Context, c clock.PassiveClock) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

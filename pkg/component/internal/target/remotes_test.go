@@ -49,7 +49,7 @@ func TestRemotesAreSharedAndClosed(t *testing.T) {
 	}{
 		{"equal kubeconfigs share a connection", []step{{"a", "x", "1"}, {"b", "x", "1"}}, map[string]bool{"x": true}},
 		{
-			"the connection stays open while a component uses it",
+			"the connection remains open while a component uses it",
 			[]step{{"a", "x", "1"}, {"b", "x", "1"}, {"a", none, none}},
 			map[string]bool{"x": true},
 		},
@@ -59,7 +59,7 @@ func TestRemotesAreSharedAndClosed(t *testing.T) {
 			map[string]bool{"x": false},
 		},
 		{
-			"a component counts once, however often it acquires the connection",
+			"a component that acquires the connection several times is counted once",
 			[]step{{"a", "x", "1"}, {"a", "x", "2"}, {"a", none, none}},
 			map[string]bool{"x": false},
 		},
@@ -109,11 +109,11 @@ func TestRemoteIsUsedOnlyFromTheSameVersionOfTheSameKey(t *testing.T) {
 	}
 	for _, other := range []origin{{"other", "value", "1"}, {"s", "other", "1"}, {"s", "value", "2"}} {
 		if _, ok := remotes.used(name, other); ok {
-			t.Errorf("used for %v", other)
+			t.Errorf("the connection is used for another Secret, key or version: %v", other)
 		}
 	}
 	if _, ok := remotes.used(types.NamespacedName{Name: "b"}, from); ok {
-		t.Error("used by another component")
+		t.Error("the connection is used by another component")
 	}
 }
 

@@ -21,10 +21,10 @@ import (
 
 // Target is the cluster in which the dependents of a component are, with the identity that writes them.
 type Target struct {
-	// Client acts on the dependents as the identity of the component. Local acts in the component's own cluster, as its
-	// identity there. Both are the same without a kubeconfig.
+	// Client is the client for the cluster of the dependents, and Local is the client for the component's own cluster,
+	// each with the identity of the component in that cluster. Without a kubeconfig, both are the same.
 	Client, Local *Client
-	// Cluster identifies the cluster of the dependents; empty for the component's own.
+	// Cluster is the id of the cluster of the dependents, empty if it is the component's own cluster.
 	Cluster string
 	// Kubeconfig is the Secret with the kubeconfig if it was read to acquire the target, nil otherwise.
 	Kubeconfig *unstructured.Unstructured
@@ -39,9 +39,9 @@ func (t Target) On(local bool) *Client {
 	return t.Client
 }
 
-// CheckCluster returns an error if recorded dependents are in another cluster than the target, because in the target
-// they would seem to be gone. The argument status is the status of the component, and dependents is the number of
-// recorded dependents.
+// CheckCluster returns an error if recorded dependents are in another cluster than the target, because these dependents
+// do not exist in the target and would be mistaken for deleted objects. The argument status is the status of the
+// component, and dependents is the number of recorded dependents.
 func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error {
 	if status.Revision == 0 || dependents == 0 || status.TargetCluster == t.Cluster {
 		return nil
@@ -53,12 +53,12 @@ func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error 
 		return "cluster " + cluster
 	}
 	return condition.InvalidSpec(fmt.Errorf(
-		"%d dependents exist in %s, and the target is %s now (the UID of the namespace kube-system identifies a cluster); "+
+		"%d dependents exist in %s, but the target is now %s (the UID of the namespace kube-system identifies a cluster); "+
 			"point the component back to the former cluster, or delete it while it points there",
 		dependents, name(status.TargetCluster), name(t.Cluster)))
 }
 
-// Request names a component and what it declares about its target.
+// Request has the name, the owner and the target declaration of a component.
 type Request struct {
 	Name  types.NamespacedName
 	Owner manifests.Owner
@@ -72,16 +72,17 @@ type Resolver struct {
 	Remotes *Remotes
 	// References watches the Secrets with kubeconfigs.
 	References *observe.References
-	// DefaultServiceAccount is the account of components that declare no identity; empty for the operator itself.
+	// DefaultServiceAccount is the service account of components that declare no identity. If it is empty, they use the
+	// operator's identity.
 	DefaultServiceAccount string
 	Clock                 clock.PassiveClock
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
 }
 
-// Acquire returns the target of a component, and releases a former target in another cluster. The Secret of a
-// kubeconfig is watched: new content takes effect at once. The error is condition.ErrObserving until the watch has
-// delivered the Secret.
+// Acquire returns the target of a component, and releases a former target in another cluster. The Secret with the
+// kubeconfig is watched, so that new content takes effect at once. The error is condition.ErrObserving until the watch
+// is in sync.
 func (r *Resolver) Acquire(ctx context.Context, req Request) (Target, error) {
 	identity, err := req.Identity(req.Name.Namespace, r.DefaultServiceAccount)
 	if err != nil {
@@ -99,7 +100,7 @@ func (r *Resolver) Acquire(ctx context.Context, req Request) (Target, error) {
 	return r.acquireRemote(ctx, req, local)
 }
 
-// Release ends the use of another cluster by a component.
+// Release ends a component's use of another cluster.
 func (r *Resolver) Release(owner manifests.Owner) {
 	r.Remotes.release(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, owner)
 	r.References.Release(owner.ID())
@@ -140,7 +141,8 @@ func (r *Resolver) acquireRemote(ctx context.Context, req Request, local *Client
 	return found, nil
 }
 
-// At returns the target that a kubeconfig leads to, given the id of that cluster and of the component's own.
+// At returns the target of a connection that was made with a kubeconfig. cluster is the id of the connected cluster,
+// and own is the id of the component's own cluster.
 func At(connection *Connection, cluster, own string) Target {
 	client := connection.Own()
 	if cluster == own {
@@ -150,7 +152,7 @@ func At(connection *Connection, cluster, own string) Target {
 	return Target{Client: client, Cluster: cluster}
 }
 
-// connect reads a kubeconfig, as the operator, and makes the component use its cluster.
+// connect reads a kubeconfig with the operator's identity, and makes the component use the cluster of the kubeconfig.
 func (r *Resolver) connect(ctx context.Context, req Request, from origin) (*remote, *unstructured.Unstructured, error) {
 	namespace := req.Name.Namespace
 	secrets := r.Local.own.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
@@ -204,7 +206,8 @@ func dataOf(secret *unstructured.Unstructured, key string) (data []byte, ok bool
 	return data, ok, nil
 }
 
-// Identify returns the id of the cluster that the kubeconfig of a Secret leads to.
+// Identify returns the id of the cluster of a connection. The namespace and name of the Secret with the kubeconfig are
+// used in errors.
 func Identify(
 	ctx context.Context,
 	connection *Connection,

@@ -19,17 +19,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 )
 
-// eventually waits until a condition holds.
+// eventually waits until holds returns true.
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not happen in time")
+			t.Fatal("the condition was not met in time")
 		}
 	}
 }
 
-// clusters are the cluster of the components and a remote one, with a Resolver.
+// clusters has the cluster of the components, a remote cluster, and a Resolver.
 type clusters struct {
 	local, remote *apiservertest.Server
 	resolver      *Resolver
@@ -48,7 +48,8 @@ func newClusters(t *testing.T) *clusters {
 			Declaration: Declaration{KubeConfig: &metav1alpha1.KubeConfigReference{Name: "remote"}},
 		},
 	}
-	// The servers count versions, so another version makes another UID.
+	// A fake server makes UIDs from resource versions. The recreated namespace gets another UID than the namespace in the
+	// local cluster.
 	c.remote.Delete("v1", "Namespace", "", "kube-system")
 	c.remote.Put("v1", "Namespace", "", "kube-system", nil)
 	connection := connectTo(t, c.local, Options{})
@@ -68,7 +69,7 @@ func newClusters(t *testing.T) *clusters {
 	return c
 }
 
-// putKubeconfig stores the Secret.
+// putKubeconfig stores the Secret with the kubeconfig.
 func (c *clusters) putKubeconfig(key, content string) {
 	c.local.Put("v1", "Secret", "shop", "remote", map[string]any{
 		"data": map[string]any{key: base64.StdEncoding.EncodeToString([]byte(content))},
@@ -109,7 +110,7 @@ func TestTargetInTheOwnCluster(t *testing.T) {
 		t.Errorf("got %+v", found)
 	}
 	if found.On(true) != found.Local || found.On(false) != found.Client {
-		t.Error("On returns another client")
+		t.Error("On returned neither the client of the target nor the client of the component's own cluster")
 	}
 	c.request.Impersonate = Identity{User: "ann"}
 	var failure *condition.Error
@@ -124,7 +125,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 	c.putKubeconfig(metav1alpha1.DefaultKubeConfigKey, c.kubeconfig())
 	c.resolver.DefaultServiceAccount = "deployer"
 	if _, err := c.resolver.Acquire(t.Context(), c.request); !errors.Is(err, condition.ErrObserving) {
-		t.Errorf("before the watch has delivered: %v", err)
+		t.Errorf("before the watch is in sync: %v", err)
 	}
 	eventually(t, func() bool { return c.woken.Load() > 0 })
 	found, err := c.resolver.Acquire(t.Context(), c.request)
@@ -144,7 +145,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 		t.Errorf("the connection is not shared, or the Secret was read again: %+v, %v", again, err)
 	}
 	if found.On(true) != found.Local || found.On(false) != found.Client {
-		t.Error("On returns another client")
+		t.Error("On returned neither the client of the target nor the client of the component's own cluster")
 	}
 
 	first := c.remoteContext
@@ -153,7 +154,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if first.Err() == nil {
-		t.Error("the connection to the former target is open")
+		t.Error("the connection to the previous target is still open")
 	}
 }
 
@@ -230,7 +231,7 @@ func TestUnusableKubeconfigsCloseTheConnection(t *testing.T) {
 				t.Errorf("got %+v", found)
 			}
 			if opened.Err() == nil {
-				t.Error("the former connection is open")
+				t.Error("the connection with the previous kubeconfig is still open")
 			}
 		})
 	}
@@ -344,13 +345,13 @@ func TestCheckCluster(t *testing.T) {
 			"from the own cluster to another",
 			metav1alpha1.Status{Revision: 1},
 			"b", 2,
-			"2 dependents exist in the component's own cluster, and the target is cluster b now",
+			"2 dependents exist in the component's own cluster, but the target is now cluster b",
 		},
 		{
 			"from another cluster to the own",
 			metav1alpha1.Status{Revision: 1, TargetCluster: "a"},
 			"", 1,
-			"1 dependents exist in cluster a, and the target is the component's own cluster now",
+			"1 dependents exist in cluster a, but the target is now the component's own cluster",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

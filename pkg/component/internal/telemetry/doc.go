@@ -1,8 +1,8 @@
 // Package telemetry counts and traces passes and the actions on dependents.
 //
-// A Monitor serves the applier and the executor: steps, waves, actions, repairs. PassMetrics serve the reconciler: the
-// result of each pass, the states of the components, and the time from new inputs to ready. Series of single components
-// are made from the current states when they are collected, so they end with their component.
+// The applier and the executor use a Monitor for steps, waves, actions and repairs. The reconciler uses PassMetrics for
+// the result of each pass, the states of the components, and the time from new inputs to ready. The series of single
+// components are created from the current states at each scrape, so that a deleted component has no series.
 //
-// It imports packages metrics, tracing, plan, outcome, condition and status. It decides nothing.
+// It imports packages metrics, tracing, plan, outcome, condition and status. No decision depends on it.
 package telemetry

@@ -75,7 +75,7 @@ func expect(t *testing.T, metric, reconciler string, want ...string) {
 	}
 }
 
-// newTracer returns a tracer of a reconciler, and the spans that have ended.
+// newTracer returns a tracer of a reconciler, and a function that returns the ended spans.
 func newTracer(t *testing.T, reconciler string) (tracing.Tracer, func() tracetest.SpanStubs) {
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()

@@ -17,7 +17,7 @@ type Monitor struct {
 // Time measures a step of a pass until the returned function is called.
 func (m Monitor) Time(step metrics.Step) func() { return m.Meter.StartStep(step) }
 
-// Waves returns the trace of the waves of a pass.
+// Waves returns a Waves for one pass.
 func (m Monitor) Waves() *Waves { return &Waves{tracer: m.Tracer} }
 
 // StartAction implements execute.Monitor.
@@ -32,14 +32,14 @@ func (m Monitor) StartAction(ctx context.Context, a plan.Action) (context.Contex
 	}
 }
 
-// causes maps the reasons of repairs to the causes in the metrics. Other reasons are no repairs.
+// causes maps the reasons of repairs to the causes in the metrics. Actions with other reasons are not repairs.
 var causes = map[plan.Reason]metrics.Cause{
 	plan.ReasonDrifted:    metrics.CauseChanged,
 	plan.ReasonMissing:    metrics.CauseDeleted,
 	plan.ReasonUnlabelled: metrics.CauseUnlabelled,
 }
 
-// Waves traces the waves of a pass. Stages of a wave share a span.
+// Waves traces the waves of a pass. All stages of a wave share one span.
 type Waves struct {
 	tracer  tracing.Tracer
 	span    tracing.Span
@@ -49,7 +49,7 @@ type Waves struct {
 	removes bool
 }
 
-// Enter returns the context for the actions of a plan, in the span of their wave.
+// Enter returns a context for the actions of a plan. The context has the span of their wave.
 func (t *Waves) Enter(ctx context.Context, actions []plan.Action) context.Context {
 	wave, removes := actions[0].Wave, actions[0].Verb == plan.VerbDelete || actions[0].Verb == plan.VerbOrphan
 	if !t.entered || t.wave != wave || t.removes != removes {

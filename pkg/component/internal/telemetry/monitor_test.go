@@ -32,15 +32,15 @@ func TestRepairsAreCountedByCause(t *testing.T) {
 			plan.Result{Verb: plan.VerbApply},
 			[]string{"unlabelled//ConfigMap 1"},
 		},
-		{"a new object is no repair", plan.ReasonNew, plan.VerbCreate, plan.Result{Verb: plan.VerbCreate}, nil},
+		{"a new object is not a repair", plan.ReasonNew, plan.VerbCreate, plan.Result{Verb: plan.VerbCreate}, nil},
 		{
-			"a failure is no repair",
+			"a failure is not a repair",
 			plan.ReasonDrifted, plan.VerbApply,
 			plan.Result{Verb: plan.VerbApply, Failure: &plan.Failure{}},
 			nil,
 		},
-		{"a conflict is no repair", plan.ReasonDrifted, plan.VerbApply, plan.Result{Verb: plan.VerbRead}, nil},
-		{"a read is no repair", plan.ReasonDrifted, plan.VerbRead, plan.Result{Verb: plan.VerbRead}, nil},
+		{"a conflict is not a repair", plan.ReasonDrifted, plan.VerbApply, plan.Result{Verb: plan.VerbRead}, nil},
+		{"a read is not a repair", plan.ReasonDrifted, plan.VerbRead, plan.Result{Verb: plan.VerbRead}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			reconciler := "repairs-" + c.name + ".example.com"

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 )
 
-// Results of passes, besides the states of components.
+// Results of passes that are not states of components.
 const (
 	ResultObserving   = "Observing"
 	resultRetrying    = "Retrying"
@@ -25,13 +25,13 @@ const (
 	ResultFailed      = "Failed"
 )
 
-// states are the states whose numbers of components are exported even while the number is 0.
+// states are the states for which the number of components is exported even if the number is 0.
 var states = []string{
 	string(metav1alpha1.StateReady), string(metav1alpha1.StateProgressing), string(metav1alpha1.StateStalled),
 	string(metav1alpha1.StateSuspended), string(metav1alpha1.StateDeleting), string(metav1alpha1.StateDeletionBlocked),
 }
 
-// PassMetrics are the metrics and traces of a reconciler and its components.
+// PassMetrics records the metrics and traces of a reconciler and its components.
 type PassMetrics struct {
 	meter      *metrics.Meter
 	tracer     tracing.Tracer
@@ -75,7 +75,8 @@ func (v *PassMetrics) Start(ctx context.Context) error {
 	return nil
 }
 
-// Restore enters the state of a component at the begin of a pass, if this process has not seen the component before.
+// Restore sets the recorded state of a component at the start of a pass, if no earlier pass of this process has set a
+// state.
 func (v *PassMetrics) Restore(name types.NamespacedName, s *metav1alpha1.Status) {
 	if s.State != "" {
 		v.components.SetIfUnknown(name, counted(s))
@@ -87,7 +88,7 @@ func counted(s *metav1alpha1.Status) metrics.Component {
 	return metrics.Component{State: string(s.State), Ready: ready, Unready: max(0, total-ready)}
 }
 
-// BeginInputs notes that a component has new inputs.
+// BeginInputs stores the time at which new inputs of a component were found.
 func (v *PassMetrics) BeginInputs(name types.NamespacedName, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,7 +106,7 @@ func (v *PassMetrics) ready(name types.NamespacedName, now time.Time) {
 	}
 }
 
-// Forget drops a component.
+// Forget removes a component from the metrics.
 func (v *PassMetrics) Forget(name types.NamespacedName) {
 	v.mu.Lock()
 	delete(v.entered, name)
@@ -113,7 +114,7 @@ func (v *PassMetrics) Forget(name types.NamespacedName) {
 	v.components.Forget(name)
 }
 
-// Pass counts a pass that did not find out the state of the component.
+// Pass counts a pass that ended without a state of the component.
 func (v *PassMetrics) Pass(ctx context.Context, result string, err error) {
 	v.meter.CountPass(result)
 	v.tracer.RecordOutcome(ctx, result, "")
@@ -141,7 +142,7 @@ func (v *PassMetrics) End(ctx context.Context, name types.NamespacedName, end Pa
 	}
 }
 
-// PassEnd is the end of a pass that is reported in the status.
+// PassEnd describes the end of a pass whose result is reported in the status.
 type PassEnd struct {
 	Outcome outcome.Outcome
 	// Failure is the error that ended the pass, nil without one.
@@ -151,7 +152,7 @@ type PassEnd struct {
 	Now     time.Time
 }
 
-// failing reports whether a pass failed: it is retried, or needs a person.
+// failing reports whether a pass failed, so that it is retried or a person has to act.
 func failing(o outcome.Outcome, p *condition.Error) bool {
 	if p != nil {
 		return p.Reason != metav1alpha1.ReasonSuspended && p.Reason != metav1alpha1.ReasonForeignFinalizers

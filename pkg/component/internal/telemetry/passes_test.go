@@ -46,7 +46,7 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 	}{
 		{"ready", metav1alpha1.StateReady, outcome.Outcome{}, nil, "Ready", false},
 		{
-			"waiting is no failure", metav1alpha1.StateProgressing,
+			"waiting is not a failure", metav1alpha1.StateProgressing,
 			outcome.Outcome{Waiting: []outcome.Waiting{{}}},
 			nil,
 			"Progressing", false,
@@ -70,7 +70,7 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 			&condition.Error{Reason: metav1alpha1.ReasonSuspended}, "Suspended", false,
 		},
 		{
-			"foreign finalizers are no failure", metav1alpha1.StateDeleting,
+			"foreign finalizers are not a failure", metav1alpha1.StateDeleting,
 			outcome.Outcome{},
 			&condition.Error{Reason: metav1alpha1.ReasonForeignFinalizers}, "Deleting", false,
 		},

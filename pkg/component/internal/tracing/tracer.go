@@ -75,7 +75,7 @@ func (t Tracer) RecordOutcome(ctx context.Context, outcome, reason string) {
 	}
 }
 
-// RecordFailure marks the span in ctx, of a pass, as failed.
+// RecordFailure marks the span of a pass in ctx as failed.
 func (t Tracer) RecordFailure(ctx context.Context, message string) {
 	if t.tracer != nil {
 		trace.SpanFromContext(ctx).SetStatus(codes.Error, message)

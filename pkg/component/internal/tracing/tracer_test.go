@@ -101,6 +101,6 @@ func TestSpansOfAPass(t *testing.T) {
 	actionSpan, waveSpan, passSpan := spans[0], spans[1], spans[2]
 	if actionSpan.Parent.SpanID() != waveSpan.SpanContext.SpanID() ||
 		waveSpan.Parent.SpanID() != passSpan.SpanContext.SpanID() {
-		t.Error("the spans are not nested")
+		t.Error("the span of a write is not a child of the span of its wave")
 	}
 }

@@ -1,10 +1,10 @@
-// Package transport holds http.RoundTrippers for connections to API servers:
+// Package transport has http.RoundTrippers for connections to API servers:
 //
-//   - the request timeout ends requests that an API server does not answer;
-//   - the dry-run guard refuses a dry run of an apply that the server of the type might carry out as a write;
+//   - the request timeout ends requests that get no response in time;
+//   - the dry-run guard refuses a dry run of an apply that the server of the type might execute as a write;
 //   - dry-run only turns creates and updates into dry runs, and refuses all other writes.
 //
-// They are part of the transport that all clients of a connection use, so that no code can bypass them. The package
-// imports nothing of this repository. It decides from the HTTP request alone, and from the APIService and the OpenAPI
-// document of the group and version in the path of the request.
+// All clients of a connection use these transports, so that no code can bypass them. The package imports nothing of
+// this repository. It decides from the HTTP request alone, and from the APIService and the OpenAPI document of the
+// group and version in the path of the request.
 package transport

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// dryRunOnly lets no write reach the API server. It turns creates and updates into dry runs, and refuses all other
-// requests except reads. It also refuses a dry run if the server of the type is not known to support dry runs.
+// dryRunOnly prevents all writes. It turns creates and updates into dry runs, and refuses all other requests except
+// reads. It also refuses a dry run if the server of the type is not known to support dry runs.
 type dryRunOnly struct {
 	next    http.RoundTripper
 	support *dryRunSupport
@@ -54,12 +54,12 @@ func (d dryRunOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("%s %s: a preview does not write", req.Method, req.URL.Path)
 }
 
-// dryRunGuard refuses a dry run of an apply if the server of the type might carry it out as a write. Such a dry run is
-// made only for an update under the policy replace, if the managed fields of the object were removed (see
-// restoredFields in package execute). Its answer is not important enough to risk a write.
+// dryRunGuard refuses a dry run of an apply if the server of the type might execute it as a write. Such a dry run is
+// sent only for an update with the policy replace, if the managed fields of the object were removed (see restoredFields
+// in package execute). Its result is not important enough to risk a write.
 type dryRunGuard struct {
 	next http.RoundTripper
-	// prefix comes before /apis in the paths of requests.
+	// prefix is the part before /apis in the paths of requests.
 	prefix string
 
 	mu sync.Mutex
@@ -68,12 +68,12 @@ type dryRunGuard struct {
 	support *dryRunSupport
 }
 
-// supportLifetime is how long the guard keeps the servers of types and their OpenAPI documents. The server of a type
-// may change, and the documents take some MiB of memory.
+// supportLifetime is the time for which the guard caches the servers of types and their OpenAPI documents. The server
+// of a type may change, and the documents take some MiB of memory.
 const supportLifetime = time.Minute
 
-// WithDryRunGuard returns a copy of config whose clients make no dry run of an apply if the server of the type might
-// carry it out as a write.
+// WithDryRunGuard returns a copy of config whose clients send no dry run of an apply if the server of the type might
+// execute it as a write.
 func WithDryRunGuard(config *rest.Config) (*rest.Config, error) {
 	return wrap(config, func(next http.RoundTripper, prefix string) http.RoundTripper {
 		return &dryRunGuard{next: next, prefix: prefix}
@@ -90,7 +90,7 @@ func (g *dryRunGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(req)
 }
 
-// currentSupport returns the cached answers, which are dropped supportLifetime after the first use.
+// currentSupport returns the cached dryRunSupport. The cache is emptied supportLifetime after its first use.
 func (g *dryRunGuard) currentSupport() *dryRunSupport {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,8 +108,8 @@ func (g *dryRunGuard) currentSupport() *dryRunSupport {
 // WrappedRoundTripper returns the wrapped transport. client-go looks for this method.
 func (g *dryRunGuard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
-// wrap returns a copy of config whose requests go through the transport that the function by returns. The prefix that
-// is passed to by comes before /apis in the paths of the requests.
+// wrap returns a copy of config whose requests go through the transport that the function by returns. The argument
+// prefix of by is the part before /apis in the paths of the requests.
 func wrap(config *rest.Config, by func(next http.RoundTripper, prefix string) http.RoundTripper) (*rest.Config, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -126,8 +126,8 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// refuse returns a response like the one of the API server to a dry run that an admission webhook does not support:
-// code 400 with a Status. So callers handle both cases in the same way.
+// refuse returns a response with code 400 and a Status. The API server returns such a response if an admission webhook
+// does not support dry runs, so callers handle both cases in the same way.
 func refuse(req *http.Request, why string) (*http.Response, error) {
 	closeBody(req)
 	body, err := json.Marshal(metav1.Status{

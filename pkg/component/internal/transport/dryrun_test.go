@@ -37,7 +37,7 @@ func TestDryRunOnlyTurnsWritesIntoDryRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := transport.RoundTrip(req); (err == nil) != (want != "") {
-				t.Errorf("the answer is %v", err)
+				t.Errorf("the error is %v", err)
 			}
 			if sent != want {
 				t.Errorf("sent with %q, want %q", sent, want)
@@ -49,14 +49,15 @@ func TestDryRunOnlyTurnsWritesIntoDryRuns(t *testing.T) {
 	}
 }
 
-// aggregating returns a transport over a fake API server that answers GETs by path, and the requests that it got.
+// aggregating returns a dryRunOnly transport for a fake API server, and the requests that the server received. answers
+// has the bodies of the responses to GET requests, by path.
 func aggregating(t *testing.T, answers map[string]string) (dryRunOnly, *[]string) {
 	t.Helper()
 	var sent []string
 	next := transportFunc(func(r *http.Request) (*http.Response, error) {
 		sent = append(sent, r.Method+" "+r.URL.Path)
 		if r.Header.Get("Authorization") != "Bearer mine" {
-			t.Errorf("%s %s is asked as nobody", r.Method, r.URL.Path)
+			t.Errorf("%s %s is sent without credentials", r.Method, r.URL.Path)
 		}
 		code, body := http.StatusOK, answers[r.URL.Path]
 		switch {
@@ -89,53 +90,53 @@ func TestDryRunOnlyRefusesWhatMayNotBeADryRun(t *testing.T) {
 	for _, c := range []struct {
 		name, method, path string
 		answers            map[string]string
-		// why is a part of the refusal; empty where it is sent.
+		// why is a part of the message of the refusal, empty if the dry run is sent.
 		why string
 	}{
-		{"of the group without a name", http.MethodPost, prefix + "/api/v1/namespaces/here/configmaps", nil, ""},
+		{"a dry run for the core group is sent", http.MethodPost, prefix + "/api/v1/namespaces/here/configmaps", nil, ""},
 		{
-			"of what the API server serves itself", http.MethodPost, things,
+			"a dry run for a group that the API server itself serves is sent", http.MethodPost, things,
 			map[string]string{services + "v1.example.com": `{"spec":{"service":null}}`},
 			"",
 		},
-		{"of what no APIService is for", http.MethodPost, things, nil, ""},
+		{"a dry run for a group without an APIService is sent", http.MethodPost, things, nil, ""},
 		{
-			"of an API that knows them", http.MethodPost, things,
+			"a dry run is sent if the document of the API has the parameter dryRun", http.MethodPost, things,
 			map[string]string{services + "v1.example.com": remote, document: knows},
 			"",
 		},
 		{
-			"of an API that knows them, by a shared parameter", http.MethodPatch, things + "/one",
+			"a dry run is sent if dryRun is a shared parameter of the document", http.MethodPatch, things + "/one",
 			map[string]string{services + "v1.example.com": remote, document: knows},
 			"",
 		},
 		{
-			"of an API that knows them for other writes", http.MethodPut, things + "/one",
+			"a dry run is refused if only other methods have the parameter dryRun", http.MethodPut, things + "/one",
 			map[string]string{services + "v1.example.com": remote, document: knows},
-			"APIService v1.example.com does not support dry run, as far as its OpenAPI tells",
+			"APIService v1.example.com does not support dry run according to its OpenAPI document",
 		},
 		{
-			"of an API that says nothing of the type", http.MethodPost, prefix + "/apis/example.com/v1/others",
+			"a dry run is refused if the document lacks the type", http.MethodPost, prefix + "/apis/example.com/v1/others",
 			map[string]string{services + "v1.example.com": remote, document: knows},
 			"does not support dry run",
 		},
 		{
-			"of an API that describes nothing", http.MethodPost, things,
+			"a dry run is refused if the API has no document", http.MethodPost, things,
 			map[string]string{services + "v1.example.com": remote},
-			"its OpenAPI cannot be read: it is not there",
+			"its OpenAPI document cannot be read: not found",
 		},
 		{
-			"for whom APIServices are none of his business", http.MethodPost, things,
+			"a dry run is sent if only the APIService cannot be read", http.MethodPost, things,
 			map[string]string{services + "v1.example.com": "forbidden", document: knows},
 			"",
 		},
 		{
-			"for whom nothing is any of his business", http.MethodPost, things,
+			"a dry run is refused if neither the APIService nor the document can be read", http.MethodPost, things,
 			map[string]string{services + "v1.example.com": "forbidden", document: "forbidden"},
-			"its OpenAPI cannot be read: 403",
+			"its OpenAPI document cannot be read: 403",
 		},
 		{
-			"of an API whose document is none", http.MethodPost, things,
+			"a dry run is refused if the document cannot be parsed", http.MethodPost, things,
 			map[string]string{services + "v1.example.com": remote, document: "["},
 			"does not support dry run",
 		},
@@ -163,7 +164,7 @@ func TestDryRunOnlyRefusesWhatMayNotBeADryRun(t *testing.T) {
 			}
 			reads := slices.DeleteFunc(slices.Clone(*sent), func(s string) bool { return !strings.HasPrefix(s, http.MethodGet) })
 			if len(slices.Compact(slices.Sorted(slices.Values(reads)))) != len(reads) {
-				t.Errorf("asked more than once: %v", reads)
+				t.Errorf("read more than once: %v", reads)
 			}
 			if writes := len(*sent) - len(reads); (writes == 2) != (c.why == "") {
 				t.Errorf("sent %v", *sent)
@@ -181,16 +182,17 @@ func TestDryRunGuardRefusesOnlyDryRunsOfAPIsThatDoNotSupportThem(t *testing.T) {
 		want                         []string
 	}{
 		{
-			"of what the API server serves itself", http.MethodPatch, "dryRun=All", `{"spec":{}}`, http.StatusOK,
+			"a dry run for a group that the API server itself serves is sent", http.MethodPatch, "dryRun=All",
+			`{"spec":{}}`, http.StatusOK,
 			[]string{"GET " + service, "PATCH " + things},
 		},
 		{
-			"not of an API that does not know them", http.MethodPatch, "dryRun=All", `{"spec":{"service":{}}}`,
-			http.StatusBadRequest,
+			"a dry run for an API without the parameter dryRun is refused", http.MethodPatch, "dryRun=All",
+			`{"spec":{"service":{}}}`, http.StatusBadRequest,
 			[]string{"GET " + service, "GET /clusters/one/openapi/v3/apis/example.com/v1"},
 		},
-		{"and asks nothing for a write", http.MethodPatch, "force=true", "", http.StatusOK, []string{"PATCH " + things}},
-		{"nor for a read", http.MethodGet, "dryRun=All", "", http.StatusNotFound, []string{"GET " + things}},
+		{"a write is sent without a check", http.MethodPatch, "force=true", "", http.StatusOK, []string{"PATCH " + things}},
+		{"a read is sent without a check", http.MethodGet, "dryRun=All", "", http.StatusNotFound, []string{"GET " + things}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			preview, sent := aggregating(t, map[string]string{service: c.service})
@@ -243,13 +245,13 @@ func TestDryRunGuardCachesTheServerOfAType(t *testing.T) {
 		ask(t.Context())
 		ask(t.Context())
 		if asked() != 2 {
-			t.Errorf("asked %d times, where one did not wait for the answer: %v", asked(), *sent)
+			t.Errorf("%d reads of the APIService, the first of them cancelled: %v", asked(), *sent)
 		}
 		time.Sleep(supportLifetime)
 		synctest.Wait()
 		ask(t.Context())
 		if asked() != 3 {
-			t.Errorf("asked %d times, also a minute later: %v", asked(), *sent)
+			t.Errorf("%d reads of the APIService after supportLifetime: %v", asked(), *sent)
 		}
 	})
 }
@@ -263,9 +265,9 @@ func TestDryRunConfigs(t *testing.T) {
 		method  string
 		sent    bool
 	}{
-		{"dry-run only refuses a DELETE", DryRunOnly, 0, http.MethodDelete, false},
-		{"dry-run only sends a read", DryRunOnly, 0, http.MethodGet, true},
-		{"the guard sends a DELETE", WithDryRunGuard, time.Second, http.MethodDelete, true},
+		{"a transport for dry runs only refuses a DELETE", DryRunOnly, 0, http.MethodDelete, false},
+		{"a transport for dry runs only sends a read", DryRunOnly, 0, http.MethodGet, true},
+		{"the dry-run guard sends a DELETE", WithDryRunGuard, time.Second, http.MethodDelete, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, err := c.make(given)

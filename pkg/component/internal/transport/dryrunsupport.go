@@ -14,12 +14,12 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 )
 
-// dryRunSupport finds out which servers support dry runs, and caches the answers. The API server supports dry runs for
+// dryRunSupport finds out which servers support dry runs, and caches the results. The API server supports dry runs for
 // all types that it serves itself. Requests for an aggregated API are forwarded to another server. If that server does
 // not know the parameter dryRun, it ignores the parameter and writes.
 type dryRunSupport struct {
 	next http.RoundTripper
-	// prefix comes before /apis in the paths of requests.
+	// prefix is the part before /apis in the paths of requests.
 	prefix string
 
 	mu    sync.Mutex
@@ -57,11 +57,11 @@ func (s *dryRunSupport) lacking(req *http.Request) string {
 	case server.local:
 		return ""
 	case server.err != nil:
-		return fmt.Sprintf("APIService %s.%s does not support dry run, as far as can be told: %v",
+		return fmt.Sprintf("APIService %s.%s does not support dry run, as far as is known: %v",
 			gv.Version, gv.Group, server.err)
 	case !takesDryRun(server.document, req.Method, path):
 		return fmt.Sprintf(
-			"APIService %s.%s does not support dry run, as far as its OpenAPI tells",
+			"APIService %s.%s does not support dry run according to its OpenAPI document",
 			gv.Version,
 			gv.Group,
 		)
@@ -69,7 +69,7 @@ func (s *dryRunSupport) lacking(req *http.Request) string {
 	return ""
 }
 
-// serverOf returns the server of a group and version. The answer is cached, unless the context of req has ended.
+// serverOf returns the server of a group and version. The result is cached, unless the context of req has ended.
 func (s *dryRunSupport) serverOf(req *http.Request, gv schema.GroupVersion) apiServer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,11 +84,11 @@ func (s *dryRunSupport) serverOf(req *http.Request, gv schema.GroupVersion) apiS
 }
 
 // errNotFound is the error of get for the response code 404.
-var errNotFound = errors.New("it is not there")
+var errNotFound = errors.New("not found")
 
 // find reads the APIService of a group and version. The API server serves the group itself if the APIService does not
-// exist or names no Service. Otherwise, and if the user may not read APIServices, which is common, the OpenAPI document
-// of the group is read.
+// exist or names no Service. Otherwise the OpenAPI document of the group is read. It is also read if the user may not
+// read APIServices, which is common.
 func (s *dryRunSupport) find(req *http.Request, gv schema.GroupVersion) apiServer {
 	var service struct {
 		Spec struct {
@@ -101,12 +101,13 @@ func (s *dryRunSupport) find(req *http.Request, gv schema.GroupVersion) apiServe
 	}
 	server := apiServer{document: &spec3.OpenAPI{}}
 	if err := s.get(req, fmt.Sprintf("/openapi/v3/apis/%s/%s", gv.Group, gv.Version), server.document); err != nil {
-		server.err = fmt.Errorf("its OpenAPI cannot be read: %w", err)
+		server.err = fmt.Errorf("its OpenAPI document cannot be read: %w", err)
 	}
 	return server
 }
 
-// maxDocument bounds how much of a response is read, in bytes. The largest documents of Kubernetes have a few MiB.
+// maxDocument is the maximum number of bytes that are read from a response. The largest documents of Kubernetes have a
+// few MiB.
 const maxDocument = 64 << 20
 
 // get reads a document with the credentials and headers of a request.

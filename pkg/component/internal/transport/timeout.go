@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// requestTimeout ends requests that an API server does not answer in time. A worker waits for each answer, so a request
-// that is never answered would block the worker for ever. The limit is answerTimeout. After a request that timed out,
-// the limit is suspectTimeout until the API server answers again. For a watch, the limit holds only until the response
-// begins.
+// requestTimeout ends requests that get no response in time. A worker waits for each response, so a request without a
+// response would block the worker for ever. The timeout is answerTimeout. After a request that timed out, the timeout
+// is suspectTimeout until the API server responds again. A watch only has to begin its response within the timeout.
 type requestTimeout struct {
 	next http.RoundTripper
-	// suspect is true after a request that timed out, until the API server answers a request.
+	// suspect is true after a request that timed out, until the API server responds to a request.
 	suspect atomic.Bool
 }
 
@@ -26,7 +25,7 @@ const (
 	suspectTimeout = 5 * time.Second
 )
 
-// NewRequestTimeout returns a transport that sends requests by next, and ends requests that are not answered in time.
+// NewRequestTimeout returns a transport that sends requests by next, and ends requests that get no response in time.
 // The error of such a request wraps context.DeadlineExceeded.
 func NewRequestTimeout(next http.RoundTripper) http.RoundTripper { return &requestTimeout{next: next} }
 
@@ -65,14 +64,14 @@ func (t *requestTimeout) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// isWatch reports whether a request is a watch. The response to a watch goes on until the client ends it.
+// isWatch reports whether a request is a watch. The response to a watch continues until the client ends the request.
 func isWatch(r *http.Request) bool {
 	watch := r.URL.Query().Get("watch")
 	return watch == "true" || watch == "1"
 }
 
-// boundBody is the body of a response. If a Read fails because the request timed out, its error is the cause of the
-// context, which says so. Close ends the request.
+// boundBody is the body of a response. If a Read fails because the request timed out, Read returns the cause of the
+// context, which is the timeout error. Close ends the request.
 type boundBody struct {
 	io.ReadCloser
 	ctx context.Context

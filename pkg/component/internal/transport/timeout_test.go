@@ -16,13 +16,13 @@ type server func(*http.Request) (*http.Response, error)
 
 func (s server) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
 
-// silent accepts a request and never answers.
+// silent accepts a request and never responds.
 func silent(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
 
-// stuck is a body that never ends.
+// stuck is the body of a response that blocks until the request ends.
 type stuck struct{ ctx context.Context }
 
 func (s stuck) Read([]byte) (int, error) {
@@ -38,7 +38,7 @@ func begins(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(stuck{r.Context()})}, nil
 }
 
-// ask sends a request, reads the whole answer, and returns how long that took.
+// ask sends a request, reads the whole response, and returns the duration of both.
 func ask(ctx context.Context, t *testing.T, rt http.RoundTripper, url string) (time.Duration, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -62,16 +62,16 @@ func TestRequestTimeout(t *testing.T) {
 		url   string
 		want  time.Duration
 	}{
-		{"where the server is silent", silent, list, answerTimeout},
-		{"where it begins and never goes on", begins, list, answerTimeout},
-		{"where a watch never begins", silent, watch, answerTimeout},
+		{"if the server sends no response", silent, list, answerTimeout},
+		{"if the server begins a response and does not complete it", begins, list, answerTimeout},
+		{"if a watch gets no response", silent, watch, answerTimeout},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				took, err := ask(t.Context(), t, NewRequestTimeout(c.serve), c.url)
 				timedOut := errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "did not answer within")
 				if took != c.want || !timedOut {
-					t.Errorf("%v after %s, want it after %s", err, took, c.want)
+					t.Errorf("%v after %s, want the timeout after %s", err, took, c.want)
 				}
 			})
 		})
@@ -84,7 +84,7 @@ func TestRequestTimeoutDoesNotEndWatches(t *testing.T) {
 		defer cancel()
 		took, err := ask(ctx, t, NewRequestTimeout(server(begins)), "https://far/api/v1/pods?watch=1")
 		if took != time.Hour || strings.Contains(err.Error(), "did not answer") {
-			t.Errorf("it ended after %s: %v", took, err)
+			t.Errorf("the watch ended after %s: %v", took, err)
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestRequestTimeoutIsShorterAfterATimeout(t *testing.T) {
 		expect := func(want time.Duration) {
 			t.Helper()
 			if took, err := ask(t.Context(), t, rt, "https://far/api"); took != want {
-				t.Errorf("it ended after %s (%v), want %s", took, err, want)
+				t.Errorf("the request ended after %s (%v), want %s", took, err, want)
 			}
 		}
 		expect(answerTimeout)

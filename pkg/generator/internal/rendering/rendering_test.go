@@ -94,7 +94,7 @@ func TestParsedParsesEachDigestOnce(t *testing.T) {
 	}
 	fail = false
 	if got, err := ask("3", "three"); err != nil || got != "three" {
-		t.Errorf("an error is kept: got %s, %v", got, err)
+		t.Errorf("an error of a rendering was cached: got %s, %v", got, err)
 	}
 	if difference := cmp.Diff([]string{"one", "two", "none", "none", "three", "three"}, calls); difference != "" {
 		t.Errorf("-want +got:\n%s", difference)
@@ -108,7 +108,7 @@ func TestDetached(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("does not wait for what is not done in time", func(t *testing.T) {
+	t.Run("does not wait for a rendering that continues after its context ended", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		release := make(chan struct{})
 		defer close(release)
@@ -121,11 +121,11 @@ func TestDetached(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("starts nothing when its context is done", func(t *testing.T) {
+	t.Run("does not start a rendering when its context has ended", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := rendering.Detached(ctx, func() ([]client.Object, error) {
-			t.Error("started")
+			t.Error("a rendering was started although its context had ended")
 			return nil, nil
 		})
 		if !errors.Is(err, context.Canceled) {
@@ -135,7 +135,7 @@ func TestDetached(t *testing.T) {
 }
 
 func TestWithin(t *testing.T) {
-	t.Run("ends what takes too long, with an error that says so", func(t *testing.T) {
+	t.Run("ends a rendering at the time limit, with an error that names the limit", func(t *testing.T) {
 		_, err := rendering.Within(t.Context(), time.Nanosecond, func(ctx context.Context) ([]client.Object, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -144,7 +144,7 @@ func TestWithin(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("leaves the error of the caller's context alone", func(t *testing.T) {
+	t.Run("returns the error of the caller's context unchanged", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := rendering.Within(ctx, time.Hour, func(ctx context.Context) ([]client.Object, error) {
 			cancel()

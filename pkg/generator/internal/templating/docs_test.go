@@ -21,10 +21,10 @@ import (
 
 const page = "../../../../docs/generators/functions.md"
 
-// random is what a row says of an example whose result nobody can tell.
+// random marks an example whose result cannot be predicted.
 const random = "random"
 
-// row is a line of a table on the page.
+// row is a line of a table on the documentation page.
 type row struct {
 	line, signatures, purpose, example, result string
 }

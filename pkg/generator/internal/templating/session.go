@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// noValue is what text/template prints for a missing key.
+// noValue is the output of text/template for a missing key.
 const noValue = "<no value>"
 
 // Input is the input of a rendering, except the templates.

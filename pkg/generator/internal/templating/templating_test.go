@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// filesOf returns files in the order of a list of names and texts.
+// filesOf returns files. The arguments are names and texts in turn.
 func filesOf(namesAndTexts ...string) []rendering.File {
 	var files []rendering.File
 	for i := 0; i < len(namesAndTexts); i += 2 {
@@ -90,11 +90,11 @@ func TestFilesAreThoseOfTheSource(t *testing.T) {
 	cases := map[string]struct{ template, want, wantError string }{
 		"a file":                  {template: `{{ readFile "in.txt" }}`, want: "2"},
 		"a file above the folder": {template: `{{ readFile "../../top.txt" }}`, want: "1"},
-		"a file that is not there": {
+		"a file that does not exist": {
 			template:  `{{ readFile "top.txt" }}`,
 			wantError: `the source has no file "top.txt"`,
 		},
-		"a file outside": {
+		"a file outside of the source": {
 			template:  `{{ readFile "../../../etc/passwd" }}`,
 			wantError: `"../../../etc/passwd" leaves the source`,
 		},
@@ -102,21 +102,21 @@ func TestFilesAreThoseOfTheSource(t *testing.T) {
 			template:  `{{ readFile "/etc/passwd" }}`,
 			wantError: `"/etc/passwd" is absolute`,
 		},
-		"whether a file outside exists": {
+		"the existence of a file outside of the source": {
 			template:  `{{ existsFile "../../../etc/passwd" }}`,
 			wantError: "leaves the source",
 		},
-		"files outside":          {template: `{{ listFiles "../../../*" }}`, wantError: "leaves the source"},
-		"no files":               {template: `{{ listFiles "*.json" | len }}`, want: "0"},
-		"files above the folder": {template: `{{ listFiles "../**" | join " " }}`, want: "in.txt ../c.yaml"},
-		"a pattern that is none": {template: `{{ listFiles "[" }}`, wantError: `"[" is not a valid pattern`},
+		"a list of files outside of the source": {template: `{{ listFiles "../../../*" }}`, wantError: "leaves the source"},
+		"no files":                              {template: `{{ listFiles "*.json" | len }}`, want: "0"},
+		"files above the folder":                {template: `{{ listFiles "../**" | join " " }}`, want: "in.txt ../c.yaml"},
+		"an invalid pattern":                    {template: `{{ listFiles "[" }}`, wantError: `"[" is not a valid pattern`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) { expect(t, in, c.template, c.want, c.wantError) })
 	}
 }
 
-// expect renders a template that gives want, or fails with wantError.
+// expect renders a template, and compares the output with want or the error with wantError.
 func expect(t *testing.T, in Input, text, want, wantError string) {
 	t.Helper()
 	got, err := renderText(t, in, text)
@@ -161,13 +161,13 @@ func TestLookUps(t *testing.T) {
 			"213",
 			"",
 		},
-		"nothing that must be there": {
+		"a required object that does not exist": {
 			both,
 			`{{ mustLookup "v1" "Secret" "b" "3" }}`,
 			"",
 			`Secret 3: Secret "3" not found`,
 		},
-		"nothing in particular": {
+		"a required object without a name": {
 			both,
 			`{{ mustLookup "v1" "Secret" "b" "" }}`,
 			"",
@@ -185,31 +185,31 @@ func TestLookUps(t *testing.T) {
 			"3",
 			"",
 		},
-		"a list by labels that are none": {both, `{{ lookupList "v1" "Secret" "" "a in" }}`, "", "Secret: "},
+		"a list by an invalid selector": {both, `{{ lookupList "v1" "Secret" "" "a in" }}`, "", "Secret: "},
 		"a local object": {
 			both,
 			`{{ (localLookup "v1" "Secret" "l" "local").metadata.name }}{{ lookup "v1" "Secret" "l" "local" | len }}`,
 			"local0",
 			"",
 		},
-		"a local object that must be": {both, `{{ mustLocalLookup "v1" "Secret" "b" "1" }}`, "", "not found"},
-		"a local list":                {both, `{{ localLookupList "v1" "Secret" "" "" | len }}`, "1", ""},
+		"a required local object that does not exist": {both, `{{ mustLocalLookup "v1" "Secret" "b" "1" }}`, "", "not found"},
+		"a local list": {both, `{{ localLookupList "v1" "Secret" "" "" | len }}`, "1", ""},
 		"a kind that is not served": {
 			unserved,
 			`{{ lookup "a/v1" "A" "" "a" | len }}{{ lookup "a/v1" "A" "" "" | len }}{{ lookupList "a/v1" "A" "" "" | len }}`,
 			"000",
 			"",
 		},
-		"a kind that must be served": {unserved, `{{ mustLookup "a/v1" "A" "" "a" }}`, "", "A.a a: "},
-		"what is forbidden":          {forbidden, `{{ lookup "v1" "Secret" "a" "1" }}`, "", "forbidden"},
-		"a list that is forbidden":   {forbidden, `{{ lookupList "v1" "Secret" "a" "" }}`, "", "forbidden"},
+		"a required object of a kind that is not served": {unserved, `{{ mustLookup "a/v1" "A" "" "a" }}`, "", "A.a a: "},
+		"an object that is forbidden":                    {forbidden, `{{ lookup "v1" "Secret" "a" "1" }}`, "", "forbidden"},
+		"a list that is forbidden":                       {forbidden, `{{ lookupList "v1" "Secret" "a" "" }}`, "", "forbidden"},
 		"without a cluster": {
 			offline,
 			`{{ lookup "v1" "A" "" "a" | len }}{{ localLookup "v1" "A" "" "" | len }}{{ lookupList "v1" "A" "" "" | len }}`,
 			"000",
 			"",
 		},
-		"what must be there, without one": {
+		"a required object without a cluster": {
 			offline,
 			`{{ mustLookup "v1" "Secret" "a" "1" }}`,
 			"",
@@ -221,7 +221,7 @@ func TestLookUps(t *testing.T) {
 	}
 }
 
-// failing fails every look-up.
+// failing is a Lookup whose methods return an error.
 type failing struct{ err error }
 
 func (f failing) Get(context.Context, schema.GroupVersionKind, string, string) (*unstructured.Unstructured, error) {
@@ -250,7 +250,7 @@ func TestTheClockIsThatOfTheRequest(t *testing.T) {
 	}
 }
 
-// Nobody waits for the templates of a request that is over.
+// Templates stop when the context of their request ends.
 func TestTemplatesStopWhenTheirContextIsDone(t *testing.T) {
 	const look = `{{ $_ := lookup "v1" "Secret" "a" "b" }}`
 	set, err := Parse(filesOf("a", look+"output"+look, "b", look), Options{})
@@ -264,11 +264,11 @@ func TestTemplatesStopWhenTheirContextIsDone(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if target.count != 1 {
-		t.Errorf("the templates go on: %d look-ups", target.count)
+		t.Errorf("the templates continue after their context ended: %d look-ups", target.count)
 	}
 }
 
-// counting ends the context at the first look-up.
+// counting is a Lookup that ends the context at the first look-up, and counts the look-ups.
 type counting struct {
 	generator.Lookup
 	cancel func()
@@ -305,7 +305,7 @@ func TestValuesLieOverDefaults(t *testing.T) {
 	}
 }
 
-// Random addresses and prefixes are calculated with as the other functions say they are.
+// The results of the address functions for random addresses and prefixes must be consistent with each other.
 func FuzzAddresses(f *testing.F) {
 	f.Add("10.0.0.0/24", int64(5))
 	f.Add("fd00::/64", int64(-1))

@@ -1,4 +1,4 @@
-// Package versus compares an engine with the bare libraries that it is built on, in one run on the same input.
+// Package versus compares the speed of an engine with that of the libraries that it uses, in one run on the same input.
 package versus
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Compare runs engine and bare in turns and reports the quickest run of each, and how many times as much the engine
-// needs: x-time and x-allocs. The quickest runs are what remains comparable on a machine that has other work, too.
+// Compare runs engine and bare alternately. It reports the quickest run of each, and the ratio of engine to bare:
+// x-time and x-allocs. The quickest runs are comparable even if the machine also runs other programs.
 func Compare(b *testing.B, engine, bare func() error) {
 	b.Helper()
 	best := [2]cost{run(b, engine), run(b, bare)}
@@ -16,7 +16,7 @@ func Compare(b *testing.B, engine, bare func() error) {
 		best[0] = best[0].min(run(b, engine))
 		best[1] = best[1].min(run(b, bare))
 	}
-	b.ReportMetric(0, "ns/op") // The sum of both tells nothing.
+	b.ReportMetric(0, "ns/op") // The sum of the two times has no meaning.
 	b.ReportMetric(float64(best[0].duration.Microseconds()), "engine-µs")
 	b.ReportMetric(float64(best[1].duration.Microseconds()), "bare-µs")
 	b.ReportMetric(float64(best[0].allocations), "engine-allocs")
@@ -25,7 +25,7 @@ func Compare(b *testing.B, engine, bare func() error) {
 	b.ReportMetric(float64(best[0].allocations)/float64(best[1].allocations), "x-allocs")
 }
 
-// cost is what a run needs.
+// cost is the time and the number of allocations of a run.
 type cost struct {
 	duration    time.Duration
 	allocations uint64
@@ -38,7 +38,7 @@ func (c cost) min(other cost) cost {
 func run(b *testing.B, work func() error) cost {
 	b.Helper()
 	var before, after runtime.MemStats
-	// The garbage of one is not to be collected on the time of the other.
+	// The garbage of the previous run is collected before the measurement.
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	start := time.Now()

@@ -1,4 +1,4 @@
-// Package cli is the command line of the dev cluster.
+// Package cli implements the command line of the dev cluster.
 package cli
 
 import (
@@ -22,8 +22,8 @@ const (
 	exitUsage  = 2
 )
 
-// Run executes the command line and returns the exit code: 0, 1 when something failed, 2 when the caller must change
-// something. An error is one line on stderr.
+// Run executes the command line and returns the exit code: 0 for success, 1 for a failure, and 2 if the caller must
+// change the arguments or the environment. An error is printed as one line to stderr.
 func Run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	command := newRoot(stdout)
 	command.SetArgs(arguments)
@@ -64,10 +64,11 @@ func newUp(stdout io.Writer) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "up --dir DIR",
 		Short: "Start a cluster and run it until interrupted",
-		Long: "Starts etcd, kube-apiserver, kube-controller-manager, kube-scheduler and fake nodes on the loopback address.\n" +
+		Long: "Starts etcd, kube-apiserver, kube-controller-manager, kube-scheduler and fake nodes " +
+			"on the loopback address.\n" +
 			"Prints a line when the cluster is ready. Writes DIR/kubeconfig, DIR/logs and, with --audit, DIR/audit.log.\n" +
-			"Each start begins with an empty cluster. All processes end with this one, whatever ends it.\n" +
-			"SIGUSR1 kills the API server and starts it again; another line tells when it is ready.",
+			"Each start begins with an empty cluster. All processes end when this process ends for any reason.\n" +
+			"SIGUSR1 kills the API server and starts it again; another line is printed when it is ready.",
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			executable, err := cluster.Executable()
@@ -122,7 +123,7 @@ func newUser(stdout io.Writer) *cobra.Command {
 	return command
 }
 
-// noArguments refuses positional arguments, unknown commands among them.
+// noArguments returns an error for positional arguments, including unknown commands.
 func noArguments(command *cobra.Command, arguments []string) error {
 	if len(arguments) == 0 {
 		return nil

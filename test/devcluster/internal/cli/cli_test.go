@@ -48,7 +48,7 @@ func TestHelpIsNoMistake(t *testing.T) {
 	}
 	for _, flag := range []string{"--dir", "--nodes", "--audit", "--cloud", "--echo", "--no-controllers"} {
 		if !strings.Contains(stdout.String(), flag) {
-			t.Errorf("help lacks %s", flag)
+			t.Errorf("the help text does not contain the flag %s", flag)
 		}
 	}
 }

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// serviceRange is wide, because load tests make more Services than a /24 has addresses.
+	// serviceRange is a large range, because load tests create more Services than a /24 range has addresses.
 	serviceRange = "10.96.0.0/12"
-	// podRange gives addresses to fake pods, nodeAddress one to all fake nodes. Nobody listens there. They are not
-	// loopback addresses, which the API server refuses in endpoints.
+	// podRange contains the addresses of fake pods, and nodeAddress is the address of all fake nodes. Nothing listens on
+	// these addresses. They are not loopback addresses, because the API server refuses loopback addresses in endpoints.
 	podRange    = "10.128.0.0/16"
 	nodeAddress = "10.127.0.1"
 )
 
-// auditPolicy logs each request once, when it was answered; watches also when they start.
+// auditPolicy logs each request once, after its response. Watches are also logged when they start.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -25,7 +25,7 @@ rules:
 - level: Metadata
 `
 
-// ports are the ports that components listen on.
+// ports are the ports on which the components listen.
 type ports struct {
 	etcdClient, etcdPeer, apiServer port
 }
@@ -53,7 +53,7 @@ func apiServerArguments(folder Folder, ports ports, config Config) []string {
 		"--advertise-address=" + loopback,
 		"--secure-port=" + ports.apiServer.String(),
 		"--permit-port-sharing",
-		// The endpoints of the API server's own service would have to be a loopback address, which is refused.
+		// The endpoint of the API server's own Service would be a loopback address, which the API server refuses.
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=" + serviceRange,
 		"--authorization-mode=Node,RBAC",
@@ -76,7 +76,7 @@ func apiServerArguments(folder Folder, ports ports, config Config) []string {
 		arguments = append(arguments,
 			"--audit-policy-file="+folder.file(auditPolicyFile),
 			"--audit-log-path="+folder.file(auditLogFile),
-			// No rotation: whoever counts requests reads one file.
+			// The log is not rotated, so that readers find all requests in one file.
 			"--audit-log-maxsize=100000",
 		)
 	}
@@ -84,7 +84,7 @@ func apiServerArguments(folder Folder, ports ports, config Config) []string {
 		arguments = append(arguments, "--egress-selector-config-file="+folder.file(egressFile))
 	}
 	if config.NoControllers {
-		// Nobody makes service accounts, and this plugin refuses pods without one.
+		// Without controllers no service accounts are created, and this plugin would refuse all pods.
 		arguments = append(arguments, "--disable-admission-plugins=ServiceAccount")
 	}
 	return arguments
@@ -100,13 +100,13 @@ func controllerManagerArguments(folder Folder) []string {
 		"--root-ca-file=" + folder.file(pkiFolder, "ca.crt"),
 		"--cluster-signing-cert-file=" + folder.file(pkiFolder, "ca.crt"),
 		"--cluster-signing-key-file=" + folder.file(pkiFolder, "ca.key"),
-		// The defaults protect a shared API server. Here they would only slow tests down.
+		// The default limits protect a shared API server, and would only slow down tests.
 		"--kube-api-qps=1000",
 		"--kube-api-burst=2000",
 		"--concurrent-gc-syncs=20",
 		"--concurrent-namespace-syncs=10",
-		// The nodes are never away, though their leases may seem to be over while an API server restarts. Who marks
-		// their pods as not ready then would do it for good: kwok makes a pod ready once.
+		// The fake nodes never fail, but their leases can expire while an API server restarts. Then the controller manager
+		// would mark their pods as not ready permanently, because kwok makes a pod ready only once.
 		"--node-monitor-grace-period=24h",
 	}
 }
@@ -143,7 +143,7 @@ egressSelections:
       uds: {udsName: %q}
 `
 
-// writeConfigurations writes the files that arguments refer to, apart from credentials.
+// writeConfigurations writes the configuration files that the arguments name, except credentials.
 func writeConfigurations(folder Folder, config Config) error {
 	if config.Echo {
 		text := fmt.Sprintf(egressConfiguration, folder.file(echoSocket))
@@ -154,7 +154,12 @@ func writeConfigurations(folder Folder, config Config) error {
 	if err := folder.write([]byte(auditPolicy), auditPolicyFile); err != nil {
 		return err
 	}
-	stages := []string{nodestage.DefaultNodeInit, podstage.DefaultPodReady, podstage.DefaultPodComplete, podstage.DefaultPodDelete}
+	stages := []string{
+		nodestage.DefaultNodeInit,
+		podstage.DefaultPodReady,
+		podstage.DefaultPodComplete,
+		podstage.DefaultPodDelete,
+	}
 	if err := folder.write([]byte(strings.Join(stages, "\n---\n")), kwokFolder, "stages.yaml"); err != nil {
 		return fmt.Errorf("stages of fake nodes and pods: %w", err)
 	}

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// mastersGroup may do everything, without a look at RBAC rules.
+	// mastersGroup is a group with all rights, for which RBAC rules are not evaluated.
 	mastersGroup   = "system:masters"
 	frontProxyUser = "front-proxy-client"
 	clusterCAName  = "cluster-ca"
-	// kubernetesServiceIP is the first address of serviceRange, which the API server gives to its own service.
+	// kubernetesServiceIP is the first address of serviceRange. The API server assigns it to its own Service.
 	kubernetesServiceIP = "10.96.0.1"
 )
 
-// writeCredentials makes all keys, certificates and kubeconfigs of a cluster whose API server has the given address.
+// writeCredentials writes all keys, certificates and kubeconfigs of a cluster. server is the address of its API server.
 func writeCredentials(folder Folder, server string) error {
 	authority, err := pki.NewAuthority(clusterCAName)
 	if err != nil {
@@ -57,15 +57,16 @@ func componentKubeconfig(component string) string {
 	return filepath.Join(pkiFolder, component+".kubeconfig")
 }
 
-// writeServerCredentials writes what the API server and the controller manager present, sign with or trust.
+// writeServerCredentials writes the keys and certificates that the API server and the controller manager use to serve,
+// to sign and to verify.
 func writeServerCredentials(folder Folder, authority pki.Authority) error {
 	serving, err := authority.Server(APIServer, loopback, "localhost", kubernetesServiceIP,
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
 	if err != nil {
 		return err
 	}
-	// The API server believes the user headers of whoever holds a certificate of this authority, so it is not the one
-	// that signs users.
+	// The API server trusts the user headers of every client with a certificate of this authority. So another authority
+	// signs the certificates of users.
 	frontProxy, err := pki.NewAuthority("front-proxy-ca")
 	if err != nil {
 		return err
@@ -85,7 +86,10 @@ func writeServerCredentials(folder Folder, authority pki.Authority) error {
 		"front-proxy-client": frontProxyClient,
 		"service-accounts":   serviceAccounts,
 	} {
-		err := errors.Join(folder.write(pair.Certificate, pkiFolder, name+".crt"), folder.write(pair.Key, pkiFolder, name+".key"))
+		err := errors.Join(
+			folder.write(pair.Certificate, pkiFolder, name+".crt"),
+			folder.write(pair.Key, pkiFolder, name+".key"),
+		)
 		if err != nil {
 			return err
 		}
@@ -93,7 +97,7 @@ func writeServerCredentials(folder Folder, authority pki.Authority) error {
 	return nil
 }
 
-// UserKubeconfig returns a kubeconfig for the cluster in dir, with a new client certificate for that user in those
+// UserKubeconfig returns a kubeconfig for the cluster in dir, with a new client certificate for the given user and
 // groups.
 func UserKubeconfig(dir, user string, groups ...string) ([]byte, error) {
 	if user == "" {
@@ -101,7 +105,7 @@ func UserKubeconfig(dir, user string, groups ...string) ([]byte, error) {
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, kubeconfigFile))
 	if err != nil {
-		return nil, NewUsageError("folder %s holds no cluster: %v", dir, err)
+		return nil, NewUsageError("folder %s does not contain a cluster: %v", dir, err)
 	}
 	authority, err := readAuthority(dir)
 	if err != nil {
@@ -122,7 +126,7 @@ func readAuthority(dir string) (pki.Authority, error) {
 	return pki.LoadAuthority(pki.Pair{Certificate: certificate, Key: key})
 }
 
-// newKubeconfig returns a self-contained kubeconfig: it names no other file.
+// newKubeconfig returns a kubeconfig that contains all credentials and names no other file.
 func newKubeconfig(authority pki.Authority, server, user string, groups ...string) ([]byte, error) {
 	client, err := authority.Client(user, groups...)
 	if err != nil {
@@ -130,8 +134,12 @@ func newKubeconfig(authority pki.Authority, server, user string, groups ...strin
 	}
 	const name = "devcluster"
 	content, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: server, CertificateAuthorityData: authority.Certificate}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{user: {ClientCertificateData: client.Certificate, ClientKeyData: client.Key}},
+		Clusters: map[string]*clientcmdapi.Cluster{
+			name: {Server: server, CertificateAuthorityData: authority.Certificate},
+		},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{
+			user: {ClientCertificateData: client.Certificate, ClientKeyData: client.Key},
+		},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: user}},
 		CurrentContext: name,
 	})

@@ -9,13 +9,13 @@ import (
 )
 
 func TestClaimFolder(t *testing.T) {
-	t.Run("makes a folder that does not exist", func(t *testing.T) {
+	t.Run("creates a folder that does not exist", func(t *testing.T) {
 		folder := claim(t, filepath.Join(t.TempDir(), "new", "cluster"))
 		if _, err := os.Stat(folder.file(logFolder)); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("refuses a folder in use, and takes it afterwards", func(t *testing.T) {
+	t.Run("refuses a folder in use, and accepts it after its release", func(t *testing.T) {
 		dir := t.TempDir()
 		first := claim(t, dir)
 		wantUsageError(t, dir, "in use")
@@ -24,7 +24,7 @@ func TestClaimFolder(t *testing.T) {
 		}
 		claim(t, dir)
 	})
-	t.Run("clears what an earlier cluster left", func(t *testing.T) {
+	t.Run("removes the files of an earlier cluster", func(t *testing.T) {
 		dir := t.TempDir()
 		first := claim(t, dir)
 		if err := first.write([]byte("old"), kubeconfigFile); err != nil {
@@ -37,18 +37,18 @@ func TestClaimFolder(t *testing.T) {
 			t.Errorf("want no file, got %v", err)
 		}
 	})
-	t.Run("refuses a folder with files of others and leaves them alone", func(t *testing.T) {
+	t.Run("refuses a folder with other files, and does not change them", func(t *testing.T) {
 		dir := t.TempDir()
 		letter := filepath.Join(dir, pkiFolder)
 		if err := os.WriteFile(letter, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		wantUsageError(t, dir, "holds other files")
+		wantUsageError(t, dir, "contains other files")
 		if _, err := os.Stat(letter); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("refuses a file", func(t *testing.T) {
+	t.Run("refuses a path that is a file", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -1,11 +1,11 @@
 // Package cluster runs a Kubernetes cluster on this machine: etcd, an API server, controller manager, scheduler and
-// fake nodes, each a process of its own, reachable on the loopback address alone. It is for development and tests; its
-// data is thrown away.
+// fake nodes. Each component is a separate process and listens only on the loopback address. The cluster is for
+// development and tests; its data is deleted at the end.
 package cluster
 
 import "fmt"
 
-// The components are started under these names, and log to files named after them.
+// These are the names of the components' processes, and of their log files.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -14,24 +14,24 @@ const (
 	Kwok              = "kwok"
 )
 
-// supervisor is the process that starts and watches the others. It shows in the audit log under this name.
+// supervisor is the name in the audit log of the process that starts and monitors the components.
 const supervisor = "devcluster"
 
-// Config says what to run.
+// Config configures a cluster.
 type Config struct {
-	// Dir is the folder for credentials, data and logs. It is made if it does not exist.
+	// Dir is the folder for credentials, data and logs. It is created if it does not exist.
 	Dir string
-	// Executable is the program that runs a component when its argv[0] is the component's name.
+	// Executable is the program that runs a component if its argv[0] is the component's name.
 	Executable string
 	// Nodes is the number of fake nodes.
 	Nodes int
-	// Audit makes the API server write audit.log, a JSON line per answered request.
+	// Audit makes the API server write audit.log, with a JSON line for each answered request.
 	Audit bool
 	// Cloud adds a default storage class, and addresses for load balancers and Ingresses.
 	Cloud bool
 	// Echo answers webhooks and APIServices in place of the programs of fake pods.
 	Echo bool
-	// NoControllers leaves out everything but etcd and the API server.
+	// NoControllers starts only etcd and the API server.
 	NoControllers bool
 }
 

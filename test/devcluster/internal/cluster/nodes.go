@@ -26,7 +26,7 @@ func capacity() corev1.ResourceList {
 	}
 }
 
-// createNodes registers fake nodes, node-0 and so on; kwok plays their kubelets.
+// createNodes registers fake nodes with the names node-0, node-1 and so on. kwok simulates their kubelets.
 func createNodes(ctx context.Context, client kubernetes.Interface, count int) error {
 	for i := range count {
 		name := fmt.Sprintf("node-%d", i)

@@ -11,13 +11,13 @@ import (
 // loopback is the only address that a cluster listens on.
 const loopback = "127.0.0.1"
 
-// port is a TCP port of the loopback address that is kept for a component. The socket is bound with SO_REUSEPORT and
-// never listened on: no other program is given the port, no connection ends there, and a component that sets the same
-// option can listen on it. To choose a number and close the socket again would leave a window in which a cluster that
-// starts at the same time is given the same number.
+// port is a TCP port of the loopback address that is reserved for a component. A socket is bound to it with
+// SO_REUSEPORT and never listens. So no other program gets the port, no connection is accepted by the socket, and the
+// component, which sets the same option, can listen on the port. If the socket was closed before the component starts,
+// another cluster could get the same port.
 type port struct{ number int }
 
-// reservePort takes a free port until this process ends.
+// reservePort reserves a free port until this process ends.
 func reservePort() (port, error) {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -49,7 +49,7 @@ func bindShared(socket int) (int, error) {
 	return bound.Port, nil
 }
 
-// url is the address under the given scheme.
+// url returns the address with the given scheme.
 func (p port) url(scheme string) string {
 	return scheme + "://" + net.JoinHostPort(loopback, p.String())
 }

@@ -17,12 +17,12 @@ func TestAReservedPortIsOurs(t *testing.T) {
 	address := net.JoinHostPort(loopback, reserved.String())
 	if stranger, err := net.Listen("tcp", address); err == nil {
 		_ = stranger.Close()
-		t.Error("another program got the port")
+		t.Error("another program could bind the reserved port")
 	}
 
 	component, err := shared.Listen(t.Context(), "tcp", address)
 	if err != nil {
-		t.Fatalf("a component cannot listen on it: %v", err)
+		t.Fatalf("a component cannot listen on the reserved port: %v", err)
 	}
 	defer func() { _ = component.Close() }()
 	for range 20 {
@@ -30,7 +30,7 @@ func TestAReservedPortIsOurs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// It would hang if the connection had ended at the reservation.
+		// If the reservation had accepted the connection, this call would block.
 		accepted, err := component.Accept()
 		if err != nil {
 			t.Fatal(err)

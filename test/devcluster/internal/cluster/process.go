@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// DiedError tells that a component ended that should run on.
+// DiedError means that a component ended without being stopped.
 type DiedError struct {
 	Component string
 	State     string
@@ -24,29 +24,29 @@ func (e DiedError) Error() string {
 	return fmt.Sprintf("%s ended (%s); see its log %s", e.Component, e.State, e.Log)
 }
 
-// processes starts components and stops them together. They end with this process, even if that is killed.
+// processes starts components and stops them together. The components end with this process, even if it is killed.
 type processes struct {
 	executable string
 	folder     Folder
 	requests   chan startRequest
-	// died gets an error for each component that ends, wanted or not, but for those that are replaced; it has room for
-	// all of them.
+	// died receives an error for each component that ends, except replaced components. Its buffer is large enough for all
+	// components.
 	died    chan error
 	running []*process
 }
 
-// process is a component that was started.
+// process is a started component.
 type process struct {
 	component
 
 	command *exec.Cmd
-	// replaced says that its end is wanted, and that another one takes its place.
+	// replaced is set if the process is stopped because another process replaces it.
 	replaced atomic.Bool
-	// ended is closed when it is gone.
+	// ended is closed when the process has ended.
 	ended chan struct{}
 }
 
-// component is a program of this binary, and its command line.
+// component is a program in this binary, and its arguments.
 type component struct {
 	name      string
 	arguments []string
@@ -57,7 +57,7 @@ type startRequest struct {
 	result  chan error
 }
 
-// newProcesses checks the executable, so that a missing one is told apart from a component that fails.
+// newProcesses checks that the executable exists, so that a missing executable is not reported as a failed component.
 func newProcesses(executable string, folder Folder) (*processes, error) {
 	if _, err := exec.LookPath(executable); err != nil {
 		return nil, NewUsageError("the cluster's own program is missing: %v", err)
@@ -67,9 +67,9 @@ func newProcesses(executable string, folder Folder) (*processes, error) {
 	return set, nil
 }
 
-// startOnOneThread starts commands on a thread that lives as long as this process, since nobody closes requests. Linux
-// sends the parent-death signal when the *thread* that started the child ends, and the Go runtime ends threads as it
-// sees fit.
+// startOnOneThread starts commands on a thread that lives as long as this process, because requests is never closed.
+// Linux sends the parent-death signal when the *thread* that started the child ends, and the Go runtime may end any
+// other thread.
 func startOnOneThread(requests <-chan startRequest) {
 	runtime.LockOSThread()
 	for request := range requests {
@@ -77,7 +77,8 @@ func startOnOneThread(requests <-chan startRequest) {
 	}
 }
 
-// startAll starts components in the given order. What it started runs on when a later one fails, until stop.
+// startAll starts components in the given order. If a component fails to start, the earlier components run until stop
+// is called.
 func (p *processes) startAll(components ...component) error {
 	for _, next := range components {
 		if err := p.start(next); err != nil {
@@ -87,14 +88,14 @@ func (p *processes) startAll(components ...component) error {
 	return nil
 }
 
-// start runs a component, with its output in its log file.
+// start starts a component, and writes its output to its log file.
 func (p *processes) start(next component) error {
 	path := p.folder.log(next.name)
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // The child has a handle of its own.
+	defer func() { _ = log.Close() }() // The child process has its own file handle.
 
 	command := &exec.Cmd{
 		Path:   p.executable,
@@ -105,7 +106,7 @@ func (p *processes) start(next component) error {
 		Stderr: log,
 		SysProcAttr: &syscall.SysProcAttr{
 			Pdeathsig: syscall.SIGKILL,
-			// A group of its own: Ctrl-C reaches this process alone, which then stops the components.
+			// The child is in its own process group: Ctrl-C reaches only this process, which then stops the components.
 			Setpgid: true,
 		},
 	}
@@ -125,11 +126,11 @@ func (p *processes) start(next component) error {
 	return nil
 }
 
-// restart kills a component, which cannot notice, and starts it again. It tells when the former one was gone.
+// restart kills a component and starts it again. It returns the time at which the former process had ended.
 func (p *processes) restart(name string) (killed time.Time, err error) {
 	i := slices.IndexFunc(p.running, func(running *process) bool { return running.name == name })
 	if i < 0 {
-		return killed, fmt.Errorf("restart %s: it does not run", name)
+		return killed, fmt.Errorf("restart %s: the component does not run", name)
 	}
 	former := p.running[i]
 	former.replaced.Store(true)
@@ -141,7 +142,8 @@ func (p *processes) restart(name string) (killed time.Time, err error) {
 	return time.Now(), p.startAll(former.component)
 }
 
-// stop kills what runs, dependents first, and returns when all are gone. Nothing is lost: the data is not used again.
+// stop kills all components in the reverse order of their start, and returns when they have ended. They need no
+// graceful end, because the data is not used again.
 func (p *processes) stop() error {
 	var problems []error
 	for _, running := range slices.Backward(p.running) {
@@ -162,8 +164,8 @@ func endOf(command *exec.Cmd) string {
 	return "exit status 0"
 }
 
-// environment keeps settings of the caller (ETCD_*, KWOK_*, KUBECONFIG, proxies, a kwok configuration at home) away
-// from the components.
+// environment returns an environment for the components without settings of the caller (ETCD_*, KWOK_*, KUBECONFIG,
+// proxies, the configuration of kwok in the home folder).
 func environment(folder Folder) []string {
 	environment := []string{
 		"HOME=" + folder.file(kwokFolder),
@@ -178,7 +180,7 @@ func environment(folder Folder) []string {
 	return environment
 }
 
-// Executable returns the path of this program.
+// Executable returns the path of the running program.
 func Executable() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 
 const (
 	pollInterval = 20 * time.Millisecond
-	// startTimeout is far above what a cold, busy machine needs.
+	// startTimeout is much longer than a slow machine needs.
 	startTimeout = 2 * time.Minute
 )
 
-// newClient returns the supervisor's own client.
+// newClient returns the client of the supervisor.
 func newClient(folder Folder) (kubernetes.Interface, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", folder.file(componentKubeconfig(supervisor)))
 	if err != nil {
@@ -32,10 +32,10 @@ func newClient(folder Folder) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// condition tells whether something holds; if it does not, why.
+// condition returns nil if a state is reached, and otherwise an error with the reason.
 type condition func(context.Context) error
 
-// waitFor returns when the condition holds, and fails at once when a component dies meanwhile.
+// waitFor waits until the condition returns nil. It returns an error at once if a component ends.
 func waitFor(ctx context.Context, what string, died <-chan error, holds condition) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -56,8 +56,8 @@ func waitFor(ctx context.Context, what string, died <-chan error, holds conditio
 	}
 }
 
-// apiServerReady asks the API server itself. It is ready when its own roles, priority classes and namespaces are
-// written.
+// apiServerReady is a condition that the API server reports itself as ready. It is ready when its roles, priority
+// classes and namespaces are created.
 func apiServerReady(client kubernetes.Interface) condition {
 	return func(ctx context.Context) error {
 		if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
@@ -68,8 +68,8 @@ func apiServerReady(client kubernetes.Interface) condition {
 	}
 }
 
-// controllersReady waits for a first result of the controller manager: until a namespace has its default service
-// account, pods are refused in it.
+// controllersReady is a condition for the first result of the controller manager: the default service account of a
+// namespace. Without it the API server refuses pods in the namespace.
 func controllersReady(client kubernetes.Interface) condition {
 	return func(ctx context.Context) error {
 		_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
@@ -77,8 +77,8 @@ func controllersReady(client kubernetes.Interface) condition {
 	}
 }
 
-// nodesReady waits until pods can be scheduled to every node. A node loses the taint "not-ready" a moment after it is
-// ready.
+// nodesReady is a condition that pods can be scheduled to every node. The taint "not-ready" is removed from a node a
+// moment after the node is ready.
 func nodesReady(client kubernetes.Interface, count int) condition {
 	return func(ctx context.Context) error {
 		nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})

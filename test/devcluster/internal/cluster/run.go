@@ -14,10 +14,11 @@ import (
 	"github.com/fairlead-io/fairlead/test/devcluster/internal/echo"
 )
 
-// Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. Each message from restarts
-// makes it kill the API server and start it again, and it writes another line when that is ready. In the end nothing of
-// it runs any more, and the result is nil. The folder keeps logs and credentials, not the data. The result is a
-// UsageError when the configuration or the folder is at fault, and a DiedError when a component ended by itself.
+// Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. For each message from
+// restarts it kills the API server and starts it again; it writes another line when the API server is ready. When Run
+// returns, no process is running. It returns nil after ctx has ended, a UsageError if the configuration or the folder
+// is invalid, and a DiedError if a component ended without being stopped. The logs and credentials stay in the folder;
+// the data is deleted.
 func Run(ctx context.Context, config Config, restarts <-chan os.Signal, out io.Writer) error {
 	if err := config.validate(); err != nil {
 		return err
@@ -34,16 +35,29 @@ func Run(ctx context.Context, config Config, restarts <-chan os.Signal, out io.W
 	return errors.Join(err, components.stop(), folder.dropData(), folder.Release())
 }
 
-// serve brings the cluster up and waits for the end. Its caller stops what it started.
-func serve(ctx context.Context, config Config, folder Folder, components *processes, restarts <-chan os.Signal, out io.Writer) error {
+// serve starts the cluster and waits for its end. The caller stops the components.
+func serve(
+	ctx context.Context,
+	config Config,
+	folder Folder,
+	components *processes,
+	restarts <-chan os.Signal,
+	out io.Writer,
+) error {
 	begin := time.Now()
 	if err := boot(ctx, config, folder, components); err != nil {
 		if ctx.Err() != nil {
-			return nil // Stopped while starting: what failed, failed for that.
+			return nil // The cluster was stopped during its start, so errors of the start are ignored.
 		}
 		return err
 	}
-	_, err := fmt.Fprintf(out, "ready in %.1fs: %s, kubeconfig %s\n", time.Since(begin).Seconds(), config.describe(), folder.Kubeconfig())
+	_, err := fmt.Fprintf(
+		out,
+		"ready in %.1fs: %s, kubeconfig %s\n",
+		time.Since(begin).Seconds(),
+		config.describe(),
+		folder.Kubeconfig(),
+	)
 	if err != nil {
 		return fmt.Errorf("announce the cluster: %w", err)
 	}
@@ -61,7 +75,8 @@ func serve(ctx context.Context, config Config, folder Folder, components *proces
 	}
 }
 
-// restartAPIServer returns when the API server, which was killed, is usable again, or when the cluster is to end.
+// restartAPIServer kills the API server and starts it again. It returns when the API server is ready, or when the
+// cluster must end.
 func restartAPIServer(ctx context.Context, folder Folder, components *processes, out io.Writer) error {
 	client, err := newClient(folder)
 	if err != nil {
@@ -78,13 +93,17 @@ func restartAPIServer(ctx context.Context, folder Folder, components *processes,
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(out, "ready again; the API server was killed at", killed.Format(time.RFC3339Nano)); err != nil {
+	if _, err := fmt.Fprintln(
+		out,
+		"ready again; the API server was killed at",
+		killed.Format(time.RFC3339Nano),
+	); err != nil {
 		return fmt.Errorf("announce the API server: %w", err)
 	}
 	return nil
 }
 
-// boot returns when the cluster is usable.
+// boot starts the components and returns when the cluster is ready.
 func boot(ctx context.Context, config Config, folder Folder, components *processes) error {
 	ports, err := reservePorts()
 	if err != nil {
@@ -111,8 +130,14 @@ func boot(ctx context.Context, config Config, folder Folder, components *process
 	return bootControllers(ctx, config, folder, components, client)
 }
 
-// bootControllers starts what needs an API server. Its parts wait for each other themselves.
-func bootControllers(ctx context.Context, config Config, folder Folder, components *processes, client kubernetes.Interface) error {
+// bootControllers starts the components that need an API server. The components wait for each other.
+func bootControllers(
+	ctx context.Context,
+	config Config,
+	folder Folder,
+	components *processes,
+	client kubernetes.Interface,
+) error {
 	err := components.startAll(
 		component{ControllerManager, controllerManagerArguments(folder)},
 		component{Scheduler, schedulerArguments(folder)},
@@ -154,7 +179,7 @@ func bootExtras(ctx context.Context, config Config, folder Folder, client kubern
 	return echo.Start(ctx, client, authority, folder.file(echoSocket))
 }
 
-// reservePorts keeps the ports until this process ends.
+// reservePorts reserves the ports until this process ends.
 func reservePorts() (ports, error) {
 	var all ports
 	for _, reserved := range []*port{&all.etcdClient, &all.etcdPeer, &all.apiServer} {

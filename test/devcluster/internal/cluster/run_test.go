@@ -28,10 +28,10 @@ func TestRunNamesTheComponentThatDies(t *testing.T) {
 	}
 	log, err := os.ReadFile(died.Log)
 	if err != nil || string(log) != "no luck today\n" {
-		t.Errorf("want the component's own words in its log, got %q, %v", log, err)
+		t.Errorf("want the output of the component in its log, got %q, %v", log, err)
 	}
 	if out.Len() != 0 {
-		t.Errorf("announced a cluster that failed: %s", &out)
+		t.Errorf("the cluster failed to start, but was reported as ready: %s", &out)
 	}
 }
 
@@ -40,9 +40,9 @@ func TestRunRefusesWhatCannotWork(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"nodes without controllers": {Config{Nodes: 1, NoControllers: true}, "--nodes needs the controllers"},
-		"less than no node":         {Config{Nodes: -1}, "must not be negative"},
-		"no executable":             {Config{Executable: "/nowhere/devcluster"}, "/nowhere/devcluster"},
+		"nodes without controllers":  {Config{Nodes: 1, NoControllers: true}, "--nodes needs the controllers"},
+		"a negative number of nodes": {Config{Nodes: -1}, "must not be negative"},
+		"no executable":              {Config{Executable: "/nowhere/devcluster"}, "/nowhere/devcluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.config.Dir = t.TempDir()

@@ -1,15 +1,15 @@
-// Package components links the server programs of a cluster into this one binary. Which of them a process is, its name
-// decides: the first word of its command line.
+// Package components links the server programs of a cluster into one binary. The first word of its command line selects
+// the program that a process runs.
 package components
 
 import (
 	"os"
-	_ "time/tzdata" // The controller manager resolves the time zones of CronJobs, also where the machine has no time zone files.
+	_ "time/tzdata" // The controller manager needs time zones for CronJobs, and the machine may have no such files.
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
-	_ "k8s.io/component-base/logs/json/register"          // The programs' own main packages import these three.
+	_ "k8s.io/component-base/logs/json/register"          // The main packages of the programs import these three packages.
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" //
 	_ "k8s.io/component-base/metrics/prometheus/version"  //
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/devcluster/internal/cluster"
 )
 
-// Lookup returns the main function of the component with that name. The function reads os.Args, blocks while the
-// component runs, and returns its exit code.
+// Lookup returns the main function of the component with the given name. The function reads os.Args, runs the component
+// until it ends, and returns its exit code.
 func Lookup(name string) (run func() int, found bool) {
 	switch name {
 	case cluster.Etcd:

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/signals"
 )
 
-// runKwok does what kwok's own main function does: kwok finds its logger and its configuration in the context of its
+// runKwok does the same as kwok's main function, which stores a logger and the configuration in the context of the
 // command.
 func runKwok() int {
 	global := pflag.NewFlagSet("global", pflag.ContinueOnError)
@@ -23,7 +23,8 @@ func runKwok() int {
 	}
 	command := kwok.NewCommand(ctx)
 	command.PersistentFlags().AddFlagSet(global)
-	// The Kubernetes components register a global flag "version" that is no bool, and cobra takes it for its own.
+	// The components of Kubernetes register a global flag "version" that is not a bool, and cobra would use this flag for
+	// its own version flag.
 	command.Version = ""
 	if err := command.ExecuteContext(ctx); err != nil {
 		logger.Error("Run", "err", err)

@@ -1,4 +1,5 @@
-// Package pki makes the certificates of a dev cluster: authorities, and client and server certificates signed by them.
+// Package pki creates the certificates of a dev cluster: authorities, and the client and server certificates that they
+// sign.
 package pki
 
 import (
@@ -16,9 +17,10 @@ import (
 )
 
 const (
-	// validity outlives any use of a throw-away cluster.
+	// validity is longer than any temporary cluster exists.
 	validity = 5 * 365 * 24 * time.Hour
-	// clockSkew lets a certificate be used at once by a process whose clock reads slightly earlier.
+	// clockSkew is the time before its creation from which a certificate is valid. So a process whose clock is slightly
+	// behind can use the certificate at once.
 	clockSkew = 5 * time.Minute
 )
 
@@ -51,7 +53,7 @@ func NewAuthority(commonName string) (Authority, error) {
 	return LoadAuthority(pair)
 }
 
-// LoadAuthority reads an authority that NewAuthority made.
+// LoadAuthority reads an authority that NewAuthority has created.
 func LoadAuthority(pair Pair) (Authority, error) {
 	certBlock, _ := pem.Decode(pair.Certificate)
 	keyBlock, _ := pem.Decode(pair.Key)
@@ -69,7 +71,7 @@ func LoadAuthority(pair Pair) (Authority, error) {
 	return Authority{Pair: pair, certificate: certificate, key: key}, nil
 }
 
-// Client returns a client certificate. Kubernetes takes the common name for the user and the organizations for its
+// Client returns a client certificate. Kubernetes uses the common name as the user, and the organizations as the
 // groups.
 func (a Authority) Client(user string, groups ...string) (Pair, error) {
 	return sign(&x509.Certificate{
@@ -96,8 +98,8 @@ func (a Authority) Server(commonName string, hosts ...string) (Pair, error) {
 	return sign(&template, a.certificate, a.key)
 }
 
-// NewKeyPair returns a private key and, in place of a certificate, its public key. Service account tokens are signed
-// with it.
+// NewKeyPair returns a private key and its public key. The public key is in the field of the certificate. Service
+// account tokens are signed with such a key pair.
 func NewKeyPair() (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -114,8 +116,8 @@ func NewKeyPair() (Pair, error) {
 	return Pair{Certificate: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), Key: private}, nil
 }
 
-// sign completes the template with a new key, a serial number and its validity, and signs it. Without a parent it signs
-// itself.
+// sign completes the template with a new key, a serial number and its validity, and signs it. If parent is nil, the
+// certificate is self-signed.
 func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -126,7 +128,7 @@ func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (Pair
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
-		return Pair{}, fmt.Errorf("draw a serial number: %w", err)
+		return Pair{}, fmt.Errorf("generate a serial number: %w", err)
 	}
 	now := time.Now()
 	template.SerialNumber = serial

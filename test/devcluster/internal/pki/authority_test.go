@@ -25,7 +25,7 @@ func TestCertificatesAreTrustedForTheirUse(t *testing.T) {
 
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		if _, err := leaf(t, server).Verify(x509.VerifyOptions{Roots: roots, DNSName: host}); err != nil {
-			t.Errorf("server at %s: %v", host, err)
+			t.Errorf("the TLS connection to the server at %s failed: %v", host, err)
 		}
 	}
 	asClient := x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
@@ -37,7 +37,7 @@ func TestCertificatesAreTrustedForTheirUse(t *testing.T) {
 	}
 	subject := leaf(t, client).Subject
 	if subject.CommonName != "joe" || !slices.Equal(subject.Organization, []string{"crew", "deck"}) {
-		t.Errorf("want joe in crew and deck, got %s", subject)
+		t.Errorf("want the user joe in the groups crew and deck, got %s", subject)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestLoadAuthorityRefusesWhatIsNoAuthority(t *testing.T) {
 		"a certificate for key": {Certificate: made.Certificate, Key: made.Certificate},
 	} {
 		if _, err := LoadAuthority(pair); err == nil {
-			t.Errorf("%s: loaded", name)
+			t.Errorf("%s: the certificate and its key were loaded without an error", name)
 		}
 	}
 }

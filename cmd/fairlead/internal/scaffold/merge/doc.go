@@ -1,7 +1,6 @@
-// Package merge merges a file that a person changed with a newer version of the template that the file was rendered
-// from.
+// Package merge merges a rendered file that a person changed with the file that a newer template renders.
 //
-// It is a three-way merge: Versions has the file as it was rendered last time, as it is now, and as it is rendered
-// today. Texts are merged by git merge-file, go.mod by its statements. Changes that contradict each other become
-// conflicts.
+// It is a three-way merge of Versions: the file of the last rendering, the file in the project, and the file of the
+// current rendering. Texts are merged by git merge-file, and go.mod by its statements. Different changes of the same
+// lines are conflicts.
 package merge

@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
-// mergeModule updates Fairlead and the version of Go in a go.mod. The other statements belong to the go command and to
-// people.
+// mergeModule updates the versions of Fairlead and Go in a go.mod. It does not change other statements, which the go
+// command and people maintain.
 func mergeModule(mine, base, newer []byte) ([]byte, error) {
 	files := make([]*modfile.File, 0, 3)
 	for _, text := range [][]byte{mine, base, newer} {

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Conflict is a place that a person and a newer template changed differently.
+// Conflict is a place in a file that a person and a newer template changed differently.
 type Conflict struct {
 	File string
-	// Line is the first line of the conflict in the person's file, 0 for the whole file.
+	// Line is the first line of the conflict in the person's file. It is 0 if the conflict is about the whole file.
 	Line int
 	// Why explains the conflict.
 	Why string
 }
 
-// String returns the place in the form of compilers.
+// String returns the place and the reason in the form FILE:LINE: REASON.
 func (c Conflict) String() string {
 	if c.Line == 0 {
 		return c.File + ": " + c.Why
@@ -37,8 +37,8 @@ const (
 	theirsMarker = ">>>>>>>"
 )
 
-// mergeText merges texts with git merge-file. The result contains conflict markers for lines that both changed
-// differently.
+// mergeText merges texts with git merge-file. The result contains conflict markers around lines that the person and the
+// template changed differently.
 func mergeText(ctx context.Context, file string, base, mine, newer []byte) ([]byte, []Conflict, error) {
 	dir, err := os.MkdirTemp("", "fairlead-merge-")
 	if err != nil {
@@ -56,7 +56,7 @@ func mergeText(ctx context.Context, file string, base, mine, newer []byte) ([]by
 	var out, errOut bytes.Buffer
 	command.Stdout, command.Stderr = &out, &errOut
 	err = command.Run()
-	// The exit code is the number of conflicts; higher codes are errors.
+	// An exit code below 128 is the number of conflicts. Higher exit codes are errors.
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 && exit.ExitCode() < 128 {
 		return out.Bytes(), conflictsIn(file, out.Bytes()), nil
 	}
@@ -85,8 +85,9 @@ func conflictsIn(file string, merged []byte) []Conflict {
 	return found
 }
 
-// partAfter returns the part of a merged text that begins with a line, given the part before it. Other lines may look
-// like markers. The base is there if git is configured to show it.
+// partAfter returns the next part of a merged text, and whether it begins at this line. Part is the part before the
+// line. Only the marker that can follow this part is recognised, because other lines may look like markers. The part
+// with the base exists only if git is configured to show it.
 func partAfter(part, line string) (next string, begins bool) {
 	switch part {
 	case noMarker:

@@ -23,8 +23,8 @@ type Change struct {
 	Content []byte
 }
 
-// Versions are the contents of a file: as it was rendered last time, as it is in the project, and as it is rendered
-// now. Nil means that there is no file.
+// Versions are the contents of a file in the last rendering (Base), in the project (Mine), and in the current rendering
+// (Newer). Nil means that the file does not exist.
 type Versions struct{ Base, Mine, Newer []byte }
 
 // IsLeftOut reports whether the template changed a file that a person deleted or renamed.
@@ -32,7 +32,8 @@ func (v Versions) IsLeftOut() bool {
 	return v.Mine == nil && v.Base != nil && v.Newer != nil && !same(v.plain().Base, v.Newer)
 }
 
-// Merge decides about a file. The result has the line ends of most lines in the project's file.
+// Merge returns the change of a file, or conflicts. It returns neither if the file stays unchanged. The lines of the
+// result end in the same way as most lines of the project's file.
 func (v Versions) Merge(ctx context.Context, path string) (*Change, []Conflict, error) {
 	change, conflicts, err := v.plain().decide(ctx, path)
 	if change != nil && hasCarriageReturns(v.Mine) {
@@ -48,22 +49,22 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 	case v.Base == nil && v.Mine == nil:
 		return &Change{Verb: VerbCreate, File: path, Content: v.Newer}, nil, nil
 	case v.Base == nil:
-		return nil, []Conflict{{File: path, Why: "the template has a new file of this name: rename yours"}}, nil
+		return nil, []Conflict{{File: path, Why: "the template has a new file with this name: rename your file"}}, nil
 	case v.Mine == nil:
-		// A file that a person deleted stays deleted.
+		// The update does not create a file again that a person deleted.
 		return nil, nil, nil
 	case v.Newer == nil && same(v.Base, v.Mine):
 		return &Change{Verb: VerbDelete, File: path}, nil, nil
 	case v.Newer == nil:
 		return nil,
-			[]Conflict{{File: path, Why: "the template dropped it, but you changed it: delete it, or keep it as yours"}}, nil
+			[]Conflict{{File: path, Why: "the template no longer has the file, but you changed it: delete or rename it"}}, nil
 	case same(v.Base, v.Mine):
 		return &Change{Verb: VerbUpdate, File: path, Content: v.Newer}, nil, nil
 	case bytes.IndexByte(v.Mine, 0) >= 0:
 		return nil,
 			[]Conflict{{
 				File: path,
-				Why:  "the template changed it, but here it is not a text: move it, or take the template's file",
+				Why:  "the template changed the file, but your file is not a text: move it, or use the template's file",
 			}}, nil
 	case path == "go.mod":
 		merged, err := mergeModule(v.Mine, v.Base, v.Newer)
@@ -73,7 +74,8 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 	return &Change{Verb: VerbMerge, File: path, Content: merged}, conflicts, err
 }
 
-// plain returns the versions with line feeds: git may check out files with carriage returns.
+// plain returns the versions with line feeds at the ends of lines, because git may check out files with carriage
+// returns.
 func (v Versions) plain() Versions {
 	return Versions{Base: WithLineFeeds(v.Base), Mine: WithLineFeeds(v.Mine), Newer: v.Newer}
 }
@@ -83,7 +85,8 @@ func hasCarriageReturns(text []byte) bool {
 	return 2*bytes.Count(text, []byte("\r\n")) > bytes.Count(text, []byte("\n"))
 }
 
-// WithLineFeeds returns a text whose lines end with line feeds, if most of them end with carriage returns.
+// WithLineFeeds replaces the carriage returns and line feeds of a text by line feeds, if most of its lines end with
+// carriage returns and line feeds. It returns other texts unchanged.
 func WithLineFeeds(text []byte) []byte {
 	if !hasCarriageReturns(text) {
 		return text
@@ -91,5 +94,5 @@ func WithLineFeeds(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 }
 
-// same compares contents. No file differs from an empty file.
+// same reports whether two contents are equal. A file that does not exist (nil) differs from an empty file.
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// lines returns a text that is long enough for two changes apart.
+// lines returns a text whose first and last lines are so far apart that git merges changes of both without a conflict.
 func lines(first, last string) []byte {
 	return []byte(first + strings.Repeat("\nsame", 10) + "\n" + last + "\n")
 }
 
-// onWindows returns a text as git checks it out there.
+// onWindows returns a text with the line ends that git writes on Windows.
 func onWindows(text []byte) []byte { return []byte(strings.ReplaceAll(string(text), "\n", "\r\n")) }
 
-// oddly returns a text of which an editor on Windows has ended a line as others do.
+// oddly returns a text with line ends of Windows, except for a line that ends with a line feed alone.
 func oddly(text []byte) []byte {
 	return []byte(strings.Replace(string(onWindows(text)), "same\r\n", "same\n", 1))
 }
@@ -27,39 +27,39 @@ func TestVersionsOfAFileAreMerged(t *testing.T) {
 		verb Verb
 		want []byte
 	}{
-		"nothing changed":                             {Versions{former, former, former}, "", nil},
-		"the template changed it":                     {Versions{former, former, newer}, VerbUpdate, newer},
-		"both changed it":                             {Versions{former, mine, newer}, VerbMerge, both},
-		"both changed it alike":                       {Versions{former, newer, newer}, "", nil},
-		"it is new":                                   {Versions{nil, nil, newer}, VerbCreate, newer},
-		"the template has it no more":                 {Versions{former, former, nil}, VerbDelete, nil},
-		"it was emptied":                              {Versions{former, []byte{}, former}, "", nil},
-		"other line ends, nothing changed":            {Versions{former, onWindows(former), former}, "", nil},
-		"other line ends everywhere, nothing changed": {Versions{onWindows(former), onWindows(former), former}, "", nil},
-		"other line ends, the template changed it": {
+		"nothing changed":                                                  {Versions{former, former, former}, "", nil},
+		"the template changed the file":                                    {Versions{former, former, newer}, VerbUpdate, newer},
+		"the template and a person changed the file":                       {Versions{former, mine, newer}, VerbMerge, both},
+		"the template and a person made the same change":                   {Versions{former, newer, newer}, "", nil},
+		"the file is new in the template":                                  {Versions{nil, nil, newer}, VerbCreate, newer},
+		"the template no longer has the file":                              {Versions{former, former, nil}, VerbDelete, nil},
+		"a person removed the content of the file":                         {Versions{former, []byte{}, former}, "", nil},
+		"line ends of Windows in the project, no changes":                  {Versions{former, onWindows(former), former}, "", nil},
+		"line ends of Windows in the project and the template, no changes": {Versions{onWindows(former), onWindows(former), former}, "", nil},
+		"line ends of Windows in the project, the template changed the file": {
 			Versions{former, onWindows(former), newer},
 			VerbUpdate,
 			onWindows(newer),
 		},
-		"other line ends, both changed it": {
+		"line ends of Windows in the project, the template and a person changed the file": {
 			Versions{former, onWindows(mine), newer},
 			VerbMerge,
 			onWindows(both),
 		},
-		"other line ends but one, the template changed": {
+		"line ends of Windows in all lines but one, the template changed the file": {
 			Versions{former, oddly(former), newer},
 			VerbUpdate,
 			onWindows(newer),
 		},
-		"other line ends but one, both changed it": {Versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
-		"other line ends in one line only": {
+		"line ends of Windows in all lines but one, the template and a person changed the file": {Versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
+		"a line end of Windows in only one line": {
 			Versions{former, lines("a", "mine\r"), newer},
 			VerbMerge,
 			lines("newer", "mine\r"),
 		},
-		"other line ends, and the template has no more":  {Versions{former, onWindows(former), nil}, VerbDelete, nil},
-		"deleted, or renamed, here":                      {Versions{former, nil, newer}, "", nil},
-		"a file of an old template that is gone already": {Versions{former, nil, nil}, "", nil},
+		"line ends of Windows in the project, the template no longer has the file": {Versions{former, onWindows(former), nil}, VerbDelete, nil},
+		"a person deleted or renamed the file":                                     {Versions{former, nil, newer}, "", nil},
+		"a person deleted the file, and the template no longer has the file":       {Versions{former, nil, nil}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
@@ -84,9 +84,9 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 		v    Versions
 		want string
 	}{
-		"a file that is new to both":               {Versions{nil, former, newer}, "rename yours"},
-		"a changed file that the template dropped": {Versions{former, newer, nil}, "delete it, or keep it as yours"},
-		"a file that is no text here":              {Versions{former, []byte("\x7fELF\x00"), newer}, "it is not a text"},
+		"a file that is new in the template and in the project":       {Versions{nil, former, newer}, "rename your file"},
+		"a file that a person changed and the template no longer has": {Versions{former, newer, nil}, "delete or rename it"},
+		"a binary file": {Versions{former, []byte("\x7fELF\x00"), newer}, "your file is not a text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
@@ -104,12 +104,12 @@ func TestAFileThatIsNotThereIsLeftOutOnlyWhereTheTemplateChangedIt(t *testing.T)
 		v    Versions
 		want bool
 	}{
-		"changed":                              {Versions{former, nil, newer}, true},
-		"as it was":                            {Versions{former, nil, former}, false},
-		"as it was, with other line ends":      {Versions{onWindows(former), nil, former}, false},
-		"new":                                  {Versions{nil, nil, newer}, false},
-		"there":                                {Versions{former, former, newer}, false},
-		"no more in the template, nor in here": {Versions{former, nil, nil}, false},
+		"changed":            {Versions{former, nil, newer}, true},
+		"unchanged template": {Versions{former, nil, former}, false},
+		"unchanged template, with line ends of Windows": {Versions{onWindows(former), nil, former}, false},
+		"new":                                    {Versions{nil, nil, newer}, false},
+		"there":                                  {Versions{former, former, newer}, false},
+		"no longer in the template, and deleted": {Versions{former, nil, nil}, false},
 	} {
 		if got := test.v.IsLeftOut(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
@@ -120,7 +120,7 @@ func TestAFileThatIsNotThereIsLeftOutOnlyWhereTheTemplateChangedIt(t *testing.T)
 func TestConflictsHaveTheLinesOfThePersonsFileWhateverGitShows(t *testing.T) {
 	for _, style := range []string{"merge", "diff3", "zdiff3"} {
 		t.Run(style, func(t *testing.T) {
-			// Outside of a repository git heeds no configuration.
+			// The folder becomes a git repository, because git reads the configuration only in a repository.
 			repository := filepath.Join(t.TempDir(), ".git")
 			if output, err := exec.CommandContext(t.Context(), "git", "init", "-q",
 				filepath.Dir(repository)).CombinedOutput(); err != nil {
@@ -130,7 +130,7 @@ func TestConflictsHaveTheLinesOfThePersonsFileWhateverGitShows(t *testing.T) {
 			t.Setenv("GIT_CONFIG_COUNT", "1")
 			t.Setenv("GIT_CONFIG_KEY_0", "merge.conflictStyle")
 			t.Setenv("GIT_CONFIG_VALUE_0", style)
-			// The person's text has what looks like a marker between the two conflicts.
+			// The person's text has a line that looks like a marker between the two conflicts.
 			const between = "\nsame\nsame\nsame\nHeading\n=======\nsame\nsame\nsame\n"
 			_, conflicts, err := mergeText(t.Context(), "README.md", []byte("a\nb"+between+"z\n"),
 				[]byte("mine\nb"+between+"mine\n"), []byte("newer\nb"+between+"newer\n"))

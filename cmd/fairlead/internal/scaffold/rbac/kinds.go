@@ -15,9 +15,9 @@ var (
 	separatorLine  = regexp.MustCompile(`(?m)^---`)
 )
 
-// Kinds returns the kinds that a file of manifests or templates names, including those that the sample does not render.
-// If a template computes the apiVersion, the kind is looked up among the built-in types; otherwise a note says what to
-// add to the chart.
+// Kinds returns the kinds in the text of a file of manifests or templates, including kinds that the sample does not
+// render. If a template computes the apiVersion, Kinds searches the kind among the built-in types. If it does not find
+// the kind, it returns a note that the person must add the kind to the chart.
 func Kinds(name string, content []byte) (kinds []schema.GroupVersionKind, notes []string) {
 	if !isManifest(name) {
 		return nil, nil
@@ -29,7 +29,7 @@ func Kinds(name string, content []byte) (kinds []schema.GroupVersionKind, notes 
 		}
 		kind, ok := completeKind(document, found[1])
 		if !ok {
-			notes = append(notes, name+": the API group of "+found[1]+" is computed; add it to chart/rights.yaml")
+			notes = append(notes, name+": the API group of "+found[1]+" is computed; add this kind to chart/rights.yaml")
 			continue
 		}
 		if !strings.HasSuffix(kind.Group, "config.k8s.io") {
@@ -57,7 +57,7 @@ func completeKind(document, kind string) (schema.GroupVersionKind, bool) {
 		gv, err := schema.ParseGroupVersion(version[1])
 		return gv.WithKind(kind), err == nil
 	}
-	// The versions of the scheme are in the order of preference.
+	// The scheme returns versions in the order of preference.
 	for _, gv := range clientgoscheme.Scheme.PrioritizedVersionsAllGroups() {
 		if gvk := gv.WithKind(kind); clientgoscheme.Scheme.Recognizes(gvk) {
 			return gvk, true

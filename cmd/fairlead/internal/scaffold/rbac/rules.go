@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// dependentVerbs are the verbs of a reconciler on dependents, which it deletes one by one.
+// dependentVerbs are the verbs that a reconciler needs for dependents. Deletecollection is not necessary, because it
+// deletes each dependent by its name.
 var dependentVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 
 // Rule is a rule with its reason.
@@ -24,12 +25,13 @@ type Rule struct {
 	rbacv1.PolicyRule
 }
 
-// Features are the optional interfaces of a component that need rules of their own.
+// Features are the optional interfaces of a component that need additional rules.
 type Features struct {
 	KubeConfig, ServiceAccount, Placement bool
 }
 
-// RulesFor returns the rules that an operator needs for rendered objects, and for kinds that other values may render.
+// RulesFor returns the rules that an operator needs for rendered objects, and for kinds that are rendered with other
+// values.
 func RulesFor(f Features, objects []*unstructured.Unstructured, kinds []schema.GroupVersionKind) []Rule {
 	for _, object := range objects {
 		kinds = append(kinds, object.GroupVersionKind())
@@ -57,7 +59,8 @@ func rulesOnKinds(kinds []schema.GroupVersionKind) []Rule {
 	return rules
 }
 
-// rulesOnDefinitions returns the rules for deleting definitions without deleting instances of others.
+// rulesOnDefinitions returns the rules that are needed to check, before the deletion of a definition, that there are no
+// foreign instances.
 func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 	var rules []Rule
 	for _, object := range objects {
@@ -67,7 +70,7 @@ func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
 		plural, _, _ := unstructured.NestedString(object.Object, "spec", "names", "plural")
 		rules = append(rules, Rule{
-			Comment: "Instances of " + plural + "." + group + ": while others have any, the definition is not deleted.",
+			Comment: "Instances of " + plural + "." + group + ": the definition is not deleted while foreign instances exist.",
 			PolicyRule: rbacv1.PolicyRule{
 				APIGroups: []string{group}, Resources: []string{plural},
 				Verbs: []string{"get", "list", "watch"},
@@ -78,7 +81,7 @@ func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 		return nil
 	}
 	return append(rules, Rule{
-		Comment: "Definitions are deleted under a guard, an admission policy that refuses new instances.",
+		Comment: "During the deletion of a definition, an admission policy refuses new instances.",
 		PolicyRule: rbacv1.PolicyRule{
 			APIGroups: []string{"admissionregistration.k8s.io"},
 			Resources: []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"},
@@ -87,7 +90,7 @@ func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 	})
 }
 
-// rulesToGrant returns the rules that dependents grant to others: nobody may grant rights that they do not have.
+// rulesToGrant returns the rules of roles among the dependents, because an operator may only grant rights that it has.
 func rulesToGrant(objects []*unstructured.Unstructured) []Rule {
 	var rules []Rule
 	defined := map[string]bool{}
@@ -105,7 +108,7 @@ func rulesToGrant(objects []*unstructured.Unstructured) []Rule {
 		}
 		resource := strings.ToLower(kind) + "s"
 		rules = append(rules, Rule{
-			Comment: "To bind " + kind + " " + name + ", which is no dependent.",
+			Comment: "To bind " + kind + " " + name + ", which is not a dependent.",
 			PolicyRule: rbacv1.PolicyRule{
 				APIGroups: []string{rbacv1.GroupName}, Resources: []string{resource},
 				ResourceNames: []string{name}, Verbs: []string{"bind"},
@@ -119,7 +122,7 @@ func grantedBy(role *unstructured.Unstructured) []Rule {
 	var content struct {
 		Rules []rbacv1.PolicyRule `json:"rules"`
 	}
-	// The API server refuses a malformed role with a message.
+	// An invalid role is ignored here, because the API server will refuse it with a message.
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"rules": role.Object["rules"]},
 		&content); err != nil {
 		return nil
@@ -131,15 +134,15 @@ func grantedBy(role *unstructured.Unstructured) []Rule {
 	return rules
 }
 
-// hasDeletionHooks reports whether there are hooks of the deletion, which the operator records in a Secret.
+// hasDeletionHooks reports whether the objects contain hooks of the deletion, which the operator records in a Secret.
 func hasDeletionHooks(objects []*unstructured.Unstructured) bool {
 	return slices.ContainsFunc(objects, func(object *unstructured.Unstructured) bool {
 		return strings.Contains(object.GetAnnotations()["helm.sh/hook"], "-delete")
 	})
 }
 
-// rulesOfFeatures returns the rules for fields of the spec. If Secrets are dependents, the operator has all rights on
-// them already.
+// rulesOfFeatures returns the rules that the operator needs for the optional interfaces of the component type. If
+// recordsPhases is set, it also returns a rule for the Secrets in which the operator stores the hooks of a deletion.
 func rulesOfFeatures(f Features, recordsPhases bool, kinds []schema.GroupVersionKind) []Rule {
 	var rules []Rule
 	add := func(why, resource string, verbs ...string) {
@@ -153,22 +156,22 @@ func rulesOfFeatures(f Features, recordsPhases bool, kinds []schema.GroupVersion
 			kind.Kind == "Secret"
 	})
 	if recordsPhases && !hasSecrets {
-		add("What is applied when a component is deleted is recorded before.", "secrets", dependentVerbs...)
+		add("Records of the objects that are applied during the deletion of a component.", "secrets", dependentVerbs...)
 	}
 	if f.KubeConfig && !hasSecrets {
-		add("Kubeconfigs that components name. A finalizer holds them while there are dependents.", "secrets", "get", "list",
+		add("Kubeconfigs of components. A finalizer protects them as long as dependents exist.", "secrets", "get", "list",
 			"watch", "patch")
 	}
 	if f.ServiceAccount {
-		add("Components that name a service account: the operator acts as it.", "serviceaccounts", "impersonate")
+		add("Service accounts of components, which the operator impersonates.", "serviceaccounts", "impersonate")
 	}
 	if f.Placement {
-		add("Namespaces that components are placed in, where they do not exist.", "namespaces", "get", "create")
+		add("Target namespaces of components, which the operator creates if necessary.", "namespaces", "get", "create")
 	}
 	return rules
 }
 
-// Format returns rules as YAML, without those that others cover.
+// Format returns rules as YAML, without rules that other rules cover.
 func Format(rules []Rule) (string, error) {
 	var out strings.Builder
 	for i, r := range rules {
@@ -187,7 +190,7 @@ func Format(rules []Rule) (string, error) {
 	return cmp.Or(out.String(), "[]\n"), nil
 }
 
-// isCovered reports whether another rule covers a rule. Of equal rules, the first is kept.
+// isCovered reports whether another rule covers rule i. If rules are equal, only the first is not covered.
 func isCovered(rules []Rule, i int) bool {
 	for j := range rules {
 		if j != i && covers(rules[j].PolicyRule, rules[i].PolicyRule) &&

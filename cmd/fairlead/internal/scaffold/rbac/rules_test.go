@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/rbac"
 )
 
-// rules returns the rules for rendered objects, given as YAML, in the form in which a project has them.
+// rules returns the rules for rendered objects in the form in which a project contains them. The objects are given as
+// YAML.
 func rules(t *testing.T, f rbac.Features, documents ...string) string {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -46,7 +47,7 @@ func TestRulesFollowFromWhatIsRendered(t *testing.T) {
 				"spec: {group: example.com, names: {plural: widgets}}}"},
 			want: []string{"# Instances of widgets.example.com:", "- widgets\n", "- validatingadmissionpolicies\n"},
 		},
-		"a role, and the binding of another one": {
+		"a role, and a binding of another role": {
 			documents: []string{
 				"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: own}, " +
 					"rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}",
@@ -55,7 +56,7 @@ func TestRulesFollowFromWhatIsRendered(t *testing.T) {
 			},
 			want: []string{"# What Role own grants.", "- pods\n", "# To bind ClusterRole view", "- bind\n"},
 		},
-		"a hook of the deletion": {
+		"a chart hook for the event pre-delete or post-delete": {
 			documents: []string{"{apiVersion: batch/v1, kind: Job, metadata: {name: j, annotations: {helm.sh/hook: pre-delete}}}"},
 			want:      []string{"- secrets\n"},
 		},
@@ -63,7 +64,7 @@ func TestRulesFollowFromWhatIsRendered(t *testing.T) {
 			features: rbac.Features{KubeConfig: true, ServiceAccount: true, Placement: true},
 			want:     []string{"- impersonate\n", "- namespaces\n", "- secrets\n"},
 		},
-		"interfaces whose rules are covered by those on Secrets": {
+		"optional interfaces whose rules the rules on Secrets include": {
 			features:  rbac.Features{KubeConfig: true},
 			documents: []string{"{apiVersion: v1, kind: Secret, metadata: {name: s}}"},
 			want:      []string{"- secrets\n"}, unwanted: []string{"Kubeconfigs"},
@@ -73,12 +74,12 @@ func TestRulesFollowFromWhatIsRendered(t *testing.T) {
 			text := rules(t, test.features, test.documents...)
 			for _, want := range test.want {
 				if !strings.Contains(text, want) {
-					t.Errorf("it lacks %q:\n%s", want, text)
+					t.Errorf("the rules lack %q:\n%s", want, text)
 				}
 			}
 			for _, unwanted := range test.unwanted {
 				if strings.Contains(text, unwanted) {
-					t.Errorf("it has %q:\n%s", unwanted, text)
+					t.Errorf("the rules contain %q:\n%s", unwanted, text)
 				}
 			}
 		})

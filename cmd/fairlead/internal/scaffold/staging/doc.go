@@ -1,6 +1,6 @@
-// Package staging replaces files of a folder together: all of them, or none.
+// Package staging replaces several files of a folder together. If a replacement fails, it undoes the others.
 //
-// A Stage is a folder on the file system of the target, where files are complete before they are renamed into their
-// places. If a rename fails, the earlier ones are undone. If the process is killed, the next Stage beside the same
-// target removes what is left, unless it holds files that were replaced.
+// A Stage is a temporary folder on the file system of the target. Files are written to the Stage, and then renamed to
+// their paths in the target. If a rename fails, the earlier renames are undone. If the process is killed, the next
+// Stage for the same target removes the old Stage, unless it contains files that were replaced.
 package staging

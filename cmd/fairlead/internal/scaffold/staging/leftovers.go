@@ -9,13 +9,14 @@ import (
 // stagePrefix is the prefix of the folders of stages.
 const stagePrefix = ".fairlead-scaffold-"
 
-// Other entries of a stage: lockFile is locked by its process, and formerFolder keeps replaced files.
+// Entries of a stage besides new files. The process of the stage locks lockFile. formerFolder has the replaced files.
 const (
 	lockFile     = ".lock"
 	formerFolder = ".former"
 )
 
-// claim locks a new stage before others can see its lock file. The lock ends with the process.
+// claim creates and locks the lock file of a new stage. It locks the file before it gives it its final name, so that no
+// other process can lock the file first. The lock ends with the process.
 func claim(dir string) (*os.File, error) {
 	fresh := filepath.Join(dir, lockFile+".new")
 	file, err := os.OpenFile(fresh, os.O_CREATE|os.O_RDWR, 0o600)
@@ -23,16 +24,16 @@ func claim(dir string) (*os.File, error) {
 		return nil, err
 	}
 	if !tryLock(file) {
-		// Some file systems have no locks. Such a stage stays if its process is killed.
+		// The file system has no locks. Without a lock file, the stage is never removed after its process was killed.
 		return file, os.Remove(fresh)
 	}
 	return file, os.Rename(fresh, filepath.Join(dir, lockFile))
 }
 
-// removeAbandoned removes the stages in a folder whose processes were killed, except for those with replaced files,
-// which may be the only copies. Errors are ignored: an abandoned stage does no harm.
+// removeAbandoned removes the stages in a folder whose processes were killed. It keeps stages with replaced files,
+// which may be the only copies. It ignores errors, because an abandoned stage does no harm.
 func removeAbandoned(parent string) {
-	// A folder that cannot be listed has no stages.
+	// A folder that cannot be listed is treated as a folder without stages.
 	entries, _ := os.ReadDir(parent)
 	for _, entry := range entries {
 		if !strings.HasPrefix(entry.Name(), stagePrefix) {

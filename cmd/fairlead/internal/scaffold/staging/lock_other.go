@@ -4,5 +4,5 @@ package staging
 
 import "os"
 
-// tryLock never locks, so no stage is treated as abandoned.
+// tryLock never locks a file on this operating system, so stages of killed processes are not removed.
 func tryLock(*os.File) bool { return false }

@@ -25,7 +25,7 @@ func TestAStageIsRemovedByTheNextOneWhereItsProcessWasKilled(t *testing.T) {
 		os.Mkdir(filepath.Join(target, stagePrefix+"mine"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	// The locks of a process end with it.
+	// The locks are closed, because the end of a process would release them.
 	if err := errors.Join(killed.lock.Close(), replacing.lock.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestAStageIsRemovedByTheNextOneWhereItsProcessWasKilled(t *testing.T) {
 	last.Discard()
 	for dir, stays := range map[string]bool{
 		atWork.dir: true, killed.dir: false, last.dir: false,
-		// What was replaced may be there alone, and of what has no lock nobody knows whose it is.
+		// A stage with replaced files may have the only copies, and the process of a stage without a lock is unknown.
 		replacing.dir: true, filepath.Join(target, stagePrefix+"mine"): true,
 	} {
 		if _, err := os.Stat(dir); (err == nil) != stays {

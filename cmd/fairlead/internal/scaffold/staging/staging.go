@@ -9,16 +9,16 @@ import (
 	"slices"
 )
 
-// Stage is a folder of complete files that are moved to a target together.
+// Stage is a temporary folder with files that are moved to a target together.
 type Stage struct {
 	dir, target string
-	// made is the topmost folder of the target's path that did not exist.
+	// made is the topmost folder of the target's path that did not exist before. It is empty if the target existed.
 	made string
-	// lock protects the stage while the process runs.
+	// lock is the locked file that protects the stage from removal as long as the process runs.
 	lock *os.File
 }
 
-// New makes a stage on the file system of the target, so that files can be renamed into place.
+// New creates a stage on the file system of the target, so that files can be renamed to their paths in the target.
 func New(target string) (*Stage, error) {
 	target, err := filepath.Abs(target)
 	if err != nil {
@@ -56,13 +56,13 @@ func openStage(parent, target, made string) (*Stage, error) {
 // Dir returns the folder of the stage.
 func (s *Stage) Dir() string { return s.dir }
 
-// Discard removes the stage.
+// Discard removes the stage and unlocks it.
 func (s *Stage) Discard() {
 	_ = os.RemoveAll(s.dir)
 	_ = s.lock.Close()
 }
 
-// Put writes a file, whose path is relative to the target and has slashes, into the stage.
+// Put writes a file into the stage. The path is relative to the target, with slashes.
 func (s *Stage) Put(path string, content []byte) error {
 	place := filepath.Join(s.dir, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
@@ -71,7 +71,8 @@ func (s *Stage) Put(path string, content []byte) error {
 	return os.WriteFile(place, content, 0o644)
 }
 
-// Move moves files into place, and removes the files in gone. If that fails, it undoes all changes.
+// Move moves files from the stage to the target, and removes the files in gone from the target. After an error, it
+// undoes all changes.
 func (s *Stage) Move(files, gone []string) error {
 	var undo []func() error
 	attempt := func(file string, step func(string) (back func() error, err error)) error {
@@ -100,8 +101,8 @@ func (s *Stage) Move(files, gone []string) error {
 	return fmt.Errorf("nothing was written: %w", err)
 }
 
-// moveOne moves a file, and returns a function that moves it back. A replaced file is kept in the stage. If the process
-// is killed, one of the two files is in place.
+// moveOne moves a file to the target, and returns a function that undoes the move. It keeps a copy of a replaced file
+// in the stage. If the process is killed at any time, the target has either the old or the new file.
 func (s *Stage) moveOne(file string) (back func() error, err error) {
 	from, to, former := s.places(file)
 	existed, err := keep(to, former, from)
@@ -124,7 +125,8 @@ func (s *Stage) moveOne(file string) (back func() error, err error) {
 	return back, nil
 }
 
-// takeAway removes a file if it exists.
+// takeAway removes a file of the target if it exists. It keeps the file in the stage, and returns a function that
+// restores it.
 func (s *Stage) takeAway(file string) (back func() error, err error) {
 	_, to, former := s.places(file)
 	if err := os.MkdirAll(filepath.Dir(former), 0o755); err != nil {
@@ -137,12 +139,12 @@ func (s *Stage) takeAway(file string) (back func() error, err error) {
 	return func() error { return os.Rename(former, to) }, err
 }
 
-// places returns the paths of a file in the stage, in the target, and of the file that it replaces.
+// places returns the path of a file in the stage, its path in the target, and the path for a copy of the replaced file.
 func (s *Stage) places(file string) (from, to, former string) {
 	return filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, formerFolder, file)
 }
 
-// keep links or copies a file that will be replaced, and gives its mode to the successor.
+// keep links or copies a file that will be replaced to the path former, and sets the file's mode on its successor.
 func keep(file, former, successor string) (existed bool, err error) {
 	info, err := os.Lstat(file)
 	switch {
@@ -157,7 +159,7 @@ func keep(file, former, successor string) (existed bool, err error) {
 		return false, err
 	}
 	if err := os.Link(file, former); err != nil {
-		// Some file systems have no links. The file stays in place until it is replaced.
+		// Some file systems have no hard links, so the file is copied.
 		if err := duplicate(file, former, info.Mode().Perm()); err != nil {
 			return false, err
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// staged returns a stage with files, for a folder with others.
+// staged returns a stage with the files of newer, for a target folder with the files of there.
 func staged(t *testing.T, there, newer map[string]string) *Stage {
 	t.Helper()
 	target := t.TempDir()
@@ -34,7 +34,7 @@ func staged(t *testing.T, there, newer map[string]string) *Stage {
 	return s
 }
 
-// expect checks the content of a file; empty stands for none.
+// expect checks the content of a file in the target. An empty text means that the file must not exist.
 func (s *Stage) expect(t *testing.T, name, want string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.target, name))
@@ -63,7 +63,7 @@ func TestAStageMovesFilesToTheirPlacesAndKeepsTheirModes(t *testing.T) {
 func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks(t *testing.T) {
 	s := staged(t, map[string]string{"a": "old"}, map[string]string{"a": "new"})
 	from, to, former := s.places("a")
-	// What is in the way of the link stands for a file system that has none.
+	// An existing file at the path of the link has the same effect as a file system without links.
 	if err := errors.Join(os.Chmod(to, 0o750), os.MkdirAll(filepath.Dir(former), 0o755),
 		os.WriteFile(former, nil, 0o600)); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks
 }
 
 func TestAStageUndoesWhatItDidWhereAFileCannotBeMoved(t *testing.T) {
-	// Where a file belongs there is a folder, which is not the scaffolder's to remove.
+	// The target has a folder at the path of a file. The stage must not remove the folder.
 	s := staged(t, map[string]string{"a": "old", "c/mine": "old", "gone": "old"},
 		map[string]string{"a": "new", "b": "new", "c": "new"})
 	err := s.Move([]string{"a", "b", "c"}, []string{"gone"})
@@ -112,10 +112,10 @@ func TestAStageLeavesNoFolderThatItMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Move([]string{"a", "missing"}, nil); err == nil {
-		t.Error("what is not in the stage was moved")
+		t.Error("Move moved a file that is not in the staging folder")
 	}
 	s.Discard()
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
+		t.Errorf("staging folders remain: %v, %v", left, err)
 	}
 }

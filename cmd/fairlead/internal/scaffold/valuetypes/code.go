@@ -7,14 +7,14 @@ import (
 
 // printer writes types as Go code.
 type printer struct {
-	// taken are the names of declared types.
+	// taken has the names of the types that are already declared.
 	taken map[string]bool
 	out   strings.Builder
-	// imports are the packages in the code.
+	// imports are the packages that the code imports.
 	imports map[string]bool
 }
 
-// The import specs of packages in the code.
+// The import specs of the packages that the code may import.
 const (
 	packageFree        = `apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"`
 	packageIntOrString = `"k8s.io/apimachinery/pkg/util/intstr"`
@@ -36,7 +36,7 @@ func (p *printer) source(name string, root *valueType, doc string) string {
 	return imports.String() + p.out.String()
 }
 
-// declare writes a struct, and then the structs of its fields.
+// declare writes the declaration of a struct, and then the declarations of the structs of its fields.
 func (p *printer) declare(name string, t *valueType, doc []string) {
 	type pending struct {
 		name string
@@ -56,7 +56,7 @@ func (p *printer) declare(name string, t *valueType, doc []string) {
 		}
 		goField := unique(goName(f.key), fields)
 		declared := p.expression(f.of, name, goField, func(typeName string, of *valueType) {
-			later = append(later, pending{typeName, of, fmt.Sprintf("%s is what %s consists of.", typeName, f.key)})
+			later = append(later, pending{typeName, of, fmt.Sprintf("%s has the fields of %s.", typeName, f.key)})
 		})
 		p.field(f, goField, declared)
 	}
@@ -66,8 +66,8 @@ func (p *printer) declare(name string, t *valueType, doc []string) {
 	}
 }
 
-// field writes a field. Scalars are pointers, so that an empty value differs from no value, for which the chart's
-// default applies.
+// field writes a field. The type of a scalar is a pointer, so that an empty value differs from a missing value. A
+// missing value means the chart's default.
 func (p *printer) field(f field, name, declared string) {
 	for _, line := range docOf(f, name) {
 		p.out.WriteString("\t// " + line + "\n")
@@ -83,7 +83,7 @@ func (p *printer) field(f field, name, declared string) {
 	omit := "omitempty"
 	switch f.of.shape {
 	case shapeList, shapeMap:
-		// An empty list differs from none.
+		// An empty list differs from a missing list.
 		omit = "omitzero"
 	case shapeStruct, shapeString, shapeBoolean, shapeInteger, shapeNumber, shapeIntOrString, shapeFree, shapeFreeObject:
 		declared = "*" + declared
@@ -91,7 +91,7 @@ func (p *printer) field(f field, name, declared string) {
 	fmt.Fprintf(&p.out, "\t%s %s `json:\"%s,%s\"`\n", name, declared, f.key, omit)
 }
 
-// docOf returns the description of a field, with the chart's default.
+// docOf returns the description of a field, with the default of the chart.
 func docOf(f field, name string) []string {
 	lines := f.doc
 	if len(lines) == 0 {
@@ -100,7 +100,8 @@ func docOf(f field, name string) []string {
 	if fallback := f.fallback; fallback != "" && fallback != `""` && fallback != "{}" && fallback != "[]" &&
 		len(fallback) <= maxFallback && f.of.shape != shapeStruct {
 		last := len(lines) - 1
-		lines = append(append([]string{}, lines[:last]...), sentence(lines[last]), "The chart has "+fallback+".")
+		lines = append(append([]string{}, lines[:last]...), sentence(lines[last]),
+			"The default of the chart is "+fallback+".")
 	}
 	return lines
 }
@@ -108,7 +109,7 @@ func docOf(f field, name string) []string {
 // maxFallback is the maximum length of a default in a description.
 const maxFallback = 80
 
-// sentence adds a full stop.
+// sentence adds a full stop to a text that has none.
 func sentence(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:/") {
 		return text
@@ -131,7 +132,7 @@ func markersOf(t *valueType) []string {
 	return markers
 }
 
-// expression returns the Go expression of a type. Structs are passed to later, and declared afterwards.
+// expression returns the Go expression of a type. It calls later with each struct that must be declared.
 func (p *printer) expression(t *valueType, parent, name string, later func(string, *valueType)) string {
 	switch t.shape {
 	case shapeString:

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// commentOf returns the comment of an entry in values.yaml: the one above it, or the one behind it.
+// commentOf returns the comment of an entry in values.yaml: the comment above the entry, or the comment in its line.
 func commentOf(p pair) string {
 	if text := paragraph(p.key.HeadComment); text != "" {
 		return text
@@ -18,7 +18,7 @@ func commentOf(p pair) string {
 	return paragraph(p.key.LineComment)
 }
 
-// described returns descriptions by path in the form of Bitnami's charts: ## @param image.tag [string] Which one
+// described matches a description in the form of Bitnami's charts: ## @param image.tag [string] Description
 var described = regexp.MustCompile(`(?m)^[ \t]*#+[ \t]*@param[ \t]+(\S+)[ \t]+(?:\[[^\]]*\][ \t]*)?(.*)$`)
 
 func descriptionsIn(values string) map[valuePath]string {
@@ -30,8 +30,8 @@ func descriptionsIn(values string) map[valuePath]string {
 	return found
 }
 
-// paragraph returns the last paragraph of a comment, without annotations for tools. helm-docs marks the text with two
-// hyphens.
+// paragraph returns the last paragraph of a comment, without annotations for tools. Two hyphens mark the begin of the
+// text, as in helm-docs.
 func paragraph(comment string) string {
 	var lines []string
 	inBlock := false
@@ -54,10 +54,10 @@ func paragraph(comment string) string {
 	return strings.Join(lines, "\n")
 }
 
-// isRule reports whether a line is only a separator.
+// isRule reports whether a line is a separator, such as a row of hyphens.
 func isRule(text string) bool { return len(text) > 2 && strings.Trim(text, "-=#*~ ") == "" }
 
-// describe returns the lines of a value's description. That of the schema wins over comments.
+// describe returns the lines of a value's description. A description in the schema has precedence over comments.
 func (d *deriver) describe(s subject, comment string) []string {
 	text := comment
 	if documented, ok := d.documented[s.path]; ok {
@@ -77,7 +77,7 @@ func (d *deriver) describe(s subject, comment string) []string {
 	return lines
 }
 
-// harmless changes text that controller-gen would read as a marker, or as the end of the description.
+// harmless changes a line that controller-gen would interpret as a marker or as the end of the description.
 func harmless(line string) string {
 	trimmed := strings.TrimLeft(line, " \t")
 	if strings.HasPrefix(trimmed, "+") || strings.HasPrefix(trimmed, "---") {
@@ -91,7 +91,7 @@ func harmless(line string) string {
 	}, line)
 }
 
-// maxLine is the width of comments.
+// maxLine is the maximum length of a line of a comment.
 const maxLine = 130
 
 // wrap breaks a line between words.
@@ -110,7 +110,7 @@ func wrap(line string) []string {
 	return append(lines, current)
 }
 
-// document returns the mapping in a values.yaml, nil if the file is empty.
+// document returns the mapping in a values.yaml, or nil if the file is empty.
 func document(text []byte) (*yaml.Node, error) {
 	var parsed yaml.Node
 	if err := yaml.Unmarshal(text, &parsed); err != nil {

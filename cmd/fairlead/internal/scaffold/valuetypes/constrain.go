@@ -51,7 +51,7 @@ func optional(marker string, number *json.Number) []string {
 	return []string{"kubebuilder:validation:" + marker + "=" + number.String()}
 }
 
-// enumerate returns the marker for allowed values. Strings are quoted, because an empty string is a value too.
+// enumerate adds the marker for allowed values. It quotes strings, because an empty string is an allowed value, too.
 func (d *deriver) enumerate(t *valueType, s subject) {
 	allowed := s.schema.Enum
 	if len(s.schema.Const) > 0 {
@@ -108,8 +108,8 @@ func (d *deriver) constrainText(t *valueType, s subject) {
 	}
 }
 
-// numberMarkers returns the markers for bounds of a number. Exclusive bounds are numbers in newer drafts, and booleans
-// that change the other bounds in older ones.
+// numberMarkers returns the markers for bounds of a number. In newer drafts of JSON schema, exclusive bounds are
+// numbers. In older drafts, they are booleans that make the other bounds exclusive.
 func numberMarkers(s *schema) []string {
 	markers := slices.Concat(bound("Minimum", s.Minimum, s.ExclusiveMinimum),
 		bound("Maximum", s.Maximum, s.ExclusiveMaximum))
@@ -142,7 +142,8 @@ func (d *deriver) constrainList(t *valueType, s subject) {
 	}
 }
 
-// defaulted adds the default of the schema, unless the chart has another default: Helm ignores defaults of schemas.
+// defaulted adds a marker for the default of the schema if values.yaml has the same default. Other defaults of the
+// schema are not used, because Helm ignores defaults of schemas.
 func (d *deriver) defaulted(t *valueType, s subject) {
 	if len(s.schema.Default) == 0 || string(s.schema.Default) == "null" {
 		return

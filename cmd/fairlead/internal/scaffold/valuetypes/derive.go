@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxDepth bounds the nesting of types.
+	// maxDepth is the maximum nesting depth of types.
 	maxDepth = 16
-	// maxTypes bounds the values that are analysed: aliases can make a short file a large one.
+	// maxTypes is the maximum number of analysed values, because YAML aliases can multiply the values of a short file.
 	maxTypes = 10_000
 )
 
@@ -21,12 +21,12 @@ const (
 type deriver struct {
 	root  *schema
 	usage usage
-	// foreign are values of sub-charts, and global values.
+	// foreign has the values of sub-charts and the global values, each with the reason why they have no type.
 	foreign map[valuePath]string
-	// documented are descriptions in other places than at the value.
+	// documented has descriptions that are not in the comment at their value.
 	documented map[valuePath]string
 	notes      []string
-	// derived counts analysed values.
+	// derived is the number of analysed values so far.
 	derived int
 }
 
@@ -34,12 +34,12 @@ func (d *deriver) note(path valuePath, format string, args ...any) {
 	d.notes = append(d.notes, path.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// subject is a value whose type is derived. Node and schema may be nil.
+// subject is a value whose type is derived. Its node in values.yaml and its schema may be nil.
 type subject struct {
 	path   valuePath
 	node   *yaml.Node
 	schema *schema
-	// above are the schemas that contain this one.
+	// above are the schemas that contain the schema of this value.
 	above []*schema
 }
 
@@ -52,8 +52,8 @@ func (s subject) below(key string) subject {
 	return part
 }
 
-// fallback returns the chart's default as JSON, empty if there is none. An element of a list has none, because a list
-// of the component replaces that of the chart.
+// fallback returns the chart's default as JSON, or an empty text if the chart has no default. Elements of a list have
+// no default, because a list of the component replaces the whole list of the chart.
 func (s subject) fallback() string {
 	if s.path.inElement() {
 		return ""
@@ -84,7 +84,7 @@ func (d *deriver) derive(s subject) *valueType {
 	return t
 }
 
-// bySchema returns the type in the schema, nil if it has none.
+// bySchema returns the type in the schema, or nil if the schema has no type.
 func (d *deriver) bySchema(s subject) *valueType {
 	if s.schema == nil {
 		return nil
@@ -120,7 +120,7 @@ func (d *deriver) byValue(s subject) *valueType {
 	}
 	if s.node == nil {
 		if file := d.usage.read[s.path]; file != "" {
-			d.note(s.path, "free-form: %s reads it, and values.yaml does not have it", file)
+			d.note(s.path, "free-form: %s reads it, but values.yaml does not contain it", file)
 			return free()
 		}
 		d.note(s.path, "free-form: its type is unknown")
@@ -153,7 +153,7 @@ func (d *deriver) scalar(s subject) *valueType {
 		return d.integer(s)
 	case "!!float":
 		if versionNames.MatchString(name) {
-			d.note(s.path, "free-form: %s is a number here, and others may be texts", s.node.Value)
+			d.note(s.path, "free-form: %s is a number, but other values may be texts", s.node.Value)
 			return free()
 		}
 		return &valueType{shape: shapeNumber}
@@ -161,7 +161,7 @@ func (d *deriver) scalar(s subject) *valueType {
 		d.note(s.path, "free-form: it is null in values.yaml")
 		return free()
 	case mixedTag:
-		d.note(s.path, "free-form: there are several types of it in values.yaml")
+		d.note(s.path, "free-form: values.yaml contains several types of it")
 		return free()
 	}
 	if _, whole := d.usage.whole[s.path]; whole && s.node.Value == "" && intOrStrings.MatchString(name) {
@@ -193,11 +193,11 @@ func (d *deriver) list(s subject) *valueType {
 		element.node = merged(s.node.Content)
 	}
 	if element.node == nil && element.schema == nil {
-		d.note(s.path, "its elements are free-form: there are none in values.yaml")
+		d.note(s.path, "its elements are free-form: values.yaml contains no elements")
 		return &valueType{shape: shapeList, element: free()}
 	}
 	if file, whole := d.usage.whole[s.path]; whole && isMapping(element.node) && !closed(element.schema.resolve(d.root)) {
-		d.note(s.path, "its elements are free-form: %s passes them on", file)
+		d.note(s.path, "its elements are free-form: %s uses them as a whole", file)
 		return &valueType{shape: shapeList, element: freeObject()}
 	}
 	return &valueType{shape: shapeList, element: d.derive(element)}
@@ -210,7 +210,7 @@ func closed(s *schema) bool {
 	return s != nil && len(s.Properties) > 0 && s.AdditionalProperties != nil && !s.AdditionalProperties.allowed
 }
 
-// fallbackOf returns a value in values.yaml as JSON, empty if there is none.
+// fallbackOf returns a value in values.yaml as JSON, or an empty text if the value is missing or null.
 func fallbackOf(node *yaml.Node) string {
 	if node = plain(node); node == nil || node.ShortTag() == "!!null" {
 		return ""
@@ -220,7 +220,7 @@ func fallbackOf(node *yaml.Node) string {
 		return ""
 	}
 	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!timestamp" {
-		value = node.Value // To Helm it is a text.
+		value = node.Value // Helm reads a timestamp as a text.
 	}
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -1,6 +1,6 @@
 package valuetypes
 
-// shape says what a value is.
+// shape is the kind of a type, such as string, list or struct.
 type shape string
 
 const (
@@ -12,7 +12,7 @@ const (
 	shapeInteger     shape = "integer"
 	shapeNumber      shape = "number"
 	shapeIntOrString shape = "int-or-string"
-	// shapeFree is any value, and shapeFreeObject any object.
+	// shapeFree allows any value, and shapeFreeObject any object.
 	shapeFree       shape = "free"
 	shapeFreeObject shape = "free-object"
 )
@@ -20,11 +20,11 @@ const (
 // valueType is the type of a value.
 type valueType struct {
 	shape shape
-	// fields are those of a struct.
+	// fields are the fields of a struct.
 	fields []field
-	// element is that of a list or a map.
+	// element is the type of the elements of a list or a map.
 	element *valueType
-	// markers are what controller-gen reads, without the plus sign; they hold for the value itself.
+	// markers are the markers of controller-gen for the value, without the plus sign.
 	markers []string
 }
 
@@ -33,7 +33,7 @@ type field struct {
 	key      string
 	doc      []string
 	required bool
-	// fallback is the chart's default as text for documentation; empty if the default tells nothing.
+	// fallback is the chart's default as a text for the description. It is empty if the default is not worth mentioning.
 	fallback string
 	of       *valueType
 }

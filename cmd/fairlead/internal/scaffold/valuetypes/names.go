@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// initialisms are written in capitals in Go.
+// initialisms are words that Go names contain in capitals.
 var initialisms = map[string]bool{
 	"ACL": true, "API": true, "ASCII": true, "CPU": true, "CSS": true, "DNS": true, "EOF": true, "GUID": true,
 	"HTML": true, "HTTP": true, "HTTPS": true,
@@ -16,7 +16,7 @@ var initialisms = map[string]bool{
 	"VM": true, "XML": true, "XMPP": true, "XSRF": true, "XSS": true,
 }
 
-// goName returns the Go name of the field for a key. It is empty if the key has no letter or digit.
+// goName returns the Go name of the field for a key. The name is empty if the key has no letter or digit.
 func goName(key string) string {
 	var out strings.Builder
 	for _, word := range words(key) {
@@ -33,7 +33,7 @@ func goName(key string) string {
 		return ""
 	}
 	if first := []rune(name)[0]; !unicode.IsUpper(first) {
-		// A digit, or a letter of a script without capitals.
+		// The name begins with a digit, or with a letter of a script without capitals, so it needs a prefix.
 		return "X" + name
 	}
 	return name
@@ -77,7 +77,7 @@ func isName(key string) bool {
 	return true
 }
 
-// unique returns the name if it is not taken, otherwise a free name derived from it. It marks the result as taken.
+// unique returns the name if it is not taken, and otherwise the name with a suffix. It adds the result to taken.
 func unique(name string, taken map[string]bool) string {
 	candidate := name
 	for i := 2; taken[candidate]; i++ {

@@ -37,7 +37,7 @@ func (d *deriver) object(s subject) *valueType {
 	return t
 }
 
-// mapBySchema returns the map type of a schema, nil if the schema describes no map.
+// mapBySchema returns the map type in a schema, or nil if the schema describes no map.
 func (d *deriver) mapBySchema(s subject) *valueType {
 	if s.schema == nil || len(s.schema.Properties) > 0 || s.schema.AdditionalProperties == nil ||
 		s.schema.AdditionalProperties.schema == nil {
@@ -48,21 +48,21 @@ func (d *deriver) mapBySchema(s subject) *valueType {
 	return &valueType{shape: shapeMap, element: d.derive(element)}
 }
 
-// open returns the type of an object that may have other keys than the known ones, nil for other objects.
+// open returns the type of an object that may have unknown keys, and nil for an object with fixed keys.
 func (d *deriver) open(s subject) *valueType {
 	if textMaps.MatchString(s.path.last()) && d.holdsTexts(s.node) {
 		return &valueType{shape: shapeMap, element: &valueType{shape: shapeString}}
 	}
 	if file, whole := d.usage.whole[s.path]; whole {
-		d.note(s.path, "free-form: %s passes it on as it is", file)
+		d.note(s.path, "free-form: %s uses it as a whole", file)
 		return freeObject()
 	}
 	if file, looped := d.usage.looped[s.path]; looped {
-		d.note(s.path, "free-form: %s loops over all its entries", file)
+		d.note(s.path, "free-form: %s loops over all of its entries", file)
 		return freeObject()
 	}
 	if s.schema != nil && len(s.schema.PatternProperties) > 0 {
-		d.note(s.path, "free-form: the schema gives patterns for its keys")
+		d.note(s.path, "free-form: the schema has patterns for its keys")
 		return freeObject()
 	}
 	return nil
@@ -120,7 +120,7 @@ func (d *deriver) field(s subject, key string) field {
 // pair is an entry of a mapping.
 type pair struct{ key, value *yaml.Node }
 
-// pairs returns the entries of a mapping, including merged ones; its own entries win.
+// pairs returns the entries of a mapping, including entries of merge keys. Its own entries have precedence.
 func pairs(node *yaml.Node) []pair {
 	if node = plain(node); !isMapping(node) {
 		return nil
@@ -142,7 +142,7 @@ func pairs(node *yaml.Node) []pair {
 	return own
 }
 
-// mergedPairs returns the entries of a mapping, or of a list of mappings, behind a merge key.
+// mergedPairs returns the entries of the value of a merge key, which is a mapping or a list of mappings.
 func mergedPairs(node *yaml.Node) []pair {
 	if node = plain(node); node.Kind != yaml.SequenceNode {
 		return pairs(node)
@@ -168,14 +168,14 @@ func plain(node *yaml.Node) *yaml.Node {
 // mixedTag marks elements of different types.
 const mixedTag = "!mixed"
 
-// merged returns a node with everything that the elements of a list have, nil for an empty list.
+// merged returns a node with the entries of all elements of a list, or nil for an empty list.
 func merged(elements []*yaml.Node) *yaml.Node {
 	var result *yaml.Node
 	seen := map[*yaml.Node]bool{}
 	for _, element := range elements {
 		element = plain(element)
 		if seen[element] {
-			continue // Aliases of aliases would multiply.
+			continue // Aliases can make the same node occur several times.
 		}
 		seen[element] = true
 		switch {

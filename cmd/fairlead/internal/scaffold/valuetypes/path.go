@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// valuePath is the path of a value of a chart. The step of an element of a list or map is "[]".
+// valuePath is the path of a value of a chart. The path of an element of a list or map has the step "[]".
 type valuePath string
 
 const (
 	anyElement = "[]"
-	// separator is a character that keys do not contain.
+	// separator separates the steps of a path. It is a character that keys do not contain.
 	separator = "\x00"
 )
 
@@ -31,7 +31,7 @@ func (p valuePath) inElement() bool {
 	return slices.Contains(strings.Split(string(p), separator), anyElement)
 }
 
-// String returns the path in the form in which people write it.
+// String returns the path with dots, such as image.tag.
 func (p valuePath) String() string {
 	return strings.ReplaceAll(strings.ReplaceAll(string(p), separator+anyElement, anyElement), separator, ".")
 }

@@ -7,10 +7,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// secretNames are names of values that must not appear in a sample.
+// secretNames matches the names of values that may be secret, and must not appear in a sample.
 var secretNames = regexp.MustCompile(`(?i)(password|secret|token|key)`)
 
-// sampleOf returns the value for the sample: required values, and scalars that the chart sets.
+// sampleOf returns the value of a field in the sample. The sample contains required fields, and scalars that have a
+// default in the chart.
 func sampleOf(f field) (any, bool) {
 	if f.required {
 		return example(f.of), true
@@ -26,7 +27,7 @@ func sampleOf(f field) (any, bool) {
 	return value, !isText || !strings.Contains(text, "\n")
 }
 
-// example returns an allowed value of a type, if that is easy to derive.
+// example returns an allowed value of a type, or nil if no such value can be derived easily.
 func example(t *valueType) any {
 	if value, ok := allowed(t.markers); ok {
 		return value

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// schema has the parts of a JSON schema that types are derived from.
+// schema has the parts of a JSON schema from which types are derived.
 //
-// It is not the compiled schema of jsonschema/v6: a compiler rejects what the API server does not need, such as
-// references to other documents and patterns that Go cannot parse, and it normalises numbers, while markers repeat
-// their text.
+// The compiled schema of jsonschema/v6 is not used, for two reasons. The compiler rejects parts that are not needed
+// here, such as references to other documents and patterns that Go cannot parse. It also normalises numbers, while
+// markers need the original text of numbers.
 type schema struct {
 	Ref                  string             `json:"$ref"`
 	Type                 typeNames          `json:"type"`
@@ -64,7 +64,7 @@ func (t *typeNames) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// schemaOrBool is a schema, or a boolean that allows everything or nothing.
+// schemaOrBool is a schema or a boolean. The boolean true allows every value, and false allows no value.
 type schemaOrBool struct {
 	allowed bool
 	schema  *schema
@@ -82,7 +82,7 @@ func (s *schemaOrBool) UnmarshalJSON(text []byte) error {
 // schemaOrList is the schema of all elements. Schemas of single elements are ignored.
 type schemaOrList struct{ schema *schema }
 
-// UnmarshalJSON reads a schema and skips other values.
+// UnmarshalJSON reads a schema, and ignores other values.
 func (s *schemaOrList) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] != '{' {
 		return nil
@@ -103,7 +103,7 @@ func parseSchema(text []byte) (*schema, error) {
 	return root, nil
 }
 
-// UnmarshalJSON reads a schema. True and false are schemas too.
+// UnmarshalJSON reads a schema. True and false are schemas, too.
 func (s *schema) UnmarshalJSON(text []byte) error {
 	var boolean bool
 	if json.Unmarshal(text, &boolean) == nil {
@@ -113,11 +113,11 @@ func (s *schema) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(s))
 }
 
-// maxRefs bounds chains of references.
+// maxRefs is the maximum length of a chain of references.
 const maxRefs = 16
 
-// resolve follows references within the document. It returns nil for an empty schema, and for references to other
-// documents.
+// resolve follows the references of a schema within the document. It returns nil for an empty schema, and for
+// references to other documents.
 func (s *schema) resolve(root *schema) *schema {
 	for range maxRefs {
 		if s == nil || s.Ref == "" {
@@ -128,7 +128,7 @@ func (s *schema) resolve(root *schema) *schema {
 	return nil
 }
 
-// at returns the schema that a reference within the document names.
+// at returns the schema at a reference within the document.
 func (s *schema) at(ref string) *schema {
 	if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok {
 		return s.Definitions[name]
@@ -142,7 +142,8 @@ func (s *schema) at(ref string) *schema {
 	return nil
 }
 
-// types returns the types of a value except null, none if the schema does not restrict them.
+// types returns the types that the schema allows, except for null. It returns no types if the schema does not restrict
+// them.
 func (s *schema) types(root *schema) []string {
 	var found []string
 	add := func(names ...string) {
@@ -169,7 +170,7 @@ func (s *schema) types(root *schema) []string {
 	return found
 }
 
-// impliedTypes returns the types that follow from other keywords.
+// impliedTypes returns the types that other keywords of the schema imply, such as object for properties.
 func (s *schema) impliedTypes() []string {
 	switch {
 	case s.Properties != nil:

@@ -4,14 +4,14 @@ import (
 	"fmt"
 )
 
-// valuesSuffix is the suffix of the type of all values.
+// valuesSuffix is the suffix of the name of the type of all values.
 const valuesSuffix = "Values"
 
 // Chart has the files from which types are derived.
 type Chart struct {
 	// Values and Schema are values.yaml and values.schema.json; both are optional.
 	Values, Schema []byte
-	// Templates are the templates, by path.
+	// Templates has the texts of the templates by their paths.
 	Templates map[string]string
 	// SubCharts are the names and aliases of dependencies.
 	SubCharts []string
@@ -19,13 +19,13 @@ type Chart struct {
 
 // Types are the types of a chart's values.
 type Types struct {
-	// Code has imports and declarations, without a package clause.
+	// Code is Go code with imports and declarations, without a package clause.
 	Code string
-	// Keys are the keys of the top level.
+	// Keys are the top-level keys of the values.
 	Keys []string
-	// Sample has required values and examples.
+	// Sample has the values of the sample component: required values, and examples.
 	Sample map[string]any
-	// Notes explain, in order, which values have no type, and why.
+	// Notes explain in a fixed order why values have no type.
 	Notes []string
 }
 
@@ -64,9 +64,9 @@ func Derive(kind string, chart Chart) (Types, error) {
 	return result, nil
 }
 
-// foreign returns the values that the chart only passes to others.
+// foreign returns the values that a chart only passes to sub-charts, each with the reason why it has no type.
 func foreign(subCharts []string) map[valuePath]string {
-	found := map[valuePath]string{"global": "it is shared with sub-charts"}
+	found := map[valuePath]string{"global": "sub-charts also use it"}
 	for _, name := range subCharts {
 		found[valuePath(name)] = "it belongs to a sub-chart"
 	}
@@ -76,7 +76,7 @@ func foreign(subCharts []string) map[valuePath]string {
 // all derives the struct of all values.
 func (d *deriver) all(s subject) *valueType {
 	if _, whole := d.usage.whole[""]; whole {
-		d.note("values", "%s passes all values on as a whole; a component cannot set values without a field in these types",
+		d.note("values", "%s uses all values as a whole; a component cannot set values without a field in these types",
 			d.usage.whole[""])
 	}
 	t := &valueType{shape: shapeStruct}

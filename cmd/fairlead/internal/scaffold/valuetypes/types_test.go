@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/valuetypes"
 )
 
-var update = flag.Bool("update", false, "write the expected files of golden tests anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // read reads a chart of testdata.
 func read(t *testing.T, folder string) valuetypes.Chart {
@@ -44,7 +44,7 @@ func read(t *testing.T, folder string) valuetypes.Chart {
 	return chart
 }
 
-// show writes types as a file that a person can review.
+// show returns the content of a golden file for types.
 func show(t *testing.T, types valuetypes.Types) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -105,9 +105,9 @@ func TestWhatCannotBeReadIsSaidWithItsFile(t *testing.T) {
 		chart valuetypes.Chart
 		want  string
 	}{
-		"values that are no YAML":  {valuetypes.Chart{Values: []byte("a: [")}, "values.yaml"},
-		"a schema that is no JSON": {valuetypes.Chart{Schema: []byte("{")}, "values.schema.json"},
-		"a schema of another kind": {valuetypes.Chart{Schema: []byte(`{"type": 1}`)}, "values.schema.json"},
+		"values that are not YAML":  {valuetypes.Chart{Values: []byte("a: [")}, "values.yaml"},
+		"a schema that is not JSON": {valuetypes.Chart{Schema: []byte("{")}, "values.schema.json"},
+		"a schema of another kind":  {valuetypes.Chart{Schema: []byte(`{"type": 1}`)}, "values.schema.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := valuetypes.Derive("Shop", test.chart)

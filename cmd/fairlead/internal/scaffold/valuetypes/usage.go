@@ -8,29 +8,29 @@ import (
 	"text/template/parse"
 )
 
-// usage describes how the templates of a chart use values. A value that is passed on as a whole has keys that the chart
-// does not determine.
+// usage describes how the templates of a chart use values. If a template uses a value as a whole, the chart does not
+// determine the keys of this value.
 type usage struct {
-	// whole has a file for each value that is used as a whole.
+	// whole has the path of a template for each value that a template uses as a whole.
 	whole map[valuePath]string
-	// read has a file for each value that is read.
+	// read has the path of a template for each value that a template reads.
 	read map[valuePath]string
-	// looped has a file for each value over whose elements a template loops.
+	// looped has the path of a template for each value over whose elements a template loops.
 	looped map[valuePath]string
 	notes  []string
 }
 
-// usageOf analyses templates, by their paths.
+// usageOf analyses templates. The keys are their paths.
 func usageOf(templates map[string]string) usage {
 	u := usage{whole: map[valuePath]string{}, looped: map[valuePath]string{}, read: map[valuePath]string{}}
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
 		tree := parse.New(name)
-		// Templates use functions of Helm, whose names do not matter here.
+		// The parser must not check names of functions, because templates use functions of Helm.
 		tree.Mode = parse.SkipFuncCheck
 		trees := map[string]*parse.Tree{}
 		if _, err := tree.Parse(templates[name], "", "", trees); err != nil {
-			u.notes = append(u.notes, fmt.Sprintf("%s cannot be parsed, so the values that it passes on are unknown: %v", name,
-				err))
+			u.notes = append(u.notes, fmt.Sprintf("%s cannot be parsed, so the values that it uses as a whole are unknown: %v",
+				name, err))
 			continue
 		}
 		for _, defined := range slices.Sorted(maps.Keys(trees)) {
@@ -42,14 +42,14 @@ func usageOf(templates map[string]string) usage {
 	return u
 }
 
-// place is the meaning of an expression: unknown, the root of a template's data, or a value.
+// place is the result of an expression: the root of a template's data, a value of the chart, or unknown.
 type place struct {
 	root  bool
 	value bool
 	path  valuePath
 }
 
-// field returns the place of a field.
+// field returns the place of a field of p.
 func (p place) field(name string) place {
 	switch {
 	case p.root && name == "Values":
@@ -67,7 +67,7 @@ func (p place) fields(names []string) place {
 	return p
 }
 
-// scope has the meanings of the dot and of variables.
+// scope has the places of the dot and of variables.
 type scope struct {
 	dot       place
 	variables map[string]place
@@ -77,10 +77,10 @@ func rootScope() scope {
 	return scope{dot: place{root: true}, variables: map[string]place{"$": {root: true}}}
 }
 
-// with returns an inner scope.
+// with returns an inner scope with another dot and a copy of the variables.
 func (s scope) with(dot place) scope { return scope{dot: dot, variables: maps.Clone(s.variables)} }
 
-// walker walks the nodes of a template.
+// walker walks the nodes of a template, and records the use of values.
 type walker struct {
 	usage *usage
 	file  string

@@ -52,7 +52,7 @@ func (w walker) command(command *parse.CommandNode, s scope, piped place, hasPip
 	return place{}
 }
 
-// index follows constant keys. With any other key the value is used as a whole.
+// index returns the place of a call of index with constant keys. With other keys, the value is used as a whole.
 func (w walker) index(nodes []parse.Node, arguments []place) place {
 	if len(arguments) == 0 {
 		return place{}
@@ -75,7 +75,7 @@ func (w walker) index(nodes []parse.Node, arguments []place) place {
 	return result
 }
 
-// passed returns the value among the arguments. If there are several, only the first is followed.
+// passed returns the first value of the chart among the arguments.
 func (w walker) passed(arguments []place) place {
 	var result place
 	for _, argument := range arguments {
@@ -90,7 +90,7 @@ func (w walker) passed(arguments []place) place {
 	return result
 }
 
-// expression analyses an operand.
+// expression returns the place of an operand.
 func (w walker) expression(node parse.Node, s scope) place {
 	found := w.operand(node, s)
 	if found.value && found.path != "" {

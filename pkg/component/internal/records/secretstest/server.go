@@ -1,5 +1,5 @@
-// Package secretstest plays an API server that serves Secrets and access reviews, for tests of the packages that keep
-// records in Secrets. It handles finalizers, resource versions and preconditions as an API server does.
+// Package secretstest is a fake API server for Secrets and access reviews, for tests of the packages that store records
+// in Secrets. It handles finalizers, resource versions and preconditions as an API server does.
 package secretstest
 
 import (
@@ -23,7 +23,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// Server is an API server. The zero value is not ready for use; see New. It is not safe for concurrent use.
+// Server is a fake API server. New creates a Server; the zero value cannot be used. It is not safe for concurrent use.
 type Server struct {
 	// Secrets are the stored Secrets. A test may change them.
 	Secrets map[types.NamespacedName]*unstructured.Unstructured
@@ -32,7 +32,7 @@ type Server struct {
 	Refuse func(verb, name string) error
 	// Requests are the verbs and names of all requests that were sent.
 	Requests []string
-	// Reviews are the attributes of the access reviews, and Allowed is their answer.
+	// Reviews are the resource attributes of the received access reviews. Allowed is the result of every review.
 	Reviews []map[string]string
 	Allowed bool
 
@@ -76,7 +76,7 @@ func must(err error) {
 	}
 }
 
-// react answers a request.
+// react handles a request and returns the response.
 func (s *Server) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	name := types.NamespacedName{Namespace: a.GetNamespace()}
 	if named, ok := a.(interface{ GetName() string }); ok {
@@ -129,7 +129,7 @@ func (l labelSet) Has(key string) bool              { _, ok := l[key]; return ok
 func (l labelSet) Get(key string) string            { return l[key] }
 func (l labelSet) Lookup(key string) (string, bool) { value, ok := l[key]; return value, ok }
 
-// patch applies a Secret, or merges metadata into one.
+// patch handles a server-side apply of a Secret, or a merge patch of its labels and finalizers.
 func (s *Server) patch(name types.NamespacedName, action clienttesting.PatchAction) (runtime.Object, error) {
 	changed := &unstructured.Unstructured{}
 	must(json.Unmarshal(action.GetPatch(), &changed.Object))
@@ -143,7 +143,7 @@ func (s *Server) patch(name types.NamespacedName, action clienttesting.PatchActi
 	case !ok:
 		return nil, apierrors.NewNotFound(corev1.Resource("secrets"), name.Name)
 	case changed.GetResourceVersion() != secret.GetResourceVersion():
-		return nil, apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("it changed"))
+		return nil, apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("the Secret changed"))
 	}
 	labels := secret.GetLabels()
 	for key, value := range nested(changed.Object, "metadata", "labels") {
@@ -175,7 +175,7 @@ func (s *Server) delete(name types.NamespacedName, options metav1.DeleteOptions)
 		return apierrors.NewNotFound(corev1.Resource("secrets"), name.Name)
 	}
 	if *options.Preconditions.UID != secret.GetUID() {
-		return apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("it is another one"))
+		return apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("the Secret has another UID"))
 	}
 	delete(s.Secrets, name)
 	return nil

@@ -1,0 +1,113 @@
+package causes
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const (
+	// Delay is the time after which the events of a dependent that is not ready are read.
+	Delay = 30 * time.Second
+	// maxDependents bounds the dependents of a component whose events are read. The status shows no more.
+	maxDependents = 10
+)
+
+// Object is a live dependent that is not ready.
+type Object struct {
+	Key        manifests.Key
+	UID        types.UID
+	Generation int64
+}
+
+// Memory is what the process remembers of the dependents of a component that are not ready. The zero value is ready to
+// use, by one pass at a time.
+type Memory struct {
+	unready map[Object]wait
+}
+
+// wait is the time since when an object is not ready, and its cause once its events were read.
+type wait struct {
+	since  time.Time
+	isRead bool
+	cause  string
+}
+
+// Note notes the dependents that are not ready at the end of a pass, and forgets all others. before is the status at the
+// begin of the pass: a dependent that it lists was not ready before the process started. Note returns the objects whose
+// events are to be read now, and the time when the events of the next ones are due, zero if there are none.
+func (m *Memory) Note(
+	waiting []outcome.Waiting, before *metav1alpha1.Status, now time.Time,
+) (due []Object, next time.Time) {
+	unready := map[Object]wait{}
+	for _, w := range waiting[:min(len(waiting), maxDependents)] {
+		if w.UID == "" {
+			continue
+		}
+		object := objectOf(w)
+		known, found := m.unready[object]
+		if !found {
+			known = wait{since: sinceOf(w, before, now)}
+		}
+		unready[object] = known
+		switch at := known.since.Add(Delay); {
+		case known.isRead:
+		case !now.Before(at):
+			due = append(due, object)
+		case next.IsZero() || at.Before(next):
+			next = at
+		}
+	}
+	m.unready = unready
+	if len(unready) == 0 {
+		m.unready = nil
+	}
+	return due, next
+}
+
+// sinceOf returns the time since when a dependent is not ready, as far as it is known.
+func sinceOf(w outcome.Waiting, before *metav1alpha1.Status, now time.Time) time.Time {
+	listed := slices.ContainsFunc(before.Waiting, func(r metav1alpha1.DependentReport) bool {
+		return r.Dependent == w.Dependent && r.Reason == w.Reason
+	})
+	if listed && before.ProgressingSince != nil {
+		return before.ProgressingSince.Time
+	}
+	return now
+}
+
+// Learn notes the cause that the events of an object show; empty if they show none. They are not read again.
+func (m *Memory) Learn(o Object, cause string) {
+	if known, found := m.unready[o]; found {
+		known.isRead, known.cause = true, cause
+		m.unready[o] = known
+	}
+}
+
+// Explain returns the waiting dependents with the known causes in their messages.
+func (m *Memory) Explain(waiting []outcome.Waiting) []outcome.Waiting {
+	if len(m.unready) == 0 {
+		return waiting
+	}
+	explained := slices.Clone(waiting)
+	for i := range explained {
+		w := &explained[i]
+		switch cause := m.unready[objectOf(*w)].cause; {
+		case cause == "":
+		case w.Message == "":
+			w.Message = cause
+		default:
+			w.Message += "; " + cause
+		}
+	}
+	return explained
+}
+
+func objectOf(w outcome.Waiting) Object {
+	return Object{Key: w.Key, UID: w.UID, Generation: w.Generation}
+}

@@ -1,0 +1,110 @@
+package causes
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// unready is a Job that is not ready.
+func unready(name string, uid types.UID, generation int64) outcome.Waiting {
+	key := manifests.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: name}
+	return outcome.Waiting{
+		DependentReport: metav1alpha1.DependentReport{
+			Dependent: key.String(), Reason: "InProgress", Message: "not Complete yet",
+		},
+		Key: key, UID: uid, Generation: generation,
+	}
+}
+
+func TestEventsAreReadOnceForAGeneration(t *testing.T) {
+	var m Memory
+	job, before := unready("a", "u", 1), &metav1alpha1.Status{}
+	note := func(at time.Duration, waiting ...outcome.Waiting) (int, time.Time) {
+		due, next := m.Note(waiting, before, start.Add(at))
+		for _, object := range due {
+			m.Learn(object, "FailedCreate: no service account")
+		}
+		return len(due), next
+	}
+	for _, step := range []struct {
+		name    string
+		at      time.Duration
+		waiting []outcome.Waiting
+		due     int
+		next    time.Duration
+	}{
+		{"it is not ready", 0, []outcome.Waiting{job}, 0, Delay},
+		{"it is not ready later", Delay / 2, []outcome.Waiting{job}, 0, Delay},
+		{"the time is over", Delay, []outcome.Waiting{job}, 1, 0},
+		{"its events were read", 2 * Delay, []outcome.Waiting{job}, 0, 0},
+		{"another one is not ready", 2 * Delay, []outcome.Waiting{job, unready("b", "v", 1)}, 0, 3 * Delay},
+		{"it has another generation", 2 * Delay, []outcome.Waiting{unready("a", "u", 2)}, 0, 3 * Delay},
+		{"it was created again", 2 * Delay, []outcome.Waiting{unready("a", "w", 1)}, 0, 3 * Delay},
+		{"all are ready", 9 * Delay, nil, 0, 0},
+		{"it is not applied", 9 * Delay, []outcome.Waiting{unready("a", "", 0)}, 0, 0},
+	} {
+		due, next := note(step.at, step.waiting...)
+		want := time.Time{}
+		if step.next > 0 {
+			want = start.Add(step.next)
+		}
+		if due != step.due || !next.Equal(want) {
+			t.Errorf("%s: %d due, next at %s", step.name, due, next)
+		}
+	}
+	if m.unready != nil {
+		t.Errorf("something is remembered: %v", m.unready)
+	}
+}
+
+func TestTheTimeCountsFromTheStatusAfterARestart(t *testing.T) {
+	var m Memory
+	job := unready("a", "u", 1)
+	before := &metav1alpha1.Status{
+		Waiting: []metav1alpha1.DependentReport{job.DependentReport}, ProgressingSince: new(metav1.NewTime(start.Add(-Delay))),
+	}
+	if due, _ := m.Note([]outcome.Waiting{job, unready("b", "v", 1)}, before, start); len(due) != 1 || due[0].UID != "u" {
+		t.Errorf("due are %v", due)
+	}
+}
+
+func TestOnlyTheDependentsThatTheStatusShowsAreRead(t *testing.T) {
+	var m Memory
+	var waiting []outcome.Waiting
+	for i := range maxDependents + 5 {
+		waiting = append(waiting, unready("a", types.UID('a'+rune(i)), 1))
+	}
+	m.Note(waiting, &metav1alpha1.Status{}, start)
+	if due, _ := m.Note(waiting, &metav1alpha1.Status{}, start.Add(Delay)); len(due) != maxDependents {
+		t.Errorf("%d are due", len(due))
+	}
+}
+
+func TestTheCauseEndsTheMessage(t *testing.T) {
+	var m Memory
+	silent := unready("silent", "v", 1)
+	silent.Message = ""
+	waiting := []outcome.Waiting{unready("a", "u", 1), silent, unready("unknown", "w", 1)}
+	m.Note(waiting, &metav1alpha1.Status{}, start)
+	m.Learn(objectOf(waiting[0]), "FailedCreate: x")
+	m.Learn(objectOf(waiting[1]), "FailedCreate: y")
+	m.Learn(objectOf(unready("gone", "x", 1)), "FailedCreate: z")
+	var got []string
+	for _, w := range m.Explain(waiting) {
+		got = append(got, w.Message)
+	}
+	want := []string{"not Complete yet; FailedCreate: x", "FailedCreate: y", "not Complete yet"}
+	if !slices.Equal(got, want) || waiting[0].Message != "not Complete yet" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,230 @@
+package input
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"sigs.k8s.io/yaml"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const (
+	// maxValues bounds the values that are compared; inputs with more values are not compared.
+	maxValues = 1000
+	// maxParsed is the largest size of the data of a key whose values are compared, in bytes. Larger data is compared
+	// as a whole.
+	maxParsed = 64 << 10
+	// maxText is the largest size of a value that a change shows, in bytes.
+	maxText = 60
+	// maxChanges is the number of changes that are named, and maxChange bounds the text of a change, in bytes.
+	maxChanges = 10
+	maxChange  = 200
+)
+
+// Values are the single values of inputs, sorted by path. They tell in which values later inputs differ. They are kept
+// in memory only, because they depend on contents of Secrets.
+type Values []value
+
+// value is a single value of the inputs.
+type value struct {
+	path string
+	// text is the value. It is empty if the value is not shown: it comes from a Secret, its name is that of a secret, or
+	// it is long.
+	text string
+	// hash identifies the value within this process.
+	hash uint64
+}
+
+// seed makes the hashes of values useless for other processes.
+var seed = maphash.MakeSeed()
+
+// secretNames matches names of values that are not shown.
+var secretNames = regexp.MustCompile(`(?i)passw|secret|token|credential|private|api_?key|access_?key`)
+
+// Values returns the single values of inputs: parameters by their names, other fields of the spec with the prefix
+// "spec.", and the contents of references after the name of the object. It returns nil if there are too many values. The
+// source is not among them.
+func (in Inputs) Values() Values {
+	parameters := valuesIn(in.Parameters, "", true)
+	all := slices.Concat(parameters, in.specValues(parameters))
+	for _, ref := range in.References {
+		all = append(all, ref.content.values...)
+	}
+	if len(all) > maxValues {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b value) int { return strings.Compare(a.path, b.path) })
+	return append(Values{}, all...)
+}
+
+// specValues returns the values of the rendered part of the spec that are neither parameters nor the source.
+func (in Inputs) specValues(parameters []value) []value {
+	data, err := json.Marshal(in.Rendered)
+	if err != nil {
+		return nil
+	}
+	var plain any
+	if err := json.Unmarshal(data, &plain); err != nil || plain == nil {
+		return nil
+	}
+	return slices.DeleteFunc(valuesIn(plain, "spec", true), func(v value) bool {
+		if v.text != "" && (v.text == in.SourceDigest() || strings.HasSuffix(in.SourceName, " "+v.text)) {
+			return true
+		}
+		return slices.ContainsFunc(parameters, func(p value) bool {
+			return p.hash == v.hash && strings.HasSuffix(v.path, "."+p.path)
+		})
+	})
+}
+
+// valuesOfData returns the values in the data of a referenced object. The values of a Secret are not shown.
+func valuesOfData(ref generator.Reference, data map[string][]byte) []value {
+	object, shown := fmt.Sprintf("%s %s: ", ref.Kind, ref.Name), ref.Kind != metav1alpha1.SecretReference
+	var all []value
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		prefix := ""
+		if len(data) > 1 {
+			prefix = key + "/"
+		}
+		parsed := parseMap(data[key])
+		if parsed == nil {
+			all = append(all, value{path: object + key, hash: maphash.Bytes(seed, data[key])})
+			continue
+		}
+		for _, v := range valuesIn(parsed, "", shown) {
+			v.path = object + prefix + v.path
+			all = append(all, v)
+		}
+	}
+	if len(all) > maxValues {
+		return nil
+	}
+	return all
+}
+
+// parseMap returns the map that a YAML text contains, nil if it contains none.
+func parseMap(text []byte) map[string]any {
+	if len(text) > maxParsed || manifests.CheckAliases(text, maxParsed) != nil {
+		return nil
+	}
+	var parsed map[string]any
+	if err := yaml.Unmarshal(text, &parsed); err != nil {
+		return nil
+	}
+	return parsed
+}
+
+// valuesIn returns the single values in plain data.
+func valuesIn(data any, path string, shown bool) []value {
+	var all []value
+	switch data := data.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(data)) {
+			below := name
+			if path != "" {
+				below = path + "." + name
+			}
+			all = append(all, valuesIn(data[name], below, shown)...)
+		}
+		if len(data) > 0 || path == "" {
+			return all
+		}
+	case []any:
+		for i, item := range data {
+			all = append(all, valuesIn(item, fmt.Sprintf("%s[%d]", path, i), shown)...)
+		}
+		if len(data) > 0 {
+			return all
+		}
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		return nil
+	}
+	single := value{path: path, hash: maphash.Bytes(seed, text)}
+	if shown && !secretNames.MatchString(path) {
+		single.text = textOf(data, string(text))
+	}
+	return append(all, single)
+}
+
+// textOf returns the form in which a value is shown, and an empty text if it is not shown.
+func textOf(data any, encoded string) string {
+	text := encoded
+	if s, ok := data.(string); ok && s != "" {
+		text = s
+	}
+	if len(text) > maxText || strings.ContainsFunc(text, unicode.IsControl) {
+		return ""
+	}
+	return text
+}
+
+// ChangesTo returns how later inputs differ, a text for each value, such as "replicas: 1 → 2". Many changes are
+// shortened. It returns nil if one of the inputs has too many values.
+func (v Values) ChangesTo(later Values) []string {
+	if v == nil || later == nil {
+		return nil
+	}
+	var changes []string
+	for len(v) > 0 || len(later) > 0 {
+		switch order := compareFirst(v, later); {
+		case order < 0:
+			changes, v = append(changes, v[0].path+": removed"), v[1:]
+		case order > 0:
+			changes, later = append(changes, later[0].added()), later[1:]
+		default:
+			if v[0].hash != later[0].hash {
+				changes = append(changes, v[0].changedTo(later[0]))
+			}
+			v, later = v[1:], later[1:]
+		}
+	}
+	return shorten(changes)
+}
+
+// compareFirst compares the paths of the first values. The end of a list comes after all paths.
+func compareFirst(a, b Values) int {
+	if len(a) == 0 || len(b) == 0 {
+		return cmp.Compare(len(b), len(a))
+	}
+	return strings.Compare(a[0].path, b[0].path)
+}
+
+func (v value) added() string {
+	if v.text == "" {
+		return v.path + ": added"
+	}
+	return v.path + ": added, " + v.text
+}
+
+func (v value) changedTo(later value) string {
+	if v.text == "" || later.text == "" {
+		return v.path + ": changed"
+	}
+	return v.path + ": " + v.text + " → " + later.text
+}
+
+// shorten bounds the number and the size of changes.
+func shorten(changes []string) []string {
+	more := len(changes) - maxChanges
+	changes = changes[:min(len(changes), maxChanges)]
+	for i := range changes {
+		changes[i] = condition.Truncate(changes[i], maxChange)
+	}
+	if more > 0 {
+		changes = append(changes, fmt.Sprintf("and %d more", more))
+	}
+	return changes
+}
