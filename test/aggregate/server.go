@@ -38,7 +38,7 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// Down(true) makes the server answer all requests with errors, and ends its watches. Down(false) makes it serve again.
+// Down makes the server answer all requests with errors and ends its watches, or with false makes it serve again.
 func (s *Server) Down(down bool) {
 	s.down.Store(down)
 	s.things.interrupt()

@@ -18,17 +18,20 @@ func TestLimits(t *testing.T) {
 		{"a value above the limit", limit{figure: figRequests, most: 4}, of(5), "MISSED 5 requests (budget 4)"},
 		{
 			"a value equal to a limit that requires a lower value",
-			limit{figure: figRequests, most: 4, below: true}, of(4), "MISSED 4 requests (budget 4)",
+			limit{figure: figRequests, most: 4, below: true},
+			of(4), "MISSED 4 requests (budget 4)",
 		},
 		{
 			"a value that is not a number",
-			limit{figure: figRequests, most: 4}, of(math.NaN()), "MISSED not measured: requests (budget 4)",
+			limit{figure: figRequests, most: 4},
+			of(math.NaN()), "MISSED not measured: requests (budget 4)",
 		},
 		{"only another figure was measured", limit{figure: figSeconds, most: 4}, of(1), "MISSED not measured: s (budget 4)"},
 		{"nothing was measured", limit{figure: figRequests, most: 4}, nil, "MISSED not measured: requests (budget 4)"},
 		{
 			"a limit of a part that was not measured",
-			limit{part: partOne, figure: figRequests, most: 4}, of(1), "MISSED of 1: not measured: requests (budget 4)",
+			limit{part: partOne, figure: figRequests, most: 4},
+			of(1), "MISSED of 1: not measured: requests (budget 4)",
 		},
 	} {
 		if got := judge([]limit{c.limit}, c.parts)[0].String(); got != c.want {

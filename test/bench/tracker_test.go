@@ -35,16 +35,19 @@ func TestAwaitReadyEndsWhenItIsDecided(t *testing.T) {
 	}{
 		{
 			"all components are ready",
-			[]*v1alpha1.Component{ready, observed("two", 2, metav1alpha1.ConditionReady)}, false, "",
+			[]*v1alpha1.Component{ready, observed("two", 2, metav1alpha1.ConditionReady)},
+			false, "",
 		},
 		{
 			"a component is not ready",
-			[]*v1alpha1.Component{ready, notReady}, false, "ended: 1 of 2 components are Ready; two is not: ",
+			[]*v1alpha1.Component{ready, notReady},
+			false, "ended: 1 of 2 components are Ready; two is not: ",
 		},
 		{"a component does not exist", []*v1alpha1.Component{ready}, false, "ended: 1 of 1 components are Ready; "},
 		{
 			"a component was ready for an earlier generation",
-			[]*v1alpha1.Component{ready, stale}, false, "ended: 1 of 2 components are Ready; two is not: Because: the reason is given",
+			[]*v1alpha1.Component{ready, stale},
+			false, "ended: 1 of 2 components are Ready; two is not: Because: the reason is given",
 		},
 		{"a component is stalled", []*v1alpha1.Component{ready, stalled}, false, "1 of 2 components are Ready; two is not: "},
 		{"the operator has ended", []*v1alpha1.Component{ready, notReady}, true, "died"},

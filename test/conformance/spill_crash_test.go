@@ -24,19 +24,23 @@ var _ = Describe("Crashes with an inventory in Secrets:", func() {
 	}{
 		{
 			"of a component that is applied for the first time",
-			0, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 4}, {"configmaps", 3, 3}},
+			0, many,
+			[]cut{{"secrets", 0, 4}, {"gadgets", 1, 4}, {"configmaps", 3, 3}},
 		},
 		{
 			"of a component whose inventory moves from the status to Secrets",
-			few, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 3}, {"configmaps", 3, 3}},
+			few, many,
+			[]cut{{"secrets", 0, 4}, {"gadgets", 1, 3}, {"configmaps", 3, 3}},
 		},
 		{
 			"of a component whose inventory changes",
-			many, many + 4, []cut{{"secrets", 0, 6}, {"gadgets", 1, 2}, {"configmaps", 3, 3}},
+			many, many + 4,
+			[]cut{{"secrets", 0, 6}, {"gadgets", 1, 2}, {"configmaps", 3, 3}},
 		},
 		{
 			"of a component whose inventory moves from Secrets to the status",
-			many, few, []cut{{"secrets", 0, 2}, {"gadgets", 1, 1}, {"configmaps", 3, 3}},
+			many, few,
+			[]cut{{"secrets", 0, 2}, {"gadgets", 1, 1}, {"configmaps", 3, 3}},
 		},
 		{"of a component that is deleted", many, 0, []cut{{"secrets", 0, 2}, {"gadgets", 1, 2}, {"configmaps", 3, 3}}},
 	} {

@@ -52,7 +52,8 @@ func TestDeletePoliciesOfATest(t *testing.T) {
 		{"one", "hook-failed", []deletePolicy{hookFailed}},
 		{
 			"several events, with spaces and capitals",
-			"Hook-Succeeded , before-hook-creation", []deletePolicy{beforeHookCreation, hookSucceeded},
+			"Hook-Succeeded , before-hook-creation",
+			[]deletePolicy{beforeHookCreation, hookSucceeded},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

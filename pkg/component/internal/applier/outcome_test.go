@@ -30,7 +30,9 @@ func TestFold(t *testing.T) {
 		{"a conflict is not counted as a change", create, plan.Result{Verb: plan.VerbRead, Observed: observed}, 0, 1, true},
 		{
 			"a failure is not counted as a change",
-			create, plan.Result{Verb: plan.VerbCreate, Failure: &plan.Failure{}}, 0, 2, false,
+			create,
+			plan.Result{Verb: plan.VerbCreate, Failure: &plan.Failure{}},
+			0, 2, false,
 		},
 		{"a write is counted as a change", create, plan.Result{Verb: plan.VerbCreate, Observed: observed}, 1, 3, true},
 		{
@@ -41,7 +43,9 @@ func TestFold(t *testing.T) {
 		},
 		{
 			"after a response without an object, the known object is kept",
-			create, plan.Result{Verb: plan.VerbCreate}, 1, 5, true,
+			create,
+			plan.Result{Verb: plan.VerbCreate},
+			1, 5, true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

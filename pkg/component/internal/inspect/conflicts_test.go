@@ -32,11 +32,15 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 	}{
 		{
 			"no manager if the reconciler owns all fields of the manifest",
-			"", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`)}, nil, nil,
+			"",
+			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`)},
+			nil, nil,
 		},
 		{
 			"no manager that owns a field together with the reconciler",
-			"", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "flux", apply, `{f:spec: {f:replicas: {}}}`)}, nil, nil,
+			"",
+			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "flux", apply, `{f:spec: {f:replicas: {}}}`)},
+			nil, nil,
 		},
 		{
 			"the manager that set the replicas through the subresource scale", "",
@@ -92,7 +96,9 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 		},
 		{
 			"no manager if the managed fields are invalid",
-			"", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{x: 1}`), entry(t, "kubectl", update, `{"k:{": {}}`), {Manager: "empty"}}, nil, nil,
+			"",
+			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{x: 1}`), entry(t, "kubectl", update, `{"k:{": {}}`), {Manager: "empty"}},
+			nil, nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -153,14 +153,16 @@ func TestHashesOfManagedFields(t *testing.T) {
 	}{
 		{
 			"the hash does not depend on the time of the entry",
-			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Time = new(metav1.NewTime(time.Unix(5, 0))) })}, [2]string{want, ""},
+			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Time = new(metav1.NewTime(time.Unix(5, 0))) })},
+			[2]string{want, ""},
 		},
 		{"the hash does not depend on the order of keys", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) {
 			e.FieldsV1.SetRawBytes([]byte(`{ "f:data" : {"f:b":{},"f:a":{}}}`))
 		})}, [2]string{want, ""}},
 		{
 			"the hash does not depend on the entries of other managers",
-			[]metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`), base}, [2]string{want, ""},
+			[]metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`), base},
+			[2]string{want, ""},
 		},
 		{"the hash does not depend on entries of subresources", []metav1.ManagedFieldsEntry{base, edited(func(e *metav1.ManagedFieldsEntry) {
 			e.Subresource = "status"
@@ -168,11 +170,13 @@ func TestHashesOfManagedFields(t *testing.T) {
 		})}, [2]string{want, ""}},
 		{
 			"an Update entry of the reconciler has a separate hash",
-			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Operation = update })}, [2]string{"", want},
+			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Operation = update })},
+			[2]string{"", want},
 		},
 		{
 			"the hash is empty if the reconciler has no entry",
-			[]metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`)}, [2]string{"", ""},
+			[]metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`)},
+			[2]string{"", ""},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

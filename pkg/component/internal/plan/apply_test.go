@@ -280,7 +280,8 @@ func TestCounts(t *testing.T) {
 		}, false, 0, 2},
 		{
 			"an object of another owner does not count as applied",
-			[]manifests.Object{ok}, func(c *component) { refused(c, ok) }, false, 0, 1,
+			[]manifests.Object{ok},
+			func(c *component) { refused(c, ok) }, false, 0, 1,
 		},
 		{"an empty set counts as applied", nil, func(*component) {}, true, 0, 0},
 	} {

@@ -185,7 +185,9 @@ func TestGuardAfter(t *testing.T) {
 	}{
 		{
 			"a guard that was just set up is not known to be in effect",
-			set, VerbGuard, Result{}, Guard{Name: "guard", SetUp: now, Definitions: []string{"new"}},
+			set, VerbGuard,
+			Result{},
+			Guard{Name: "guard", SetUp: now, Definitions: []string{"new"}},
 		},
 		{
 			"the state of a guard does not change if its setup failed with a transient error",
@@ -213,7 +215,9 @@ func TestGuardAfter(t *testing.T) {
 		},
 		{
 			"a guard that is no longer in effect loses the time of the first probe",
-			set, VerbProbe, Result{Observed: &Observed{Presence: Absent}}, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} }),
+			set, VerbProbe,
+			Result{Observed: &Observed{Presence: Absent}},
+			with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} }),
 		},
 		{
 			"after a probe without a response the guard is not known to be in effect",

@@ -41,7 +41,8 @@ func TestForeign(t *testing.T) {
 		{"an instance in the inventory is not foreign", inspect.Instance{Key: key("ours"), UID: "u1"}, 0},
 		{
 			"an instance with the name of an inventory entry and another UID is foreign",
-			inspect.Instance{Key: key("ours"), UID: "u9"}, 1,
+			inspect.Instance{Key: key("ours"), UID: "u9"},
+			1,
 		},
 		{"an instance that is not in the inventory is foreign", inspect.Instance{Key: key("theirs"), UID: "u1"}, 1},
 		{
@@ -57,7 +58,8 @@ func TestForeign(t *testing.T) {
 		},
 		{
 			"an instance with the component's owner label under another name is foreign",
-			inspect.Instance{Key: key("copy"), UID: "u2"}, 1,
+			inspect.Instance{Key: key("copy"), UID: "u2"},
+			1,
 		},
 		{
 			"an instance that another client created with the name of an inventory entry is foreign",
@@ -107,11 +109,15 @@ func TestUnchecked(t *testing.T) {
 	}{
 		{
 			"the instances of a definition that must be read first are not checked",
-			plan.VerbRead, []metav1alpha1.InventoryEntry{widgets}, nil,
+			plan.VerbRead,
+			[]metav1alpha1.InventoryEntry{widgets},
+			nil,
 		},
 		{
 			"an object that neither defines nor contains other objects is not checked",
-			plan.VerbDelete, []metav1alpha1.InventoryEntry{settings}, nil,
+			plan.VerbDelete,
+			[]metav1alpha1.InventoryEntry{settings},
+			nil,
 		},
 		{
 			"the instances of the first definition are listed", plan.VerbDelete,
@@ -126,7 +132,9 @@ func TestUnchecked(t *testing.T) {
 		},
 		{
 			"the instances of no definition are listed twice",
-			plan.VerbDelete, []metav1alpha1.InventoryEntry{widgets, gizmos}, nil,
+			plan.VerbDelete,
+			[]metav1alpha1.InventoryEntry{widgets, gizmos},
+			nil,
 		},
 		{
 			"the contents of a namespace are listed",

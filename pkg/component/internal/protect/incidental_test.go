@@ -24,7 +24,9 @@ func TestIncidentalObjects(t *testing.T) {
 	}{
 		{
 			"an object that a user created blocks the deletion of a namespace",
-			"", "ConfigMap", metav1.ObjectMeta{Name: "settings"}, false,
+			"", "ConfigMap",
+			metav1.ObjectMeta{Name: "settings"},
+			false,
 		},
 		{
 			"an object that is being deleted",
@@ -68,7 +70,9 @@ func TestIncidentalObjects(t *testing.T) {
 		{"an object that is configured by name", "", "Secret", metav1.ObjectMeta{Name: "pull"}, true},
 		{
 			"another object of the configured kind blocks the deletion of a namespace",
-			"", "Secret", metav1.ObjectMeta{Name: "pull-too"}, false,
+			"", "Secret",
+			metav1.ObjectMeta{Name: "pull-too"},
+			false,
 		},
 		{"an object that is configured by kind", "example.com", "Report", metav1.ObjectMeta{Name: "a"}, true},
 		{

@@ -30,7 +30,8 @@ func TestHints(t *testing.T) {
 		{"is ready at the current generation", "status: {observedGeneration: 2}", observed, ready.Result{State: ready.Ready}},
 		{
 			"waits until the condition Ready exists",
-			"status: {observedGeneration: 2}", condition, ready.Result{State: ready.InProgress, Message: "not Ready yet"},
+			"status: {observedGeneration: 2}", condition,
+			ready.Result{State: ready.InProgress, Message: "not Ready yet"},
 		},
 		{
 			"waits until the condition Ready is true",
@@ -39,7 +40,8 @@ func TestHints(t *testing.T) {
 		},
 		{
 			"is ready if the condition Ready is true",
-			"status: {conditions: [{type: Ready, status: 'True'}]}", condition, ready.Result{State: ready.Ready},
+			"status: {conditions: [{type: Ready, status: 'True'}]}", condition,
+			ready.Result{State: ready.Ready},
 		},
 		{
 			"waits for each of several conditions", "status: {conditions: [{type: A, status: 'True'}, {type: B, status: 'False', message: later}]}", several,
@@ -47,7 +49,8 @@ func TestHints(t *testing.T) {
 		},
 		{
 			"waits for conditions that do not exist",
-			"status: {conditions: [{type: A, status: 'True'}]}", several, ready.Result{State: ready.InProgress, Message: "not B yet"},
+			"status: {conditions: [{type: A, status: 'True'}]}", several,
+			ready.Result{State: ready.InProgress, Message: "not B yet"},
 		},
 		{
 			"ignores conditions of an older generation",

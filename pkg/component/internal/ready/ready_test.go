@@ -112,7 +112,9 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 		},
 		{
 			"an observed generation that is a hash, without hints",
-			"5d9c7", healthy, ready.Hints{}, ready.Result{State: ready.Unknown, Message: notRead},
+			"5d9c7", healthy,
+			ready.Hints{},
+			ready.Result{State: ready.Unknown, Message: notRead},
 		},
 		{
 			"an observed generation that is a hash, with a hint that needs the generation", "5d9c7", healthy,
@@ -121,7 +123,8 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 		},
 		{
 			"an observed generation that is a hash, with a satisfied hint",
-			"5d9c7", healthy, available, ready.Result{State: ready.Ready},
+			"5d9c7", healthy, available,
+			ready.Result{State: ready.Ready},
 		},
 		{
 			"an observed generation that is a hash, with several satisfied hints", "5d9c7", healthy,
@@ -147,7 +150,8 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 		},
 		{
 			"an observed generation that is a hash, and invalid conditions",
-			"5d9c7", "conditions: none", available, ready.Result{State: ready.Unknown, Message: notRead},
+			"5d9c7", "conditions: none", available,
+			ready.Result{State: ready.Unknown, Message: notRead},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
