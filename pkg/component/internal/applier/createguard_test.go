@@ -89,7 +89,7 @@ func TestCreateGuardRefusesActions(t *testing.T) {
 		{
 			"Record", true,
 			Request{Record: func(context.Context, []metav1alpha1.InventoryEntry) error { return failure }},
-			"record the inventory: the write failed",
+			"record the inventory: it fails",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

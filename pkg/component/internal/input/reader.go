@@ -82,7 +82,7 @@ func (r *Reader) Read(
 	if err != nil {
 		return Inputs{}, known, err
 	}
-	in.References, err = r.watch(name, d.References, d.SourceName, t)
+	in.References, err = r.watch(ctx, name, d.References, d.SourceName, t)
 	if err != nil {
 		return Inputs{}, known, err
 	}

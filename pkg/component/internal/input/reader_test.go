@@ -167,6 +167,35 @@ func TestAReferenceThatDoesNotExist(t *testing.T) {
 	}
 }
 
+func TestAReferenceThatItsWatchDoesNotShowYetIsRead(t *testing.T) {
+	r := newReading(t)
+	r.server.Refuse(func(got apiservertest.Request) error {
+		if got.Watch {
+			return apierrors.NewInternalError(errors.New("the watch is late"))
+		}
+		return nil
+	})
+	d := Declaration{References: []metav1alpha1.Reference{toSettings}}
+	if _, _, err := r.read(t, d, nil); condition.Of(err).Reason != metav1alpha1.ReasonReferenceNotFound {
+		t.Fatalf("got %v before the ConfigMap exists", err)
+	}
+	r.put("ConfigMap", "settings", map[string]any{"a": "1"})
+	r.server.Requests()
+	in, known := r.readOf(t, d, nil)
+	if len(in.References) != 1 || string(in.References[0].Data()["a"]) != "1" || len(known) != 1 {
+		t.Errorf("got %+v", in.References)
+	}
+	gets := 0
+	for _, request := range r.server.Requests() {
+		if strings.HasSuffix(request.Path, "/settings") {
+			gets++
+		}
+	}
+	if gets != 1 {
+		t.Errorf("the ConfigMap was read %d times, want once", gets)
+	}
+}
+
 func TestAMissingReferenceIsReportedWhileAnotherIsNotListedYet(t *testing.T) {
 	r := newReading(t)
 	if _, _, err := r.read(t, Declaration{References: []metav1alpha1.Reference{toSettings}}, nil); err == nil {

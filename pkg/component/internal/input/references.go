@@ -47,8 +47,8 @@ type content struct {
 	values          []value
 }
 
-// Contents are the known digests and values of the objects that a component references. A map of this type is never changed: each
-// call of Read returns a new map.
+// Contents are the known digests and values of the objects that a component references. A map of this type is never
+// changed: each call of Read returns a new map.
 type Contents map[observe.Reference]content
 
 // NewReference returns a reference of a component in a namespace, without content.
@@ -69,6 +69,7 @@ func NewReference(namespace string, ref metav1alpha1.Reference) Reference {
 // watch watches the referenced objects, so that a change of one of them starts a pass over the component. It returns
 // the references to objects that exist, with their current resource versions. source is the name of the source.
 func (r *Reader) watch(
+	ctx context.Context,
 	name types.NamespacedName,
 	declared []metav1alpha1.Reference,
 	source string,
@@ -97,7 +98,14 @@ func (r *Reader) watch(
 		case !known:
 			observing = true
 		case version == "" && !declared[i].Optional:
-			missing = append(missing, object+" does not exist")
+			switch exists, err := ref.confirm(ctx, t); {
+			case err != nil:
+				return nil, err
+			case exists:
+				found = append(found, ref)
+			default:
+				missing = append(missing, object+" does not exist")
+			}
 		case version != "":
 			ref.content.version = version
 			found = append(found, ref)
@@ -110,6 +118,20 @@ func (r *Reader) watch(
 		return nil, condition.ErrObserving
 	}
 	return found, nil
+}
+
+// confirm reads an object that its watch does not show, and reports whether the object exists. The watch may be late: a
+// person creates a source, and then the component with the reference to it. Without the right to read the object, the
+// watch decides.
+func (r *Reference) confirm(ctx context.Context, t target.Target) (exists bool, err error) {
+	err = r.Read(ctx, t)
+	switch failure := condition.Of(err); {
+	case failure == nil:
+		return true, nil
+	case failure.Reason == metav1alpha1.ReasonReferenceNotFound, failure.Reason == metav1alpha1.ReasonForbidden:
+		return false, nil
+	}
+	return false, err
 }
 
 // missingReferences returns the error for references to objects that do not exist, or nil if missing is empty.
@@ -132,10 +154,13 @@ func identify(ctx context.Context, t target.Target, refs []Reference, known Cont
 	contents := make(Contents, len(refs))
 	for i := range refs {
 		ref := &refs[i]
-		if c, ok := known[ref.watched]; ok && c.version == ref.content.version {
+		switch c, ok := known[ref.watched]; {
+		case ok && c.version == ref.content.version:
 			ref.content = c
-		} else if err := ref.Read(ctx, t); err != nil {
-			return known, err
+		case ref.data == nil:
+			if err := ref.Read(ctx, t); err != nil {
+				return known, err
+			}
 		}
 		contents[ref.watched] = ref.content
 	}
