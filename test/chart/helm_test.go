@@ -90,7 +90,7 @@ var _ = Describe("Helm", Ordered, func() {
 
 	It("the chart installs the operator into a namespace that enforces restricted pods", func(ctx SpecContext) {
 		notes := install(ctx, formerChart(), "--set", "replicas=2")
-		Expect(notes).To(ContainSubstring("Components act as the service account fairlead of their own namespace."))
+		Expect(notes).To(ContainSubstring("the operator impersonates the service account fairlead in the component's namespace"))
 		Eventually(func() (int32, error) {
 			deployment := &appsv1.Deployment{}
 			err := admin.Get(ctx, client.ObjectKey{Namespace: system, Name: release}, deployment)

@@ -314,7 +314,7 @@ func expectStalledWithout(ctx context.Context, namespace string, roles []*unstru
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
 		Expect(admin.Delete(ctx, c)).To(Succeed())
 	}
-	Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(complaint)
+	Eventually(details(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(complaint)
 	applyAll(ctx, roles)
 	if verb != "delete" {
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))

@@ -205,3 +205,19 @@ func status(ctx context.Context, namespace, name string) func() (string, error) 
 		return fmt.Sprintf("%s %s: %s", c.Status.State, ready.Reason, ready.Message), nil
 	}
 }
+
+// details returns the result of status, and the complete messages of the dependents that the component waits for.
+func details(ctx context.Context, namespace, name string) func() (string, error) {
+	return func() (string, error) {
+		text, err := status(ctx, namespace, name)()
+		if err != nil || text == "" {
+			return text, err
+		}
+		c := &v1alpha1.Component{}
+		err = admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c)
+		for _, w := range c.Status.Waiting {
+			text += "\n" + w.Message
+		}
+		return text, err
+	}
+}
