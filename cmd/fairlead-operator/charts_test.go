@@ -171,7 +171,7 @@ var _ = Describe("A chart that generates passwords and certificates", func() {
 			Not(BeEmpty()), HaveEach(HaveField("Time", BeTemporally(">", deleted[0].Time)))))
 	}, SpecTimeout(2*time.Minute))
 
-	It("generates other values that match each other if its inputs change", func(ctx SpecContext) {
+	It("generates a new password and a new certificate that its authority signed, if its inputs change", func(ctx SpecContext) {
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Values.Raw = []byte(`{"level":"two"}`) })
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("two"))
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))

@@ -22,7 +22,8 @@ const creators = 8
 //go:embed templates/*.yaml
 var templates embed.FS
 
-// These are the kinds of dependents in components, by the file of their templates.
+// Each of these values selects the dependents of the measured components. The value is the name of a file in the folder
+// templates.
 const (
 	ofConfigMaps  = "configmaps.yaml"
 	ofApplication = "application.yaml"

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// helmProgram is the helm command, built from the version of the library.
+// helmProgram is the path of the helm command. The target bin/helm of the Makefile builds it from the Helm version in
+// test/tools/go.mod.
 const helmProgram = "../../bin/helm"
 
 // runHelm runs the helm command as an administrator, with the chart of the test data, in a namespace.

@@ -373,7 +373,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a rebuilt inventory is complete if the operator crashed before it stored the first objects of deletion phases", func(ctx SpecContext) {
+	It("the inventory is rebuilt completely if the operator crashes before it stores the objects of deletion phases in a Secret", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), servedBy(operator))

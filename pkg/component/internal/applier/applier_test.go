@@ -429,7 +429,7 @@ func TestWatchesThatAPassDoesNotNeedEnd(t *testing.T) {
 	c.desire(configMap("a", "0"))
 	c.apply()
 	if got := presence(); got != plan.Unknown {
-		t.Errorf("Secrets are still watched: %s", got)
+		t.Errorf("Secrets are still watched, although no dependent is a Secret: the presence of Secret b is %s", got)
 	}
 }
 

@@ -109,7 +109,7 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 		t.Error("known contents are read again")
 	}
 	if _, err := Load(t.Context(), r.target, again.References); err != nil || gets() != 2 {
-		t.Errorf("the data of known contents is not read for a rendering: %v", err)
+		t.Errorf("Load did not read the data of both references, whose contents were known before: error %v", err)
 	}
 
 	before := r.woken.Load()

@@ -113,10 +113,10 @@ func TestALostInventoryIsRecoveredFromUnnamedSecrets(t *testing.T) {
 		byName[e.Name] = e
 	}
 	if e := byName[changed.Name]; e.DeletePolicy != "" || e.Digest == "" {
-		t.Errorf("the recovered entry of an object with another delete policy is %+v", e)
+		t.Errorf("the recovered entry lacks the digest, or has the old delete policy of the object: %+v", e)
 	}
 	if e := byName[again.Name]; e.UID != "new" {
-		t.Errorf("the recovered entry of a recreated object is %+v", e)
+		t.Errorf("the recovered entry of a recreated object does not have the new UID: %+v", e)
 	}
 	if err := c.store.DeleteStale(t.Context(), p); err != nil {
 		t.Fatal(err)

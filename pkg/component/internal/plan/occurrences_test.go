@@ -170,18 +170,18 @@ func TestOccurrencesAreAppliedOnceAndInOrderAfterACrash(t *testing.T) {
 						c.held[c.desired[0].Key] = held
 						c.settle(t)
 						if !slices.Equal(c.told, want) {
-							t.Errorf("the passes of the installation made the writes %q", c.told)
+							t.Errorf("the installation made the wrong writes %q, want %q", c.told, want)
 						}
 						c.told = nil
 						c.settle(t)
 						if len(c.told) > 0 {
-							t.Errorf("the passes after the installation made the writes %q", c.told)
+							t.Errorf("the passes after the complete installation made the writes %q, want none", c.told)
 						}
 						// The process also crashes during the upgrade.
 						c.desired, c.revision, c.actions = around("d2", how), 2, 0
 						c.settle(t)
 						if !slices.Equal(c.told, upgrade[how]) {
-							t.Errorf("the passes of the upgrade made the writes %q", c.told)
+							t.Errorf("the upgrade made the wrong writes %q, want %q", c.told, upgrade[how])
 						}
 					})
 				}

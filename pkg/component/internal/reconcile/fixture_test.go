@@ -92,8 +92,8 @@ type world struct {
 	phases   []status.Event
 	hooks    map[Point]Hook
 
-	// request is the request of the last call of Apply or Delete. Apply and Delete call inApply. deletedBy is the
-	// client of the last call of Delete.
+	// request is the argument of the last call of Apply or Delete. deletedBy is the client that the last call of Delete
+	// received. The fakes of Apply and Delete call inApply.
 	request   applier.Request
 	inApply   func(context.Context, applier.Request) error
 	deletedBy *target.Client

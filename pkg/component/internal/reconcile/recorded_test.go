@@ -26,8 +26,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// recording is a ComponentRecord with a fake API server that stores Secrets, and with a world that stores the
-// component.
+// recording is a ComponentRecord under test. The embedded world stores the component in a fake client. The embedded
+// Server is a fake API server that stores Secrets.
 type recording struct {
 	*world
 	ComponentRecord
