@@ -32,7 +32,7 @@ func TestNothingIsCreatedBeforeItIsRecorded(t *testing.T) {
 	}
 	expectVerbs(t, o, "Create first", "Create second")
 	if got := namesOf(o.Created.Sorted()); got != "first+second" {
-		t.Errorf("created: %s", got)
+		t.Errorf("the outcome names the created objects %s, want first+second", got)
 	}
 
 	o = c.apply()
@@ -52,7 +52,7 @@ func TestRecordedObjectIsCreatedAgainAfterTheComponentIsConfirmed(t *testing.T) 
 	o := c.apply()
 	c.expect("before", "confirm", "PATCH a")
 	if got := namesOf(o.Created.Sorted()); got != "a" {
-		t.Errorf("created: %s", got)
+		t.Errorf("the outcome names the created objects %s, want a", got)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestUpdatesAreNotConfirmed(t *testing.T) {
 	c.expect("before", "PATCH a")
 	expectVerbs(t, o, "Apply a")
 	if len(o.Created) != 0 {
-		t.Errorf("created: %v", o.Created)
+		t.Errorf("the outcome names the created objects %v, want none", o.Created)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestNothingIsWrittenAfterACallbackFails(t *testing.T) {
 				t.Errorf("got %+v, %v", o, err)
 			}
 			if got := cs.took(); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("the log of the pass is %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -217,7 +217,7 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 		t.Errorf("got %+v", kept)
 	}
 	if got := c.applier.memory.repairsOf(component.ID(), "y"); len(got) != 0 {
-		t.Errorf("got %+v", got)
+		t.Errorf("the repairs of another repair nonce are kept: %+v", got)
 	}
 
 	t.Run("repairs that are reverted again and again are delayed", func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 	t.Run("forgetting an owner forgets its repairs", func(t *testing.T) {
 		c.applier.Forget(component)
 		if got := c.applier.memory.repairsOf(component.ID(), "y"); len(got) != 0 {
-			t.Errorf("got %+v", got)
+			t.Errorf("the repairs of the component remain after Forget: %+v", got)
 		}
 	})
 }

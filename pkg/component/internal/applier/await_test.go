@@ -28,7 +28,7 @@ func TestOwnerOfAnObjectOfAnotherComponent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ownerOf(c.live, "parts.example.com"); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("ownerOf returned the owner id %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -55,7 +55,7 @@ func TestMissingNamespaceIsWatchedUntilItExists(t *testing.T) {
 	c.server.Put("v1", "Namespace", "", "later", nil)
 	c.awaitWake()
 	if o = c.apply(); !o.Done() || known() {
-		t.Errorf("done: %+v, namespaces are watched: %t", o, known())
+		t.Errorf("the pass is not done, or namespaces are still watched: outcome %+v, watched %t", o, known())
 	}
 	expectVerbs(t, o, "Create a")
 }

@@ -60,7 +60,7 @@ func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := strings.Join(log, ", "); got != p.want {
-					t.Errorf("plan %d: called %q, want %q", i+1, got, p.want)
+					t.Errorf("plan %d: the guard called %q, want %q", i+1, got, p.want)
 				}
 			}
 		})
@@ -99,7 +99,7 @@ func TestCreateGuardRefusesActions(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if len(guard.created) != 0 || guard.passed || guard.record != c.record {
-				t.Errorf("the create is recorded as sent: %+v", guard)
+				t.Errorf("the guard recorded a refused create as sent: %+v", guard)
 			}
 		})
 	}

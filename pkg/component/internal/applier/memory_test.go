@@ -14,7 +14,7 @@ func TestRepairsAreRememberedByOwnerAndNonce(t *testing.T) {
 	m.keepRepairs("first", "x", repairs)
 	delete(repairs, key)
 	if got := m.repairsOf("first", "x"); len(got) != 1 {
-		t.Errorf("got %v, want the stored repairs", got)
+		t.Errorf("got the repairs %v, want the repairs of one object, which were stored before", got)
 	}
 	delete(m.repairsOf("first", "x"), key)
 	if got := m.repairsOf("first", "x"); len(got) != 1 {

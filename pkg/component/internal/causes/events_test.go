@@ -37,6 +37,6 @@ func TestTheLatestWarningIsTheCause(t *testing.T) {
 		})
 	}
 	if got := latest([]corev1.Event{event("A", strings.Repeat("x", 2*maxCause))}); len(got) > maxCause {
-		t.Errorf("the text has %d bytes", len(got))
+		t.Errorf("the text of an event has %d bytes, which is more than maxCause", len(got))
 	}
 }

@@ -51,6 +51,6 @@ func TestAuthoredErrors(t *testing.T) {
 		})
 	}
 	if p := FromAuthor(apierrors.NewTooManyRequests("busy", 3), "Failed", true); p.RetryAfter != 3*time.Second {
-		t.Errorf("the delay is %s", p.RetryAfter)
+		t.Errorf("the delay of the next attempt is %s, want 3 s", p.RetryAfter)
 	}
 }

@@ -58,7 +58,7 @@ func TestFromAuthorClassifiesErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := condition.FromAuthor(test.err, "Broken", test.terminal)
 			if got.Reason != test.reason || got.Terminal != test.isTerminal || got.RetryAfter != test.after {
-				t.Errorf("got %s, terminal %t, after %s", got.Reason, got.Terminal, got.RetryAfter)
+				t.Errorf("the error has the reason %s, terminal %t, and the delay %s", got.Reason, got.Terminal, got.RetryAfter)
 			}
 			if got.EffectiveState() != test.state {
 				t.Errorf("got state %s, want %s", got.EffectiveState(), test.state)
@@ -76,7 +76,7 @@ func TestOfKeepsConditionErrorsAndRetriesOthers(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	if got := condition.Of(nil); got != nil {
-		t.Errorf("got %v for nil", got)
+		t.Errorf("Of(nil) returned %v, want nil", got)
 	}
 }
 

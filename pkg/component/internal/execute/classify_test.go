@@ -292,7 +292,7 @@ func TestCausesOfFailures(t *testing.T) {
 			}
 			secret := plan.Action{Verb: plan.VerbApply, Key: manifests.Key{Kind: "Secret", Name: "a"}}
 			if got := failureOf(c.err, secret, "").Cause; got != c.want {
-				t.Errorf("of a Secret: got %q", got)
+				t.Errorf("the failure of a write of a Secret has the cause %q, want that of other types", got)
 			}
 		})
 	}

@@ -421,7 +421,7 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 				t.Errorf("the absent object does not have the resource version of the delete, but %q", got.Observed.ResourceVersion)
 			}
 			if known := len(j.answers) == 1 && j.answers[0] != nil; len(j.answers) != 1 || known != c.known {
-				t.Errorf("the tracker got %v", j.answers)
+				t.Errorf("the executor passed the objects %v to the tracker", j.answers)
 			}
 		})
 	}
@@ -505,7 +505,7 @@ func TestRunBeginsNoActionAfterItWasStopped(t *testing.T) {
 	got := e.Run(t.Context(), stop, []plan.Action{action(plan.VerbApply, "")})[0]
 	checkResult(t, got, plan.VerbApply, "", "Error")
 	if len(server.requests) > 0 || len(j.answers) > 0 {
-		t.Errorf("got %v, and the tracker got %v", server.verbs(), j.answers)
+		t.Errorf("the executor sent %v and passed %v to the tracker, want nothing", server.verbs(), j.answers)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestAGuardIsAPolicyWithABinding(t *testing.T) {
 	}
 	metadata, _ := server.requests[0].body["metadata"].(map[string]any)
 	if owners, _ := metadata["ownerReferences"].([]any); len(owners) != 2 {
-		t.Errorf("owners: %v", metadata["ownerReferences"])
+		t.Errorf("the guard has the owner references %v, want two", metadata["ownerReferences"])
 	}
 }
 
@@ -66,7 +66,7 @@ func TestAGuardFailsIfThePolicyIsRefused(t *testing.T) {
 	got, server := runGuard(t, plan.VerbGuard, status(403, metav1.StatusReasonForbidden))
 	checkResult(t, got, plan.VerbGuard, "", "Forbidden")
 	if len(server.requests) != 1 {
-		t.Errorf("sent %v", server.verbs())
+		t.Errorf("the executor sent the requests %v, want one", server.verbs())
 	}
 }
 
@@ -102,7 +102,7 @@ func TestAProbeCreatesADefinitionAsADryRun(t *testing.T) {
 				t.Errorf("got %q %q", presence, failure)
 			}
 			if r := server.requests[0]; !strings.HasPrefix(r.verb, "POST ") || r.query != "dryRun=All" {
-				t.Errorf("sent %s?%s", r.verb, r.query)
+				t.Errorf("the executor sent %s?%s, want a POST with dryRun=All", r.verb, r.query)
 			}
 		})
 	}

@@ -92,7 +92,7 @@ func TestASourceIsFetchedBesideThePassAndWakesOnce(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got, err := b.take(chart); err != nil || got == nil || b.wakes.Load() != 1 {
-			t.Errorf("got %v, %v, %d wakes", got, err, b.wakes.Load())
+			t.Errorf("Take returned the source %v and the error %v after %d calls of wake, want a source after 1 call", got, err, b.wakes.Load())
 		}
 		if len(b.fetches) != 0 {
 			t.Error("the fetched source is still in memory after a pass has taken the source")
@@ -154,7 +154,7 @@ func TestAPermanentFailureIsTerminal(t *testing.T) {
 			_, err := b.take(chart)
 			p := condition.Of(err)
 			if p.Reason != metav1alpha1.ReasonFetchFailed || !p.Terminal || p.Message != name || b.wakes.Load() != 1 {
-				t.Errorf("got %+v, %d wakes", p, b.wakes.Load())
+				t.Errorf("Take returned the failure %+v after %d calls of wake", p, b.wakes.Load())
 			}
 		})
 	}
@@ -170,7 +170,7 @@ func TestAnotherSourceEndsTheFetchOfTheFormerOne(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if f.ended.Load() != 1 || b.wakes.Load() != 1 {
-			t.Errorf("%d ended early, %d wakes", f.ended.Load(), b.wakes.Load())
+			t.Errorf("%d fetches ended early, and wake was called %d times; want 1 and 1", f.ended.Load(), b.wakes.Load())
 		}
 		if _, err := b.take(other); err != nil {
 			t.Error(err)
@@ -180,7 +180,7 @@ func TestAnotherSourceEndsTheFetchOfTheFormerOne(t *testing.T) {
 		b.Forget(web)
 		synctest.Wait()
 		if f.ended.Load() != 2 || b.wakes.Load() != 1 {
-			t.Errorf("%d ended early, %d wakes", f.ended.Load(), b.wakes.Load())
+			t.Errorf("%d fetches ended early, and wake was called %d times; want 2 and 1", f.ended.Load(), b.wakes.Load())
 		}
 	})
 }
@@ -198,7 +198,7 @@ func TestConcurrentFetchesAreBounded(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		if int(b.wakes.Load()) != len(answers) || f.most.Load() != fetchers {
-			t.Errorf("%d wakes, %d at a time", b.wakes.Load(), f.most.Load())
+			t.Errorf("wake was called %d times, and %d fetches ran at a time", b.wakes.Load(), f.most.Load())
 		}
 	})
 }

@@ -52,7 +52,7 @@ func (r *reading) read(t *testing.T, d Declaration, known Contents) (Inputs, Con
 			return in, contents, err
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the watches are not in sync")
+			t.Fatal("the watches were not in sync within 20 seconds")
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 	gets()
 	again, known := r.readOf(t, d, known)
 	if again.Digest != first.Digest || gets() != 0 || again.References[0].Data() != nil {
-		t.Error("known contents are read again")
+		t.Error("the second Read sent a request, or returned another digest or data, although all contents are known")
 	}
 	if _, err := Load(t.Context(), r.target, again.References); err != nil || gets() != 2 {
 		t.Errorf("Load did not read the data of both references, whose contents were known before: error %v", err)
@@ -119,10 +119,10 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 	}
 	changed, known := r.readOf(t, d, known)
 	if changed.Digest == first.Digest || gets() != 1 {
-		t.Error("the digest does not follow the ConfigMap, or more than the ConfigMap is read")
+		t.Error("the digest did not change with the ConfigMap, or Read requested more than the ConfigMap")
 	}
 	if changed.References[0].ContentDigest() == first.References[0].ContentDigest() {
-		t.Error("the digest of the content is the same")
+		t.Error("the digest of the changed content did not change")
 	}
 
 	d.References[1].Credential = true
@@ -130,7 +130,7 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 	r.put("Secret", "password", map[string]any{"p": "bmV3"})
 	renewed, _ := r.readOf(t, d, nil)
 	if withCredential.Digest == changed.Digest || withCredential.Digest != renewed.Digest {
-		t.Error("the content of a credential is an input")
+		t.Error("the content of a credential changed the digest of the inputs")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestAReferenceThatDoesNotExist(t *testing.T) {
 func TestAMissingReferenceIsReportedWhileAnotherIsNotListedYet(t *testing.T) {
 	r := newReading(t)
 	if _, _, err := r.read(t, Declaration{References: []metav1alpha1.Reference{toSettings}}, nil); err == nil {
-		t.Fatal("the ConfigMap exists")
+		t.Fatal("Read returned no error, although the ConfigMap does not exist")
 	}
 	release := make(chan struct{})
 	r.server.Refuse(func(got apiservertest.Request) error {
@@ -221,7 +221,7 @@ func TestAReferenceThatCannotBeReadIsAnError(t *testing.T) {
 				t.Errorf("got %v", failure)
 			}
 			if !reflect.DeepEqual(kept, known) {
-				t.Error("the known contents are lost")
+				t.Error("a failed Read did not return the known contents")
 			}
 		})
 	}
@@ -290,10 +290,10 @@ func TestEachInputChangesTheDigest(t *testing.T) {
 	}
 	same := digest("1", func(*Declaration) {})
 	if digest("1", func(d *Declaration) { d.SourceName = "a chart"; d.Source.URL += "?" }) != same {
-		t.Error("the location of a source is an input")
+		t.Error("the location of a source changed the digest of the inputs")
 	}
 	if digest("2", func(*Declaration) {}) == same {
-		t.Error("the version of the generator is not an input")
+		t.Error("another version of the generator did not change the digest of the inputs")
 	}
 	for name, change := range map[string]func(*Declaration){
 		"namespace":     func(d *Declaration) { d.Namespace = "other" },
@@ -304,24 +304,24 @@ func TestEachInputChangesTheDigest(t *testing.T) {
 		"managed types": func(d *Declaration) { d.ManagedTypes = nil },
 	} {
 		if digest("1", change) == same {
-			t.Errorf("%s: not an input", name)
+			t.Errorf("%s: the change did not change the digest of the inputs", name)
 		}
 	}
 	if _, _, err := (&Reader{}).Read(t.Context(), web, Declaration{Rendered: func() {}}, target.Target{}, nil); err == nil {
-		t.Error("an input that is not plain data has a digest")
+		t.Error("got a digest of an input that is not plain data, want an error")
 	}
 }
 
 func TestInputsStandForTheRevisionOfAnEqualDigest(t *testing.T) {
 	in := Inputs{Digest: "a"}
 	if !in.StandIn(&metav1alpha1.Status{InputDigest: "a"}) || in.StandIn(&metav1alpha1.Status{InputDigest: "b"}) {
-		t.Error("the digest does not decide")
+		t.Error("StandIn must be true for equal input digests and false for different ones")
 	}
 	if in.SourceDigest() != "" {
-		t.Error("there is a source")
+		t.Error("inputs without a source have a digest of the source")
 	}
 	in.Source = chart.DeepCopy()
 	if in.SourceDigest() != chart.SHA256 {
-		t.Error("the digest of the source is wrong")
+		t.Error("SourceDigest did not return the digest of the source")
 	}
 }

@@ -139,7 +139,7 @@ func TestHashesOfManagedFields(t *testing.T) {
 	}
 	want := hashes(base)[0]
 	if want == "" {
-		t.Fatal("the hash is empty")
+		t.Fatal("the hash of the applied fields is empty")
 	}
 	edited := func(edit func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
 		e := *base.DeepCopy()
@@ -177,7 +177,7 @@ func TestHashesOfManagedFields(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := hashes(c.entries...); got != c.want {
-				t.Errorf("got %v, want %v", got, c.want)
+				t.Errorf("the hashes of the managed fields are %v, want %v", got, c.want)
 			}
 		})
 	}

@@ -35,7 +35,7 @@ func TestWhatASearchSawOfANamespace(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.found.listedAny(c.namespace); got != c.want {
-				t.Errorf("got %t", got)
+				t.Errorf("listedAny returned %t, want the opposite", got)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func TestARecorderReadsEachObjectOnce(t *testing.T) {
 		got.Object["data"] = nil
 	}
 	if got := c.gets(); got != 1 {
-		t.Errorf("got %d requests for two equal look-ups", got)
+		t.Errorf("two equal look-ups sent %d requests, want 1", got)
 	}
 	if _, err := local.Get(t.Context(), configMap, "shop", "settings"); err != nil || c.gets() != 1 {
 		t.Errorf("a look-up in the cluster of the component uses the result from the target: %v", err)
@@ -69,7 +69,7 @@ func TestARecorderRecordsAbsentObjectsAndTypes(t *testing.T) {
 		t.Fatalf("got %+v, %v", results, err)
 	}
 	if results[0].state != metav1alpha1.LookupMissing || results[1].state != metav1alpha1.LookupUnserved {
-		t.Errorf("got %s and %s", results[0].state, results[1].state)
+		t.Errorf("the results have the states %s and %s, want Missing and Unserved", results[0].state, results[1].state)
 	}
 	if _, served := results[1].reference(); served {
 		t.Error("a looked-up type that is not served is reported as watched")
@@ -196,7 +196,7 @@ func TestFollowedLookupsWakeAndAreReadAgain(t *testing.T) {
 	eventually(t, func() bool { return c.wakes.Load() > before })
 	refreshed, equal, err := now.Refresh(t.Context(), c.target, us)
 	if err != nil || !equal {
-		t.Errorf("equal: %t, %v", equal, err)
+		t.Errorf("after a write that does not change the content, Refresh returned equal %t and the error %v", equal, err)
 	}
 	if refreshed.Results[1].version == now.Results[1].version && refreshed.Results[0].version == now.Results[0].version {
 		t.Error("the refreshed look-ups have the old resource versions")
@@ -209,7 +209,7 @@ func TestAnObjectThatAppearsEndsAMissingLookup(t *testing.T) {
 	c.put("settings", "1")
 	eventually(t, func() bool { return c.wakes.Load() > 0 })
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
-		t.Errorf("equal: %t, %v", equal, err)
+		t.Errorf("Refresh returned equal %t and the error %v, want false", equal, err)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestOwnDependentsDoNotWake(t *testing.T) {
 		t.Error("the creation of a dependent of the component enqueued the component, although a look-up ignores own dependents")
 	}
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || !equal {
-		t.Errorf("equal: %t, %v", equal, err)
+		t.Errorf("Refresh returned equal %t and the error %v, want true", equal, err)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestRefreshFindsOtherCapabilities(t *testing.T) {
 	l := c.look(t, "settings")
 	l.Served.Digest = "others"
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
-		t.Errorf("equal: %t, %v", equal, err)
+		t.Errorf("Refresh returned equal %t and the error %v, want false", equal, err)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestRecordedLookupsAreReadAgainAfterARestart(t *testing.T) {
 	status := recorded(t, l)
 	recalled, equal, err := Recall(t.Context(), c.target, us, status)
 	if err != nil || !equal || len(recalled.Results) != len(l.Results) {
-		t.Errorf("got %+v, equal: %t, %v", recalled, equal, err)
+		t.Errorf("Recall returned %+v, equal %t and the error %v, want all look-ups as equal", recalled, equal, err)
 	}
 	c.put("settings", "2")
 	if _, equal, err = Recall(t.Context(), c.target, us, status); err != nil || equal {

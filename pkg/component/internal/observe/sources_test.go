@@ -34,7 +34,7 @@ func TestMappingPrefersTheGivenVersion(t *testing.T) {
 		m, err := s.mapping(widgets, version)
 		must(t, err)
 		if got := m.GroupVersionKind.Version; got != want {
-			t.Errorf("preferred %q: got %s, want %s", version, got, want)
+			t.Errorf("preferred version %q: the watch uses %s, want %s", version, got, want)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func receive(t *testing.T, enqueued <-chan struct{}) {
 	select {
 	case <-enqueued:
 	case <-time.After(10 * time.Second):
-		t.Fatal("no component was enqueued")
+		t.Fatal("no component was enqueued within 10 seconds")
 	}
 }
 
@@ -110,13 +110,13 @@ func TestWatchListsDependentsByOwnerLabel(t *testing.T) {
 		receive(t, enqueued)
 	}
 	if live := o.Live(Reader{}, settings); live.Presence != plan.Present || live.Owner != "us" {
-		t.Errorf("got %s of %q", live.Presence, live.Owner)
+		t.Errorf("the listed object has the presence %s and the owner %q", live.Presence, live.Owner)
 	}
 	for _, action := range client.Actions() {
 		if list, ok := action.(kubetesting.ListAction); ok {
 			selector := list.GetListRestrictions().Labels.String()
 			if action.GetNamespace() != "shop" || selector != reconciler+"/"+manifests.LabelOwnerID {
-				t.Errorf("listed %q in namespace %q", selector, action.GetNamespace())
+				t.Errorf("the watch listed with the selector %q in namespace %q, want the owner label in namespace shop", selector, action.GetNamespace())
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func TestReferencesAreListedAsTheReader(t *testing.T) {
 	r.Watch("app", reader, []Reference{ref}, func() { enqueued <- struct{}{} })
 	receive(t, enqueued)
 	if version, known, failure := r.Version(reader, ref); version != "5" || !known || failure != (Failure{}) {
-		t.Errorf("got %q, known %t, %v", version, known, failure)
+		t.Errorf("the reference has the version %q, known %t, and the failure %v; want version 5", version, known, failure)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 		RepairConflicts: []metav1alpha1.DependentReport{contested, report("contested")},
 	}.Reports()
 	if want := []metav1alpha1.DependentReport{report("waiting"), waiting, report("contested")}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+		t.Errorf("the reports of the outcome are %v, want %v", got, want)
 	}
 	if got := (Outcome{}).Reports(); got == nil || len(got) != 0 {
 		t.Errorf("got %v", got)

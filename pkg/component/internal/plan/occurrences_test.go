@@ -144,7 +144,7 @@ func (c *process) settle(t *testing.T) {
 		}
 		c.passTime()
 	}
-	t.Fatalf("the plan is not done after 12 passes: %q", c.told)
+	t.Fatalf("the plan is not done after 12 passes, which made the writes %q", c.told)
 }
 
 // An occurrence is applied once, even if the process crashes between the record of the inventory and the response to
@@ -205,7 +205,7 @@ func TestAnUpgradeBetweenTwoOccurrencesBeginsWithTheFirst(t *testing.T) {
 						t.Errorf("got %q", c.told)
 					}
 					if e := c.recorded[c.desired[0].Key]; e.Occurrence != 2 || e.Revision != 2 {
-						t.Errorf("the inventory has the entry %s", e)
+						t.Errorf("the inventory has the entry %s, want occurrence 2 of revision 2", e)
 					}
 				})
 			}
@@ -259,7 +259,7 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 			p := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: former}
 			p.settle(t)
 			if e := p.recorded[former[0].Key]; e.Occurrence != 0 {
-				t.Fatalf("the inventory has the entry %s", e)
+				t.Fatalf("the inventory has the entry %s, want no occurrence", e)
 			}
 			p.told, p.revision, p.desired = nil, c.revision, around("d1", map[bool]string{true: "purged", false: "recreated"}[c.purged])
 			p.settle(t)
@@ -287,7 +287,7 @@ func TestWhatIsAppliedOnceIsAppliedOnceAtEachPoint(t *testing.T) {
 	c.desired = changed
 	c.settle(t)
 	if len(c.told) > 0 {
-		t.Errorf("later: %q", c.told)
+		t.Errorf("the later passes made the writes %q, want none", c.told)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestARepairBetweenTwoOccurrencesIsThatOfTheFirst(t *testing.T) {
 	c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "in place")}
 	c.slow[controller.Key] = true
 	if p, _ := c.pass(); len(p.Waiting) != 1 || p.Ready != 0 || p.Desired != 2 {
-		t.Fatalf("%d of %d ready, waiting for %v", p.Ready, p.Desired, p.Waiting)
+		t.Fatalf("the plan counts %d of %d objects as ready and waits for %v, want 0 of 2 and one waiting object", p.Ready, p.Desired, p.Waiting)
 	}
 	key := c.desired[0].Key
 	c.drift(c.objects[key])
@@ -334,18 +334,18 @@ func TestWhatFailedIsDeletedAndStaysFailedUntilItsContentChanges(t *testing.T) {
 					t.Errorf("got %q", c.told)
 				}
 				if len(p.Waiting) != 1 || !strings.HasPrefix(p.Waiting[0].Message, "it is Failed; it was deleted") {
-					t.Errorf("the plan waits for the wrong objects %v", p.Waiting)
+					t.Errorf("the plan waits for the wrong objects: %v", p.Waiting)
 				}
 				if e := c.recorded[key]; e.Failed != "it is Failed" {
-					t.Errorf("the inventory has the entry %s", e)
+					t.Errorf("the inventory has the entry %s, want the failure of the Job", e)
 				}
 				c.told, c.slow[key], c.desired, c.revision = nil, false, around("d2", "recreated"), 2
 				c.settle(t)
 				if want := []string{"create job", "create controller", "delete job", "create job"}; !slices.Equal(c.told, want) {
-					t.Errorf("the passes of the upgrade made the writes %q", c.told)
+					t.Errorf("the upgrade made the wrong writes %q", c.told)
 				}
 				if e := c.recorded[key]; e.Failed != "" {
-					t.Errorf("the inventory has the entry %s", e)
+					t.Errorf("the inventory has the entry %s, want no failure after the upgrade", e)
 				}
 			})
 		}
@@ -362,6 +362,6 @@ func TestAfterTheLossOfTheRecordTheLiveObjectTellsTheOccurrence(t *testing.T) {
 	c.told = nil
 	c.settle(t)
 	if len(c.told) > 0 || c.recorded[c.desired[0].Key].Occurrence != 2 {
-		t.Errorf("got %q, recorded %s", c.told, c.recorded[c.desired[0].Key])
+		t.Errorf("the passes made the writes %q and recorded %s, want no write and occurrence 2", c.told, c.recorded[c.desired[0].Key])
 	}
 }

@@ -67,7 +67,7 @@ func TestTypesThatNothingDefines(t *testing.T) {
 			}
 			listed := Undefined(c.facts.Desired, c.facts.Managed)
 			if len(listed) > 0 != want.Undefined {
-				t.Errorf("listed: %v", listed)
+				t.Errorf("the plan lists the undefined types %v, want the opposite", listed)
 			}
 		})
 	}

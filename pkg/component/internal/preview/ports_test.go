@@ -132,7 +132,7 @@ func TestAPreviewReadsTheKubeconfig(t *testing.T) {
 		t.Helper()
 		_, err := targets.Acquire(t.Context(), request)
 		if failure := condition.Of(err); failure == nil || failure.Reason != reason {
-			t.Errorf("got %v, want %s", failure, reason)
+			t.Errorf("the preview failed with %v, want the reason %s", failure, reason)
 		}
 	}
 	fails(metav1alpha1.ReasonReferenceNotFound)
@@ -178,7 +178,7 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 	}
 	for _, r := range c.Requests() {
 		if r.Watch {
-			t.Errorf("a watch: %s", r)
+			t.Errorf("the preview sent a request for a watch: %s", r)
 		}
 	}
 	inputs.Contents = generator.References{settings: {"a": []byte("2")}}
@@ -243,7 +243,7 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	}
 	for _, r := range c.Requests() {
 		if r.Method != "GET" {
-			t.Errorf("a write: %s", r)
+			t.Errorf("the preview sent a write: %s", r)
 		}
 	}
 }

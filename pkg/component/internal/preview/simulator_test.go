@@ -28,7 +28,7 @@ func TestObjectsAreCreatedInWaves(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	if data, _, _ := unstructured.NestedString(f.Steps[0].After.Object, "data", "value"); data != "1" {
-		t.Errorf("the created object is %v", f.Steps[0].After.Object)
+		t.Errorf("the preview has the wrong created object %v", f.Steps[0].After.Object)
 	}
 }
 
@@ -52,12 +52,12 @@ func TestAChangedSetIsUpdatedAndPruned(t *testing.T) {
 	f := c.preview()
 	expect(t, f, "1 Update a", "2 Prune c")
 	if f.Unchanged != 1 {
-		t.Errorf("got %d unchanged objects", f.Unchanged)
+		t.Errorf("the preview counts %d unchanged objects, want 1", f.Unchanged)
 	}
 	before, _, _ := unstructured.NestedString(f.Steps[0].Before.Object, "data", "value")
 	after, _, _ := unstructured.NestedString(f.Steps[0].After.Object, "data", "value")
 	if before != "1" || after != "2" || f.Steps[1].Before == nil || f.Steps[1].Manifest != nil {
-		t.Errorf("got %q and %q, %+v", before, after, f.Steps[1])
+		t.Errorf("the step has the value %q before and %q after, and is %+v", before, after, f.Steps[1])
 	}
 }
 
@@ -104,7 +104,7 @@ func TestObjectsInANewNamespaceOfANewTypeAreNotChecked(t *testing.T) {
 		"new: ", "a: its namespace does not exist yet", "gadgets.gadgets.example.com: ", "g: its type is not defined yet",
 	} {
 		if !strings.Contains("\n"+text+"\n", "\n"+want+"\n") {
-			t.Errorf("got %q, want %q", text, want)
+			t.Errorf("the preview has the steps %q, want also %q", text, want)
 		}
 	}
 }
@@ -114,10 +114,10 @@ func TestATypeThatNothingDefinesIsWaitedFor(t *testing.T) {
 	c.desire(configMap("a", "1"), body("gadgets.example.com/v1", "Gadget", "shop", "g", "1"))
 	f := c.preview()
 	if len(f.Waiting) != 1 || !strings.Contains(f.Waiting[0].Dependent, "g") {
-		t.Errorf("the preview waits for %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v, want only g", f.Waiting)
 	}
 	if len(f.Steps) != 1 || f.Steps[0].Key.Name != "a" {
-		t.Errorf("the preview has the steps %+v", f.Steps)
+		t.Errorf("the preview has the steps %+v, want only a", f.Steps)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestARightThatTheCallerLacksIsNoFailure(t *testing.T) {
 		t.Errorf("got %+v", f.Steps)
 	}
 	if len(f.Waiting) != 0 {
-		t.Errorf("the preview waits for %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v, want none", f.Waiting)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestAnObjectThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	c.desire(configMap("a", "1"))
 	f := c.preview()
 	if len(f.Waiting) != 1 {
-		t.Errorf("the preview waits for %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v, want one object", f.Waiting)
 	}
 	expect(t, f, "1 Create a, held: the object still exists, but would be deleted before this step")
 }

@@ -109,7 +109,7 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 			}
 			for _, text := range c.want {
 				if !strings.Contains(got.Failure.Message, text) {
-					t.Errorf("got %q, want %q", got.Failure.Message, text)
+					t.Errorf("the failure has the message %q, want %q", got.Failure.Message, text)
 				}
 			}
 			if c.class == plan.Transient && strings.Contains(got.Failure.Message, "allow to list") {

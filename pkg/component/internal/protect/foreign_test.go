@@ -228,7 +228,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	server.Put("example.com/v1", "Widget", "shop", "late", nil)
 	checked := map[manifests.Key]bool{}
 	if !p.Check(t.Context(), f, decided, checked) {
-		t.Error("the instances were not listed")
+		t.Error("Check did not list the instances")
 	}
 	want := plan.ForeignInstances{Count: 1, Names: []string{"Widget.example.com shop/late"}}
 	if diff := cmp.Diff(want, f.Foreign[widgetType]); diff != "" {
@@ -236,7 +236,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	}
 	server.Requests()
 	if p.Check(t.Context(), f, decided, checked) || len(server.Requests()) > 0 {
-		t.Error("the instances were listed twice")
+		t.Error("Check listed the instances twice")
 	}
 
 	clear(checked)

@@ -59,7 +59,7 @@ func TestAnErrorOfAStepEndsADeletion(t *testing.T) {
 			}
 			hinted := strings.HasSuffix(failure.Message, status.HintGiveUp)
 			if hinted != (step == "owner" || step == "target") {
-				t.Errorf("the message ends with HintGiveUp: %t", hinted)
+				t.Errorf("the message ends with HintGiveUp: %t, want this only for the steps owner and target", hinted)
 			}
 			want := deleteSteps[:i+1]
 			if step == "target" {
@@ -107,7 +107,7 @@ func TestADeletionNeedsItsTargetForUnconfirmedDependents(t *testing.T) {
 	})
 	w.fails["target"] = errOh
 	if _, err := w.Delete(t.Context(), c); err == nil {
-		t.Error("the created dependent is not deleted")
+		t.Error("Delete returned no error, although the target of a created dependent is unavailable")
 	}
 }
 
@@ -177,7 +177,7 @@ func TestAHookThatFailsKeepsTheComponent(t *testing.T) {
 		_, err := w.Delete(t.Context(), w.component())
 		failure := condition.Of(err)
 		if failure == nil || !errors.Is(failure.Cause, errOh) || failure.State != metav1alpha1.StateDeleting {
-			t.Errorf("%s: got %v", point, err)
+			t.Errorf("a failure of the hook at the point %s: got %v", point, err)
 		}
 	}
 }

@@ -195,7 +195,7 @@ func (w *world) step(name string) error {
 func (w *world) expect(want ...string) {
 	w.t.Helper()
 	if !slices.Equal(w.steps, want) {
-		w.t.Errorf("steps: %q, want %q", w.steps, want)
+		w.t.Errorf("the pass made the calls %q, want %q", w.steps, want)
 	}
 	w.steps = nil
 }
@@ -304,7 +304,7 @@ type fakeTargets struct{ w *world }
 
 func (f fakeTargets) Acquire(_ context.Context, r target.Request) (target.Target, error) {
 	if r.Owner != owner || r.Name != web {
-		f.w.t.Errorf("the request is %+v", r)
+		f.w.t.Errorf("the request has the wrong owner or name: %+v", r)
 	}
 	return f.w.target, f.w.step("target")
 }
@@ -321,7 +321,7 @@ type fakeRendering struct{ w *world }
 
 func (f fakeRendering) Render(_ context.Context, r rendering.Request) (rendering.Set, error) {
 	if r.Records == nil || r.Status == nil {
-		f.w.t.Errorf("the request is %+v", r)
+		f.w.t.Errorf("the request has no records or no status: %+v", r)
 	}
 	return f.w.set, f.w.step("render")
 }

@@ -20,7 +20,7 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 		broken    error
 		namespace string
 		want      bool
-		// asked is the number of access reviews that are sent for two writes, and for a third write after reviewInterval.
+		// asked is the expected number of access reviews for two writes, and for a third write after reviewInterval.
 		asked int
 	}{
 		{name: "if the right is granted in all namespaces", allowed: true, namespace: "shop", want: true, asked: 2},
@@ -52,7 +52,7 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 				}
 			}
 			if asked != test.asked {
-				t.Errorf("got %d access reviews", asked)
+				t.Errorf("%d access reviews were sent", asked)
 			}
 			for _, review := range c.Reviews {
 				if review["verb"] != "patch" || review["resource"] != "secrets" || review["namespace"] != "" {

@@ -54,7 +54,7 @@ func TestConnectWrapsRequestsAndFillsDefaults(t *testing.T) {
 	}
 	want := string(server.Object("v1", "Namespace", "", "kube-system").GetUID())
 	if got, err := connection.ClusterID(t.Context()); err != nil || got != want {
-		t.Errorf("got %q, %v, want %q", got, err, want)
+		t.Errorf("ClusterID returned %q and the error %v, want %q", got, err, want)
 	}
 	if !slices.Contains(paths, "/api/v1/namespaces/kube-system") || connection.HTTP() == nil {
 		t.Errorf("the wrapped transport received only the requests %v", paths)
@@ -131,7 +131,7 @@ func TestClientsOfAnIdentity(t *testing.T) {
 				return err
 			})
 			if client.User != c.id.User || client.RemoteTarget || (client.Reader.Name == "") != (c.watches == "") {
-				t.Errorf("got user %q, reader %q", client.User, client.Reader.Name)
+				t.Errorf("the client has the user %q, and its watches the reader %q", client.User, client.Reader.Name)
 			}
 		})
 	}

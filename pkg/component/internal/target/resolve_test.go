@@ -125,7 +125,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 	c.putKubeconfig(metav1alpha1.DefaultKubeConfigKey, c.kubeconfig())
 	c.resolver.DefaultServiceAccount = "deployer"
 	if _, err := c.resolver.Acquire(t.Context(), c.request); !errors.Is(err, condition.ErrObserving) {
-		t.Errorf("before the watch is in sync: %v", err)
+		t.Errorf("Acquire before the watch is in sync returned %v, want ErrObserving", err)
 	}
 	eventually(t, func() bool { return c.woken.Load() > 0 })
 	found, err := c.resolver.Acquire(t.Context(), c.request)
@@ -325,7 +325,7 @@ func TestIdentifyReturnsTheClusterID(t *testing.T) {
 	c := newClusters(t)
 	got, err := Identify(t.Context(), c.resolver.Local, c.resolver.Clock, "shop", "remote")
 	if want := string(c.local.Object("v1", "Namespace", "", "kube-system").GetUID()); err != nil || got != want {
-		t.Errorf("got %q, %v, want %q", got, err, want)
+		t.Errorf("the cluster id is %q, with the error %v, want %q", got, err, want)
 	}
 }
 
