@@ -178,7 +178,7 @@ func TestUpdateTellsOfConflictsWithFileAndLine(t *testing.T) {
 		got := contentOf(t, dir, "Makefile")
 		for _, want := range []string{"<<<<<<< yours", "Show my help", ">>>>>>> template", now} {
 			if !strings.Contains(got, want) {
-				t.Errorf("%q is missing", want)
+				t.Errorf("the file of conflicts does not contain %q", want)
 			}
 		}
 	})
@@ -248,7 +248,7 @@ func TestUpdateThatIsInterruptedSaysWhatIsLeftToDo(t *testing.T) {
 		t.Error("the changes of the template and of the person were not merged")
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".fairlead-scaffold-*")); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
+		t.Errorf("staging folders remain: %v, %v", left, err)
 	}
 }
 

@@ -110,7 +110,7 @@ func TestPathsListWhatIsWritten(t *testing.T) {
 	project := newProject(t, req)
 	all, existing, err := project.Paths()
 	if err != nil || len(existing) > 0 {
-		t.Fatalf("%v, %v", existing, err)
+		t.Fatalf("got the existing files %v and the error %v, want none", existing, err)
 	}
 	if err := project.Write(t.Context()); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestPathsListWhatIsWritten(t *testing.T) {
 	})
 	slices.Sort(written)
 	if err != nil || !slices.Equal(written, all) {
-		t.Errorf("written %v, listed %v, %v", written, all, err)
+		t.Errorf("Write wrote the files %v, but listed %v; error %v", written, all, err)
 	}
 }
 
