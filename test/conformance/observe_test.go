@@ -95,7 +95,7 @@ func configMapWatches(events testcluster.Events) []string {
 	return found
 }
 
-// scissors closes open watches.
+// scissors is a transport that can close the open watches of an operator.
 type scissors struct {
 	mu   sync.Mutex
 	open []io.Closer

@@ -312,11 +312,11 @@ var _ = Describe("Crashes with deletion phases:", func() {
 			runOperator(operator, operatorOptions{})
 			expectGone(ctx, g)
 			Expect(records(ctx, namespace)).To(BeEmpty())
-			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")), "the phases must not be applied, because no dependent was applied")
+			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")), "the objects of deletion phases must not be applied, because no dependent was applied")
 		})
 	}
 
-	// lost creates a gadget with one phase, stops its operator, and empties the gadget's status.
+	// lost creates a gadget with objects of one deletion phase, stops its operator, and empties the gadget's status.
 	lost := func(ctx context.Context, namespace, operator, manifests string) *gadget.Gadget {
 		GinkgoHelper()
 		stop := runOperator(operator, operatorOptions{})
@@ -415,7 +415,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 	}
 })
 
-// lostPhases returns the messages of events about lost records of phases.
+// lostPhases returns the messages of events about lost records of deletion phases.
 func lostPhases(ctx context.Context, namespace string) []string {
 	return notesOf(ctx, namespace, "PhasesLost")
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// maxChanges bounds how many changes are tried, because each is a rendering.
+// maxChanges is the maximum number of changes that are tried. Each change needs a rendering.
 const maxChanges = 20
 
 // usualKeys are names of values that change the rendering of a chart, but not what the chart does. The names whose

@@ -125,7 +125,7 @@ var _ = Describe("fairlead test", onCluster(func() {
 		Eventually(ctx, p.code).Should(Receive(Equal(1)))
 		Eventually(ctx, func() []string { return podsIn(ctx, namespace) }).Should(BeEmpty())
 		err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "tester"}, &corev1.ServiceAccount{})
-		Expect(err).NotTo(HaveOccurred(), "the pod was deleted, although its default delete policy is before-hook-creation")
+		Expect(err).NotTo(HaveOccurred(), "the service account tester was deleted, although its default delete policy is before-hook-creation")
 	})
 
 	It("gives up on a test after the timeout", func(ctx SpecContext) {

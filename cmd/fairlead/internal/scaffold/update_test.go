@@ -178,7 +178,7 @@ func TestUpdateTellsOfConflictsWithFileAndLine(t *testing.T) {
 		got := contentOf(t, dir, "Makefile")
 		for _, want := range []string{"<<<<<<< yours", "Show my help", ">>>>>>> template", now} {
 			if !strings.Contains(got, want) {
-				t.Errorf("the file of conflicts does not contain %q", want)
+				t.Errorf("the Makefile with conflict markers does not contain %q", want)
 			}
 		}
 	})

@@ -102,7 +102,7 @@ func TestKindsAreReadFromTemplatesToo(t *testing.T) {
 	}
 	for _, name := range []string{"values.yaml", "README.md", "templates/tests/test.yaml"} {
 		if kinds, _ := rbac.Kinds(name, []byte("apiVersion: v1\nkind: Pod\n")); kinds != nil {
-			t.Errorf("the file %s must not be read as a template, got the kinds %v", name, kinds)
+			t.Errorf("Kinds must find no kinds in the file %s, got %v", name, kinds)
 		}
 	}
 }
