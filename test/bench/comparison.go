@@ -107,7 +107,7 @@ func comparedRows(operators []compared, scenario int) [][]string {
 	return rows
 }
 
-// ratio prints value divided by of. It prints nothing if one of the values was not measured or is 0.
+// ratio prints value divided by of. It prints nothing if a value was not measured, or if of is 0.
 func ratio(value, of float64) string {
 	times := value / of
 	if math.IsNaN(times) || math.IsInf(times, 0) {

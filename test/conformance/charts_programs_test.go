@@ -46,8 +46,8 @@ func tryHelm(ctx context.Context, chart, namespace, command string, arguments ..
 	return string(output), err
 }
 
-// besides returns the elements of ours that are not in theirs. The elements of theirs must be in ours in the same
-// order.
+// besides returns the elements of ours that theirs does not contain. It fails the spec if ours lacks an element of
+// theirs, or has the elements of theirs in another order.
 func besides(ours, theirs []string) []string {
 	GinkgoHelper()
 	var more []string

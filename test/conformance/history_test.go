@@ -22,7 +22,7 @@ var _ = Describe("The history of a component:", func() {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("update")).To(HaveLen(2), "want two writes of the status: the revision with its record, and the outcome")
+		Expect(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("update")).To(HaveLen(2), "want two writes of the status: of the inventory before the first create, and of the outcome")
 		first := current(ctx, g).Status
 		Expect(first.History).To(HaveExactElements(And(
 			HaveField("Revision", int64(1)), HaveField("Generation", int64(1)), HaveField("Digest", first.InputDigest),

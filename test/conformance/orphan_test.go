@@ -136,7 +136,7 @@ var _ = Describe("Delete policies:", func() {
 		settle(ctx, operator)
 		requests := inNamespace(requestsSince(ctx, mark, operator), namespace)
 		Expect(len(requests)).To(BeNumerically("<=", 2*10+3), "%v", verbs(requests))
-		Expect(passes(operator)-before).To(BeNumerically("<=", 2), "the orphaning of an object must start no further pass")
+		Expect(passes(operator)-before).To(BeNumerically("<=", 2), "the orphaning of the objects must start no further pass")
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(10))
 	})
 

@@ -65,7 +65,7 @@ var _ = Describe("Crashes with an inventory in Secrets:", func() {
 					if !isGone(ctx, g) {
 						recorded := inventoryOfGadget(ctx, g)
 						for name := range ownedConfigMaps(ctx, operator, namespace) {
-							Expect(recorded).To(HaveKey(name), "a Secret of the record that the status names is missing")
+							Expect(recorded).To(HaveKey(name), "an existing dependent is missing in the inventory that the status names")
 						}
 					}
 

@@ -111,7 +111,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		Expect(current(ctx, g).Status.TargetCluster).NotTo(BeEmpty())
 
 		Expect(there.Delete(ctx, newConfigMap(namespace, "settings"))).To(Succeed())
-		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"), "the drift was not detected by a watch in the target cluster")
+		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"), "the drift was not repaired: a watch in the target cluster must show the drift, because ready dependents are not polled")
 		changeManifests(ctx, g, configMap("settings", "b"))
 		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "b"))
 		remove(ctx, g)
