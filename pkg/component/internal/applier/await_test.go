@@ -41,7 +41,7 @@ func TestMissingNamespaceIsWatchedUntilItExists(t *testing.T) {
 	c.desire(body)
 	o := c.apply()
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNamespaceMissing) || o.Applied {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("the outcome must wait for the missing namespace, got %+v", o)
 	}
 	namespace := observe.Reference{Resource: namespaces, Name: "later"}
 	known := func() bool {
@@ -64,20 +64,20 @@ func TestComponentIsWokenWhenAnotherReleasesAnObject(t *testing.T) {
 	c := newCluster(t)
 	c.desire(configMap("a", "0"))
 	if o := c.apply(); !o.Done() {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("the pass after the creation of the namespace is not done: %+v", o)
 	}
 	first := c.request
 	c.request.Owner, c.request.Inventory = ownerNamed("second"), nil
 	c.desire(configMap("a", "0"))
 	o := c.apply()
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitOwnershipConflict) || !o.Waiting[0].Terminal {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("the outcome must have an ownership conflict, got %+v", o)
 	}
 	c.request, first = first, c.request
 	first.Inventory = o.Inventory
 	c.request.Wake = func() {}
 	if o := c.delete(); !o.Done() || len(o.Inventory) != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("the deletion pass is not done, or the inventory is not empty: %+v", o)
 	}
 	for len(c.woken) > 0 {
 		<-c.woken
@@ -87,6 +87,6 @@ func TestComponentIsWokenWhenAnotherReleasesAnObject(t *testing.T) {
 	c.eventually(func() bool { return c.apply().Done() })
 	got := c.server.Object("v1", "ConfigMap", "shop", "a")
 	if got.GetLabels()[reconciler+"/owner-id"] != ownerNamed("second").ID() {
-		t.Errorf("got %v", got.GetLabels())
+		t.Errorf("the object does not have the owner label of the second component: %v", got.GetLabels())
 	}
 }

@@ -51,7 +51,7 @@ func TestFold(t *testing.T) {
 				t.Errorf("the action has the changes %v and the result %+v, want others", changes, got)
 			}
 			if c.changes == 1 && changes[0] != (outcome.Change{Verb: "Create", Key: key, Wave: 2, Reason: "it is new"}) {
-				t.Errorf("got %+v", changes[0])
+				t.Errorf("the create has the wrong change %+v", changes[0])
 			}
 		})
 	}

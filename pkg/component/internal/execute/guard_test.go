@@ -38,7 +38,7 @@ func TestAGuardIsAPolicyWithABinding(t *testing.T) {
 		t.Fatal(diff)
 	}
 	if got.Failure != nil {
-		t.Fatalf("got %v", got.Failure)
+		t.Fatalf("the guard was not set up: %v", got.Failure)
 	}
 	spec, _ := server.requests[0].body["spec"].(map[string]any)
 	constraints, _ := spec["matchConstraints"].(map[string]any)
@@ -115,7 +115,7 @@ func TestRemovingAGuardAcceptsMissingObjectsAndRights(t *testing.T) {
 		t.Error(diff)
 	}
 	if got.Failure != nil || got.Observed.Presence != plan.Absent {
-		t.Errorf("got %+v", got)
+		t.Errorf("the guard was not removed: %+v", got)
 	}
 	if got, _ := runGuard(t, plan.VerbUnguard, status(500, "")); got.Failure == nil {
 		t.Error("an error of the API server is not reported as a failure")

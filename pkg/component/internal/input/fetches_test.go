@@ -86,7 +86,7 @@ func TestASourceIsFetchedBesideThePassAndWakesOnce(t *testing.T) {
 	inBubble(t, fetcherOf(files), func(t *testing.T, b *bubble) {
 		for range 3 {
 			if _, err := b.take(chart); !errors.Is(err, condition.ErrObserving) {
-				t.Fatalf("got %v", err)
+				t.Fatalf("the first Take must return ErrObserving while the fetch runs, got %v", err)
 			}
 		}
 		time.Sleep(time.Second)
@@ -105,7 +105,7 @@ func TestASourceAtHandIsNotFetched(t *testing.T) {
 	f.kept = files
 	inBubble(t, f, func(t *testing.T, b *bubble) {
 		if got, err := b.take(chart); err != nil || got == nil {
-			t.Errorf("got %v, %v", got, err)
+			t.Errorf("Take did not return the fetched source: %v, %v", got, err)
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestATransientFailureIsRepeatedAfterADelayThatDoubles(t *testing.T) {
 			_, err := b.take(chart)
 			p := condition.Of(err)
 			if p == nil || p.Reason != metav1alpha1.ReasonRetrying || p.Message != message || p.RetryAfter != after {
-				t.Errorf("got %+v", p)
+				t.Errorf("Take returned the wrong error for a failed fetch: %+v", p)
 			}
 		}
 		_, _ = b.take(chart)
@@ -136,7 +136,7 @@ func TestATransientFailureIsRepeatedAfterADelayThatDoubles(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got, err := b.take(chart); err != nil || got == nil {
-			t.Errorf("got %v, %v", got, err)
+			t.Errorf("Take did not return the fetched source: %v, %v", got, err)
 		}
 	})
 }

@@ -85,14 +85,14 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 	d := Declaration{References: []metav1alpha1.Reference{toSettings, toPassword}}
 	first, known := r.readOf(t, d, nil)
 	if len(first.References) != 2 || len(known) != 2 || first.Digest == "" {
-		t.Fatalf("got %+v", first)
+		t.Fatalf("Read must return two references, their contents and a digest, got %+v", first)
 	}
 	contents, err := Load(t.Context(), r.target, first.References)
 	settings := generator.Reference{Kind: metav1alpha1.ConfigMapReference, Namespace: "shop", Name: "settings"}
 	password := generator.Reference{Kind: metav1alpha1.SecretReference, Namespace: "shop", Name: "password"}
 	if err != nil || string(contents[settings]["a"]) != "1" || string(contents[settings]["b"]) != "2" ||
 		string(contents[password]["p"]) != "secret" {
-		t.Errorf("got %v, %v", contents, err)
+		t.Errorf("Load returned the wrong contents %v, or the error %v", contents, err)
 	}
 
 	gets := func() (n int) {
@@ -155,13 +155,13 @@ func TestAReferenceThatDoesNotExist(t *testing.T) {
 			failure := condition.Of(err)
 			if c.message == "" {
 				if failure != nil || len(in.References) != 0 || in.Digest == "" {
-					t.Errorf("got %+v, %v", in, failure)
+					t.Errorf("Read of a missing optional reference returned %+v and the error %v", in, failure)
 				}
 				return
 			}
 			if failure == nil || failure.Reason != metav1alpha1.ReasonReferenceNotFound || !failure.Terminal ||
 				!strings.HasPrefix(failure.Message, c.message) {
-				t.Errorf("got %v", failure)
+				t.Errorf("Read returned the wrong error %v", failure)
 			}
 		})
 	}
@@ -182,7 +182,7 @@ func TestAMissingReferenceIsReportedWhileAnotherIsNotListedYet(t *testing.T) {
 	defer close(release)
 	d := Declaration{References: []metav1alpha1.Reference{toSettings, toPassword}}
 	if _, _, err := r.Read(t.Context(), web, d, r.target, nil); condition.Of(err).Reason != metav1alpha1.ReasonReferenceNotFound {
-		t.Errorf("got %v", err)
+		t.Errorf("Read of a missing reference returned %v, want the reason ReferenceNotFound", err)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestAReferenceThatCannotBeReadIsAnError(t *testing.T) {
 			_, kept, err := r.read(t, Declaration{References: []metav1alpha1.Reference{toSettings}}, known)
 			failure := condition.Of(err)
 			if failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal {
-				t.Errorf("got %v", failure)
+				t.Errorf("Read returned the wrong condition error %v", failure)
 			}
 			if !reflect.DeepEqual(kept, known) {
 				t.Error("a failed Read did not return the known contents")
@@ -255,7 +255,7 @@ func TestDeclaredInputsAreChecked(t *testing.T) {
 			}
 			if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec || !failure.Terminal ||
 				!strings.Contains(failure.Message, c.message) {
-				t.Errorf("got %v", failure)
+				t.Errorf("Read returned the wrong condition error %v", failure)
 			}
 		})
 	}
@@ -266,7 +266,7 @@ func TestManagedTypesAreSortedAndUnique(t *testing.T) {
 		{Group: "b.example.com", Kind: "B"}, {Group: "a.example.com", Kind: "A"}, {Group: "b.example.com", Kind: "B"},
 	})
 	if texts := strings.Join(TypeTexts(managed), " "); err != nil || texts != "A.a.example.com B.b.example.com" {
-		t.Errorf("got %q, %v", texts, err)
+		t.Errorf("the managed types are %q, with the error %v", texts, err)
 	}
 }
 

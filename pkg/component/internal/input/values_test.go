@@ -114,7 +114,7 @@ func TestManyChangesAreShortened(t *testing.T) {
 	}
 	got := of(maxChanges+3, "a").Values().ChangesTo(of(maxChanges+3, "b").Values())
 	if len(got) != maxChanges+1 || got[0] != "value0000: a → b" || got[maxChanges] != "and 3 more" {
-		t.Errorf("got %q", got)
+		t.Errorf("the list of changed values is not shortened: %q", got)
 	}
 	if got := of(1, "a").Values().ChangesTo(of(maxValues+1, "b").Values()); got != nil {
 		t.Errorf("got the changes %q of inputs with too many values", got)

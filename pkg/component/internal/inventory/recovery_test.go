@@ -233,7 +233,7 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 			report, _ := r.Searcher.Search(t.Context(), c.owner(), "", nil)
 			err := c.store.checkReport(t.Context(), p, c.owner(), r, report)
 			if (err == nil) != test.accepted || err != nil && !strings.Contains(err.Error(), test.message) {
-				t.Errorf("got %v", err)
+				t.Errorf("the recovery returned %v", err)
 			}
 		})
 	}
@@ -245,13 +245,13 @@ func TestAnInventoryThatCannotBeReadIsRetried(t *testing.T) {
 	failing := &search{err: errors.New("discovery failed")}
 	_, _, err := c.store.Load(t.Context(), c.load(), c.owner(), failing.recovery)
 	if problem := condition.Of(err); problem == nil || problem.Terminal || !strings.Contains(problem.Message, "discovery failed") {
-		t.Errorf("got %v", err)
+		t.Errorf("a failed discovery must be a retried error, got %v", err)
 	}
 	p := c.write(entries(3000))
 	c.restart()
 	c.Refuse = func(string, string) error { return later() }
 	if _, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery); condition.Of(err).Terminal {
-		t.Errorf("got %v", err)
+		t.Errorf("the failed recovery must be retried, got %v", err)
 	}
 	c.Refuse = nil
 	p.Status.InventoryRecord.Name = "inventory-of-another"

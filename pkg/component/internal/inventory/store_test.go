@@ -92,7 +92,7 @@ func TestAnInventoryThatFitsNowhereIsRefused(t *testing.T) {
 	err := c.store.enter(p, slices.Repeat(entries(1000), 150))
 	problem := condition.Of(err)
 	if problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "150000 dependents") {
-		t.Errorf("got %v", err)
+		t.Errorf("Write of 150000 dependents must return a terminal error, got %v", err)
 	}
 	if !slices.Equal(p.Status.Inventory, []string{"as it was"}) || p.Status.HasInventoryRecord() {
 		t.Error("a refused inventory changed the status")
@@ -178,14 +178,14 @@ func TestAStatusIsUnchangedWhereSecretsCannotBeWritten(t *testing.T) {
 	recorded := components.RefOf(p.GetStatus())
 	err := c.store.Write(t.Context(), p, recorded, entries(3000))
 	if problem := condition.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "namespace shop") {
-		t.Errorf("got %v", err)
+		t.Errorf("Write must return a terminal error that names the namespace shop, got %v", err)
 	}
 	if p.Status.HasInventoryRecord() || p.Status.InventoryRecord == nil || len(p.Status.Inventory) > 0 {
 		t.Errorf("the status has the inventory record %v, want an announced record without a name", p.Status.InventoryRecord)
 	}
 	c.refuseLists(later())
 	if err := c.store.Write(t.Context(), p, recorded, entries(3000)); condition.Of(err).Terminal {
-		t.Errorf("got %v", err)
+		t.Errorf("a refused Write must be retried, got %v", err)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestARecorderReadsEachObjectOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if value, _, _ := unstructured.NestedString(got.Object, "data", "value"); value != "1" {
-			t.Errorf("got %v", value)
+			t.Errorf("the looked-up ConfigMap has the value %v, want 1", value)
 		}
 		// A generator may change the objects that it gets.
 		got.Object["data"] = nil
@@ -50,7 +50,7 @@ func TestARecorderReadsEachObjectOnce(t *testing.T) {
 	}
 	results, err := r.Results(us)
 	if err != nil || len(results) != 2 || results[0].key.local == results[1].key.local {
-		t.Errorf("got %+v, %v", results, err)
+		t.Errorf("the results must contain a look-up in each of the two clusters, got %+v and the error %v", results, err)
 	}
 }
 
@@ -59,14 +59,14 @@ func TestARecorderRecordsAbsentObjectsAndTypes(t *testing.T) {
 	r := NewRecorder(c.target)
 	l := r.Lookup(false, false)
 	if _, err := l.Get(t.Context(), configMap, "shop", "settings"); !apierrors.IsNotFound(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("the look-up of a missing object returned %v, want a NotFound error", err)
 	}
 	if _, err := l.List(t.Context(), gadget, ""); !meta.IsNoMatchError(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("the look-up of a type that is not served returned %v, want a NoMatch error", err)
 	}
 	results, err := r.Results(us)
 	if err != nil || len(results) != 2 {
-		t.Fatalf("got %+v, %v", results, err)
+		t.Fatalf("want the results of two look-ups, got %+v and the error %v", results, err)
 	}
 	if results[0].state != metav1alpha1.LookupMissing || results[1].state != metav1alpha1.LookupUnserved {
 		t.Errorf("the results have the states %s and %s, want Missing and Unserved", results[0].state, results[1].state)
@@ -88,7 +88,7 @@ func TestARecorderRecordsNoFailures(t *testing.T) {
 	})
 	r := NewRecorder(c.target)
 	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "settings"); !apierrors.IsForbidden(err) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("the refused look-up returned %v, want a Forbidden error", err)
 	}
 	if results, _ := r.Results(us); len(results) != 0 {
 		t.Error("a failed look-up is recorded in the status")
@@ -109,7 +109,7 @@ func TestTheNamespaceOfAClusterScopedTypeIsIgnored(t *testing.T) {
 	}
 	results, err := r.Results(us)
 	if err != nil || len(results) != 1 || results[0].key.namespace != "" {
-		t.Errorf("got %+v, %v", results, err)
+		t.Errorf("want one result without a namespace, got %+v and the error %v", results, err)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestAStatusCanBeWithheldFromARendering(t *testing.T) {
 	}
 	list, err := r.Lookup(false, true).List(t.Context(), widget, "shop")
 	if err != nil || len(list.Items) != 1 || list.Items[0].Object["status"] != nil {
-		t.Errorf("got %+v, %v", list, err)
+		t.Errorf("the looked-up list must have one object without a status, got %+v and the error %v", list, err)
 	}
 	if !r.HasStatus() {
 		t.Error("HasStatus is false although an object of the looked-up list has a status")
@@ -287,7 +287,7 @@ func TestALookupThatFailsAtARestartIsAnError(t *testing.T) {
 			failure := condition.Of(err)
 			if equal || failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal ||
 				!strings.Contains(failure.Message, "look up /v1/ConfigMap/shop/settings") {
-				t.Errorf("got %v", failure)
+				t.Errorf("the error does not name the failed look-up: %v", failure)
 			}
 		})
 	}
@@ -317,7 +317,7 @@ func TestTypesThatCannotBeWatchedAreNamedAndReadAgain(t *testing.T) {
 	Follow(c.target, us, l, c.wake)
 	eventually(t, func() bool { return len(Unwatched(c.target, us)) > 0 })
 	if unwatched := Unwatched(c.target, us); len(unwatched) != 1 || unwatched[0].Type != "looked-up configmaps" {
-		t.Errorf("got %+v", unwatched)
+		t.Errorf("the type that cannot be watched is not reported: %+v", unwatched)
 	}
 	c.put("settings", "2")
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
@@ -338,7 +338,7 @@ func TestCapabilitiesThatCannotBeReadAreRetried(t *testing.T) {
 	unreachable := target.Target{Client: connection.Own(), Local: connection.Own()}
 	_, err = Capabilities(t.Context(), unreachable)
 	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonRetrying || failure.Terminal {
-		t.Errorf("got %v", failure)
+		t.Errorf("the refresh without capabilities must be retried, got %v", failure)
 	}
 	if _, _, err := (Lookups{}).Refresh(t.Context(), unreachable, us); err == nil {
 		t.Error("look-ups are refreshed without the capabilities")
@@ -378,10 +378,10 @@ func TestAFailedLookupExplainsTheErrorOfAGenerator(t *testing.T) {
 			err := failures.Explain(c.generated)
 			var retry *condition.Retry
 			if errors.As(err, &retry) != c.retried || retry != nil && retry.After != c.after {
-				t.Errorf("got %v", err)
+				t.Errorf("the error of the look-up is not retried as expected: %v", err)
 			}
 			if !c.retried && !errors.Is(err, c.generated) {
-				t.Errorf("got %v", err)
+				t.Errorf("the error of the generator is not returned: %v", err)
 			}
 		})
 	}

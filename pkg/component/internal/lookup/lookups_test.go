@@ -265,6 +265,6 @@ func TestTheRecordNamesTheStates(t *testing.T) {
 		"example.com/v1/Widget//w l=true is=unserved",
 	}
 	if !slices.Equal(lines, want) {
-		t.Errorf("got %q", lines)
+		t.Errorf("the status has the look-ups %q", lines)
 	}
 }

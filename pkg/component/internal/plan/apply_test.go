@@ -242,7 +242,7 @@ func TestRecord(t *testing.T) {
 		inv := Inventory{}
 		ForApply(facts(inv))
 		if len(inv) > 0 {
-			t.Errorf("got %v", inv)
+			t.Errorf("the inventory is not empty: %v", inv)
 		}
 	})
 	t.Run("an object of unknown scope is not recorded, because its key may be wrong", func(t *testing.T) {

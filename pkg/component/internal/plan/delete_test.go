@@ -262,7 +262,7 @@ func TestDefinitionsOfOthers(t *testing.T) {
 
 func TestDeletionOfNothingIsDone(t *testing.T) {
 	if p := ForDelete(Facts{Owner: us}); !p.Done() {
-		t.Errorf("got %+v", p)
+		t.Errorf("the plan for the deletion of a component without dependents is not done: %+v", p)
 	}
 }
 

@@ -202,7 +202,7 @@ func TestAnUpgradeBetweenTwoOccurrencesBeginsWithTheFirst(t *testing.T) {
 					c.settle(t)
 					creates := slices.DeleteFunc(slices.Clone(c.told), func(s string) bool { return s != "create job" })
 					if len(creates) != 2 {
-						t.Errorf("got %q", c.told)
+						t.Errorf("want two creates of the Job, got the writes %q", c.told)
 					}
 					if e := c.recorded[c.desired[0].Key]; e.Occurrence != 2 || e.Revision != 2 {
 						t.Errorf("the inventory has the entry %s, want occurrence 2 of revision 2", e)
@@ -234,7 +234,7 @@ func TestWhatIsNoNewContentRunsNoOccurrenceAgain(t *testing.T) {
 			change(c)
 			c.settle(t)
 			if len(c.told) > 0 {
-				t.Errorf("got %q", c.told)
+				t.Errorf("the passes made the writes %q, want none", c.told)
 			}
 		})
 	}
@@ -264,7 +264,7 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 			p.told, p.revision, p.desired = nil, c.revision, around("d1", map[bool]string{true: "purged", false: "recreated"}[c.purged])
 			p.settle(t)
 			if !slices.Equal(p.told, c.want) {
-				t.Errorf("got %q", p.told)
+				t.Errorf("the passes made the wrong writes %q", p.told)
 			}
 		})
 	}
@@ -277,7 +277,7 @@ func TestWhatIsAppliedOnceIsAppliedOnceAtEachPoint(t *testing.T) {
 	}
 	c.settle(t)
 	if want := []string{"create job", "create controller", "delete job", "create job"}; !slices.Equal(c.told, want) {
-		t.Errorf("got %q", c.told)
+		t.Errorf("the passes made the wrong writes %q", c.told)
 	}
 	c.told, c.revision = nil, 2
 	changed := around("d2", "recreated")
@@ -302,7 +302,7 @@ func TestARepairBetweenTwoOccurrencesIsThatOfTheFirst(t *testing.T) {
 	c.told = nil
 	c.pass()
 	if want := []string{"apply job"}; !slices.Equal(c.told, want) || c.objects[key].digest != c.desired[0].Digest {
-		t.Errorf("got %q, %s", c.told, c.objects[key].digest)
+		t.Errorf("the passes made the wrong writes %q, or the object has the wrong digest %s", c.told, c.objects[key].digest)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestWhatFailedIsDeletedAndStaysFailedUntilItsContentChanges(t *testing.T) {
 					p, _ = c.pass()
 				}
 				if want := []string{"create job", "delete job"}; !slices.Equal(c.told, want) {
-					t.Errorf("got %q", c.told)
+					t.Errorf("the passes must create and delete the failed Job, got the writes %q", c.told)
 				}
 				if len(p.Waiting) != 1 || !strings.HasPrefix(p.Waiting[0].Message, "it is Failed; it was deleted") {
 					t.Errorf("the plan waits for the wrong objects: %v", p.Waiting)

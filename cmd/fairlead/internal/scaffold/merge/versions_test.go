@@ -92,7 +92,7 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
 			if err != nil || change != nil || len(conflicts) != 1 || conflicts[0].Line != 0 ||
 				!strings.Contains(conflicts[0].Why, test.want) {
-				t.Errorf("got %v, %v, %v", change, conflicts, err)
+				t.Errorf("the merge returned the change %v, the conflicts %v and the error %v", change, conflicts, err)
 			}
 		})
 	}
