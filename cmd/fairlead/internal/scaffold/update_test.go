@@ -145,7 +145,7 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 		}
 		if got := contentOf(t, dir, "go.mod"); !strings.Contains(got, "go 1.26.0") || !strings.Contains(got, "// Ours.") ||
 			!strings.Contains(got, "k8s.io/api ") {
-			t.Errorf("go.mod has the wrong requirements: %s", got)
+			t.Errorf("go.mod lacks a statement of the person or of the template: %s", got)
 		}
 	})
 }

@@ -279,7 +279,7 @@ func TestForeignInstancesBlockADeletion(t *testing.T) {
 	c.expect()
 	if len(o.Blocked) != 1 || o.Blocked[0].Type != "Widget.example.com" || o.Blocked[0].Count != 1 ||
 		len(o.Inventory) != 2 {
-		t.Errorf("the definition and its instance are not applied: %+v", o)
+		t.Errorf("the deletion must be blocked by one foreign instance, got %+v", o)
 	}
 }
 
@@ -394,7 +394,7 @@ func TestContentsOfANamespaceAreListedAgainAfterAConflict(t *testing.T) {
 	c.expect("before", "DELETE own")
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNotEmpty) ||
 		c.server.Object("v1", "Namespace", "", "own") == nil {
-		t.Errorf("the namespace was deleted, although it had changed: %+v", o)
+		t.Errorf("the namespace must not be deleted, because it contains a new Secret: %+v", o)
 	}
 }
 
@@ -454,7 +454,7 @@ func TestSortedEntries(t *testing.T) {
 	sorted := plan.NewInventory(entries).Sorted()
 	slices.Reverse(entries)
 	if again := plan.NewInventory(entries).Sorted(); namesOf(sorted) != "b+c+a" || namesOf(again) != "b+c+a" {
-		t.Errorf("the inventory is sorted as %s, and after a copy as %s; want b+c+a", namesOf(sorted), namesOf(again))
+		t.Errorf("the inventory is sorted as %s, and from reversed entries as %s; want b+c+a", namesOf(sorted), namesOf(again))
 	}
 	if got := plan.Inventory(nil).Sorted(); got == nil || len(got) != 0 {
 		t.Errorf("Sorted of an empty inventory must return an empty slice and not nil, got %v", got)

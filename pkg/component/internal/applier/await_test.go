@@ -64,7 +64,7 @@ func TestComponentIsWokenWhenAnotherReleasesAnObject(t *testing.T) {
 	c := newCluster(t)
 	c.desire(configMap("a", "0"))
 	if o := c.apply(); !o.Done() {
-		t.Fatalf("the pass after the creation of the namespace is not done: %+v", o)
+		t.Fatalf("the first pass is not done: %+v", o)
 	}
 	first := c.request
 	c.request.Owner, c.request.Inventory = ownerNamed("second"), nil

@@ -32,7 +32,7 @@ func TestTheLatestWarningIsTheCause(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := latest(c.warnings); got != c.want {
-				t.Errorf("got %q", got)
+				t.Errorf("latest returned the cause %q", got)
 			}
 		})
 	}

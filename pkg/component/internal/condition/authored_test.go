@@ -46,7 +46,7 @@ func TestAuthoredErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if p := FromAuthor(c.err, "Failed", c.byDefault); p.Terminal != c.terminal || p.Reason != c.reason {
-				t.Errorf("got %+v", p)
+				t.Errorf("FromAuthor returned the wrong condition error %+v", p)
 			}
 		})
 	}

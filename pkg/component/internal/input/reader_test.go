@@ -255,7 +255,7 @@ func TestDeclaredInputsAreChecked(t *testing.T) {
 			}
 			if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec || !failure.Terminal ||
 				!strings.Contains(failure.Message, c.message) {
-				t.Errorf("Read returned the wrong condition error %v", failure)
+				t.Errorf("Declared returned the wrong condition error %v", failure)
 			}
 		})
 	}

@@ -338,7 +338,7 @@ func TestCapabilitiesThatCannotBeReadAreRetried(t *testing.T) {
 	unreachable := target.Target{Client: connection.Own(), Local: connection.Own()}
 	_, err = Capabilities(t.Context(), unreachable)
 	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonRetrying || failure.Terminal {
-		t.Errorf("the refresh without capabilities must be retried, got %v", failure)
+		t.Errorf("the read of the capabilities of an unreachable cluster must be retried, got %v", failure)
 	}
 	if _, _, err := (Lookups{}).Refresh(t.Context(), unreachable, us); err == nil {
 		t.Error("look-ups are refreshed without the capabilities")

@@ -114,7 +114,7 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 			}
 			version, known, failure := r.Version(Reader{}, values)
 			if version != c.version || !known || failure.Message != c.failure || failure.Forbidden != (c.failure != "") {
-				t.Errorf("got %q, %v, %q", version, known, failure.Message)
+				t.Errorf("the reference has the version %q, known %v, and the failure %q", version, known, failure.Message)
 			}
 		})
 	}

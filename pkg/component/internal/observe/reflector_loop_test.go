@@ -128,6 +128,6 @@ func TestTheVersionOfTheLastWatchCallIsPreferred(t *testing.T) {
 	s := newWatchFixture(t)
 	s.observer.Watch("us", Reader{}, map[WatchedResource]string{{Type: configMaps}: "v2"}, func() {})
 	if got := s.preferredVersion(); got != "v2" {
-		t.Errorf("got %q", got)
+		t.Errorf("the preferred version is %q, want v2", got)
 	}
 }

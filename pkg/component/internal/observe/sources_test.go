@@ -43,7 +43,7 @@ func TestANamespaceOfAClusterScopedTypeIsNotServed(t *testing.T) {
 	s := sources{mapper: newMapper(meta.RESTScopeRoot)}
 	_, err := s.listWatch(Reader{}, WatchedResource{widgets, "shop"}, "v1", "", true)
 	if !meta.IsNoMatchError(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("a version that is not served must return a NoMatch error, got %v", err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestFailuresAreClassified(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := (reflectorLoop{}).classify(c.err); got.reason != c.want || got.definite != c.definite {
-				t.Errorf("got %+v", got)
+				t.Errorf("the failure of the watch is classified as %+v", got)
 			}
 		})
 	}
@@ -134,7 +134,7 @@ func TestWatchInstancesListsAllNamespaces(t *testing.T) {
 		receive(t, enqueued)
 	}
 	if found, _, _ := o.Instances(Reader{}, configMaps); len(found) != 1 || found[0].Key != settings {
-		t.Errorf("got %v", found)
+		t.Errorf("the watch has the instances %v, want the ConfigMap settings", found)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestBodyIsReturnedInTheKnownVersionOnly(t *testing.T) {
 	must(t, w.Add(body))
 	got := o.Body(Reader{}, settings)
 	if got == nil || got.GetResourceVersion() != "5" || got == body {
-		t.Errorf("got %v", got)
+		t.Errorf("Body did not return a copy of the object: %v", got)
 	}
 	o.BeginWrite(settings)(answer("6"))
 	if o.Body(Reader{}, settings) != nil {

@@ -161,7 +161,7 @@ func TestNamespacesHaveSeparateWatches(t *testing.T) {
 	shop.listFailed(watchFailure{reason: plan.WaitUnwatched, message: "not here", definite: true})
 	want := []Unwatched{{configMaps, "not here; other namespaces affected: 1"}}
 	if got := c.Unwatched("us"); !slices.Equal(got, want) {
-		t.Errorf("got %v", got)
+		t.Errorf("the unwatched types of the component are %v", got)
 	}
 	if !c.Synced("us") {
 		t.Error("a refused watch keeps the component unsynced")

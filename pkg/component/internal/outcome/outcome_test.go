@@ -29,7 +29,7 @@ func TestDone(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.outcome.Done(); got != c.want {
-				t.Errorf("got %t", got)
+				t.Errorf("Done returned %t, want the opposite", got)
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 		t.Errorf("the reports of the outcome are %v, want %v", got, want)
 	}
 	if got := (Outcome{}).Reports(); got == nil || len(got) != 0 {
-		t.Errorf("got %v", got)
+		t.Errorf("Reports of an empty outcome must be empty and not nil, got %v", got)
 	}
 }
 

@@ -194,7 +194,7 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 	d.ManagedTypes = []metav1alpha1.TypePattern{{Kind: "*"}}
 	_, _, err = inputs.Read(t.Context(), web, d, at, nil)
 	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec {
-		t.Errorf("an invalid reference must fail with InvalidSpec, got %v", failure)
+		t.Errorf("an invalid managed type must fail with InvalidSpec, got %v", failure)
 	}
 }
 

@@ -172,7 +172,7 @@ func TestADeletionDeletesAndOrphans(t *testing.T) {
 	f := c.previewDelete()
 	expect(t, f, "1 Delete a", "1 Release b")
 	if f.Desired != 0 || f.Steps[0].Before == nil {
-		t.Errorf("the forecast of a deletion has the wrong steps %+v", f)
+		t.Errorf("the forecast of a deletion has desired objects, or a step without the object before it: %+v", f)
 	}
 }
 

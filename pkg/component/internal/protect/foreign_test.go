@@ -292,7 +292,7 @@ func TestFailuresNameTheKindOfAnAggregatedAPI(t *testing.T) {
 		return []inspect.Instance{{UID: types.UID("u")}}, errors.New("no " + gk.Kind)
 	})
 	if got.Err == nil || got.Err.Error() != "no Widget; Gizmo.example.com: no Gizmo" || got.Count != 0 {
-		t.Errorf("the error must name all types that do not exist, got %+v", got)
+		t.Errorf("the error must contain the failures of both kinds, got %+v", got)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestAPodThatRunsToCompletionIsReadyWhenItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := ready.Of(obj, ready.Hints{}); got.State != c.want {
-				t.Errorf("got %+v", got)
+				t.Errorf("the object has the wrong readiness %+v", got)
 			}
 		})
 	}

@@ -99,7 +99,7 @@ func TestDependentsAreNotMovedSilently(t *testing.T) {
 			failure := condition.Of(err)
 			if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec ||
 				!strings.Contains(failure.Message, c.message) {
-				t.Errorf("got %v", failure)
+				t.Errorf("Apply returned the wrong condition error %v", failure)
 			}
 			w.expect("validate", "owner", "target", "check the kubeconfig", "declare", "inputs", "load")
 			w.loaded.Entries = nil
@@ -167,7 +167,7 @@ func TestTheInputsThatAreAppliedAreNoted(t *testing.T) {
 	}
 	delete(w.fails, "apply")
 	if _, err := w.Apply(t.Context(), c); err != nil || c.GetStatus().AppliedDigest != "inputs" {
-		t.Errorf("got %q, %v", c.GetStatus().AppliedDigest, err)
+		t.Errorf("the applied digest is %q, with the error %v", c.GetStatus().AppliedDigest, err)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestAChangedComponentIsNotConfirmed(t *testing.T) {
 		return r.Confirm(ctx)
 	}
 	if _, err := w.Apply(t.Context(), w.component()); !condition.Interrupted(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("Apply returned %v, want an interruption", err)
 	}
 }
 
@@ -343,11 +343,11 @@ func TestInputsThatCannotBeRenderedAreInTheHistory(t *testing.T) {
 			_, _ = w.Apply(t.Context(), component)
 			history := component.GetStatus().History
 			if len(history) != c.entries {
-				t.Fatalf("got %+v", history)
+				t.Fatalf("the history has the wrong number of entries: %+v", history)
 			}
 			if c.entries == 1 && (history[0].Revision != 0 || history[0].Outcome != metav1alpha1.RevisionFailed ||
 				history[0].Reason != metav1alpha1.ReasonGenerateFailed || history[0].Digest != "others") {
-				t.Errorf("got %+v", history[0])
+				t.Errorf("the first entry of the history is %+v", history[0])
 			}
 		})
 	}
@@ -393,6 +393,6 @@ func TestTheOutcomeOfTheApplierIsReturnedWithAnError(t *testing.T) {
 	w.outcome.Changes = []outcome.Change{{Verb: "Create"}}
 	w.fails["apply"] = errOh
 	if o, err := w.Apply(t.Context(), w.component()); !errors.Is(err, errOh) || len(o.Changes) != 1 {
-		t.Errorf("got %+v, %v", o, err)
+		t.Errorf("the failed Apply returned the outcome %+v and the error %v, want one change", o, err)
 	}
 }

@@ -58,7 +58,7 @@ func TestHooksAreBounded(t *testing.T) {
 				failure := condition.Of(p.call(t.Context(), PostRead, &Component{Object: &part{}}))
 				if failure == nil || failure.Terminal != c.terminal || failure.Reason != c.reason ||
 					!strings.Contains(failure.Message, c.message) {
-					t.Errorf("got %+v", failure)
+					t.Errorf("the hook failed with the wrong condition error %+v", failure)
 				}
 				if took := time.Since(began); took > maxHook {
 					t.Errorf("the call of the hook took %s, which is longer than maxHook", took)
@@ -86,7 +86,7 @@ func TestAHookCanInterruptAPass(t *testing.T) {
 	for _, failure := range []error{conflict, context.Canceled} {
 		w.fails["hook PostRead"] = failure
 		if err := w.call(t.Context(), PostRead, w.component()); !errors.Is(err, failure) || !condition.Interrupted(err) {
-			t.Errorf("got %v", err)
+			t.Errorf("the call of the hook returned %v, want an interruption", err)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestAHookReadsDependents(t *testing.T) {
 	}
 	w.fails = map[string]error{"target": condition.ErrObserving}
 	if err := read(rendered.Key); err == nil || !strings.HasSuffix(err.Error(), "the kubeconfig was not read yet") {
-		t.Errorf("got %v", err)
+		t.Errorf("the read of a dependent returned %v, want that the kubeconfig was not read yet", err)
 	}
 }
 

@@ -78,6 +78,6 @@ func TestTheValuesOfARevisionAreKnownUntilTheNextOneIsWritten(t *testing.T) {
 		t.Error("the memory keeps the values of the former revision, although the status names the new revision")
 	}
 	if got := m.changesSince(second, inputs("three", 1)); !slices.Equal(got, []string{"replicas: 2 → 1"}) {
-		t.Errorf("got %q", got)
+		t.Errorf("the changed values are %q", got)
 	}
 }

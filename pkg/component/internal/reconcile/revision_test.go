@@ -202,11 +202,11 @@ func TestTheRecordOfARevisionNamesItsSource(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			record := revisionRecord(3, 7, c.in, start)
 			if record.Source != c.source || record.SourceDigest != c.digest {
-				t.Errorf("got %q, %q", record.Source, record.SourceDigest)
+				t.Errorf("the history names the source %q with the digest %q", record.Source, record.SourceDigest)
 			}
 			if record.Revision != 3 || record.Generation != 7 || record.Outcome != metav1alpha1.RevisionProgressing ||
 				!record.Started.Time.Equal(start) {
-				t.Errorf("got %+v", record)
+				t.Errorf("the entry of the history is %+v", record)
 			}
 		})
 	}

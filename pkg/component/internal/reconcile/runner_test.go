@@ -35,7 +35,7 @@ func TestAPassOverAComponentThatBecomesReady(t *testing.T) {
 		"write the status", "delete stale")
 	s := w.stored().Status
 	if s.State != metav1alpha1.StateReady || w.ready().Status != "True" || s.Revision != 1 || len(s.Inventory) != 1 {
-		t.Errorf("got %+v", s)
+		t.Errorf("the component is not Ready with one dependent: %+v", s)
 	}
 	if len(w.events) != 1 {
 		t.Errorf("the runner emitted the events %v, want one", w.events)
@@ -91,7 +91,7 @@ func TestAnErrorIsReportedAndRetried(t *testing.T) {
 				t.Errorf("the component has the state %s, and the next pass is due after %s", s.State, after)
 			}
 			if ready := w.ready(); ready.Reason != c.reason {
-				t.Errorf("got %+v", ready)
+				t.Errorf("the condition Ready has the wrong reason: %+v", ready)
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func TestWhatAComponentDeclaresIsReadAfterItsHooks(t *testing.T) {
 	w.Targets = targetsFunc(func(r target.Request) { asked = r.ServiceAccount })
 	w.reconcile()
 	if asked != "PostReadPreReconcile" {
-		t.Errorf("got %q", asked)
+		t.Errorf("the hooks were called in the order %q", asked)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestAStatusThatCannotBeWrittenIsAnError(t *testing.T) {
 	w.outcome.Created = plan.NewInventory([]metav1alpha1.InventoryEntry{settings})
 	w.fails["write the status"] = errOh
 	if _, err := w.Reconcile(t.Context(), web); !errors.Is(err, errOh) {
-		t.Errorf("got %v", err)
+		t.Errorf("Reconcile returned %v, want the error of the failed step", err)
 	}
 	if len(w.events) != 1 || len(w.Memories.Of(web).unconfirmed.entries) != 1 {
 		t.Errorf("got the events %v and the unconfirmed dependents %v, want one of each", w.events, w.Memories.Of(web).unconfirmed)
@@ -444,7 +444,7 @@ func TestAComponentThatCannotBeLoadedIsAnError(t *testing.T) {
 	}
 	w.Store = components.NewStore(options, components.NewOwners(options), w.InFlight)
 	if _, err := w.Reconcile(t.Context(), web); !errors.Is(err, errOh) {
-		t.Errorf("got %v", err)
+		t.Errorf("Reconcile returned %v, want the error of the failed step", err)
 	}
 }
 

@@ -87,7 +87,7 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 	move(a, "", "first")
 	move(b, "", "first")
 	if !s.Finalizers.Has(first, a) || !s.Finalizers.Has(first, b) || s.Finalizers.Has(second, a) {
-		t.Errorf("got %q", first.GetFinalizers())
+		t.Errorf("the Secret has the wrong finalizers %q", first.GetFinalizers())
 	}
 	version := first.GetResourceVersion()
 	move(a, "", "first")
@@ -120,6 +120,6 @@ func TestAKubeconfigThatIsBeingDeletedGetsNoFinalizer(t *testing.T) {
 	secret.SetDeletionTimestamp(&now)
 	err := s.Finalizers.Move(t.Context(), owner("a"), "", "first")
 	if p := condition.Of(err); p == nil || !p.Terminal || p.Reason != "ReferenceNotFound" {
-		t.Errorf("got %v", err)
+		t.Errorf("the error must be terminal with the reason ReferenceNotFound, got %v", err)
 	}
 }

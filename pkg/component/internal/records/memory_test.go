@@ -22,7 +22,7 @@ func TestTheSecretsThatAStatusNamesAreOwned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := OwnedBy("uid", &c.status); !slices.Equal(got.Kinds, c.want) {
-				t.Errorf("got %v", got.Kinds)
+				t.Errorf("OwnedBy returned the kinds of records %v", got.Kinds)
 			}
 		})
 	}

@@ -102,7 +102,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	}
 	rec.Origin = written.Origin
 	if rec != written {
-		t.Errorf("got %+v", rec)
+		t.Errorf("the record is %+v, want the written record", rec)
 	}
 	if err := s.Write(t.Context(), owner("elsewhere"), written, parts); err == nil {
 		t.Error("a record is written for a component of another cluster")
@@ -131,7 +131,7 @@ func TestARecordIsLost(t *testing.T) {
 			secret := types.NamespacedName{Namespace: "shop", Name: write(t, s, owner("app"), Inventory, "one")}
 			from := metav1alpha1.InventoryRecord{Namespace: "shop", Name: prefix, Parts: 1}
 			if lines, err := ReadInventory(t.Context(), s.Get, from); err != nil || len(lines) != 2 {
-				t.Fatalf("got %q, %v", lines, err)
+				t.Fatalf("the inventory has the lines %q, with the error %v; want 2 lines", lines, err)
 			}
 			damage(c, secret)
 			if _, err := ReadInventory(t.Context(), s.Get, from); !IsLost(err) {
@@ -169,7 +169,7 @@ func TestTheLatestInventoryIsRead(t *testing.T) {
 	}
 	former := slices.DeleteFunc(secrets, HasID("latest"))
 	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), former); err != nil || len(lines) != 2 {
-		t.Errorf("got %q, %v", lines, err)
+		t.Errorf("the latest inventory has the lines %q, with the error %v; want 2 lines", lines, err)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 	}
 	c.Refuse = nil
 	if err := s.DeleteStale(t.Context(), m); err != nil || len(m.staleSecrets()) != 0 {
-		t.Errorf("got %v", err)
+		t.Errorf("DeleteStale returned %v, or left stale Secrets in memory", err)
 	}
 	if got := c.Names("shop"); !slices.Equal(got, []string{replaced}) {
 		t.Errorf("the Secrets %q remain, want only the replaced Secret", got)
@@ -264,7 +264,7 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 func TestWhereRecordsAre(t *testing.T) {
 	_, s := newCluster(t)
 	if got := s.NamespaceOf(owner("app")); got != "shop" {
-		t.Errorf("got %q", got)
+		t.Errorf("the records of a namespaced component are in namespace %q, want shop", got)
 	}
 	if got := s.NamespaceOf(manifests.Owner{Name: "app"}); got != "operator" {
 		t.Errorf("the records of a cluster-scoped component are in namespace %q, want operator", got)
@@ -273,7 +273,7 @@ func TestWhereRecordsAre(t *testing.T) {
 
 func TestFailedRequestsForRecordsBecomeConditions(t *testing.T) {
 	if got := condition.Of(Problem("read the record", errors.New("reset"))); got.Terminal || got.Message != "read the record: reset" {
-		t.Errorf("got %+v", got)
+		t.Errorf("a failed request must be a retried error, got %+v", got)
 	}
 	denied := errors.New(`User "op" cannot list resource "secrets"`)
 	refused := apierrors.NewForbidden(secretResource.GroupResource(), "", denied)

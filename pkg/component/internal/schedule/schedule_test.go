@@ -235,7 +235,7 @@ func TestNoLater(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := noLater(c.delay, c.due, time.Unix(1000, 0)); got != c.want {
-				t.Errorf("got %s", got)
+				t.Errorf("noLater returned the delay %s", got)
 			}
 		})
 	}

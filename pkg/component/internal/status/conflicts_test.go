@@ -39,7 +39,7 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Judge(false, c.outcome, nil); got != c.want {
-				t.Errorf("got %+v", got)
+				t.Errorf("Judge returned the wrong verdict %+v", got)
 			}
 		})
 	}

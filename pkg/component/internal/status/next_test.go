@@ -246,7 +246,7 @@ func TestCountInDeletion(t *testing.T) {
 			counts := metav1alpha1.DependentCounts{Total: 4, Ready: 3, Summary: "3/4"}
 			countReady(&counts, true, c.outcome)
 			if got := fmt.Sprintf("%d of %d: %s", counts.Ready, counts.Total, counts.Summary); got != c.want {
-				t.Errorf("got %s", got)
+				t.Errorf("the counts of dependents are %s", got)
 			}
 		})
 	}
@@ -268,7 +268,7 @@ func TestDescribeChanges(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := describeChanges(c.changes); got != c.want {
-				t.Errorf("got %s", got)
+				t.Errorf("the changes are described as %s", got)
 			}
 		})
 	}

@@ -47,7 +47,7 @@ func TestConnectWrapsRequestsAndFillsDefaults(t *testing.T) {
 		},
 	})
 	if connection.options.Writers != 16 || connection.options.Scope != WatchCluster || connection.config.UserAgent == "" {
-		t.Errorf("got %+v", connection.options)
+		t.Errorf("the connection has the wrong default options %+v", connection.options)
 	}
 	if got := connection.ComponentNamespaces(); !slices.Equal(got, []string{"shop"}) {
 		t.Errorf("ComponentNamespaces returned %v", got)
@@ -61,7 +61,7 @@ func TestConnectWrapsRequestsAndFillsDefaults(t *testing.T) {
 	}
 	server.Delete("v1", "Namespace", "", "kube-system")
 	if _, err := connection.ClusterID(t.Context()); !apierrors.IsNotFound(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("ClusterID of a cluster without kube-system returned %v, want a NotFound error", err)
 	}
 }
 
