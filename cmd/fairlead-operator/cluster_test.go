@@ -95,9 +95,10 @@ func startOperator(args ...string) (stop func() error) {
 	}
 }
 
-// restartOperator replaces the running operator by an operator with other arguments, until the spec ends. It waits
-// until the running operator works before it ends it, because an operator that is killed during its request for the
-// Lease would block the Lease for some time.
+// restartOperator stops the running operator, and starts an operator with other arguments. After the spec, an operator
+// without these arguments is started. Before an operator is stopped, restartOperator waits until this operator
+// reconciles components: an operator that is stopped during its request for the Lease would block the Lease for some
+// time.
 func restartOperator(ctx context.Context, args ...string) {
 	GinkgoHelper()
 	replace := func(ctx context.Context, args ...string) {

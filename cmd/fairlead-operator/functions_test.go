@@ -250,7 +250,7 @@ var _ = Describe("A function", func() {
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(
 			"Stalled GenerateFailed: spec.function: " + server.URL +
 				": the certificate of the service is not trusted: tls: failed to verify certificate: x509: "))
-		Expect(server.calls.Load()).To(BeZero(), "the service receives no request")
+		Expect(server.calls.Load()).To(BeZero(), "the service received a request")
 		authority.Data["ca.crt"] = string(server.ca())
 		Expect(administrator.Update(ctx, authority)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
@@ -287,7 +287,7 @@ var _ = Describe("A function", func() {
 		component := createComponent(ctx, namespace, "shop", spec())
 		Eventually(status(ctx, component)).WithTimeout(soon).
 			Should(HavePrefix("Stalled GenerateFailed: spec.function: " + server.URL + ": "))
-		Expect(server.calls.Load()).To(BeZero(), "without a client certificate there is no connection")
+		Expect(server.calls.Load()).To(BeZero(), "the service received a request over a connection without a client certificate")
 
 		Expect(administrator.Create(ctx, secret("first"))).To(Succeed())
 		named := client.RawPatch(types.MergePatchType,

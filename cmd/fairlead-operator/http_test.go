@@ -103,7 +103,7 @@ var _ = Describe("An archive outside the cluster", func() {
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Source.HTTP.URL += "?mirror=2" })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
-		Expect(revision(ctx, component)).To(Equal(int64(2)), "another URL with the same digest makes no revision")
+		Expect(revision(ctx, component)).To(Equal(int64(2)), "a URL with the same digest must not make a new revision")
 		Expect(server.asked()).To(Equal(1))
 
 		next, other := packed(server, "Next")

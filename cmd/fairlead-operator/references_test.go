@@ -59,7 +59,7 @@ var _ = Describe("A referenced object", func() {
 
 		Expect(administrator.Delete(ctx, secret)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled ReferenceNotFound: "))
-		Consistently(level(ctx, namespace)).WithTimeout(time.Second).Should(Equal("two"), "the dependent stays unchanged")
+		Consistently(level(ctx, namespace)).WithTimeout(time.Second).Should(Equal("two"), "the dependent was changed")
 	}, SpecTimeout(time.Minute))
 
 	It("is in the history: versions of charts, values, and the names of values from Secrets", func(ctx SpecContext) {

@@ -70,7 +70,7 @@ func TestWithoutACollectorNothingIsTraced(t *testing.T) {
 	}
 	provider, stop, err := startTracing(t.Context(), tracingOptions{ratio: 1})
 	if provider != nil || err != nil {
-		t.Errorf("got %v, %v", provider, err)
+		t.Errorf("without an endpoint, got the provider %v and the error %v, want neither", provider, err)
 	}
 	stop()
 }
@@ -102,7 +102,7 @@ func TestTheLastSpansAreSent(t *testing.T) {
 			span.End()
 			stop()
 			if got, _ := takes.received(); !slices.Equal(got, c.want) {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("the collector received the spans %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -87,7 +87,7 @@ func idle(ctx context.Context, b *bench, _ int, s size) (outcome, error) {
 	return outcome{Parts: []part{p}}, nil
 }
 
-// restart measures the start of an operator when nothing has changed.
+// restart measures the start of an operator if no component has changed.
 func restart(ctx context.Context, b *bench, _ int, _ size) (outcome, error) {
 	stage, err := b.withApplications(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *stage) restart(ctx context.Context, name string, components int) (part,
 	return p, nil
 }
 
-// awaitPasses waits until the operator has made the given number of passes since its start, and makes no more.
+// awaitPasses waits until the operator has made the given number of passes since its start, and makes no more passes.
 func (s *stage) awaitPasses(ctx context.Context, passes int) (time.Time, error) {
 	var last work
 	changed := time.Now()

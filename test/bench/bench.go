@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// patience is the maximum duration of a scenario. It is much longer than a scenario normally takes.
+// patience is the maximum duration of a scenario. A scenario normally ends much earlier.
 const patience = 30 * time.Minute
 
 // settings are the options of the command line.
@@ -37,14 +37,15 @@ type bench struct {
 	program string
 	// label begins each line of progress if several operators are compared.
 	label string
-	// turn, if it is set, blocks until the benches of the other operators have made their turns.
+	// turn blocks until the benches of the other operators have made the same step. It is nil if a single operator is
+	// measured.
 	turn func()
 	// kubernetes is the version of the clusters.
 	kubernetes string
 }
 
-// run runs the selected scenarios. A scenario that fails misses its budget, and the next scenario is run. Only an
-// interruption ends the run.
+// run runs the selected scenarios. If a scenario fails, its result is a missed budget, and run continues with the next
+// scenario. Only an interruption ends the run.
 func (b *bench) run(ctx context.Context) (results []result, err error) {
 	defer func() { err = errors.Join(err, b.leaveStage()) }()
 	for _, s := range b.scenarios {

@@ -46,7 +46,8 @@ func (s *stage) changeOne(ctx context.Context, b *bench, w workload, of size, na
 		if err != nil {
 			return p, err
 		}
-		// The same manifest is changed in each round. Otherwise the manifest of the previous round would change back.
+		// Each round writes a new text into the same manifest. If the round changed another manifest, the manifest of
+		// the previous round would also change, back to its first text.
 		w.values.Changed, w.values.Text = 0, fmt.Sprintf("change %d", round)
 		m, err := s.measure(ctx, "7-"+name, func(ctx context.Context) error { return s.change(ctx, w) })
 		if err != nil {

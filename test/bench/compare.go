@@ -74,8 +74,8 @@ func labels(operators []string) []string {
 	return names
 }
 
-// compare measures each operator on its own clusters. Only one operator is measured at a time. The operators take turns
-// in each round, so that other changes on the machine affect all of them.
+// compare measures each operator on clusters of its own. Only one operator is measured at a time. The operators take
+// turns in each round, so that other load on the machine affects all of them equally.
 func (s settings) compare(ctx context.Context, r *report) (err error) {
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -115,8 +115,9 @@ func (s settings) compare(ctx context.Context, r *report) (err error) {
 	return errors.Join(failures...)
 }
 
-// copyProgram copies an executable. The way a file was written affects how much of it is in the resident set: a copy of
-// a program needed 10 MiB less than the file that the linker wrote. So all compared programs are copied.
+// copyProgram copies an executable. All compared programs are copied, because the memory of a process also depends on
+// how its file was written: the resident set of a copied program was 10 MiB smaller than that of the file from the
+// linker.
 func copyProgram(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -131,9 +132,10 @@ func copyProgram(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// takeTurns runs work n times concurrently, and returns when all calls have ended. Only one call runs at a time: a call
-// blocks in turn until the other calls have also called turn. The order is reversed each time, so that a call does not
-// always run after the same other call. Each call has its own thread until it ends.
+// takeTurns runs n concurrent calls of work, and returns when all calls have ended. Only one call runs at a time: the
+// function turn, which each call gets, blocks until all other calls have also called turn. The order of the calls is
+// reversed each time, so that a call does not always run after the same other call. Each call has its own thread until
+// it ends.
 func takeTurns(n int, work func(i int, turn func())) {
 	begin, ended := make([]chan struct{}, n), make(chan bool)
 	var order []int

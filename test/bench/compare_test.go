@@ -25,7 +25,7 @@ func TestOperatorsCanBeGivenSeveralTimes(t *testing.T) {
 		t.Error(diff)
 	}
 	if err := flags.Parse([]string{"-operator="}); err == nil || !strings.Contains(err.Error(), "the path is empty") {
-		t.Errorf("an empty path: %v", err)
+		t.Errorf("the flag -operator accepted an empty path, or returned the wrong error: %v", err)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestNumbersOfComparedScenariosAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := comparedNumbers(test.chosen)
 			if diff := cmp.Diff(test.want, got); diff != "" || message(err) != test.message {
-				t.Errorf("%v\n%s", err, diff)
+				t.Errorf("comparedNumbers returned the error %v and the wrong scenarios:\n%s", err, diff)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestTurnsReverseTheirOrderEachTime(t *testing.T) {
 				}
 			})
 			if got := strings.Join(steps, " "); got != test.want {
-				t.Errorf("want %q, got %q", test.want, got)
+				t.Errorf("want the order of steps %q, got %q", test.want, got)
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func TestBenchesTakeTurnsByScenarioAndRound(t *testing.T) {
 		}
 	})
 	if got, want := strings.Join(steps, " "), "a1.1 b1.1 b1.2 a1.2 b2.1 a2.1 a2.2 b2.2"; got != want {
-		t.Errorf("want %q, got %q", want, got)
+		t.Errorf("want the order of steps %q, got %q", want, got)
 	}
 }
 
@@ -165,6 +165,6 @@ func TestExitCodeOfAComparisonCountsAllOperators(t *testing.T) {
 		t.Error("the exit code is 0, although the second operator missed a budget")
 	}
 	if r.empty() || !(report{Compared: []compared{{}}}).empty() {
-		t.Error("want empty to be false for a report with results, and true for a report without results")
+		t.Error("empty must return false for a report with results, and true for a report without results")
 	}
 }

@@ -58,7 +58,8 @@ func writeComparison(w io.Writer, operators []compared) {
 	}
 }
 
-// resultOf returns an operator's result for a scenario. The result is empty if the run ended before this scenario.
+// resultOf returns the result of an operator for a scenario. It returns an empty result if the run ended before this
+// scenario.
 func (c compared) resultOf(scenario int) result {
 	if scenario < len(c.Results) {
 		return c.Results[scenario]
@@ -106,7 +107,7 @@ func comparedRows(operators []compared, scenario int) [][]string {
 	return rows
 }
 
-// ratio prints value divided by of, or nothing if the ratio has no meaning.
+// ratio prints value divided by of. It prints nothing if a value was not measured, or if of is 0.
 func ratio(value, of float64) string {
 	times := value / of
 	if math.IsNaN(times) || math.IsInf(times, 0) {
@@ -172,7 +173,7 @@ func requestsOfAll(operators []compared, scenario, i int) []string {
 	return lines
 }
 
-// counted prints the counted requests of the round that has the most of them.
+// counted prints the requests that count against budgets, for the round with the most requests.
 func counted(p part) string {
 	if len(p.Rounds) == 0 {
 		return ""

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// writerCounts are the tested numbers of bare writers. The fastest of them gives the floor.
+// writerCounts are the tested numbers of concurrent writers of the bare client. The floor is the time with the fastest
+// number of writers.
 var writerCounts = []int{1, 4, 8, 16, 32}
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}

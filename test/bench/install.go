@@ -33,8 +33,9 @@ func remove(ctx context.Context, b *bench, _ int, _ size) (outcome, error) {
 	return o, nil
 }
 
-// lifecycleOf measures the floor and the operator in turns. It returns the stored result if another scenario has
-// measured the same size.
+// lifecycleOf measures the installation and the deletion of the components of a scenario. Each round measures first the
+// floor, which is the time of the same writes by a bare client, and then the operator. If the scenario with this number
+// was measured before, lifecycleOf returns the stored result.
 func (b *bench) lifecycleOf(ctx context.Context, number int, s size) (lifecycle, error) {
 	if known, ok := b.lifecycles[number]; ok {
 		return known, nil
@@ -55,7 +56,7 @@ func (b *bench) lifecycleOf(ctx context.Context, number int, s size) (lifecycle,
 	return l, nil
 }
 
-// round measures the floor, and then the same work by the operator.
+// round measures the floor, which is the time of the writes by a bare client, and then the same writes by the operator.
 func (l *lifecycle) round(ctx context.Context, b *bench, stage *stage, number int, s size) error {
 	creation, deletion, err := stage.floor(ctx, floorOf(s))
 	if err != nil {

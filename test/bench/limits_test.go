@@ -35,7 +35,7 @@ func TestLimits(t *testing.T) {
 		},
 	} {
 		if got := judge([]limit{c.limit}, c.parts)[0].String(); got != c.want {
-			t.Errorf("%s: want %q, got %q", c.name, c.want, got)
+			t.Errorf("%s: want the check %q, got %q", c.name, c.want, got)
 		}
 	}
 }
@@ -67,11 +67,11 @@ func TestFiguresOfAPart(t *testing.T) {
 		figP50:            7,
 	} {
 		if got, ok := p.value(f); !ok || got != want {
-			t.Errorf("%s: want %v, got %v", f, want, got)
+			t.Errorf("figure %s: want %v, got %v", f, want, got)
 		}
 	}
 	p.Floor = nil
 	if _, ok := p.value(figFloors); ok {
-		t.Error("a ratio to the floor was computed, although the floor was not measured")
+		t.Error("value computed a ratio to the floor (the time of the bare client), although the floor was not measured")
 	}
 }

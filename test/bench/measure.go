@@ -14,8 +14,8 @@ const (
 	// operatorAgent is the prefix of the user agent of the operator's requests, including requests as the identity of a
 	// component.
 	operatorAgent = "fairlead-operator"
-	// quietTime is the time without a request after which the operator is done. quietPatience is the maximum time to wait
-	// for that.
+	// quietTime is the time without a request after which the operator is assumed to be done. quietPatience is the
+	// maximum time to wait until the operator is quiet.
 	quietTime     = time.Second
 	quietPatience = 30 * time.Second
 	glance        = 250 * time.Millisecond

@@ -22,7 +22,7 @@ type operator struct {
 	process          *program.Operator
 	metrics, profile string // addresses
 	stopping         atomic.Bool
-	// died receives the reason if the operator ends without being stopped.
+	// died receives the error if the operator ends although the benchmark did not stop it.
 	died chan error
 }
 

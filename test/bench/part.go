@@ -13,7 +13,7 @@ type sample struct {
 	OtherAgents map[string]map[string]int `json:"otherAgents"`
 }
 
-// floorTime is the time of the fastest number of bare writers.
+// floorTime is the time of the bare client with its fastest number of concurrent writers.
 type floorTime struct {
 	Seconds float64 `json:"seconds"`
 	Writers int     `json:"writers"`
@@ -59,7 +59,8 @@ func (p part) floorSeconds() []float64 {
 	return values
 }
 
-// postSeconds returns the time by POST of each round whose floor created objects.
+// postSeconds returns the time for the creation by POST of each round. Rounds whose floor created no objects are left
+// out.
 func (p part) postSeconds() []float64 {
 	var values []float64
 	for _, f := range p.Floor {

@@ -31,7 +31,7 @@ func TestRepairsAreFoundBehindForeignWrites(t *testing.T) {
 		"a refused write counts with the repair":           {testcluster.Events{foreign, conflict, own}, []repaired{{30 * time.Millisecond, 2}}},
 	} {
 		if got := repairs(c.events); !slices.Equal(got, c.want) {
-			t.Errorf("%s: want %v, got %v", name, c.want, got)
+			t.Errorf("%s: want the repairs %v, got %v", name, c.want, got)
 		}
 	}
 }
@@ -45,6 +45,6 @@ func TestEditsHitEachObjectOnceAndAllKinds(t *testing.T) {
 		seen[e] = true
 	}
 	if len(edits) != 200 || len(seen) != 200 || len(kinds) != len(tenKinds) {
-		t.Errorf("got %d edits of %d objects of %d kinds", len(edits), len(seen), len(kinds))
+		t.Errorf("got %d edits of %d objects of %d kinds, want 200 edits of 200 objects of ten kinds", len(edits), len(seen), len(kinds))
 	}
 }

@@ -58,20 +58,20 @@ func TestReportAsJSONCanBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if first.String() != second.String() {
-		t.Errorf("want\n%s\ngot\n%s", first.String(), second.String())
+		t.Errorf("want the report\n%s\ngot\n%s", first.String(), second.String())
 	}
 }
 
 func TestExitCodeTellsOfMissedBudgetsOnDemandAlone(t *testing.T) {
 	r := sampleReport()
 	if got := exitCode(r, nil, false); got != 0 {
-		t.Errorf("exit code without the flag -strict: %d", got)
+		t.Errorf("the exit code without the flag -strict is %d, want 0", got)
 	}
 	if got := exitCode(r, nil, true); got != program.ExitFailed {
-		t.Errorf("exit code with the flag -strict, if a budget was missed: %d", got)
+		t.Errorf("the exit code with the flag -strict is %d after a missed budget, want program.ExitFailed", got)
 	}
 	r.Results = nil
 	if got := exitCode(r, nil, true); got != 0 {
-		t.Errorf("exit code with the flag -strict, if no budget was missed: %d", got)
+		t.Errorf("the exit code with the flag -strict is %d although no budget was missed, want 0", got)
 	}
 }

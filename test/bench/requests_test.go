@@ -29,7 +29,7 @@ func TestRequestsAreSortedIntoThoseThatCount(t *testing.T) {
 		{"a list of Secrets", testcluster.Event{Verb: "list", Resource: "secrets"}, classCounted},
 	} {
 		if got := classify(c.event); got != c.want {
-			t.Errorf("%s: want %s, got %s", c.name, c.want, got)
+			t.Errorf("request %s: want the class %s, got %s", c.name, c.want, got)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestTallyTellsWhatWasAsked(t *testing.T) {
 		{tally.sum(classCounted, classWatch), 8},
 	} {
 		if c.got != c.want {
-			t.Errorf("want %v, got %v", c.want, c.got)
+			t.Errorf("want the numbers of requests %v, got %v", c.want, c.got)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestOtherAgentsAreCountedWithoutTheirVersions(t *testing.T) {
 		{UserAgent: "bench-floor", Verb: "create"},
 	})
 	if !maps.Equal(got["kube-controller-manager"], map[string]int{"get": 2}) || !maps.Equal(got["bench-floor"], map[string]int{"create": 1}) {
-		t.Errorf("got %v", got)
+		t.Errorf("the requests by user agent are %v", got)
 	}
 }
 
@@ -87,9 +87,9 @@ func TestTheOperatorIsQuietSinceItsLastRequest(t *testing.T) {
 		{UserAgent: floorAgent, Verb: "create", Resource: "configmaps", Answered: at(5)},
 	}
 	if got := lastOfOperator(events); !got.Equal(at(2)) {
-		t.Errorf("want %s, got %s", at(2), got)
+		t.Errorf("want the last request of the operator at %s, got %s", at(2), got)
 	}
 	if got := lastOfOperator(nil); !got.IsZero() {
-		t.Errorf("the time of the last request, without any request: %s", got)
+		t.Errorf("want the zero time if the operator sent no request, got %s", got)
 	}
 }

@@ -41,7 +41,7 @@ func TestNumbersOfScenariosAreChecked(t *testing.T) {
 	for text, want := range map[string]string{"": "", "1,12": "", "14": `scenario "14" does not exist`, "one": `scenario "one" does not exist`, "0": `scenario "0" does not exist`} {
 		_, err := parseNumbers(text)
 		if got := message(err); got != want {
-			t.Errorf("%q: want %q, got %q", text, want, got)
+			t.Errorf("the flag -scenario %q: want the error %q, got %q", text, want, got)
 		}
 	}
 }
@@ -66,6 +66,6 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s: want\n%s\ngot\n%s", path, want, got)
+		t.Errorf("the budgets differ from the golden file %s: want\n%s\ngot\n%s", path, want, got)
 	}
 }

@@ -20,7 +20,7 @@ func TestStatistics(t *testing.T) {
 		{"the largest", largest([]float64{1, 3, 2}), 3},
 	} {
 		if c.got != c.want {
-			t.Errorf("%s: want %v, got %v", c.name, c.want, c.got)
+			t.Errorf("%s: want the value %v, got %v", c.name, c.want, c.got)
 		}
 	}
 }
@@ -28,7 +28,7 @@ func TestStatistics(t *testing.T) {
 func TestNothingMeasuredIsNoNumber(t *testing.T) {
 	for name, got := range map[string]float64{"median": median(nil), "percentile": percentile(nil, 0.5), "largest": largest(nil)} {
 		if !math.IsNaN(got) {
-			t.Errorf("%s of nothing: %v", name, got)
+			t.Errorf("%s of no values: got %v, want NaN", name, got)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestAwaitReadyEndsWhenItIsDecided(t *testing.T) {
 			}
 			defer cancel(nil)
 			if got := message(s.awaitReady(ctx, "a", 2, 2)); got != c.want {
-				t.Errorf("want %q, got %q", c.want, got)
+				t.Errorf("want the error %q of awaitReady, got %q", c.want, got)
 			}
 		})
 	}

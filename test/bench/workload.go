@@ -22,7 +22,8 @@ const creators = 8
 //go:embed templates/*.yaml
 var templates embed.FS
 
-// These are the kinds of dependents in components, by the file of their templates.
+// Each of these values selects the dependents of the measured components. The value is the name of a file in the folder
+// templates.
 const (
 	ofConfigMaps  = "configmaps.yaml"
 	ofApplication = "application.yaml"
@@ -59,7 +60,7 @@ func configMapsOf(namespace string, s size) workload {
 	}
 }
 
-// floorOf returns the objects that configMapsOf renders.
+// floorOf returns the objects that the bare client writes. They are the same objects that configMapsOf renders.
 func floorOf(s size) []*unstructured.Unstructured {
 	objects := make([]*unstructured.Unstructured, 0, s.objects())
 	for c := range s.components {
@@ -136,7 +137,8 @@ func (s *stage) remove(ctx context.Context, w workload) error {
 	return s.awaitGone(ctx, w.namespace)
 }
 
-// change gives the only component other values, and waits until it is Ready with them.
+// change gives the only component of the workload other values, and waits until the component is Ready with these
+// values.
 func (s *stage) change(ctx context.Context, w workload) error {
 	c, err := w.component(0)
 	if err != nil {

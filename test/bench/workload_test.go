@@ -49,12 +49,12 @@ func TestTheFloorWritesWhatAComponentRenders(t *testing.T) {
 	of := size{components: 1, dependents: 3, waves: 1}
 	floor, rendered := floorOf(of), render(t, configMapsOf("a", of))
 	if len(floor) != len(rendered) {
-		t.Fatalf("the bare client applies %d objects, the component %d", len(floor), len(rendered))
+		t.Fatalf("the bare client applies %d objects, but the component renders %d", len(floor), len(rendered))
 	}
 	for i := range floor {
 		want, got := asJSON(t, floor[i]), asJSON(t, rendered[i])
 		if want != got {
-			t.Errorf("the bare client applies %s, the component %s", want, got)
+			t.Errorf("the bare client applies %s, but the component renders %s", want, got)
 		}
 	}
 }

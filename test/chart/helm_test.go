@@ -96,7 +96,7 @@ var _ = Describe("Helm", Ordered, func() {
 			err := admin.Get(ctx, client.ObjectKey{Namespace: system, Name: release}, deployment)
 			return deployment.Status.AvailableReplicas, err
 		}).Should(Equal(int32(2)))
-		Eventually(suspendable(ctx)).Should(BeFalse(), "the definition is from the earlier version")
+		Eventually(suspendable(ctx)).Should(BeFalse(), "the definition of components has the field suspend, which the earlier version of the chart lacks")
 	}, SpecTimeout(time.Minute))
 
 	It("an upgrade of the chart upgrades the definition of components", func(ctx SpecContext) {

@@ -156,7 +156,8 @@ func authority() []byte {
 	return content
 }
 
-// start runs the operator with the flags of the Deployment, but on free addresses. The operator ends with the spec.
+// start runs the operator with the flags of the Deployment, but with free ports in its addresses. The operator ends
+// with the spec.
 func start(ctx context.Context, kubeconfig string) {
 	GinkgoHelper()
 	launch(append(deployed(ctx), "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")...)

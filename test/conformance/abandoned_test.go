@@ -20,7 +20,7 @@ import (
 
 var _ = Describe("Components whose finalizer was removed by hand:", func() {
 	// ready creates a component and waits until it is ready. The component has a Secret with a kubeconfig that leads to
-	// the component's own cluster, and a record of phases. Both Secrets have our finalizer.
+	// the component's own cluster, and a record of deletion phases. Both Secrets have the operator's finalizer.
 	ready := func(ctx context.Context, namespace, operator string) *gadget.Gadget {
 		GinkgoHelper()
 		keepOwnKubeconfig(ctx, namespace)
@@ -150,7 +150,8 @@ var _ = Describe("Deletions through a kubeconfig that are interrupted at the end
 				g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("near"), servedBy(operator))
 				expectReady(ctx, g)
 				stop()
-				// Only our finalizer retains the Secret, so the Secret is deleted as soon as the operator removes the finalizer.
+				// The Secret has no other finalizer. So the Secret is deleted as soon as the operator removes its
+				// finalizer.
 				near := ownKubeconfig(ctx, namespace)
 				remove(ctx, &near)
 				remove(ctx, g)

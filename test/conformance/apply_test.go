@@ -21,7 +21,7 @@ var _ = Describe("Applying a component:", func() {
 		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("20/20"))
 		w := writes(ctx, operatorName, namespace)
 		Expect(w.Resource("configmaps")).To(HaveLen(20))
-		Expect(w.Resource("gadgets")).To(HaveLen(3), "the writes of the finalizer, the record and the status")
+		Expect(w.Resource("gadgets")).To(HaveLen(3), "want three writes to the component: of the finalizer, of the inventory before the first create, and of the status")
 	})
 })
 
@@ -58,12 +58,12 @@ var _ = Describe("Engines without a controller:", func() {
 		Expect(outcome.Changes).To(HaveLen(3))
 		Expect(recorded).To(BeEmpty())
 		_, err = get(ctx, "v1", "ConfigMap", namespace, "cm-0")
-		Expect(err).To(HaveOccurred(), "a plan writes nothing")
+		Expect(err).To(HaveOccurred(), "a plan must write nothing, but the object exists")
 
 		outcome, err = engine.Apply(ctx, pass)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(outcome.Done()).To(BeTrue())
-		Expect(recorded).To(HaveLen(3), "recorded before the first write")
+		Expect(recorded).To(HaveLen(3), "all dependents must be recorded before the first write")
 		nodes, err := engine.Tree(ctx, k8s, outcome.Inventory)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(nodes).To(HaveEach(HaveField("State", component.NodeReady)))

@@ -25,7 +25,7 @@ func patchAs(ctx context.Context, manager string, o client.Object, text string) 
 }
 
 var _ = Describe("Dependents with fields of other managers:", func() {
-	// writesSince lists the writes to the resource that a spec is about. Dry runs are excluded.
+	// writesSince lists the writes to a resource since a position in the audit log, without dry runs.
 	writesSince := func(ctx context.Context, mark auditMark, resource string) testcluster.Events {
 		GinkgoHelper()
 		return succeeded(requestsSince(ctx, mark, operatorName).Resource(resource).Writes()).
@@ -82,7 +82,7 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`, namespace))[0]
 				expectReady(ctx, g)
 				Expect(all().GetLabels()).To(HaveKeyWithValue("label", "b"))
 				Expect(all().Object["rules"]).To(HaveLen(1))
-				Expect(writesSince(ctx, mark, "clusterroles")).To(HaveLen(2), "a create and an upgrade")
+				Expect(writesSince(ctx, mark, "clusterroles")).To(HaveLen(2), "want one write by the create and one write by the upgrade")
 				remove(ctx, g)
 				expectGone(ctx, g)
 				remove(ctx, part)
@@ -113,7 +113,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				expectReady(ctx, g)
 				Expect(claim().GetLabels()).To(HaveKeyWithValue("label", "b"))
 				Expect(field(claim(), "spec", "volumeName")).To(Equal(volume.GetName()))
-				Expect(inNamespace(writesSince(ctx, mark, "persistentvolumeclaims"), namespace)).To(HaveLen(2), "a create and an upgrade")
+				Expect(inNamespace(writesSince(ctx, mark, "persistentvolumeclaims"), namespace)).To(HaveLen(2), "want one write by the create and one write by the upgrade")
 				remove(ctx, g)
 				expectGone(ctx, g)
 				remove(ctx, volume)
@@ -127,17 +127,17 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				expectReady(ctx, g)
 				requestPass(ctx, g, operatorName)
 				Expect(dataOf(ctx, namespace)).To(Equal(map[string]any{"value": "mutated", "other": "a"}))
-				Expect(inNamespace(writesSince(ctx, mark, "configmaps"), namespace)).To(HaveLen(1), "the create")
+				Expect(inNamespace(writesSince(ctx, mark, "configmaps"), namespace)).To(HaveLen(1), "want one write, by the create")
 
 				changeManifests(ctx, g, settingsMap("value: sent, other: b", updatePolicy(policy)))
 				expectReady(ctx, g)
 				requestPass(ctx, g, operatorName)
-				Expect(inNamespace(writesSince(ctx, mark, "configmaps"), namespace)).To(HaveLen(2), "and an upgrade")
+				Expect(inNamespace(writesSince(ctx, mark, "configmaps"), namespace)).To(HaveLen(2), "want a second write, by the upgrade")
 
 				patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"data":{"other":"theirs"}}`)
 				Eventually(ctx, func() any { return dataOf(ctx, namespace) }).Should(Equal(map[string]any{"value": "mutated", "other": "b"}))
 				requestPass(ctx, g, operatorName)
-				Expect(inNamespace(writesSince(ctx, mark, "configmaps"), namespace)).To(HaveLen(3), "and a repair")
+				Expect(inNamespace(writesSince(ctx, mark, "configmaps"), namespace)).To(HaveLen(3), "want a third write, by the repair")
 			})
 
 			It("fields that an admission policy set at the creation are kept through a repair and a change of settings", func(ctx SpecContext) {
@@ -195,7 +195,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(managers(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))).To(ContainElement("ancient-changes Update"))
 				requestPass(ctx, g, operatorName)
 				Expect(len(inNamespace(writesSince(ctx, mark, "configmaps"), namespace))).To(BeNumerically("<=", 2),
-					"each of the two writes that exceed the ten entries may merge our entry")
+					"want at most two repairs: each of the two foreign writes that exceed the ten managed fields entries may remove the operator's entry")
 
 				mark = markAudit(ctx)
 				patchAs(ctx, "other-11", mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"data":{"a":"theirs"}}`)

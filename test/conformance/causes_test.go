@@ -51,7 +51,7 @@ var _ = Describe("Causes of dependents that are not ready:", func() {
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		Expect(passes(operator)).To(BeNumerically(">", before))
-		Expect(eventReads(ctx, mark, operator, namespace)).To(Equal(1), "it is known")
+		Expect(eventReads(ctx, mark, operator, namespace)).To(Equal(1), "the events must be read once, because the cause is known after the first read")
 		Expect(current(ctx, g).Status).To(Equal(known))
 
 		By("a restart, after which the status stays as it is")

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// helmProgram is the helm command, built from the version of the library.
+// helmProgram is the path of the helm command. The target bin/helm of the Makefile builds it from the Helm version in
+// test/tools/go.mod.
 const helmProgram = "../../bin/helm"
 
 // runHelm runs the helm command as an administrator, with the chart of the test data, in a namespace.
@@ -45,8 +46,8 @@ func tryHelm(ctx context.Context, chart, namespace, command string, arguments ..
 	return string(output), err
 }
 
-// besides returns the elements of ours that are not in theirs. The elements of theirs must be in ours in the same
-// order.
+// besides returns the elements of ours that theirs does not contain. It fails the spec if ours lacks an element of
+// theirs, or has the elements of theirs in another order.
 func besides(ours, theirs []string) []string {
 	GinkgoHelper()
 	var more []string

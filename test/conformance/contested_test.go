@@ -23,7 +23,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// ring is an engine, a set of objects, and the clock of the engine's passes. The spec decides when a pass runs.
+// ring has an engine, the set of objects that the engine applies, and the clock of the engine's passes. The spec
+// decides when the engine makes a pass.
 type ring struct {
 	engine *component.Engine
 	name   string
@@ -78,16 +79,16 @@ func (r *ring) run(ctx context.Context) component.Outcome {
 	return o
 }
 
-// undone makes passes after write, which undoes a repair, until their outcome is as wanted. It first waits until the
-// watches have delivered the write.
+// undone calls write, which undoes a repair, and waits until the watches have delivered this write. Then it makes
+// passes until their outcome is as wanted.
 func (r *ring) undone(ctx context.Context, write func(), wanted func(component.Outcome) bool) component.Outcome {
 	GinkgoHelper()
 	write()
-	Eventually(ctx, func() (bool, error) { return r.finds(ctx) }).Should(BeTrue(), "the watch delivers the write")
+	Eventually(ctx, func() (bool, error) { return r.finds(ctx) }).Should(BeTrue(), "the watch did not deliver the write that undoes the repair")
 	return r.after(ctx, time.Second, wanted)
 }
 
-// finds reports whether a pass would write, if no repair was delayed.
+// finds reports whether a pass would repair the object now if repairs were not delayed.
 func (r *ring) finds(ctx context.Context) (bool, error) {
 	late := r.pass
 	late.Now = late.Now.Add(time.Hour)
@@ -95,7 +96,7 @@ func (r *ring) finds(ctx context.Context) (bool, error) {
 	return !o.Observing && !o.Applied, err
 }
 
-// after advances the clock by d, and makes passes until their outcome is as wanted.
+// after advances the clock by d, and then makes passes until their outcome is as wanted.
 func (r *ring) after(ctx context.Context, d time.Duration, wanted func(component.Outcome) bool) component.Outcome {
 	GinkgoHelper()
 	r.pass.Now = r.pass.Now.Add(d)
@@ -113,7 +114,7 @@ func (r *ring) writes(ctx context.Context, mark auditMark) testcluster.Events {
 	return succeeded(requestsSince(ctx, mark, r.name).Writes())
 }
 
-// rival is a client that undoes repairs, and the expected message about it.
+// rival is another client that undoes repairs, and the expected message about this client.
 type rival struct {
 	manifest string
 	undo     func(ctx context.Context, namespace string)
@@ -207,12 +208,12 @@ var _ = Describe("Repair conflicts:", func() {
 				Expect(contested).To(HaveExactElements(HaveField("Message", ContainSubstring(r.message))))
 
 				for range 8 {
-					Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "the repair does not change the reported conflict")
+					Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "the repair must not change the reported repair conflict")
 					Expect(e.undone(ctx, undo, putOff).RepairConflicts).To(Equal(contested))
 				}
 				Expect(e.writes(ctx, mark)).To(HaveLen(free+8), "%v", verbs(e.writes(ctx, mark)))
 
-				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "the conflict stays reported, because the repair may be undone again")
+				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "the repair conflict must still be reported, because the repair may be undone again")
 				e.after(ctx, 6*time.Minute, func(o component.Outcome) bool { return len(o.RepairConflicts) == 0 && o.Applied && o.Ready == 1 })
 				Expect(r.lost(ctx, namespace)).To(BeFalse())
 			})
@@ -224,7 +225,7 @@ var _ = Describe("Repair conflicts:", func() {
 		value, _, _ := unstructured.NestedString(o.Object, "data", "value")
 		return value
 	}
-	// tune sets a value of the ConfigMap settings whenever the value is ours, until stop is called.
+	// tune undoes each repair of the ConfigMap settings, until stop is called.
 	tune := func(ctx context.Context, namespace string) (stop func()) {
 		tuning, cancel := context.WithCancel(ctx)
 		done := make(chan struct{})
@@ -264,12 +265,12 @@ var _ = Describe("Repair conflicts:", func() {
 
 		mark := markAudit(ctx)
 		patch(ctx, newConfigMap(namespace, "late"), `{"data":{"value":"theirs"}}`)
-		Eventually(ctx, func() string { return valueOf(ctx, namespace, "late") }).Should(Equal("ours"), "another dependent is repaired at once")
+		Eventually(ctx, func() string { return valueOf(ctx, namespace, "late") }).Should(Equal("ours"), "another dependent was not repaired at once")
 		var written testcluster.Events
 		Eventually(ctx, func() testcluster.Events {
 			written = inNamespace(requestsSince(ctx, mark, operator), namespace).Writes()
 			return written.Where(named("settings"))
-		}).ShouldNot(BeEmpty(), "the next repair runs without a request")
+		}).ShouldNot(BeEmpty(), "the delayed repair must be made without a request for a pass")
 		Expect(written.Where(named("late"))).To(HaveLen(1), "%v", verbs(written))
 		Expect(written.Resource("gadgets")).To(BeEmpty(), "a repair of the contested dependent must not change the status: %v", verbs(written))
 		Expect(isContested(ctx, g)()).To(BeTrue())

@@ -62,7 +62,7 @@ var _ = Describe("Crashes of an operator:", func() {
 				text := configMaps("cm", count, "a", fmt.Sprintf("%s/update-policy: %s", operator, policy))
 				g := newGadget(ctx, namespace, "app", text, servedBy(operator))
 				crashed(ctx, operator, &crash{counts: writesTo(namespace, "configmaps"), after: cut.after, unanswered: cut.unanswered})
-				Expect(current(ctx, g).Status.Inventory).To(HaveLen(count), "all dependents are recorded before the first is written")
+				Expect(current(ctx, g).Status.Inventory).To(HaveLen(count), "all dependents must be recorded before the first dependent is written")
 
 				runOperator(operator, operatorOptions{})
 				expectReady(ctx, g)

@@ -125,7 +125,7 @@ var _ = Describe("Drift of dependents:", func() {
 			for i := range 30 {
 				patch(ctx, configMapOf(ctx, namespace), fmt.Sprintf(`{"data":{"value":"theirs %d"}}`, i))
 			}
-			Eventually(ctx, func() string { return text(configMapOf(ctx, namespace), "data", "value") }).Should(Equal("ours"), "the value is restored after the repair conflict")
+			Eventually(ctx, func() string { return text(configMapOf(ctx, namespace), "data", "value") }).Should(Equal("ours"), "the value was not restored after the repair conflict")
 		})
 	})
 
@@ -139,7 +139,7 @@ var _ = Describe("Drift of dependents:", func() {
 		changeManifests(ctx, g, configMaps("cm", 30, "b"))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(passes(operator)-before).To(Equal(1), "the change of the spec starts the pass, and no other pass follows")
+		Expect(passes(operator)-before).To(Equal(1), "want one pass, which the change of the spec starts")
 		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps")).To(HaveLen(30))
 	})
 

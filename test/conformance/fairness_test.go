@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// toll delays matching requests. Each request waits until a spec releases it.
+// toll holds back the matching requests. A request is sent when the spec releases it by a call of pay.
 type toll struct {
 	applies func(*http.Request) bool
 	paid    chan struct{}
@@ -36,7 +36,7 @@ func (t *toll) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// await waits until n more requests have arrived.
+// await waits until n further matching requests have arrived.
 func (t *toll) await(ctx context.Context, n int) {
 	GinkgoHelper()
 	for range n {

@@ -31,7 +31,7 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		confirmations := func() int {
 			return len(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("get"))
 		}
-		Eventually(ctx, confirmations).Should(BeNumerically(">", 0), "the late operator confirms that the dependents are gone")
+		Eventually(ctx, confirmations).Should(BeNumerically(">", 0), "the late operator did not confirm that the dependents are gone")
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		late.release()
 		settle(ctx, operator)
@@ -72,7 +72,7 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		close(slow.open)
 		Eventually(ctx, func() int {
 			return len(writes(ctx, operator, namespace).Resource("configmaps").Code(201))
-		}).Should(Equal(2*count), "the late operator sends its delayed creates")
+		}).Should(Equal(2*count), "the late operator did not send its delayed creates")
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(BeZero())
 	})
 })
@@ -98,7 +98,7 @@ var _ = Describe("Spec changes during the first pass:", func() {
 	}
 })
 
-// lag delays the events of watches on a path while it is on.
+// lag delays the events of the watches on a path while the field on is set.
 type lag struct {
 	path string
 
@@ -153,7 +153,7 @@ func (b *laggingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// turnstile blocks all matching requests until it is opened.
+// turnstile holds back all matching requests until a spec opens the turnstile.
 type turnstile struct {
 	counts  func(*http.Request) bool
 	open    chan struct{}

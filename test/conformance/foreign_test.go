@@ -53,7 +53,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		expectGone(ctx, g)
 		_, err := definition(ctx)
 		Expect(err).To(HaveOccurred())
-		Expect(deletes(ctx)[0].Resource).To(Equal("widgets"), "the component's own instance is deleted first")
+		Expect(deletes(ctx)[0].Resource).To(Equal("widgets"), "the component's own instance must be deleted first")
 	})
 
 	It("the message about foreign instances contains their number and at most ten of their names", func(ctx SpecContext) {

@@ -23,7 +23,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// guardPath is the path of requests that write guards, and probePath is the path of requests that test them.
+// guardPath is the path of requests that write guards (admission policies). probePath is the path of the dry runs that
+// test whether a guard is in effect.
 const (
 	guardPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
 	probePath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -46,7 +47,7 @@ func guardsOf(ctx context.Context, operator string) []string {
 	return names
 }
 
-// meddler answers matching requests instead of the API server while it is on.
+// meddler answers matching requests in place of the API server while the field on is set.
 type meddler struct {
 	matches func(*http.Request) bool
 	code    int
@@ -119,7 +120,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		// The API server enforces a guard a moment after it is created. An instance that is created before would block the
 		// deletion.
 		Eventually(ctx, func() error { return newWidget(ctx, client.DryRunAll) }).
-			Should(MatchError(ContainSubstring("is about to be deleted by "+operator)), "the guard refuses new instances")
+			Should(MatchError(ContainSubstring("is about to be deleted by "+operator)), "the guard did not refuse a new instance")
 		mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 		broken.on.Store(false)
 		expectGone(ctx, g)
@@ -166,7 +167,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 			stop()
 			stop = runOperator(operator, operatorOptions{})
 			expectGone(ctx, g)
-			Eventually(ctx, guardsOf).WithArguments(operator).Should(BeEmpty(), "crashed after %d requests", after)
+			Eventually(ctx, guardsOf).WithArguments(operator).Should(BeEmpty(), "a guard remains after an operator that crashed after %d requests", after)
 			stop()
 		}
 	})
@@ -209,7 +210,8 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		remove(ctx, plain)
 		expectGone(ctx, plain)
 		Expect(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
-			// Each operator watches definitions to know the served types.
+			// The requests for definitions are excluded, because each operator watches definitions to know the served
+			// types.
 			watched := e.Verb == "list" || e.Verb == "watch"
 			definition := e.Resource == "customresourcedefinitions" || e.Resource == "apiservices"
 			return strings.HasPrefix(e.Resource, "validating") || definition && !watched
@@ -223,7 +225,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 	}, SpecTimeout(10*time.Minute))
 })
 
-// racer creates and deletes instances as fast as possible.
+// racer is a client that creates and deletes instances as fast as possible.
 type racer struct {
 	client           client.Client
 	namespace, group string
@@ -234,7 +236,8 @@ type racer struct {
 	acknowledged time.Time
 }
 
-// run returns when the type is gone. An instance whose creation was acknowledged must exist until the racer deletes it.
+// run creates and deletes instances until their type no longer exists. An instance whose creation was acknowledged must
+// exist until the racer deletes it.
 func (r *racer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		widget := &unstructured.Unstructured{Object: map[string]any{
@@ -291,7 +294,7 @@ func race(ctx context.Context) {
 		created, refused = created+r.created, refused+r.refused
 		if r.lost != "" {
 			GinkgoWriter.Printf("acknowledged %s after the deletion of the definition: %s\n", r.acknowledged.Sub(deletion), r.lost)
-			Expect(r.acknowledged).To(BeTemporally(">=", deletion), "%s was lost", r.lost)
+			Expect(r.acknowledged).To(BeTemporally(">=", deletion), "the instance %s was lost, although the API server acknowledged its creation before the deletion of the definition", r.lost)
 		}
 	}
 	Expect(created).To(BeNumerically(">", 0))

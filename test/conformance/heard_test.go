@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// hearsay records which event handlers of an operator's watch on gadgets have processed an event that a spec waits for.
-// Each handler has its own goroutine, so they process the event at different times.
+// hearsay records which event handlers of an operator's cache of gadgets have processed the event that a spec waits
+// for. Each handler has its own goroutine, so the handlers process the event at different times.
 type hearsay struct {
-	// of reports whether an object is the state that the spec waits for.
+	// of reports whether an object is in the state that the spec waits for.
 	of func(client.Object) bool
 
 	mu    sync.Mutex
@@ -34,7 +34,7 @@ func (h *hearsay) everybody() bool {
 	return len(h.heard) > 0
 }
 
-// newCache is cache.New with event handlers that report to h.
+// newCache is like cache.New, but its event handlers report to h.
 func (h *hearsay) newCache(config *rest.Config, o cache.Options) (cache.Cache, error) {
 	c, err := cache.New(config, o)
 	return heardCache{c, h}, err

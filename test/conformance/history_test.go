@@ -22,7 +22,7 @@ var _ = Describe("The history of a component:", func() {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("update")).To(HaveLen(2), "the writes of the record and of the outcome")
+		Expect(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("update")).To(HaveLen(2), "want two writes of the status: of the inventory before the first create, and of the outcome")
 		first := current(ctx, g).Status
 		Expect(first.History).To(HaveExactElements(And(
 			HaveField("Revision", int64(1)), HaveField("Generation", int64(1)), HaveField("Digest", first.InputDigest),
@@ -59,7 +59,7 @@ var _ = Describe("The history of a component:", func() {
 		Expect(stalled.History).To(HaveExactElements(attempt, revisionOne))
 		mark, before := markAudit(ctx), passes(operator)
 		Eventually(ctx, func() int { return passes(operator) - before }).Should(BeNumerically(">=", 3))
-		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "retries write nothing")
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "retries must write nothing")
 		Expect(current(ctx, g).Status).To(Equal(stalled))
 
 		By("rendering the inputs of the applied revision again, which does not change the revision's entry in the history")
@@ -164,7 +164,7 @@ var _ = Describe("The acknowledgement of requests for a pass:", func() {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
 		Expect(request(ctx, operator, "now", "now", false).LastHandledReconcileAt).To(Equal("now"))
-		Expect(request(ctx, operator, "now", "earlier", false).LastHandledReconcileAt).To(BeEmpty(), "the acknowledgement was requested for another request")
+		Expect(request(ctx, operator, "now", "earlier", false).LastHandledReconcileAt).To(BeEmpty(), "the pass must not be acknowledged, because the annotation names another request")
 		Expect(request(ctx, operator, "now", "now", true)).To(And(
 			HaveField("LastHandledReconcileAt", "now"), HaveField("State", metav1alpha1.StateSuspended)), "a suspended component acknowledges the request too")
 	})

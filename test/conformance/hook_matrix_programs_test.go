@@ -24,7 +24,7 @@ import (
 // other.
 const hookMatrixTimeout = 8 * time.Minute
 
-// The matrix has a hook for each combination of events, delete policies and kinds.
+// These variables have the events, delete policies and kinds of the matrix, which has a hook for each combination.
 var (
 	hookEvents = []string{
 		"pre-install,pre-upgrade", "post-install,post-upgrade", "pre-install,post-install", "pre-upgrade,post-upgrade",
@@ -126,7 +126,8 @@ var _ = Describe("All combinations of the hooks of a chart:", func() {
 				return ofHooks(tale(auditEvents(ctx)[mark:].Where(byHelm), theirs))
 			}
 			oursSince := func(mark auditMark) []string { return ofHooks(tale(requestsSince(ctx, mark, operator), ours)) }
-			// onlyInstalled are the Jobs of the installation, which an upgrade of the component deletes.
+			// onlyInstalled are the Jobs that belong only to the installation. An upgrade of the component deletes
+			// them.
 			var onlyInstalled []string
 			for _, h := range hooks {
 				if h.kind == "Job" && h.events == "pre-install,post-install" && !strings.Contains(h.policies, "succeeded") {

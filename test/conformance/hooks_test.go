@@ -27,7 +27,7 @@ type (
 	gadgetHooks = component.Hooks[*gadget.Gadget]
 )
 
-// diary records the calls of hooks, and the state that they read.
+// diary records the calls of hooks, and the state of the cluster that the hooks read.
 type diary struct {
 	mu      sync.Mutex
 	entries []string
@@ -105,7 +105,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True GenerateFailed")
 		requestPass(ctx, g, operator)
 		lists := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("list")
-		Expect(len(lists)).To(BeNumerically("<", 5), "dependents that were never recorded are not searched for")
+		Expect(len(lists)).To(BeNumerically("<", 5), "the operator must not search for dependents if none was ever recorded")
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(d.read()).To(Equal([]string{"held by [" + operator + "/finalizer]", "PreDelete without", "PostDelete without"}))
@@ -149,7 +149,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Retrying: hook PreDelete: the backup is not finished")
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeleting))
-		Eventually(ctx, calls.Load).Should(BeNumerically(">=", 2), "the hook is called again")
+		Eventually(ctx, calls.Load).Should(BeNumerically(">=", 2), "the hook was not called again")
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(2))
 		open.Store(true)
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))

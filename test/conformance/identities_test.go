@@ -59,12 +59,12 @@ var _ = Describe("Identities of components:", func() {
 		expectGone(ctx, g)
 
 		requests := dependentRequests(ctx, mark, operator, namespace)
-		Expect(requests.As(user).Verb("create", "patch")).To(HaveLen(6), "three creates, of which one fails because the object exists; an adoption, a change and a repair")
+		Expect(requests.As(user).Verb("create", "patch")).To(HaveLen(6), "want six writes: three creates, of which one fails because the object exists, an adoption, a change and a repair")
 		Expect(requests.As(user).Verb("delete")).To(HaveLen(3))
 		Expect(len(requests.As(user).Verb("list"))).To(And(BeNumerically(">=", 4), BeNumerically("<=", 6)),
-			"two look-ups in each of two renderings, and another look-up after an object of the list was adopted")
+			"want lists for two look-ups in each of two renderings, and for another look-up after an object of the list was adopted")
 		Expect(requests.As(user).Code(403)).To(BeEmpty())
-		Expect(verbs(requests.As(""))).To(BeEmpty(), "no request as the operator itself")
+		Expect(verbs(requests.As(""))).To(BeEmpty(), "the operator sent requests without impersonation")
 	})
 
 	It("if the component's identity lacks a right, the message names the right, and the component continues when the right is granted", func(ctx SpecContext) {

@@ -17,7 +17,7 @@ import (
 // retrySoon sets the retry interval of a gadget to a second.
 func retrySoon(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) }
 
-// retryLate sets a retry interval that is longer than a spec.
+// retryLate sets a retry interval of an hour, which is longer than any spec runs.
 func retryLate(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(3600) }
 
 // within sets the namespace of a manifest.

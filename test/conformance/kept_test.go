@@ -100,7 +100,7 @@ var _ = Describe("Lost Secrets with pinned renderings:", func() {
 			login, err := get(ctx, "v1", "Secret", namespace, "login")
 			return err == nil && login.GetDeletionTimestamp() == nil
 		}).Should(BeTrue())
-		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made), "the old value is lost, so a new value is generated")
+		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made), "a new value must be generated, because the old value is lost")
 	})
 })
 

@@ -63,7 +63,7 @@ var _ = Describe("ConfigMaps with a hash in their name:", func() {
 		changeManifests(ctx, g, "debug\nno: where")
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, ContainSubstring("/web"))
 		settle(ctx, operator)
-		Expect(settings()).To(And(HaveLen(2), ContainElement(old[0])), "pods of the old revision still mount the old ConfigMap")
+		Expect(settings()).To(And(HaveLen(2), ContainElement(old[0])), "the old ConfigMap must exist, because pods of the old revision mount it")
 
 		changeManifests(ctx, g, "debug")
 		expectReady(ctx, g)

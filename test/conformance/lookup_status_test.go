@@ -20,7 +20,7 @@ var _ = Describe("The status of looked-up objects:", func() {
 	copied := func(ctx context.Context) any { return content(ctx, "ConfigMap", namespace, "copy")["value"] }
 	// addresses renders the assigned addresses of the Service, or an empty text.
 	addresses := configMap("copy", `{{ with (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).status }}{{ range .loadBalancer.ingress }}{{ .ip }}{{ end }}{{ end }}`)
-	// balancer creates a Service. Only the function assign gives it an address.
+	// balancer creates a Service of the type LoadBalancer. Only the function assign gives the Service an address.
 	balancer := func(ctx context.Context) {
 		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: "+namespace+"}\nspec: {type: LoadBalancer, ports: [{port: 80}]}")
 	}

@@ -52,7 +52,7 @@ data:
 		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
 		settle(ctx, operator)
-		Expect(verbs(gets(ctx, mark).Where(named("source")))).To(HaveLen(4), "one read finds the change, and one read renders it")
+		Expect(verbs(gets(ctx, mark).Where(named("source")))).To(HaveLen(4), "want four reads of the looked-up object: for its creation and for its change, a read that finds the change and a read for the rendering")
 		remove(ctx, newConfigMap(namespace, "source"))
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("none"))
 		expectReady(ctx, g)
@@ -238,6 +238,6 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		}
 		g := newGadget(ctx, namespace, "again", copies, servedBy(operator))
 		expectReady(ctx, g)
-		Eventually(ctx, watches).Should(Equal(2), "a new watch")
+		Eventually(ctx, watches).Should(Equal(2), "no new watch was opened after the watch without users had ended")
 	})
 })

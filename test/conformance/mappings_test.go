@@ -13,7 +13,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// observed calls saw for each request, and then calls the wrapped transport, which may be nil.
+// observed returns a wrapper of transports. The wrapper calls saw for each request, and then passes the request on.
+// Before that, the function transport wraps the transport, unless transport is nil.
 func observed(
 	transport func(http.RoundTripper) http.RoundTripper, saw func(*http.Request),
 ) func(http.RoundTripper) http.RoundTripper {

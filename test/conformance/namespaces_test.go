@@ -40,7 +40,7 @@ var _ = Describe("Missing namespaces:", func() {
 				To(Equal([]string{"create namespaces 201"}))
 			Expect(inNamespace(requests, inner)).To(HaveLen(2*5), "each create failed once, because the namespace did not exist: %v", verbs(requests))
 			created := mustGet(ctx, "v1", "Namespace", "", inner)
-			Expect(created.GetLabels()).To(HaveLen(1), "Kubernetes' own")
+			Expect(created.GetLabels()).To(HaveLen(1), "the created namespace must have only the label that Kubernetes sets")
 			Expect(created.GetAnnotations()).To(BeEmpty())
 			Expect(current(ctx, g).Status.Inventory).To(HaveLen(5))
 

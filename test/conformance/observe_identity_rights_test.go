@@ -69,7 +69,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", other))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ConfigMap "+other+"/far"), ContainSubstring(t.account)))
-		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1), "the dependent that may release the held object still exists")
+		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1), "the dependent that may release the held object was deleted too early")
 		letGo(ctx, far)
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
@@ -118,7 +118,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		Expect(verbs(t.requests(ctx, mark).Resource("configmaps").Writes())).To(BeEmpty())
 		permit(ctx, t.namespace, "again", t.account, "'' | secrets | get, list, watch")
 		expectReady(ctx, g)
-		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(2), "the ConfigMaps copy and new")
+		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(2), "want the two ConfigMaps copy and new")
 	})
 
 	It("an identity that the operator is not allowed to impersonate is named in the condition", func(ctx SpecContext) {

@@ -49,7 +49,7 @@ func (t *tenancy) newGadget(ctx context.Context, text string, edits ...func(*gad
 	return newGadget(ctx, t.namespace, "app", text, append([]func(*gadget.Gadget){servedBy(t.operator), asServiceAccount("deployer"), retrySoon}, edits...)...)
 }
 
-// drifts changes a ConfigMap, and expects that the operator repairs it.
+// drifts changes a ConfigMap as another client, and expects that the operator repairs the ConfigMap.
 func drifts(ctx context.Context, namespace, name string) {
 	GinkgoHelper()
 	patch(ctx, newConfigMap(namespace, name), `{"data":{"value":"drifted"}}`)
@@ -115,7 +115,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		drifts(ctx, t.namespace, "settings")
 		expectReady(ctx, g)
 		made := t.requests(ctx, mark).Resource("configmaps")
-		Expect(verbs(made.As(t.account).Verb("list", "watch"))).To(BeEmpty(), "the watch of the former identity has ended")
+		Expect(verbs(made.As(t.account).Verb("list", "watch"))).To(BeEmpty(), "the watch of the former identity was opened again")
 		Expect(verbs(made.As(second).Verb("get"))).To(BeEmpty())
 	})
 

@@ -34,7 +34,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		cutter.cut()
 		expectGone(ctx, g)
 		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
-		Expect(countConfigMaps(ctx, t.there)).To(Equal(1), "the dependent in another namespace is deleted, and the object of another owner in that namespace stays")
+		Expect(countConfigMaps(ctx, t.there)).To(Equal(1), "in the other namespace, the dependent must be deleted and the object of another owner must remain")
 
 		By("reconciling components in the namespace when the namespace is created again")
 		Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})).To(Succeed())

@@ -95,7 +95,7 @@ func configMapWatches(events testcluster.Events) []string {
 	return found
 }
 
-// scissors closes open watches.
+// scissors wraps the transport of an operator, and can close the operator's open watches.
 type scissors struct {
 	mu   sync.Mutex
 	open []io.Closer

@@ -42,7 +42,7 @@ var _ = Describe("Dependents with several orders:", func() {
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
 			"create jobs/twice", "delete jobs/twice", "create configmaps/between", "create jobs/twice", "delete jobs/twice",
 		}))
-		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("2/2"), "the object is counted once")
+		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("2/2"), "an object with several occurrences must be counted once")
 		Expect(entryOf(ctx, g, "twice")).To(And(HaveField("Completed", BeTrue()), HaveField("UID", BeEmpty()), HaveField("Occurrence", 2)))
 		Expect(entryOf(ctx, g, "between").String()).NotTo(ContainSubstring("!"))
 	})

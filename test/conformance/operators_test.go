@@ -152,7 +152,7 @@ func settle(ctx context.Context, operator string) {
 			last, since = now, time.Now()
 		}
 		return time.Since(since) > 200*time.Millisecond
-	}).Should(BeTrue(), "the operator makes no more passes")
+	}).Should(BeTrue(), "the operator still makes passes")
 }
 
 // settleAlone waits like settle, and also until a change of a definition by an earlier spec can no longer start a pass.

@@ -77,7 +77,7 @@ var _ = Describe("Delete policies:", func() {
 			changeManifests(ctx, g, configMap("kept", "a"))
 			expectReady(ctx, g)
 			expectOrphan(ctx, namespace, "orphan", map[string]any{"value": "a", "theirs": "b"})
-			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "orphan").GetManagedFields()).NotTo(BeEmpty(), "the managed fields of others stay")
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "orphan").GetManagedFields()).NotTo(BeEmpty(), "the managed fields of other managers were removed")
 			expectOrphan(ctx, namespace, "orphan-on-apply", intact)
 			expectDeleted(ctx, namespace, "delete")
 			expectDeleted(ctx, namespace, "orphan-on-delete")
@@ -136,7 +136,7 @@ var _ = Describe("Delete policies:", func() {
 		settle(ctx, operator)
 		requests := inNamespace(requestsSince(ctx, mark, operator), namespace)
 		Expect(len(requests)).To(BeNumerically("<=", 2*10+3), "%v", verbs(requests))
-		Expect(passes(operator)-before).To(BeNumerically("<=", 2), "orphaning starts no pass")
+		Expect(passes(operator)-before).To(BeNumerically("<=", 2), "the orphaning of the objects must start no further pass")
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(10))
 	})
 

@@ -195,7 +195,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 			}
 		}).Should(Succeed())
 		for i := range count {
-			Expect(mustGet(ctx, "v1", "ConfigMap", target, fmt.Sprintf("cm-%d", i)).GetLabels()).To(HaveLen(1), "owner labels")
+			Expect(mustGet(ctx, "v1", "ConfigMap", target, fmt.Sprintf("cm-%d", i)).GetLabels()).To(HaveLen(1), "want only one label on each ConfigMap, the owner label")
 		}
 	})
 })

@@ -312,11 +312,11 @@ var _ = Describe("Crashes with deletion phases:", func() {
 			runOperator(operator, operatorOptions{})
 			expectGone(ctx, g)
 			Expect(records(ctx, namespace)).To(BeEmpty())
-			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")), "the phases must not be applied, because no dependent was applied")
+			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")), "the objects of deletion phases must not be applied, because no dependent was applied")
 		})
 	}
 
-	// lost creates a gadget with one phase, stops its operator, and empties the gadget's status.
+	// lost creates a gadget with objects of one deletion phase, stops its operator, and empties the gadget's status.
 	lost := func(ctx context.Context, namespace, operator, manifests string) *gadget.Gadget {
 		GinkgoHelper()
 		stop := runOperator(operator, operatorOptions{})
@@ -373,7 +373,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a rebuilt inventory is complete if the operator crashed before it stored the first objects of deletion phases", func(ctx SpecContext) {
+	It("the inventory is rebuilt completely if the operator crashes before it stores the objects of deletion phases in a Secret", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), servedBy(operator))
@@ -415,7 +415,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 	}
 })
 
-// lostPhases returns the messages of events about lost records of phases.
+// lostPhases returns the messages of events about lost records of deletion phases.
 func lostPhases(ctx context.Context, namespace string) []string {
 	return notesOf(ctx, namespace, "PhasesLost")
 }

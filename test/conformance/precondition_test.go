@@ -15,8 +15,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// intruder calls a function right before a request with the given method and path is sent, so after the operator's
-// decision and before its effect.
+// intruder calls a function right before it sends a request with the given method and path. At that moment the operator
+// has decided to write, and the API server has not received the write yet.
 type intruder struct {
 	method, path string
 

@@ -41,7 +41,7 @@ func foresee(ctx context.Context, g *gadget.Gadget, manifests string) (component
 	return previewOf(operatorName).Apply(ctx, changed)
 }
 
-// turns returns the writes of a forecast, by turn, in the format of tale.
+// turns returns the writes of a forecast, grouped by turn, in the format of the function tale.
 func turns(f component.Forecast) [][]string {
 	verbs := map[component.Effect][]string{
 		component.EffectCreate: {"create"}, component.EffectUpdate: {"update"}, component.EffectAdopt: {"update"}, component.EffectRelease: {"update"},
@@ -118,7 +118,7 @@ var _ = Describe("Previews:", func() {
 		}
 		Expect(effects(forecast)).To(HaveExactElements(elements(want)...))
 		Expect(forecast.Stuck()).To(BeFalse(), "%v", forecast.Waiting)
-		Expect(current(ctx, g)).To(Equal(g), "the preview writes nothing")
+		Expect(current(ctx, g)).To(Equal(g), "the preview changed the component")
 
 		changeManifests(ctx, g, after(namespace))
 		expectReady(ctx, g)
@@ -170,7 +170,7 @@ var _ = Describe("Previews of failures:", func() {
 		Expect(forecast.Waiting).To(ContainElements(
 			HaveField("Reason", metav1alpha1.ReasonOwnershipConflict), HaveField("Reason", "Invalid"), HaveField("Reason", "KindNotServed")))
 		_, err = get(ctx, "v1", "ConfigMap", namespace, "gone")
-		Expect(err).NotTo(HaveOccurred(), "pruning is blocked")
+		Expect(err).NotTo(HaveOccurred(), "the pruned object was deleted, although its deletion is blocked")
 	})
 
 	It("the preview is refused with the operator's message if nothing would be applied", func(ctx SpecContext) {

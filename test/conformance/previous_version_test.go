@@ -204,7 +204,7 @@ var _ = Describe("Components that the previous version of the operator reconcile
 		settle(ctx, operator)
 		expectReady(ctx, g)
 		Expect(story(ctx, mark, operator, g.Namespace)).To(BeEmpty())
-		Expect(generate.renderings.Load()).To(BeZero(), "the pinned rendering is read instead of rendering again")
+		Expect(generate.renderings.Load()).To(BeZero(), "the component was rendered again, although it has a pinned rendering")
 		status := current(ctx, g).Status
 		Expect(status.Revision).To(Equal(int64(1)))
 		Expect(status.Rendition).To(BeZero())

@@ -65,7 +65,7 @@ var _ = Describe("Dependents with a purge order:", func() {
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
 			"patch first", "delete first", "patch second", "patch third", "delete second", "patch last", "delete last",
 		}))
-		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("4/4"), "a completed object counts as ready")
+		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("4/4"), "a completed object must be counted as ready")
 		for _, name := range []string{"first", "second", "last"} {
 			Expect(entryOf(ctx, g, name)).To(purged)
 		}
@@ -155,7 +155,7 @@ var _ = Describe("Dependents with a purge order:", func() {
 			stop := runOperator(operator, operatorOptions{transport: c.wrap})
 			Eventually(ctx, c.crashed.Load).Should(BeTrue())
 			stop()
-			Expect(entryOf(ctx, g, "scratch").Completed).To(BeTrue(), "the completion is recorded before the deletion")
+			Expect(entryOf(ctx, g, "scratch").Completed).To(BeTrue(), "the completion must be recorded before the deletion of the object")
 			runOperator(operator, operatorOptions{})
 			expectReady(ctx, g)
 			Expect(history(ctx, 0, operator, namespace)).To(ConsistOf("patch scratch", "patch stays", "delete scratch"))

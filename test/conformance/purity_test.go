@@ -133,7 +133,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Secret", namespace, "two"); return err }).Should(Succeed())
 		Expect(content(ctx, "Secret", namespace, "two")["password"]).To(Equal(password))
 		Eventually(ctx, func() any { return content(ctx, "Secret", namespace, "one")["password"] }).Should(Equal(password))
-		Expect(rendered.renderings.Load()).To(Equal(before), "the recorded rendering is used")
+		Expect(rendered.renderings.Load()).To(Equal(before), "the component was rendered again, although its rendering is recorded")
 		expectCondition(ctx, g, metav1alpha1.ConditionNonDeterministic, "True ValuesKept")
 		settle(ctx, operator)
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Verb("get"))).To(ContainElement("get secrets 200"))

@@ -79,13 +79,13 @@ var _ = Describe("Reconcile policies:", func() {
 				requests := inNamespace(requestsSince(ctx, mark, operator), g.Namespace)
 				Expect(requests.Resource("configmaps").Writes()).To(And(HaveLen(1), HaveEach(HaveField("Name", "follows"))), "%v", verbs(requests))
 				Expect(requests.Resource("gadgets").Writes()).To(HaveLen(1), "%v", verbs(requests))
-				Expect(passes(operator)-passed).To(Equal(1), "a write without a change starts no pass")
+				Expect(passes(operator)-passed).To(Equal(1), "want one pass: a write without a change must not start another pass")
 			}
 			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetResourceVersion()).To(Equal(before))
 			Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 			mark := markAudit(ctx)
 			requestPass(ctx, g, operator)
-			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "the component did not change")
+			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "the operator sent requests, although the component did not change")
 		})
 
 		It("a change of the reconcile policy costs one write of metadata, and a change to the policy once costs no write", func(ctx SpecContext) {
@@ -99,7 +99,7 @@ var _ = Describe("Reconcile policies:", func() {
 				expectReady(ctx, g)
 				settle(ctx, operator)
 				requests := inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps")
-				Expect(requests.Writes()).To(HaveLen(step.writes), "%s: %v", step.policy, verbs(requests))
+				Expect(requests.Writes()).To(HaveLen(step.writes), "the wrong number of writes under the reconcile policy %s: %v", step.policy, verbs(requests))
 				after := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows")
 				Expect(after.Object["data"]).To(Equal(before.Object["data"]))
 				Expect(after.GetUID()).To(Equal(before.GetUID()))

@@ -39,7 +39,7 @@ var _ = Describe("Components that cannot be applied:", func() {
 		})})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring(namespace+"/large"), ContainSubstring(want)))
-		Expect(len(condition(current(ctx, g), metav1alpha1.ConditionStalled))).To(BeNumerically("<", 5000), "the object is not quoted")
+		Expect(len(condition(current(ctx, g), metav1alpha1.ConditionStalled))).To(BeNumerically("<", 5000), "the message is too long: it must not quote the object")
 		mustGet(ctx, "v1", "ConfigMap", namespace, "sibling")
 		remove(ctx, g)
 		expectGone(ctx, g)

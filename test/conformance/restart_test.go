@@ -37,7 +37,7 @@ var _ = Describe("Restarts of an operator:", func() {
 		})
 	}
 	nothing := func() {}
-	// besides returns the requests except one list and one watch for each kind and selector.
+	// besides returns the requests that are neither the first list nor the first watch of a kind and selector.
 	besides := func(events testcluster.Events) []string {
 		seen := map[string]bool{}
 		return verbs(events.Where(func(e testcluster.Event) bool {

@@ -84,7 +84,7 @@ var _ = Describe("The schedule of passes:", func() {
 		expectReady(ctx, g)
 		mark, had, begin := markAudit(ctx), count.Load(), time.Now()
 		Eventually(ctx, count.Load).Should(BeNumerically(">=", had+4))
-		Expect(time.Since(begin)).To(BeNumerically(">", 290*time.Millisecond), "the interval is measured from the end of the last pass")
+		Expect(time.Since(begin)).To(BeNumerically(">", 290*time.Millisecond), "the next pass came too early: the interval starts at the end of the last pass")
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Interval = milliseconds(0) })
 		expectReady(ctx, g)
@@ -165,7 +165,7 @@ var _ = Describe("The schedule of passes:", func() {
 			Expect(end.Sub(last)).To(BeNumerically(">=", interval))
 			last, count = end, count+1
 		}
-		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 5)), "one pass handles many events")
+		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 5)), "too many passes: a pass must handle many events")
 	})
 
 	It("if an error contains a delay, the pass is retried after this delay", func(ctx SpecContext) {
@@ -181,7 +181,7 @@ var _ = Describe("The schedule of passes:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Retrying: look up: the registry is busy")
 		expectReady(ctx, g)
 		first, second := <-calls, <-calls
-		Expect(second.Sub(first)).To(BeNumerically(">=", 600*time.Millisecond), "without the delay in the error the retry would be earlier")
+		Expect(second.Sub(first)).To(BeNumerically(">=", 600*time.Millisecond), "the retry came before the delay in the error had passed")
 	})
 
 	It("a terminal error stalls the component, and the pass is repeated at the retry interval", func(ctx SpecContext) {

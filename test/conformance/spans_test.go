@@ -87,7 +87,7 @@ var _ = Describe("The spans of an operator:", func() {
 			fmt.Sprintf("wave 1 > Create Deployment Deployment.apps %s/web", namespace),
 		))
 		pass := installing()[len(installing())-1]
-		Expect(pass.Name).To(Equal("pass"), "the span of the pass ends last")
+		Expect(pass.Name).To(Equal("pass"), "the span of the pass must end last")
 		Expect(attributeOf(pass, "fairlead.outcome")).NotTo(BeEmpty())
 		Expect(attributeOf(pass, "fairlead.reconciler")).To(Equal(operator))
 		Expect(attributeOf(pass, "fairlead.component.kind")).To(Equal("Gadget"))

@@ -69,7 +69,7 @@ var _ = Describe("Crashes with an inventory in Secrets:", func() {
 					if !isGone(ctx, g) {
 						recorded := inventoryOfGadget(ctx, g)
 						for name := range ownedConfigMaps(ctx, operator, namespace) {
-							Expect(recorded).To(HaveKey(name), "the record that the status names is always complete")
+							Expect(recorded).To(HaveKey(name), "an existing dependent is missing in the inventory that the status names")
 						}
 					}
 
@@ -89,15 +89,15 @@ var _ = Describe("Crashes with an inventory in Secrets:", func() {
 						wanted = append(wanted, record.Name+"-0")
 					}
 					Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(ConsistOf(wanted),
-						"records that the crash left over are deleted")
+						"the records that the crashed operator left were not deleted")
 					remove(ctx, g)
 					expectGone(ctx, g)
-					Expect(inventories(ctx, namespace)).To(BeEmpty(), "the deletion deletes left-over records")
+					Expect(inventories(ctx, namespace)).To(BeEmpty(), "the records were not deleted with the component")
 					if step.from == 0 {
 						return // If only the finalizer exists, the next operator searches for dependents.
 					}
 					searched := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("list").Resource("endpoints")
-					Expect(verbs(searched)).To(BeEmpty(), "the inventory was not rebuilt from labels")
+					Expect(verbs(searched)).To(BeEmpty(), "the operator searched for dependents by their labels, although the inventory is recorded")
 				})
 			}
 		}
@@ -109,6 +109,6 @@ func runUntilCrash(ctx context.Context, operator string, o operatorOptions, c *c
 	GinkgoHelper()
 	o.transport = c.wrap
 	stop := runOperator(operator, o)
-	Eventually(ctx, c.crashed.Load).Should(BeTrue(), "the operator makes enough writes to crash")
+	Eventually(ctx, c.crashed.Load).Should(BeTrue(), "the operator did not make enough writes to reach the crash")
 	stop()
 }

@@ -109,7 +109,7 @@ var _ = Describe("Inventories in several Secrets:", func() {
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(current(ctx, g).Status.InventoryRecord.Parts).To(BeEquivalentTo(parts))
-		Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(HaveLen(parts), "the former Secrets are deleted")
+		Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(HaveLen(parts), "the Secrets of the former inventory were not deleted")
 		Expect(sizes(inventories(ctx, namespace))).To(HaveEach(BeNumerically("<=", 512<<10)))
 		Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedRoles(ctx, operator, namespace)))
 	}

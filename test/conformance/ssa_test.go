@@ -19,7 +19,7 @@ import (
 // updatePolicies are all update policies.
 var updatePolicies = []string{"replace", "recreate", "ssa-merge", "ssa-override"}
 
-// maker is another tool that creates and changes objects.
+// maker describes another tool that creates and changes objects.
 type maker struct{ name, manager, operation string }
 
 // makers are the tools whose objects are adopted.
@@ -100,7 +100,7 @@ var _ = Describe("Objects of other tools:", func() {
 					Expect(adopted.Object["data"]).To(Equal(map[string]any{"a": "x", "b": "x"}))
 					Expect(managers(adopted)).To(ConsistOf(ownEntry(policy)))
 					Expect(adopted.GetAnnotations()).NotTo(Or(HaveKey(ContainSubstring("last-applied")), HaveKey(ContainSubstring("helm"))))
-					Expect(adopted.GetLabels()).To(HaveLen(1), "only the owner label is added")
+					Expect(adopted.GetLabels()).To(HaveLen(1), "the adopted object must have only one label, the owner label")
 				} else {
 					Expect(adopted.Object["data"]).To(Equal(map[string]any{"a": "x", "b": "x", "theirs": "x"}))
 					Expect(managers(adopted)).To(ConsistOf(ownEntry(policy), m.manager+" "+m.operation))

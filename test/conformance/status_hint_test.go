@@ -36,7 +36,7 @@ var _ = Describe("Status hints:", Ordered, func() {
 		GinkgoHelper()
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("/w"), ContainSubstring(message)))
 		_, err := get(ctx, "v1", "ConfigMap", g.Namespace, "later")
-		Expect(err).To(HaveOccurred(), "the next wave waits")
+		Expect(err).To(HaveOccurred(), "the object of the next wave exists, although the wave must wait")
 	}
 
 	DescribeTable("an object with a status hint becomes ready as its controller reports it:", func(ctx SpecContext, hints string, steps []string, done string) {

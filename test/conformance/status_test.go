@@ -20,8 +20,8 @@ import (
 var _ = Describe("The status of a component:", func() {
 	type reconciler = *component.Reconciler[*gadget.Gadget]
 
-	// meddle runs an edit of a gadget repeatedly until the returned function is called. That function returns the number
-	// of successful edits.
+	// meddle makes an edit of a gadget again and again until the returned function is called. The returned function
+	// returns the number of successful edits.
 	meddle := func(ctx context.Context, g *gadget.Gadget, edit func(context.Context, *gadget.Gadget) error) (stop func() int) {
 		var wg sync.WaitGroup
 		name, ended, count := client.ObjectKeyFromObject(g), &atomic.Bool{}, 0
@@ -70,7 +70,7 @@ var _ = Describe("The status of a component:", func() {
 		}
 		ports, notes := stopStatus(), stopMetadata()
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "cm-0").Object["data"]).To(HaveKeyWithValue("value", "b4"))
-		Expect(current(ctx, g).Status.Port).To(Equal(ports), "no write of the other client was undone")
+		Expect(current(ctx, g).Status.Port).To(Equal(ports), "the operator undid a write of the other client")
 		Expect(min(ports, notes)).To(BeNumerically(">", 10))
 	})
 

@@ -37,7 +37,7 @@ func inCluster(secret string) func(*gadget.Gadget) {
 	}
 }
 
-// showWhere renders a ConfigMap with the results of the look-ups.
+// showWhere renders a ConfigMap with the results of look-ups in the component's cluster and in the target cluster.
 var showWhere = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	where := map[string]string{}
 	for name, lookup := range map[string]generator.Lookup{"target": req.Target, "local": req.Local} {
@@ -107,18 +107,18 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), inCluster("far"))
 		expectReady(ctx, g)
 		Expect(remotely(ctx, "settings")()).To(Equal(map[string]string{"value": "a"}))
-		Expect(countConfigMaps(ctx, namespace)).To(BeZero(), "no dependent in the component's own cluster")
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero(), "a dependent was created in the component's own cluster")
 		Expect(current(ctx, g).Status.TargetCluster).NotTo(BeEmpty())
 
 		Expect(there.Delete(ctx, newConfigMap(namespace, "settings"))).To(Succeed())
-		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"), "a watch in the target detects the drift, because ready dependents are not polled")
+		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"), "the drift was not repaired: a watch in the target cluster must show the drift, because ready dependents are not polled")
 		changeManifests(ctx, g, configMap("settings", "b"))
 		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "b"))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
-		Expect(remoteRequests(ctx).User(namespace)).To(HaveLen(len(remoteRequests(ctx))), "all requests are made as the user of the kubeconfig")
+		Expect(remoteRequests(ctx).User(namespace)).To(HaveLen(len(remoteRequests(ctx))), "the target cluster received requests of another user than that of the kubeconfig")
 	})
 
 	It("dependents in another cluster are written without a rate limit of the client", func(ctx SpecContext) {
@@ -127,7 +127,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		expectReady(ctx, g)
 		written := remoteRequests(ctx).Writes()
 		Expect(written).To(HaveLen(100))
-		Expect(written[99].Time.Sub(written[0].Time)).To(BeNumerically("<", 5*time.Second), "with the default limit of client-go, five a second, the writes would take twenty seconds")
+		Expect(written[99].Time.Sub(written[0].Time)).To(BeNumerically("<", 5*time.Second), "the writes took too long: a client without a rate limit needs less than five seconds")
 	})
 
 	It("a rendering can look up objects in the target and in the component's own cluster", func(ctx SpecContext) {

@@ -44,7 +44,7 @@ var _ = Describe("Temporary obstacles:", func() {
 		settle(ctx, operator)
 		before := passes(operator)
 		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(23*time.Second).Should(BeZero(),
-			"this time covers a pause of 16 seconds between attempts")
+			"the operator made passes, although the type is not served; the 23 seconds cover a pause of 16 seconds between attempts")
 		create(ctx, widgetDefinition(group))
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "one"); return err }).
 			WithTimeout(8 * time.Second).Should(Succeed())

@@ -195,7 +195,7 @@ func TestTreeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := component.Tree(ctx, liveObjects{}, inventoryOf(t, "/v1/ConfigMap/shop/x")); !errors.Is(err, context.Canceled) {
-		t.Errorf("want the context's error, got %v", err)
+		t.Errorf("Tree with a cancelled context returned %v, want context.Canceled", err)
 	}
 }
 

@@ -145,7 +145,7 @@ items:
 			for range 2 {
 				requestPass(ctx, g, operator)
 			}
-			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "no exported field counts as drift")
+			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "the operator made writes, although no exported field has drifted")
 			remove(ctx, g)
 			expectGone(ctx, g)
 		})

@@ -48,7 +48,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(4 * time.Second).Should(BeNumerically("<=", 3))
 		lists := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("serviceaccounts").Verb("list").
 			Where(func(e testcluster.Event) bool { return e.Code == 200 })
-		Expect(len(lists)).To(BeNumerically("<=", 6), "without a pause there would be five lists a second")
+		Expect(len(lists)).To(BeNumerically("<=", 6), "too many lists: want a pause between two attempts to watch a type")
 	})
 
 	It("the watch on a type ends when its last dependent is gone", func(ctx SpecContext) {
@@ -98,7 +98,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 				Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 			patch(ctx, mustGet(ctx, group+"/v1", "Widget", namespace, "one"), `{"spec":{"size":7}}`)
 			Eventually(ctx, func() any { return mustGet(ctx, group+"/v1", "Widget", namespace, "one").Object["spec"] }).
-				Should(HaveKeyWithValue("size", BeEquivalentTo(1)), "drift is detected in the remaining version")
+				Should(HaveKeyWithValue("size", BeEquivalentTo(1)), "the drift was not repaired in the remaining version")
 			remove(ctx, g)
 			expectGone(ctx, g)
 		})

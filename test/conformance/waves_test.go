@@ -39,7 +39,7 @@ var _ = Describe("Waves:", func() {
 			Expect(status.Waiting).To(HaveLen(1))
 			Expect(status.Waiting[0]).To(And(HaveField("Reason", "InProgress"), HaveField("Wave", int32(0))))
 			Expect(status.Dependents.Summary).To(Equal("1/3"))
-			Expect(status.Inventory).To(HaveLen(3), "all dependents are recorded")
+			Expect(status.Inventory).To(HaveLen(3), "all dependents must be recorded in the inventory")
 			Expect(exists(ctx, "v1", "ConfigMap", namespace, "first")).To(BeTrue())
 			Expect(exists(ctx, "v1", "ConfigMap", namespace, "third")).To(BeFalse())
 

@@ -69,8 +69,8 @@ func TestFaults(t *testing.T) {
 	componenttest.Run(t, scenario)
 }
 
-// isKilled reports whether the operator of a namespace runs as a separate process, which is killed. This is so for
-// every tenth seed. The other operators only end.
+// isKilled reports whether the operator of a namespace runs in its own process, which the test kills. This is the case
+// for every tenth seed. The other operators run in the process of the test, and end when their context ends.
 func isKilled(namespace string) bool { return strings.HasSuffix(namespace, "0") }
 
 func install(ctx context.Context, t *testing.T, admin client.Client) {

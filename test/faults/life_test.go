@@ -87,7 +87,8 @@ spec: {selector: {app: shop}, ports: [{name: http, port: %[2]d}]}`, reconciler, 
 	return strings.Join(documents, "\n---\n")
 }
 
-// released is the name of a ConfigMap that is orphaned when it is no longer rendered.
+// released is the name of a ConfigMap with the delete policy orphan. The operator releases the ConfigMap when it is no
+// longer rendered.
 const released = "released"
 
 func newGadget(namespace string) *gadget.Gadget {

@@ -82,10 +82,10 @@ func TestJudge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := judge(rendered(t, c.before), rendered(t, c.ours), rendered(t, c.after))
 			if !slices.Equal(got.masked, c.masked) {
-				t.Errorf("masked: want %q, got %q", c.masked, got.masked)
+				t.Errorf("the random fields, which are not compared: want %q, got %q", c.masked, got.masked)
 			}
 			if !slices.Equal(got.differences, c.differences) {
-				t.Errorf("differences: want %q, got %q", c.differences, got.differences)
+				t.Errorf("the differences between Fairlead and the rival: want %q, got %q", c.differences, got.differences)
 			}
 		})
 	}

@@ -47,7 +47,7 @@ func endWithParent(ctx context.Context, cancel context.CancelCauseFunc) {
 	cancel(fmt.Errorf("%w: the parent process %d has ended", ErrInterrupted, parent))
 }
 
-// CauseOf returns the cause if the context has ended, and otherwise err.
+// CauseOf returns the cause of the end of the context. It returns err if the context has not ended.
 func CauseOf(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -22,7 +22,7 @@ func TestWhatQueriesUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := strings.TrimSpace(out.String()); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
+				t.Errorf("the usage of the query is %s\nwant %s", got, test.want)
 			}
 		})
 	}
@@ -31,7 +31,7 @@ func TestWhatQueriesUse(t *testing.T) {
 func TestWhatIsNoArrayOfQueriesIsRefused(t *testing.T) {
 	for _, input := range []string{"", "up", `{"query":"up"}`} {
 		if err := run(strings.NewReader(input), &bytes.Buffer{}); err == nil {
-			t.Errorf("%q was accepted", input)
+			t.Errorf("run accepted the invalid input %q", input)
 		}
 	}
 }

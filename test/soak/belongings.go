@@ -68,11 +68,11 @@ func (w *world) types() ([]schema.GroupVersionKind, error) {
 	return gvks, nil
 }
 
-// check contains the state of a check of all objects.
+// check is the state of a check of all objects in the cluster.
 type check struct {
 	world      *world
 	components map[string]*v1alpha1.Component
-	// recorded are the dependents in inventories that the check has not found yet.
+	// recorded has the dependents in inventories that the check has not found in the cluster yet.
 	recorded map[types.UID]string
 	wrong    []string
 }

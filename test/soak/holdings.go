@@ -17,9 +17,9 @@ import (
 
 const mebibyte = 1 << 20
 
-// These are the tolerances for a process in comparison with a process that has just started, with the same components.
-// They cover goroutines that end later, such as those of network connections, and memory about former objects, such as
-// types that were served before.
+// These are the tolerances when the resources of the operator's process are compared with those of a newly started
+// process with the same components. They cover goroutines that end later, such as those of network connections, and
+// memory about former objects, such as types that were served before.
 const (
 	moreGoroutines = 12
 	moreHeap       = 4 * mebibyte
@@ -128,7 +128,7 @@ func stacksOf(profile string) counts {
 	return c
 }
 
-// exceededBy returns the resources of which the later holdings have too many.
+// exceededBy returns the resources that the later process holds beyond the tolerances.
 func (h holdings) exceededBy(later holdings) []string {
 	var what []string
 	if later.goroutines > h.goroutines+moreGoroutines {

@@ -23,7 +23,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// The operator ends with the thread that started it. The main thread lasts as long as the program.
+// The kernel ends the operator when the thread that started the operator ends. The main thread exists as long as the
+// program runs.
 func init() { runtime.LockOSThread() }
 
 func main() {

@@ -16,7 +16,7 @@ const (
 	maxGuests = 30
 	// retryInterval is the retry interval of components. It is short, because many of their errors need a retry here.
 	retryInterval = 5 * time.Second
-	// maxMeanwhile is the maximum number of operations while no operator runs.
+	// maxMeanwhile is the maximum number of operations that are performed while no operator runs.
 	maxMeanwhile = 12
 )
 
@@ -26,7 +26,7 @@ type operation struct {
 	// weight is the relative frequency of the operation.
 	weight int
 	do     func(*world, context.Context) error
-	// kills is set if the operation ends the operator. process is set if the operation affects a process instead of
+	// kills is set if the operation ends the operator. process is set if the operation affects a process, and not
 	// objects.
 	kills, process bool
 }

@@ -52,7 +52,7 @@ func (w *world) quiesce(ctx context.Context) error {
 	}
 }
 
-// restless returns a message if the operator has sent requests a moment ago.
+// restless returns a message if the operator has sent requests within the quiet time.
 func (w *world) restless(ctx context.Context) ([]string, error) {
 	events, err := w.drain(ctx)
 	if err != nil {

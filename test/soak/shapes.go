@@ -30,7 +30,7 @@ type shape struct {
 	// update are the update policies of its dependents. recreate is excluded if other objects would be lost with a
 	// dependent.
 	update []metav1alpha1.UpdatePolicy
-	// furnish adds fields to the spec. It is nil if the shape needs no further fields.
+	// furnish adds further fields to the spec of a component. It is nil if the shape needs no further fields.
 	furnish func(*v1alpha1.ComponentSpec)
 }
 
@@ -66,7 +66,7 @@ var shapes = []shape{
 	{name: "definition", templates: "definition.yaml", update: inPlace},
 }
 
-// values are what the templates read.
+// values are the values that the templates read.
 type values struct {
 	Count int    `json:"count"`
 	Waves int    `json:"waves"`

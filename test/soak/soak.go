@@ -14,8 +14,8 @@ import (
 const (
 	// round is the duration of the operations between two checks of all objects.
 	round = 2 * time.Minute
-	// calm is the share of the whole time, at the end, in which the operator is not killed. So leaks add up in a single
-	// process.
+	// calm is the share of the whole time, at the end of a run, in which the operator is not killed. During this time,
+	// leaks add up in a single process.
 	calm = 0.4
 	// maxPause is the longest pause between two operations.
 	maxPause = 150 * time.Millisecond

@@ -41,11 +41,12 @@ type world struct {
 	// kubeconfig is the path of the operator's kubeconfig.
 	kubeconfig, log string
 	operator        *operator
-	// died receives the reason if an operator ends without being stopped.
+	// died receives the error if an operator ends although the test did not stop it.
 	died chan error
 	// killing is set if the operator may be killed.
 	killing bool
-	// population are the components that should exist, by name. named is the number of generated names and values.
+	// population has the components that should exist, by name. named is the number of names and values that were
+	// generated so far.
 	population map[string]*component
 	named      int
 	// done counts the operations by name. requests counts the operator's requests by kind.

@@ -29,7 +29,7 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := newClient(t, joe.Config, "by-joe").List(ctx, &corev1.ConfigMapList{}); !apierrors.IsForbidden(err) {
-		t.Errorf("want a Forbidden error for a user without a role, got %v", err)
+		t.Errorf("want a Forbidden error for the user joe, who has no role, got %v", err)
 	}
 
 	before, err := cluster.AuditEvents(ctx)
@@ -63,7 +63,7 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 	}
 	created := events[len(before):].UserAgent("by-admin").Writes().Resource("configmaps.").Code(201)
 	if len(created) != count {
-		t.Errorf("want %d creates, got %d", count, len(created))
+		t.Errorf("want %d creates in the audit log, got %d", count, len(created))
 	}
 	for _, event := range created {
 		if !event.Answered.After(event.Time) {
@@ -71,7 +71,7 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 		}
 	}
 	if len(events.UserAgent("testcluster-marker")) != 0 {
-		t.Error("the events contain the package's own requests")
+		t.Error("AuditEvents returned the requests that the package testcluster sent itself")
 	}
 }
 
@@ -124,7 +124,7 @@ func TestStopLeavesNoProcessAndNoFile(t *testing.T) {
 		t.Errorf("processes of the cluster still run: %v", left)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder still exists: %v", err)
+		t.Errorf("the folder of the stopped cluster still exists: %v", err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestAnEndedContextStopsTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := testcluster.Start(ctx, testcluster.Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("want the context's error, got %v", err)
+		t.Errorf("Start with a cancelled context returned %v, want context.Canceled", err)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestAStartThatIsCalledOffLeavesNoFile(t *testing.T) {
 	})
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("want the context's error, got %v", err)
+		t.Errorf("Start whose context was cancelled returned %v, want context.Canceled", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "testcluster-*")); err != nil || len(left) > 0 {
 		t.Errorf("folders and processes of the cluster remain: %v, %v", left, err)
@@ -170,7 +170,7 @@ func TestAMissingBinaryNamesTheTarget(t *testing.T) {
 	t.Setenv("KUBEBUILDER_ASSETS", "")
 	_, err := testcluster.Start(t.Context(), testcluster.Options{})
 	if err == nil || !strings.Contains(err.Error(), "make cluster") {
-		t.Errorf("want an error that names the target, got %v", err)
+		t.Errorf("want an error that names the target make cluster of the Makefile, got %v", err)
 	}
 }
 
@@ -205,14 +205,14 @@ func TestEnvtestRunsItsAssets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(events.User("joe").Resource("serviceaccounts").Code(200)) != 1 {
-		t.Errorf("want one successful read, got %v", events.User("joe"))
+		t.Errorf("want one successful read of the user joe, got %v", events.User("joe"))
 	}
 }
 
 func TestEnvtestHasNoNodes(t *testing.T) {
 	t.Setenv("KUBEBUILDER_ASSETS", t.TempDir())
 	if _, err := testcluster.Start(t.Context(), testcluster.Options{Nodes: 1}); !errors.Is(err, testcluster.ErrNeedsDevCluster) {
-		t.Errorf("want ErrNeedsDevCluster, got %v", err)
+		t.Errorf("Start of a cluster with nodes returned %v, want ErrNeedsDevCluster", err)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestOnlyDataThatNobodyUsesIsDropped(t *testing.T) {
 			}
 			dropStaleData()
 			if _, err := os.Stat(data); os.IsNotExist(err) != test.dropped {
-				t.Errorf("want dropped %t, got %v", test.dropped, err)
+				t.Errorf("the data of the cluster must be removed: %t; the file system returned %v", test.dropped, err)
 			}
 			if _, err := os.Stat(lock.Name()); err != nil {
 				t.Errorf("other files than the data were removed: %v", err)

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// maxChanges bounds how many changes are tried, because each is a rendering.
+// maxChanges is the maximum number of changes that are tried. Each change needs a rendering.
 const maxChanges = 20
 
-// usualKeys are names of values that change a rendering, without an effect on what the chart does: the first ones change
-// least.
+// usualKeys are names of values that change the rendering of a chart, but not what the chart does. The names whose
+// change has the smallest effect come first.
 var usualKeys = []string{
 	"podAnnotations", "podLabels", "commonLabels", "commonAnnotations", "additionalLabels", "extraLabels", "customLabels",
 	"globalAnnotations", "annotations", "labels", "tag", "replicaCount", "replicas", "logLevel", "priorityClassName",
 }
 
-// changes returns changes of values that may change the rendering of a chart, the most usual first, and of these the
-// highest in the tree.
+// changes returns changes of values that may change the rendering of a chart. Changes of the first usualKeys come
+// first. Of the changes of a key, the change at the highest level of the values comes first.
 func changes(values map[string]any) []map[string]any {
 	var found []map[string]any
 	for _, key := range usualKeys {

@@ -35,17 +35,17 @@ logLevel: info
 		values(t, "logLevel: debug"),
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("want %v, got %v", want, got)
+		t.Errorf("want the changes %v, got %v", want, got)
 	}
 }
 
 func TestMergedLeavesItsArgumentsAlone(t *testing.T) {
 	before := values(t, "a: {b: 1, c: 2}")
 	if got, want := merged(before, values(t, "a: {b: 3}\nd: 4")), values(t, "a: {b: 3, c: 2}\nd: 4"); !reflect.DeepEqual(got, want) {
-		t.Errorf("want %v, got %v", want, got)
+		t.Errorf("want the merged values %v, got %v", want, got)
 	}
 	if want := values(t, "a: {b: 1, c: 2}"); !reflect.DeepEqual(before, want) {
-		t.Errorf("want %v, got %v", want, before)
+		t.Errorf("the merge changed its argument: want %v, got %v", want, before)
 	}
 }
 
@@ -59,17 +59,17 @@ func TestReadChart(t *testing.T) {
 	read := func() (chart, error) { return readChart("testdata/plain", settings) }
 	c, err := read()
 	if err != nil || c.String() != "plain 1.0.0" || c.Release != "plain" || c.Namespace != "wild" {
-		t.Errorf("without settings: got %+v, %v", c, err)
+		t.Errorf("a chart without settings: got %+v, %v", c, err)
 	}
 	write("namespace: own\nvalues: {a: 1}\nbefore: [../types]\n")
 	if c, err = read(); err != nil || c.Namespace != "own" || c.Values["a"] != 1.0 || len(c.Before) != 1 {
-		t.Errorf("with settings: got %+v, %v", c, err)
+		t.Errorf("a chart with settings: got %+v, %v", c, err)
 	}
 	write("valuse: {a: 1}\n")
 	if _, err = read(); err == nil {
-		t.Error("an unknown field must be an error")
+		t.Error("readChart accepted an unknown field in the settings")
 	}
 	if _, err = readChart("testdata", settings); err == nil {
-		t.Error("a folder without a chart must be an error")
+		t.Error("readChart accepted a folder without a chart")
 	}
 }

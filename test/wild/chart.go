@@ -9,18 +9,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// chart is a chart to be tried, with the settings that it needs.
+// chart is a chart that is installed with Helm and with Fairlead, and its settings.
 type chart struct {
 	folder, name, version string
 	settings
 }
 
-// settings are what a person has to say about a chart before it can be installed.
+// settings are the values and names that a chart needs before it can be installed.
 type settings struct {
-	// Release and Namespace are the name of the chart and "wild" by default.
+	// Release is the name of the release, by default the name of the chart. Namespace is "wild" by default.
 	Release   string `json:"release,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	// Values are those of the installation.
+	// Values are the values of the installation.
 	Values map[string]any `json:"values,omitempty"`
 	// Change is merged with Values for the upgrade. By default it is the first usual value that changes the rendering.
 	Change map[string]any `json:"change,omitempty"`
@@ -28,10 +28,11 @@ type settings struct {
 	Before []string `json:"before,omitempty"`
 }
 
-// String is the name of the chart with its version.
+// String returns the name and the version of the chart.
 func (c chart) String() string { return c.name + " " + c.version }
 
-// readChart reads the name of a chart, and its settings, if there are any: the file NAME.yaml in the folder.
+// readChart reads the name of a chart, and the settings of the chart from the file NAME.yaml in settingsFolder. The
+// file need not exist.
 func readChart(folder, settingsFolder string) (chart, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "Chart.yaml"))
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// mask holds what differs between two renderings of the same chart with the same values, because the chart draws random
-// values or asks the clock: paths of fields by object, and objects with random names by kind.
+// mask has the fields and objects that differ between two renderings of the same chart with the same values, because
+// the chart uses random values or the clock. paths has the paths of such fields by object.
 type mask struct {
 	paths map[id][]string
-	// names counts, by kind, the objects that only the second rendering has.
+	// names has, by kind, the number of objects with random names.
 	names map[string]int
 }
 
@@ -43,7 +43,8 @@ func (m mask) with(other mask) mask {
 	return both
 }
 
-// hides reports whether a path of an object is random. A manifest without a namespace is that of an object in any.
+// hides reports whether a field of an object is random. A manifest without a namespace describes an object in any
+// namespace.
 func (m mask) hides(key id, path string) bool {
 	everywhere := key
 	everywhere.namespace = ""
@@ -57,7 +58,7 @@ func (m mask) hides(key id, path string) bool {
 	return false
 }
 
-// difference is a field that two objects do not have in common.
+// difference is a field that has different values in two objects.
 type difference struct {
 	path         string
 	theirs, ours any
@@ -146,14 +147,16 @@ func same(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// comparison is how what we left in a cluster differs from what Helm left in its own.
+// comparison contains the differences between the objects of a chart in the cluster of Fairlead and in the cluster of
+// Helm.
 type comparison struct {
-	// short are the differences that must not be, and notes those that the documentation names.
+	// short has the shortfalls, which are differences that must not exist. notes has the differences that the
+	// documentation explains.
 	short, notes []string
 }
 
-// compare compares the objects that a chart has in two clusters. Hooks that we have removed are no shortfall: that of an
-// installation is removed with a later revision.
+// compare compares the objects of a chart in the two clusters. A hook that only Helm retains is no shortfall, because
+// Fairlead removes the hooks of an installation with a later revision.
 func compare(theirs, ours objects, random mask, isHook func(id) bool) comparison {
 	var c comparison
 	names := maps.Clone(random.names)

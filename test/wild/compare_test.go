@@ -79,10 +79,10 @@ func TestCompare(t *testing.T) {
 			random := maskOf(parsed(t, c.first), parsed(t, c.second))
 			got := compare(parsed(t, c.theirs), parsed(t, c.ours), random, func(id) bool { return c.hook })
 			if !slices.Equal(got.short, c.short) {
-				t.Errorf("shortfalls: want %q, got %q", c.short, got.short)
+				t.Errorf("the shortfalls of Fairlead: want %q, got %q", c.short, got.short)
 			}
 			if !slices.Equal(got.notes, c.notes) {
-				t.Errorf("notes: want %q, got %q", c.notes, got.notes)
+				t.Errorf("the documented differences: want %q, got %q", c.notes, got.notes)
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func TestCompare(t *testing.T) {
 func TestParseTakesTheItemsOfLists(t *testing.T) {
 	got := parsed(t, "# nothing\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n---\n"+settingsMap)
 	if len(got) != 2 || got[id{kind: "Secret", name: "a"}] == nil {
-		t.Errorf("want a Secret and a ConfigMap, got %v", sortedIDs(got))
+		t.Errorf("want a Secret and a ConfigMap of the chart, got %v", sortedIDs(got))
 	}
 }
 
@@ -108,10 +108,10 @@ func TestMadeObjectsAndBookkeepingAreNotOfTheChart(t *testing.T) {
 	} {
 		for _, object := range parsed(t, text) {
 			if got := isMade(object); got != want.made {
-				t.Errorf("made: want %t, got %t: %s", want.made, got, text)
+				t.Errorf("isMade (Kubernetes or a controller created the object): want %t, got %t: %s", want.made, got, text)
 			}
 			if got := isBookkeeping(object); got != want.bookkeeping {
-				t.Errorf("bookkeeping: want %t, got %t: %s", want.bookkeeping, got, text)
+				t.Errorf("isBookkeeping (the object is a record of Helm or Fairlead): want %t, got %t: %s", want.bookkeeping, got, text)
 			}
 		}
 	}

@@ -14,11 +14,12 @@ import (
 // annotationHook makes an object a hook of Helm.
 const annotationHook = "helm.sh/hook"
 
-// hooks are the hooks of a chart: objects by the plural of their type and their name. The namespace is left out, because
-// not every manifest has it.
+// hooks has the hooks of a chart, in the form "PLURAL/NAME", such as "jobs/migrate". The namespace is left out, because
+// some manifests do not set it.
 type hooks map[string]bool
 
-// hooksOf returns the hooks among rendered objects. Hooks for tests are none here, because neither program runs them.
+// hooksOf returns the hooks among rendered objects. It leaves out the hooks for tests, because neither program runs
+// them.
 func hooksOf(rendered objects) hooks {
 	found := hooks{}
 	for key, object := range rendered {
@@ -38,8 +39,8 @@ func (h hooks) has(key id) bool {
 	return h[plural.Resource+"/"+key.name]
 }
 
-// created returns the hooks that were created, in the order of their creation. Hooks that are neither Jobs nor Pods
-// execute nothing; they come after the others, sorted.
+// created returns the hooks that were created: Jobs and Pods in the order of their creation, and then all other hooks,
+// sorted by name.
 func (h hooks) created(events testcluster.Events) (executed []string) {
 	others := map[string]bool{}
 	for _, event := range events {

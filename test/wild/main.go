@@ -28,7 +28,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// The operator is told to end with the thread that started it. The main thread lasts as long as the program.
+// The kernel ends the operator when the thread that started the operator ends. The main thread exists as long as the
+// program runs.
 func init() { runtime.LockOSThread() }
 
 func main() {
@@ -39,11 +40,11 @@ func main() {
 	os.Exit(code)
 }
 
-// config is what the command line says.
+// config contains the flags of the command line.
 type config struct {
 	bin, results, settings string
 	timeout                time.Duration
-	// again says of which charts the results are made anew.
+	// again selects the charts that are installed again although they already have a result.
 	again string
 }
 
@@ -55,7 +56,7 @@ const (
 	againAll       = "all"
 )
 
-// run returns the exit code: 1 if Fairlead falls short with a chart, 2 for a mistake of the caller.
+// run returns the exit code: 1 if Fairlead has a shortfall with a chart, 2 if the command line is wrong.
 func run(ctx context.Context) int {
 	var c config
 	flag.StringVar(&c.bin, "bin", "bin", "folder of the programs helm, fairlead and fairlead-operator")

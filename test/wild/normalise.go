@@ -9,8 +9,8 @@ import (
 // managedBy is the label that Helm sets on all objects of a release.
 const managedBy = "app.kubernetes.io/managed-by"
 
-// isMark reports whether a label or an annotation is written by Helm, by Fairlead or by a controller of Kubernetes, and
-// not by the chart.
+// isMark reports whether Helm, Fairlead or a controller of Kubernetes writes a label or an annotation. Other labels and
+// annotations come from the chart.
 func isMark(key string) bool {
 	domain, name, _ := strings.Cut(key, "/")
 	switch domain {
@@ -23,7 +23,8 @@ func isMark(key string) bool {
 		domain == "fairlead.io" || strings.HasSuffix(domain, ".fairlead.io")
 }
 
-// normalise returns a copy of a live object without its marks, its status, and what the API server has allocated.
+// normalise returns a copy of a live object without the labels and annotations that isMark finds, without the status,
+// and without the fields that the API server sets.
 func normalise(live *unstructured.Unstructured) map[string]any {
 	body := live.DeepCopy().Object
 	delete(body, "status")
@@ -48,8 +49,8 @@ func normalise(live *unstructured.Unstructured) map[string]any {
 	return body
 }
 
-// dropMarks removes marks from all maps of labels and annotations, also those of templates and selectors, and the maps
-// that are empty without them.
+// dropMarks removes marks (see isMark) from all maps of labels and annotations, including those of templates and
+// selectors. It also removes the maps that are then empty.
 func dropMarks(value any) {
 	switch value := value.(type) {
 	case map[string]any:

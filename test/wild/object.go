@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// id identifies an object in a cluster. Its text is the key of maps.
+// id identifies an object in a cluster.
 type id struct{ group, kind, namespace, name string }
 
 func (i id) String() string {
@@ -26,7 +26,7 @@ func (i id) String() string {
 	return kind + " " + strings.TrimPrefix(i.namespace+"/"+i.name, "/")
 }
 
-// objects are those of a cluster, or of a rendering, by their ids.
+// objects has the objects of a cluster or of a rendering, by their ids.
 type objects map[id]*unstructured.Unstructured
 
 func idOf(o *unstructured.Unstructured) id {
@@ -37,7 +37,7 @@ func idOf(o *unstructured.Unstructured) id {
 	return id{group: gv.Group, kind: o.GetKind(), namespace: o.GetNamespace(), name: o.GetName()}
 }
 
-// parse reads the output of "helm template". The items of lists count as objects.
+// parse reads the output of "helm template". It replaces lists by their items.
 func parse(stream []byte) (objects, error) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream)))
 	found := objects{}
@@ -76,7 +76,7 @@ func (o objects) add(object *unstructured.Unstructured) {
 	}
 }
 
-// without returns the objects that are not among others.
+// without returns the objects that others does not contain.
 func (o objects) without(others objects) objects {
 	more := objects{}
 	for key, object := range o {

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// listsAtOnce bounds the lists that are under way.
+	// listsAtOnce is the maximum number of concurrent list requests.
 	listsAtOnce = 8
-	// settleTimeout bounds how long objects may take to disappear after a program has ended.
+	// settleTimeout is the maximum time in which deleted objects may disappear after a program has ended.
 	settleTimeout = 20 * time.Second
 	settlePause   = 500 * time.Millisecond
 )
@@ -43,7 +43,7 @@ func newObserver(config *rest.Config) (observer, error) {
 	return observer{discovery: d, dynamic: c}, err
 }
 
-// objects returns all objects that neither Kubernetes nor a controller has made.
+// objects returns all objects of the cluster, except those that Kubernetes or a controller created.
 func (o observer) objects(ctx context.Context) (objects, error) {
 	types, err := o.types()
 	if err != nil {
@@ -75,7 +75,8 @@ func (o observer) objects(ctx context.Context) (objects, error) {
 		})
 	}
 	group.Wait()
-	// A type may be gone since it was discovered, and an API that a chart serves has no backend here.
+	// A list can fail because the type was deleted after discovery, or because no server responds for an API that a
+	// chart defines. So only a failure of all lists is an error.
 	if len(failed) == len(types) {
 		first := slices.Min(slices.Collect(maps.Keys(failed)))
 		return nil, fmt.Errorf("list %s: %w", first, failed[first])
@@ -83,7 +84,7 @@ func (o observer) objects(ctx context.Context) (objects, error) {
 	return found, ctx.Err()
 }
 
-// types returns what can be listed, in the preferred version. An API that does not answer is left out.
+// types returns the types that can be listed, in their preferred versions. It leaves out APIs that do not respond.
 func (o observer) types() ([]schema.GroupVersionResource, error) {
 	lists, err := o.discovery.ServerPreferredResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
@@ -105,7 +106,7 @@ func (o observer) types() ([]schema.GroupVersionResource, error) {
 	return types, nil
 }
 
-// settled returns the objects when none is being deleted, and no more disappear.
+// settled waits until no object is being deleted and no further object disappears, and returns the objects.
 func (o observer) settled(ctx context.Context) (objects, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -121,7 +122,7 @@ func (o observer) settled(ctx context.Context) (objects, error) {
 		}
 		now, err := o.objects(ctx)
 		if err != nil {
-			return former, nil //nolint:nilerr // The time is over: the last objects are the answer.
+			return former, nil //nolint:nilerr // The timeout has passed, so the last objects are returned.
 		}
 		if len(former.without(now)) == 0 && !now.disappear() {
 			return now, nil
@@ -130,7 +131,7 @@ func (o observer) settled(ctx context.Context) (objects, error) {
 	}
 }
 
-// disappear reports whether an object is being deleted.
+// disappear reports whether one of the objects is being deleted.
 func (o objects) disappear() bool {
 	for _, object := range o {
 		if object.GetDeletionTimestamp() != nil {
@@ -140,12 +141,12 @@ func (o objects) disappear() bool {
 	return false
 }
 
-// madeKinds are types whose objects only Kubernetes makes.
+// madeKinds are the kinds whose objects only Kubernetes creates.
 var madeKinds = []string{
 	"Event", "Lease", "Endpoints", "EndpointSlice", "IPAddress", "Node", "CSINode", "ControllerRevision", "VolumeAttachment",
 }
 
-// isMade reports whether an object was made by Kubernetes or a controller, and not by a program that installs a chart.
+// isMade reports whether Kubernetes or a controller created an object, and not a program that installs a chart.
 func isMade(o *unstructured.Unstructured) bool {
 	if slices.Contains(madeKinds, o.GetKind()) || metav1.GetControllerOf(o) != nil {
 		return true
@@ -164,7 +165,7 @@ func isMade(o *unstructured.Unstructured) bool {
 	return false
 }
 
-// isBookkeeping reports whether an object is a record of the program, and not part of the chart.
+// isBookkeeping reports whether an object is a record of Helm or Fairlead, and not part of the chart.
 func isBookkeeping(o *unstructured.Unstructured) bool {
 	if o.GetKind() == "Secret" && o.Object["type"] == "helm.sh/release.v1" {
 		return true
@@ -181,7 +182,7 @@ func isBookkeeping(o *unstructured.Unstructured) bool {
 	return false
 }
 
-// ofChart returns the objects without those of bookkeeping.
+// ofChart returns the objects without the records of Helm and Fairlead.
 func (o objects) ofChart() objects {
 	kept := objects{}
 	for key, object := range o {

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/markdown"
 )
 
-// line is the result of a chart in one line.
+// line returns the result of a chart in one line.
 func (r *result) line() string {
 	text := fmt.Sprintf("%-12s %s %s", r.verdict(), r.Chart, r.Version)
 	switch {
@@ -76,7 +76,7 @@ func list(out io.Writer, r result, title string, lines []string) {
 	}
 }
 
-// short is a text that fits into a cell.
+// short shortens a text so that it fits into a cell of the table.
 func short(text string) string {
 	const longest = 100
 	text = strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
@@ -128,7 +128,7 @@ func ours(r result) []outcome { return r.Fairlead }
 
 func helms(r result) []outcome { return r.Helm }
 
-// median is that of the installations that succeeded with both programs.
+// median returns the median of a value over the installations that succeeded with both programs.
 func median(results []result, of func(result) []outcome) string {
 	var all []time.Duration
 	for _, r := range results {

@@ -28,22 +28,22 @@ const (
 	fairleadProgram = "fairlead"
 	operatorProgram = "fairlead-operator"
 	operatorLog     = "operator.log"
-	// agent is the user agent of our own requests.
+	// agent is the user agent of the requests that this program sends itself.
 	agent = "wild"
-	// nodes are enough for replicas that must not share a node.
+	// nodes is the number of nodes. It is sufficient for charts whose replicas must run on different nodes.
 	nodes = 3
-	// grace is how long a program may take to end after its own timeout.
+	// grace is the time in which a program must end after its own timeout has passed.
 	grace = 15 * time.Second
-	// failureLines is how much of the output of a failed program is kept.
+	// failureLines is the number of lines that are kept of the output of a failed program.
 	failureLines = 4
 )
 
-// tool is a program that installs charts.
+// tool is one of the two programs that install charts: Helm or Fairlead.
 type tool struct {
 	program string
-	// arguments returns the command line of a step, without flags that both programs have.
+	// arguments returns the command line of a step, without the flags that Helm and Fairlead have in common.
 	arguments func(c chart, s step) []string
-	// sends reports whether a request comes from the program.
+	// sends reports whether the program sent a request.
 	sends       func(testcluster.Event) bool
 	hasOperator bool
 }
@@ -58,7 +58,7 @@ var helmTool = tool{
 			return []string{"uninstall", c.Release}
 		case stepUpgrade, stepRepeat, stepRollBack:
 		}
-		// Without --reset-values empty values would be those of the revision before.
+		// Without --reset-values Helm would replace empty values by the values of the previous revision.
 		return []string{"upgrade", c.Release, c.folder, "--reset-values"}
 	},
 	sends: func(e testcluster.Event) bool { return strings.HasPrefix(e.UserAgent, "Helm/") },
@@ -80,7 +80,7 @@ var fairleadTool = tool{
 
 func isOperator(e testcluster.Event) bool { return e.User == program.OperatorUser }
 
-// isWrite reports whether the operator changes an object of a chart.
+// isWrite reports whether a request of the operator changes an object of a chart.
 func isWrite(e testcluster.Event) bool {
 	switch e.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
@@ -90,23 +90,24 @@ func isWrite(e testcluster.Event) bool {
 	return false
 }
 
-// side is a tool with its cluster. It is used again for the next chart if nothing of the former one is left.
+// side is a tool with its own cluster. The cluster is used again for the next chart if no object of the previous chart
+// is left.
 type side struct {
 	tool
 	observer
 
-	// bin is the folder of the programs, home their home.
+	// bin is the folder of the programs. home is the home folder of the programs.
 	bin, home string
 	cluster   *testcluster.Cluster
 	admin     client.Client
 	operator  *program.Operator
-	// ended has the reason if the operator has ended by itself.
+	// ended has the error if the operator ended although it was not stopped.
 	ended atomic.Pointer[error]
 	// pristine are the objects of the cluster before the first chart.
 	pristine objects
 }
 
-// start boots the cluster, if there is none.
+// start boots the cluster if the side has no running cluster.
 func (s *side) start(ctx context.Context) (err error) {
 	if s.cluster != nil {
 		return nil
@@ -159,7 +160,7 @@ func (s *side) startOperator(ctx context.Context, identity testcluster.User) err
 
 func (s *side) log() string { return filepath.Join(filepath.Dir(s.cluster.Kubeconfig()), operatorLog) }
 
-// stop ends operator and cluster.
+// stop ends the operator and the cluster.
 func (s *side) stop() error {
 	var problems []error
 	if s.operator != nil && s.ended.Load() == nil {
@@ -172,7 +173,8 @@ func (s *side) stop() error {
 	return errors.Join(problems...)
 }
 
-// run does a step, and observes what comes of it. before are the objects that are not the chart's.
+// run makes a step, and returns its outcome. The field before of the job has the objects that do not belong to the
+// chart.
 func (s *side) run(ctx context.Context, c chart, next job) (outcome, error) {
 	if _, _, err := s.cluster.DrainAudit(ctx); err != nil {
 		return outcome{}, err
@@ -208,13 +210,13 @@ func (s *side) run(ctx context.Context, c chart, next job) (outcome, error) {
 	return o, nil
 }
 
-// job is a step to be done.
+// job is a step that a side has to make.
 type job struct {
 	step    step
 	values  string
 	timeout time.Duration
 	hooks   hooks
-	// before are the objects that were there before the chart.
+	// before are the objects that existed before the chart was installed.
 	before objects
 }
 
@@ -226,7 +228,7 @@ func (j job) flags(c chart) []string {
 	return flags
 }
 
-// execute runs the program with a home of its own, and returns the end of its output if it fails.
+// execute runs the program with an own home folder. If the program fails, execute returns the end of its output.
 func (s *side) execute(ctx context.Context, arguments []string, timeout time.Duration) (failure string) {
 	return execute(ctx, filepath.Join(s.bin, s.program), append(arguments, "--kubeconfig", s.cluster.Kubeconfig()), s.home, timeout)
 }
@@ -238,7 +240,7 @@ func execute(ctx context.Context, executable string, arguments []string, home st
 	command := exec.CommandContext(ctx, executable, arguments...)
 	command.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	command.Stdout, command.Stderr = &output, &output
-	// Ctrl-C is for this program, which ends the context.
+	// Ctrl-C must reach only this program, which then ends the context of the command.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err := command.Run()
 	if err == nil {
@@ -252,14 +254,14 @@ func execute(ctx context.Context, executable string, arguments []string, home st
 	return fmt.Sprintf("%v: %s", err, text)
 }
 
-// createNamespace makes the namespace of a chart.
+// createNamespace creates the namespace of a chart.
 func (s *side) createNamespace(ctx context.Context, name string) error {
 	err := s.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	return client.IgnoreAlreadyExists(err)
 }
 
-// sweep deletes all that a chart has left, so that the next chart finds a pristine cluster. If it cannot, the cluster
-// is stopped.
+// sweep deletes all objects that a chart has left, so that the next chart finds the cluster in its first state. If
+// objects cannot be deleted, sweep stops the cluster.
 func (s *side) sweep(ctx context.Context) error {
 	if s.cluster == nil {
 		return nil

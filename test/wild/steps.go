@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// step is what is done with a chart.
+// step is one of the operations that are made with each chart.
 type step string
 
 const (
@@ -17,51 +17,52 @@ const (
 	stepUninstall step = "uninstall"
 )
 
-// allSteps are done in this order. The step repeat has the values of the step before it.
+// allSteps has all steps in the order in which they are made. The step repeat has the same values as the upgrade before
+// it.
 var allSteps = []step{stepInstall, stepUpgrade, stepRepeat, stepRollBack, stepUninstall}
 
-// needsChange reports whether a step is left out for a chart without a value to change.
+// needsChange reports whether a step is left out if the chart has no value whose change changes the rendering.
 func (s step) needsChange() bool { return s == stepUpgrade || s == stepRollBack }
 
 // changed reports whether a step applies the changed values.
 func (s step) changed() bool { return s == stepUpgrade || s == stepRepeat }
 
-// outcome is what came of a step with one of the programs.
+// outcome is the result of a step with one of the programs.
 type outcome struct {
 	Step     step          `json:"step"`
 	Took     time.Duration `json:"took"`
 	Requests int           `json:"requests"`
-	// Writes counts the writes of Fairlead to objects of the chart.
+	// Writes is the number of Fairlead's writes to objects of the chart.
 	Writes int `json:"writes,omitempty"`
 	// Executed are the hooks that were created.
 	Executed []string `json:"executed,omitempty"`
-	// Failure is the end of the program's output, if it failed.
+	// Failure is the end of the program's output. It is empty if the program succeeded.
 	Failure string `json:"failure,omitempty"`
-	// Objects counts what was there afterwards.
+	// Objects is the number of objects in the cluster after the step.
 	Objects int `json:"objects"`
 
-	// there is what was there afterwards, without what controllers made.
+	// there has the objects in the cluster after the step, except those that controllers created.
 	there objects
 }
 
-// result is what came of a chart.
+// result is the result of all steps with a chart.
 type result struct {
 	Chart   string `json:"chart"`
 	Version string `json:"version"`
 	// Program is the version of Fairlead.
 	Program string `json:"program"`
-	// Change are the values that the upgrade changes, empty if no value was found.
+	// Change has the values that the upgrade changes. It is empty if no change of a value changes the rendering.
 	Change map[string]any `json:"change,omitempty"`
-	// Unusable says why the chart does not count: Helm does not install it.
+	// Unusable is the reason why the chart is not counted: Helm cannot install it.
 	Unusable string    `json:"unusable,omitempty"`
 	Helm     []outcome `json:"helm"`
 	Fairlead []outcome `json:"fairlead"`
-	// Short are the shortfalls of Fairlead, Notes the differences that the documentation names.
+	// Short has the shortfalls of Fairlead. Notes has the differences that the documentation explains.
 	Short []string `json:"short,omitempty"`
 	Notes []string `json:"notes,omitempty"`
 }
 
-// rendering is what a chart renders.
+// rendering contains the rendered objects and hooks of a chart.
 type rendering struct {
 	// first are the objects of the first rendering with the values of a step.
 	first  map[step]objects
@@ -94,16 +95,16 @@ func (r *result) judge(of rendering) {
 	}
 }
 
-// judgeRepeat judges an upgrade without a change. With Helm it is a new revision, which renders anew and runs hooks;
-// Fairlead does nothing.
+// judgeRepeat judges an upgrade without a change. Helm creates a new revision, renders the chart again and runs hooks.
+// Fairlead must write nothing.
 func (r *result) judgeRepeat(ours outcome) {
 	if ours.Writes > 0 {
 		r.shortfall(stepRepeat, fmt.Sprintf("%d writes to objects of the chart, although nothing changed", ours.Writes))
 	}
 }
 
-// judgeObjects compares what is there. After the uninstallation Fairlead may have removed more than Helm. It keeps
-// claims.
+// judgeObjects compares the objects in the two clusters after a step. After the uninstallation, Fairlead may have
+// removed more objects than Helm, and may retain PersistentVolumeClaims.
 func (r *result) judgeObjects(theirs, ours outcome, of rendering) {
 	isHook := of.hooks.has
 	if theirs.Step == stepInstall {
@@ -142,7 +143,7 @@ func (r *result) shortfall(s step, text string) { r.Short = append(r.Short, stri
 
 func (r *result) note(s step, text string) { r.Notes = append(r.Notes, string(s)+": "+text) }
 
-// verdict is the result in one word.
+// verdict returns the result in one word.
 func (r *result) verdict() string {
 	switch {
 	case r.Unusable != "":

@@ -61,7 +61,7 @@ func TestJudge(t *testing.T) {
 			r := result{Helm: c.theirs, Fairlead: c.ours}
 			r.judge(rendering{hooks: hooks{}})
 			if r.verdict() != c.verdict || !slices.Equal(r.Short, c.short) || !slices.Equal(r.Notes, c.notes) {
-				t.Errorf("want %s %q %q, got %s %q %q", c.verdict, c.short, c.notes, r.verdict(), r.Short, r.Notes)
+				t.Errorf("want the verdict %s, shortfalls %q and notes %q; got %s, %q and %q", c.verdict, c.short, c.notes, r.verdict(), r.Short, r.Notes)
 			}
 		})
 	}
@@ -73,19 +73,19 @@ func TestReportAnswersOneOnAShortfall(t *testing.T) {
 	uncounted := result{Chart: "broken", Version: "1.0.0", Unusable: "a value\nis missing"}
 	var out strings.Builder
 	if code := report(&out, []result{equal, uncounted}); code != 0 {
-		t.Errorf("want 0, got %d", code)
+		t.Errorf("want the exit code 0 without shortfalls, got %d", code)
 	}
 	fallen := equal
 	fallen.Chart, fallen.Short = "fallen", []string{"install: too | large"}
 	if code := report(&out, []result{equal, fallen, uncounted}); code != 1 {
-		t.Errorf("want 1, got %d", code)
+		t.Errorf("want the exit code 1 after a shortfall, got %d", code)
 	}
 	for _, text := range []string{
 		"| fallen | 1.0.0   | 0       | 1.0 - - - - |", `SHORT: install: too \| large`, "not counted: a value is missing",
 		"3 charts: 1 equal, 1 with a shortfall, 1 not counted",
 	} {
 		if !strings.Contains(out.String(), text) {
-			t.Errorf("%q is missing:\n%s", text, &out)
+			t.Errorf("the report does not contain %q:\n%s", text, &out)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestHooksThatExecuteComeInTheirOrder(t *testing.T) {
 	}
 	want := []string{"jobs/b", "jobs/a", "jobs/b", "serviceaccounts/s"}
 	if got := all.created(events); !slices.Equal(got, want) {
-		t.Errorf("want %q, got %q", want, got)
+		t.Errorf("want the created hooks %q, got %q", want, got)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestWritesOfTheOperator(t *testing.T) {
 		"by somebody else":  {testcluster.Event{Verb: "patch", Resource: "deployments", User: "admin"}, false},
 	} {
 		if got := isWrite(c.event); got != c.want {
-			t.Errorf("a write %s: want %t, got %t", name, c.want, got)
+			t.Errorf("isWrite of the request %s: want %t, got %t", name, c.want, got)
 		}
 	}
 }

@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	// kubeVersion is what charts are rendered for to find random values and hooks: the version of the dev cluster.
+	// kubeVersion is the version of Kubernetes for which charts are rendered, which is that of the dev cluster. The
+	// renderings show random values and hooks.
 	kubeVersion = "1.36.3"
-	// renderTimeout bounds a rendering.
+	// renderTimeout is the maximum duration of a rendering.
 	renderTimeout = 30 * time.Second
 )
 
-// trial tries charts one after the other.
+// trial installs charts with both programs, one chart after the other.
 type trial struct {
 	config
 	home           string
@@ -31,7 +32,8 @@ type trial struct {
 	helm, fairlead *side
 }
 
-// tryAll returns the results of all charts. The error is one of the environment, not of a chart.
+// tryAll returns the results of all charts. It returns an error only if the environment fails; the failure of a chart
+// is part of its result.
 func tryAll(ctx context.Context, c config, charts []chart) (results []result, err error) {
 	// Only the dev cluster has nodes.
 	if err := os.Unsetenv("KUBEBUILDER_ASSETS"); err != nil {
@@ -71,12 +73,13 @@ func tryAll(ctx context.Context, c config, charts []chart) (results []result, er
 	return results, nil
 }
 
-// file is that of the result of a chart.
+// file returns the path of the file with the result of a chart.
 func (t *trial) file(c chart) string {
 	return filepath.Join(t.results, c.name+"-"+c.version+".json")
 }
 
-// kept returns the result of an earlier run, unless the chart is to be tried again.
+// kept returns the result of an earlier run. It returns false if there is no such result, or if the chart is to be
+// installed again.
 func (t *trial) kept(c chart) (result, bool) {
 	text, err := os.ReadFile(t.file(c))
 	if err != nil {
@@ -84,7 +87,7 @@ func (t *trial) kept(c chart) (result, bool) {
 	}
 	var r result
 	if err := json.Unmarshal(text, &r); err != nil {
-		return result{}, false // Not written to its end.
+		return result{}, false // The file is incomplete.
 	}
 	switch t.again {
 	case againAll:
@@ -106,7 +109,7 @@ func (t *trial) keep(c chart, r result) error {
 	return os.WriteFile(t.file(c), text, 0o600)
 }
 
-// try does all steps with a chart.
+// try makes all steps with a chart.
 func (t *trial) try(ctx context.Context, c chart) (result, error) {
 	r := result{Chart: c.name, Version: c.version, Program: t.version, Change: c.Change}
 	of, err := t.prepare(ctx, c, &r)
@@ -117,7 +120,8 @@ func (t *trial) try(ctx context.Context, c chart) (result, error) {
 	if err := t.both(ctx, c, &r, of); err != nil || r.Unusable != "" {
 		return r, err
 	}
-	// What a chart takes from the clock may have changed since it was installed.
+	// Values that the chart takes from the clock may have changed since the installation, so the chart is rendered
+	// again.
 	for s, first := range of.first {
 		again, err := t.template(ctx, c, s)
 		if err != nil {
@@ -132,7 +136,7 @@ func (t *trial) try(ctx context.Context, c chart) (result, error) {
 // errUnusable ends our steps when Helm does not install the chart.
 var errUnusable = errors.New("the chart does not count")
 
-// both does the steps with both programs at the same time, because most of the time is waiting.
+// both makes the steps with both programs at the same time, because the programs wait most of the time.
 func (t *trial) both(ctx context.Context, c chart, r *result, of rendering) error {
 	if err := errors.Join(t.helm.start(ctx), t.fairlead.start(ctx)); err != nil {
 		return err
@@ -161,7 +165,7 @@ func (t *trial) both(ctx context.Context, c chart, r *result, of rendering) erro
 	return fairleadErr
 }
 
-// prepare renders the chart by Helm, finds a value to change, and writes the files of values.
+// prepare renders the chart with Helm, finds a value whose change changes the rendering, and writes the values files.
 func (t *trial) prepare(ctx context.Context, c chart, r *result) (rendering, error) {
 	if err := t.writeValues(stepInstall, c.Values); err != nil {
 		return rendering{}, err
@@ -202,7 +206,7 @@ func (t *trial) prepare(ctx context.Context, c chart, r *result) (rendering, err
 	return of, nil
 }
 
-// isChanged reports whether a rendering differs from another by more than random values.
+// isChanged reports whether a rendering differs from the first rendering in a field or object that is not random.
 func isChanged(first, changed objects, random mask) bool {
 	for key, object := range first {
 		other, found := changed[key]
@@ -218,7 +222,7 @@ func isChanged(first, changed objects, random mask) bool {
 	return false
 }
 
-// render renders the chart twice, to see what is random.
+// render renders the chart twice, to find its random values.
 func (t *trial) render(ctx context.Context, c chart, s step) (rendering, error) {
 	first, err := t.template(ctx, c, s)
 	if err != nil {
@@ -237,7 +241,7 @@ func (t *trial) template(ctx context.Context, c chart, s step) (objects, error) 
 	return parse(output)
 }
 
-// defaults returns the values of the chart itself.
+// defaults returns the default values of the chart.
 func (t *trial) defaults(ctx context.Context, c chart) (map[string]any, error) {
 	output, err := t.output(ctx, "show", "values", c.folder)
 	if err != nil {
@@ -247,7 +251,7 @@ func (t *trial) defaults(ctx context.Context, c chart) (map[string]any, error) {
 	return values, yaml.Unmarshal(output, &values)
 }
 
-// output returns what Helm prints.
+// output runs Helm and returns its output.
 func (t *trial) output(ctx context.Context, arguments ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, renderTimeout)
 	defer cancel()
@@ -262,7 +266,8 @@ func (t *trial) output(ctx context.Context, arguments ...string) ([]byte, error)
 	return output, nil
 }
 
-// values is the file of the values of a step, for a chart with or without a value to change.
+// values returns the path of the values file for a step. change is set if the chart has a value that the upgrade
+// changes.
 func (t *trial) values(s step, change bool) string {
 	if change && s.changed() {
 		return filepath.Join(t.home, "changed.yaml")
@@ -281,8 +286,8 @@ func (t *trial) writeValues(s step, values map[string]any) error {
 	return os.WriteFile(t.values(s, true), text, 0o600)
 }
 
-// steps does the steps on one side. After a failure only the uninstallation follows; after a failed installation by
-// Helm nothing does.
+// steps makes the steps on one side. After a failed step it makes only the uninstallation. After a failed installation
+// with Helm it makes no further step.
 func (t *trial) steps(ctx context.Context, s *side, c chart, change bool, of rendering) (outcomes []outcome, err error) {
 	if err := t.furnish(ctx, s, c); err != nil {
 		return []outcome{{Step: stepInstall, Failure: err.Error()}}, ctx.Err()
@@ -309,7 +314,7 @@ func (t *trial) steps(ctx context.Context, s *side, c chart, change bool, of ren
 	return outcomes, nil
 }
 
-// furnish makes the namespace, and installs the charts that this one needs.
+// furnish creates the namespace of a chart, and installs the charts in its setting Before.
 func (t *trial) furnish(ctx context.Context, s *side, c chart) error {
 	if err := s.createNamespace(ctx, c.Namespace); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The charts in testdata: a Deployment with the time of its rendering; hooks with several events and a random Secret;
-// a definition with its instances; a StatefulSet with a claim, a load balancer and an Ingress.
+// The test uses the charts in testdata: a Deployment with the time of its rendering; hooks with several events and a
+// random Secret; a definition with its instances; a StatefulSet with a claim, a load balancer and an Ingress.
 func TestChartsAreEqual(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs clusters")
@@ -45,7 +45,7 @@ func TestChartsAreEqual(t *testing.T) {
 			t.Fatal(err)
 		}
 		if code := report(t.Output(), results); code != 0 {
-			t.Errorf("run %d: want 0, got %d", run, code)
+			t.Errorf("run %d: want the exit code 0, got %d", run, code)
 		}
 		for _, r := range results {
 			if r.verdict() != "equal" || len(r.Helm) != len(allSteps) || len(r.Fairlead) != len(allSteps) {

@@ -21,7 +21,7 @@ func startWatch() stopwatch { return stopwatch(time.Now()) }
 
 func (s stopwatch) elapsed() time.Duration { return time.Since(time.Time(s)) }
 
-// holds makes a check that must pass at once.
+// holds makes a check once, and returns an error if the check fails.
 func (w *world) holds(ctx context.Context, what string, check func(context.Context) error) error {
 	watch := startWatch()
 	if err := check(ctx); err != nil {

@@ -61,7 +61,8 @@ func (w *world) isReady(ctx context.Context, name string, dependents int) error 
 	return nil
 }
 
-// ownsItsDependents checks that each recorded object exists, with the recorded UID and the component's owner label.
+// ownsItsDependents checks that each object in the inventory exists, with the recorded UID and the component's owner
+// label.
 func (w *world) ownsItsDependents(ctx context.Context, name string) error {
 	entries, err := w.inventory(ctx, name)
 	if err != nil {

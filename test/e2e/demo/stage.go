@@ -31,7 +31,7 @@ const namespace = "demo"
 // operatorLog is the name of the operator's log in the folder of the cluster.
 const operatorLog = "operator.log"
 
-// world holds the clients and paths that the steps use.
+// world holds the clients and paths that the steps of the demo use.
 type world struct {
 	*narrator
 	cluster *testcluster.Cluster

@@ -30,6 +30,6 @@ func TestWhatIsPortableIsWhatAPersonSaidOfAnObject(t *testing.T) {
 		"metadata": metadata(map[string]any{"app": "shop"}, map[string]any{"who": "me", "fairlead.io/order": "1"}),
 	}
 	if got := bundle.Portable(obj).Object; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v", got)
+		t.Errorf("Portable returned the wrong object %v", got)
 	}
 }

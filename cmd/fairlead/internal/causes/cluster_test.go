@@ -75,10 +75,10 @@ func TestCausesInARealCluster(t *testing.T) {
 			return ""
 		}
 		g.Eventually(first).WithArguments(ctx, admin).WithTimeout(30 * time.Second).Should(MatchRegexp(want))
-		g.Expect(first(ctx, stranger)).To(BeEmpty(), "objects that a person may not read are left out")
+		g.Expect(first(ctx, stranger)).To(BeEmpty(), "a person who may not read the objects got causes")
 		status.Waiting[0].Reason = "NotGone"
-		g.Expect(causes.OfStatus(ctx, admin, status)).To(BeEmpty(), "an object that is being deleted has no causes")
+		g.Expect(causes.OfStatus(ctx, admin, status)).To(BeEmpty(), "got causes of an object that is being deleted")
 		status.Waiting[0].Reason, status.TargetCluster = "InProgress", "another"
-		g.Expect(causes.OfStatus(ctx, admin, status)).To(BeEmpty(), "dependents in another cluster have no causes")
+		g.Expect(causes.OfStatus(ctx, admin, status)).To(BeEmpty(), "got causes of dependents in another cluster")
 	}
 }

@@ -77,10 +77,10 @@ func TestUnifiedShowsCreatedAndDeletedObjects(t *testing.T) {
 	obj := object(t, "kind: ConfigMap\ndata: {a: b}")
 	created, err := changes.Unified("x", nil, obj)
 	if err != nil || created != "--- /dev/null\n+++ x (after)\n@@ -0,0 +1,3 @@\n+data:\n+  a: b\n+kind: ConfigMap\n" {
-		t.Errorf("%v, %q", err, created)
+		t.Errorf("Unified for a created object returned the error %v and the wrong diff %q", err, created)
 	}
 	if same, err := changes.Unified("x", obj, obj); same != "" || err != nil {
-		t.Errorf("%v, %q", err, same)
+		t.Errorf("Unified for two equal objects returned the error %v and the diff %q, want no diff", err, same)
 	}
 }
 
@@ -104,7 +104,7 @@ status: {phase: x}
 		t.Error(diff)
 	}
 	if changes.Clean(nil) != nil {
-		t.Error("want nil for nil")
+		t.Error("Clean(nil) must return nil")
 	}
 }
 
@@ -138,7 +138,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 		t.Error(diff)
 	}
 	if changes.Owned(live, "nobody") != nil {
-		t.Error("want nil for a manager that owns no fields")
+		t.Error("Owned must return nil for a field manager that owns no fields")
 	}
 }
 
@@ -164,7 +164,7 @@ status: {x: y}
 	}
 	if changes.Managed(object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")) != nil ||
 		changes.Managed(nil) != nil {
-		t.Error("want nil for an object without managed fields")
+		t.Error("Managed must return nil for an object without managed fields")
 	}
 }
 

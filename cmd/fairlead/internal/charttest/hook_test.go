@@ -37,7 +37,7 @@ func TestOutcomeOfATest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, message := outcomeOf(object(t, c.object))
 			if string(got) != c.want || message != c.message {
-				t.Errorf("got %q, %q", got, message)
+				t.Errorf("the result is %q with the message %q, want others", got, message)
 			}
 		})
 	}

@@ -98,14 +98,14 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(after.Generation).To(Equal(c.Generation + 1))
 		Expect(after.Spec.Source.Inline).To(BeNil())
 		Expect(after.Spec.Source.ConfigMap).To(HaveValue(HaveField("Name", sources(ctx, namespace)[0].Name)))
-		Expect(valuesOf(after)).To(MatchJSON(`{"new": [1, 2], "gone": null}`), "given values replace all values")
+		Expect(valuesOf(after)).To(MatchJSON(`{"new": [1, 2], "gone": null}`), "the given values must replace all former values")
 		Expect(after.Spec.Path).To(BeEmpty())
 		Expect(after.Spec.TargetName).To(Equal("store"))
 		Expect(after.Spec.Suspend).To(BeTrue())
 		Expect(after.Labels).To(HaveKeyWithValue("team", "a"))
 
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# a job")).Code).To(Equal(0))
-		Expect(valuesOf(shopIn(ctx, namespace))).To(MatchJSON(valuesOf(after)), "the values stay unchanged")
+		Expect(valuesOf(shopIn(ctx, namespace))).To(MatchJSON(valuesOf(after)), "the values were changed")
 	})
 
 	It("keeps the current and the previous source, and both are deleted with the component", func(ctx SpecContext) {
@@ -123,7 +123,7 @@ var _ = Describe("apply", onCluster(func() {
 		}
 		Expect(names[3]).To(Equal(names[0]))
 		Expect(fairlead(ctx, namespace, "apply", "store", folder("web.yaml", "# 1")).Code).To(Equal(0))
-		Expect(sources(ctx, namespace)).To(HaveLen(3), "the source of another component stays")
+		Expect(sources(ctx, namespace)).To(HaveLen(3), "the sources of the component and the source of another component must exist")
 	})
 
 	It("keeps the source of the last revision that was Ready after any number of later revisions", func(ctx SpecContext) {
@@ -139,7 +139,7 @@ var _ = Describe("apply", onCluster(func() {
 			Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", content)).Code).To(Equal(0))
 			Expect(sources(ctx, namespace)).To(ContainElement(HaveField("Name", good)))
 		}
-		Expect(sources(ctx, namespace)).To(HaveLen(3), "the last ready, the current and the previous source")
+		Expect(sources(ctx, namespace)).To(HaveLen(3), "only the last ready, the current and the previous source must exist")
 	})
 
 	It("creates a source again if its owner is an earlier component that was deleted", func(ctx SpecContext) {

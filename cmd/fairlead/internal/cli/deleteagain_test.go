@@ -62,10 +62,10 @@ func TestARequestThatConflictsIsNoSignThatTheComponentIsGone(t *testing.T) {
 				Live: obj,
 			})
 			if err != nil || (after != nil) != c.left || out.Len() > 0 {
-				t.Errorf("got %v, %v, %q", after, err, out.String())
+				t.Errorf("the deletion left the component %v, returned the error %v and printed %q", after, err, out.String())
 			}
 			if after != nil && after.GetUID() != c.now {
-				t.Errorf("got %s", after.GetUID())
+				t.Errorf("the deletion found the component with the UID %s", after.GetUID())
 			}
 		})
 	}

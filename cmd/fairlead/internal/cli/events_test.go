@@ -74,7 +74,7 @@ var _ = Describe("events", onCluster(func() {
 		Eventually(ctx, p.out).Should(gbytes.Say("First"))
 		tell(ctx, namespace, "Normal", "Second", "two", c, component)
 		Eventually(ctx, p.out).Should(gbytes.Say("Second +Component.fairlead.io " + namespace + "/shop +two\n"))
-		Expect(string(p.out.Contents())).To(MatchRegexp("^[^F]*First[^F]*$"), "the event is printed once")
+		Expect(string(p.out.Contents())).To(MatchRegexp("^[^F]*First[^F]*$"), "the event was not printed exactly once")
 		p.stop()
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 	})

@@ -51,7 +51,7 @@ var _ = Describe("export", onCluster(func() {
 		Expect(r.Out).To(ContainSubstring("#   kubectl -n "+namespace+" delete configmap "+shopIn(ctx, namespace).
 			Spec.Source.ConfigMap.Name+"\n"),
 			"the ConfigMap has no owner reference to its component")
-		Expect(strings.Count(r.Out, "#   kubectl")).To(Equal(1), "ConfigMaps with values need no such hint")
+		Expect(strings.Count(r.Out, "#   kubectl")).To(Equal(1), "want one kubectl command: ConfigMaps with values need no command")
 
 		elsewhere := newNamespace(ctx)
 		objects, err := manifests.Decode("bundle",
@@ -75,7 +75,7 @@ var _ = Describe("export", onCluster(func() {
 		operate(elsewhere)
 		Eventually(ctx, func() error {
 			return k8s.Get(ctx, client.ObjectKey{Namespace: elsewhere, Name: "settings"}, &corev1.ConfigMap{})
-		}).Should(Succeed(), "the operator reconciles the copy")
+		}).Should(Succeed(), "the operator did not reconcile the copy of the component")
 	})
 
 	It("refuses a format as the value of -o", func(ctx SpecContext) {

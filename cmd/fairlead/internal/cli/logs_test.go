@@ -45,7 +45,7 @@ var _ = Describe("logs", onCluster(func() {
 		node.container("web-b", "main") <- "2026-03-01T12:00:02Z two"
 		later := podOf(ctx, node, namespace, "web-b", web)
 		Eventually(ctx, p.out).Should(gbytes.Say(`\[pod/web-b/main\] two\n`))
-		Expect(node.asked()).NotTo(HaveKey("tailLines"), "all lines of a new container are shown")
+		Expect(node.asked()).NotTo(HaveKey("tailLines"), "the command must request all lines of a new container")
 
 		close(node.container("web-b", "main"))
 		node.mu.Lock()
@@ -125,7 +125,7 @@ var _ = Describe("logs", onCluster(func() {
 			}
 			Expect(complete("logs", "shop", "-c", "")).To(HavePrefix("main\nproxy\n:4\n"))
 			Expect(complete("logs", "shop", "deployment/web", "--container", "pr")).To(HavePrefix("proxy\n:4\n"))
-			Expect(complete("logs", "-c", "")).To(HavePrefix(":4\n"), "without a component there are no completions")
+			Expect(complete("logs", "-c", "")).To(HavePrefix(":4\n"), "got completions although no component is named")
 		})
 
 	It("names the dependents with pods if a named dependent has no pods", func(ctx SpecContext) {

@@ -24,7 +24,7 @@ func documented(t *testing.T) map[string][]show.Format {
 	}
 	_, text, found := strings.Cut(string(page), "| `-o` | output | commands |\n")
 	if !found {
-		t.Fatal("the page has no table of formats")
+		t.Fatal("docs/cli.md has no table of output formats")
 	}
 	formats := map[string][]show.Format{}
 	for line := range strings.Lines(text) {
@@ -55,16 +55,16 @@ func TestFormatsAreThoseOfTheDocumentation(t *testing.T) {
 		got[command.Name()] = flag.Usage
 		complete, ok := command.GetFlagCompletionFunc("output")
 		if !ok {
-			t.Errorf("%s: -o is not completed", command.Name())
+			t.Errorf("the command %s has no completion for the flag -o", command.Name())
 			continue
 		}
 		offered, _ := complete(command, nil, "")
 		names := strings.NewReplacer(",", "", " or", "").Replace(strings.TrimSuffix(flag.Usage, "; a table by default"))
 		if all := strings.Join(offered, " "); all != names {
-			t.Errorf("%s: completed by %s, documented as %s", command.Name(), all, flag.Usage)
+			t.Errorf("%s: the completions of -o are %s, but the help of the flag has %s", command.Name(), all, flag.Usage)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/cli.md and the flags (-page +flags):\n%s", diff)
+		t.Errorf("the output formats in docs/cli.md (-) differ from those of the flags (+):\n%s", diff)
 	}
 }

@@ -86,7 +86,7 @@ var _ = Describe("plan", onCluster(func() {
 			"templates/bad.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 100000}]}\n",
 			"templates/unknown.yaml", "apiVersion: example.com/v1\nkind: Unheard\nmetadata: {name: of}\n")...))
 		Expect(r.Err).To(BeEmpty())
-		Expect(r.Code).To(Equal(1), "a step cannot be made")
+		Expect(r.Code).To(Equal(1), "want the exit code 1, because a step is blocked")
 		expectGolden("plan/conflicts.txt", namespace, r.Out)
 		leftAlone(ctx, namespace)
 	})

@@ -151,7 +151,7 @@ var _ = Describe("completion", onCluster(func() {
 		}
 		Expect(complete("tree", "s")).To(HavePrefix("shop\nstore\n:4\n"))
 		Expect(complete("delete", "comp/sh")).To(HavePrefix("comp/shop\n:4\n"))
-		Expect(complete("status", "comp")).To(HavePrefix("components.fairlead.io/\n:6\n"), "no blank follows the type")
+		Expect(complete("status", "comp")).To(HavePrefix("components.fairlead.io/\n:6\n"), "the completion of the type must not end with a blank")
 		Expect(complete("list", "")).To(HavePrefix("components.fairlead.io\n:4\n"))
 		Expect(complete("tree", "--namespace", namespace)).To(HavePrefix(namespace + "\n"))
 		Expect(complete("tree", "--context", "")).To(MatchRegexp(`^\S+\n:4\n`))
@@ -161,9 +161,9 @@ var _ = Describe("completion", onCluster(func() {
 
 		report(ctx, shopIn(ctx, namespace), withWorkloads(namespace))
 		Expect(complete("logs", "shop", "dep")).To(HavePrefix("deployment/web\n:4\n"))
-		Expect(complete("logs", "store", "dep")).To(HavePrefix(":4\n"), "no operator has reconciled the component")
+		Expect(complete("logs", "store", "dep")).To(HavePrefix(":4\n"), "got completions although no operator has reconciled the component")
 		plugin := append([]string{"/usr/bin/kubectl_complete-fairlead"}, flags[1:]...)
-		Expect(run(ctx, append(plugin, "tree", "sh")...).Out).To(HavePrefix("shop\n:4\n"), "for kubectl fairlead")
+		Expect(run(ctx, append(plugin, "tree", "sh")...).Out).To(HavePrefix("shop\n:4\n"), "the completion as the plugin kubectl fairlead is wrong")
 	})
 
 	It("gives up if no cluster responds", SpecTimeout(20*time.Second), func(ctx SpecContext) {

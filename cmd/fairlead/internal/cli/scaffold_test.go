@@ -195,7 +195,7 @@ var _ = Describe("scaffold update", func() {
 			HaveField("Out", ContainSubstring("go mod tidy && make generate"))))
 		Expect(os.ReadFile(filepath.Join(dir, "Makefile"))).To(ContainSubstring("<<<<<<< yours"))
 		Expect(run(ctx, "fairlead", "scaffold", "update", dir, "--dry-run").Out).
-			To(Equal(dir+" is up to date\n"), "the project is up to date after the merge")
+			To(Equal(dir+" is up to date\n"), "the project must be up to date after the merge")
 	})
 
 	It("lists the written files if the tools of the project fail", func(ctx SpecContext) {

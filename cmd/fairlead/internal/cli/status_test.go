@@ -54,7 +54,7 @@ var _ = Describe("status", onCluster(func() {
 		Expect(s.APIVersion).To(Equal(show.SchemaVersion))
 		Expect(s.Reconciler).To(Equal("fairlead.io"))
 		Expect(s.Applied).To(Equal(show.Applied{InputDigest: "abc", Source: "ConfigMap shop-1", SourceDigest: "def"}))
-		Expect(s.TimesOut.Time).To(BeTemporally("==", time.Unix(1600, 0)), "ten minutes by default")
+		Expect(s.TimesOut.Time).To(BeTemporally("==", time.Unix(1600, 0)), "the default timeout of a component is ten minutes")
 		Expect(fairlead(ctx, namespace, "status", "shop", "-o=name").Out).To(Equal("component.fairlead.io/shop\n"))
 	})
 
@@ -109,7 +109,7 @@ var _ = Describe("history", onCluster(func() {
 		Expect(json.Unmarshal([]byte(fairlead(ctx, namespace, "history", "shop", "-o=json").Out), &h)).To(Succeed())
 		Expect(h.Revisions).To(HaveExactElements(And(HaveField("Revision", int64(1)), HaveField("Digest", "abc")),
 			HaveField("Outcome", "Ready")))
-		Expect(fairlead(ctx, namespace, "history", "shop", "-o=name").Code).To(Equal(2), "revisions are not objects")
+		Expect(fairlead(ctx, namespace, "history", "shop", "-o=name").Code).To(Equal(2), "the command history must refuse -o=name, because revisions are not objects")
 	})
 }))
 
@@ -176,7 +176,7 @@ var _ = Describe("suspend and resume", onCluster(func() {
 			To(Equal("component.fairlead.io/shop suspended\n"))
 		Expect(shopIn(ctx, namespace).Annotations).
 			To(And(HaveKeyWithValue(why, "still"), HaveKey("fairlead.io/reconcile-requested-at")),
-				"the new reason starts a pass")
+				"the command must write the new reason and request a pass")
 		Expect(fairlead(ctx, namespace, "resume", "shop").Out).To(Equal("component.fairlead.io/shop resumed\n"))
 		c = shopIn(ctx, namespace)
 		Expect(c.Spec.Suspend).To(BeFalse())
@@ -219,7 +219,7 @@ var _ = Describe("suspend and resume", onCluster(func() {
 			To(Equal("fairlead: plains.plain.example.com has no field spec.suspend: components of this type cannot be " +
 				"suspended\n"))
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(plain), plain)).To(Succeed())
-		Expect(plain.GetAnnotations()).To(BeEmpty(), "nothing is written")
+		Expect(plain.GetAnnotations()).To(BeEmpty(), "the command wrote annotations")
 		Expect(fairlead(ctx, namespace, "reconcile", "plain/p").Code).To(Equal(0))
 	})
 }))

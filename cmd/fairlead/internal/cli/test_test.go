@@ -74,7 +74,7 @@ func podsIn(ctx context.Context, namespace string) []string {
 var _ = Describe("fairlead test", onCluster(func() {
 	It("runs the tests of a chart one after the other, with the values of the component", func(ctx SpecContext) {
 		namespace := appliedChart(ctx, "--set", "image=smoke")
-		Expect(podsIn(ctx, namespace)).To(BeEmpty(), "the operator runs no tests")
+		Expect(podsIn(ctx, namespace)).To(BeEmpty(), "the operator created the pod of a test")
 		p := start(ctx, namespace, "test", "shop")
 		pod := endPod(ctx, namespace, "a", corev1.PodSucceeded)
 		Expect(pod.Spec.Containers[0].Image).To(Equal("smoke"))
@@ -92,10 +92,10 @@ var _ = Describe("fairlead test", onCluster(func() {
 		Eventually(ctx, func() bool {
 			err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "b"}, pod)
 			return err == nil && pod.Status.Phase == corev1.PodPending
-		}).Should(BeTrue(), "the former test is deleted first")
+		}).Should(BeTrue(), "the pod of the former test was not deleted")
 		Expect(pod.UID).NotTo(Equal(former))
 		endPod(ctx, namespace, "b", corev1.PodSucceeded)
-		Eventually(ctx, p.code).Should(Receive(Equal(0)), "only the named test runs")
+		Eventually(ctx, p.code).Should(Receive(Equal(0)), "the command must succeed after the named test alone")
 	})
 
 	It("stops at the first test that fails, and says why it failed", func(ctx SpecContext) {
@@ -120,12 +120,12 @@ var _ = Describe("fairlead test", onCluster(func() {
 		p := start(ctx, namespace, "test", "shop")
 		endPod(ctx, namespace, "a", corev1.PodSucceeded)
 		Eventually(ctx, p.out).Should(gbytes.Say(`a passed`))
-		Expect(podsIn(ctx, namespace)).To(ContainElement("a"), "other tests may need it")
+		Expect(podsIn(ctx, namespace)).To(ContainElement("a"), "the pod a was deleted, although other tests may need it")
 		endPod(ctx, namespace, "b", corev1.PodFailed)
 		Eventually(ctx, p.code).Should(Receive(Equal(1)))
 		Eventually(ctx, func() []string { return podsIn(ctx, namespace) }).Should(BeEmpty())
 		err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "tester"}, &corev1.ServiceAccount{})
-		Expect(err).NotTo(HaveOccurred(), "its default policy is before-hook-creation")
+		Expect(err).NotTo(HaveOccurred(), "the service account tester was deleted, although its default delete policy is before-hook-creation")
 	})
 
 	It("gives up on a test after the timeout", func(ctx SpecContext) {

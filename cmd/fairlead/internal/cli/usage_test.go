@@ -185,17 +185,17 @@ var _ = Describe("the connection", onCluster(func() {
 			HaveField("ImpersonatedUser", "joe"), HaveField("Code", 200))))
 
 		Expect(fairlead(ctx, namespace, "list", "--token=wrong", "--client-certificate=", "--client-key=").Code).
-			To(Equal(0), "the client certificate still authenticates")
+			To(Equal(0), "the command must succeed, because the client certificate still authenticates the user")
 		kubeconfig := withoutUser(kube, namespace)
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "list")
-		Expect(r.Code).To(Equal(3), "the current context has no user")
+		Expect(r.Code).To(Equal(3), "the command must fail, because the current context has no user")
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--context=admin", "list")
-		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", ContainSubstring("shop"))), "the context names the namespace")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", ContainSubstring("shop"))), "the command must use the namespace of the context")
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--user=admin", "--cluster=real", "-n", namespace, "tree",
 			"shop")
 		Expect(r.Code).To(Equal(0), r.Err)
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--context=admin", "--token=wrong", "--user=nobody", "list")
-		Expect(r.Code).To(Equal(3), "the token is invalid")
+		Expect(r.Code).To(Equal(3), "the command must fail, because the token is invalid")
 	})
 
 	// tree runs the command tree for a type, with an empty discovery cache.

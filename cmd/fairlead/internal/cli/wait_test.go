@@ -67,7 +67,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		Expect(p.err.Contents()).To(BeEmpty())
 		all := requests(ctx, namespace, "components")
 		Expect(all.Verb("watch")).To(HaveLen(1))
-		Expect(all.Verb("get", "list")).To(HaveLen(2), "one get before the apply, and one for the notes: %v", all)
+		Expect(all.Verb("get", "list")).To(HaveLen(2), "want one get before the apply and one get for the notes, got %v", all)
 	})
 
 	It("ignores Ready of an earlier generation", func(ctx SpecContext) {
@@ -80,7 +80,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		report(ctx, shopIn(ctx, namespace), allReady())
 		Eventually(ctx, second.code).Should(Receive(Equal(0)))
 		unchanged := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# changed"), "--wait")
-		Expect(unchanged.Code).To(Equal(0), "a component that is Ready needs no wait")
+		Expect(unchanged.Code).To(Equal(0), "the command must succeed at once for a component that is Ready")
 	})
 
 	It("fails with the reason if the component is Stalled", func(ctx SpecContext) {

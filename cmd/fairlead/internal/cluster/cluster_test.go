@@ -16,7 +16,7 @@ func TestRequestsAreNotLimitedOnThisSide(t *testing.T) {
 		t.Fatal(err)
 	}
 	if config.QPS >= 0 || config.RateLimiter != nil {
-		t.Errorf("want no limit, got %v requests a second", config.QPS)
+		t.Errorf("want no client-side rate limit, got %v requests a second", config.QPS)
 	}
 }
 
@@ -27,12 +27,12 @@ func TestParseReference(t *testing.T) {
 		"widget/Shop.1":                 {Type: "widget", Name: "Shop.1"},
 	} {
 		if got, err := cluster.ParseReference(text); err != nil || got != want {
-			t.Errorf("%s: want %v, got %v, %v", text, want, got, err)
+			t.Errorf("the reference %s: want %v, got %v and the error %v", text, want, got, err)
 		}
 	}
 	for _, text := range []string{"", "/", "a/", "/b", "a/b/c", "..", "a/50%"} {
 		if got, err := cluster.ParseReference(text); err == nil {
-			t.Errorf("%q: want an error, got %v", text, got)
+			t.Errorf("the invalid reference %q: want an error, got %v", text, got)
 		}
 	}
 }

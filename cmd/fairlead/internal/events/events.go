@@ -62,9 +62,9 @@ type Reader struct {
 	seen map[types.UID]string
 }
 
-// NewReader returns a Reader of the events of the objects in subject. The first object is the component. If it is the
-// only object, the API server selects its events. EventTypes restricts the types of events; if it is empty, all types
-// are read.
+// NewReader returns a Reader of the events of the objects in subject. The first object is the component. If subject
+// contains only the component, the requests select the events by the kind and name of the component. EventTypes
+// restricts the types of events; if it is empty, all types are read.
 func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string) *Reader {
 	r := &Reader{
 		cluster: c, owners: ownership.New(c, subject), namespaces: Namespaces(subject), types: eventTypes,

@@ -137,7 +137,7 @@ func TestALogIsFollowedOnceAndInFullWhereItBeganLater(t *testing.T) {
 	}
 	f.Wait()
 	if len(k.requests) != 2 || k.requests[0].TailLines == nil || k.requests[1].TailLines != nil {
-		t.Errorf("got %v", k.requests)
+		t.Errorf("only the first request may limit the number of lines, got %v", k.requests)
 	}
 }
 

@@ -73,10 +73,10 @@ func TestALogThatCannotBeReadHidesNoOther(t *testing.T) {
 			err := logs.Print(t.Context(), k, []logs.Source{source("a"), source("b"), source("c")}, all(), &out,
 				func(err error) { warned = append(warned, err.Error()) })
 			if got := exit.CodeOf(err); got != c.code {
-				t.Errorf("exit code %d, want %d", got, c.code)
+				t.Errorf("the error has the exit code %d, want %d", got, c.code)
 			}
 			if fmt.Sprint(err) != c.err {
-				t.Errorf("got %v, want %s", err, c.err)
+				t.Errorf("got the error %v, want %s", err, c.err)
 			}
 			if diff := cmp.Diff(c.warned, warned); diff != "" {
 				t.Error(diff)
@@ -104,6 +104,6 @@ func TestALogThatAPersonInterruptsIsNoneThatBreaks(t *testing.T) {
 	}}}}
 	err := logs.Print(ctx, k, []logs.Source{source("a")}, all(), onWrite(interrupt), func(err error) { t.Error(err) })
 	if !errors.Is(err, context.Canceled) || exit.CodeOf(err) != exit.Interrupted {
-		t.Errorf("got %v", err)
+		t.Errorf("the interrupted merge returned %v, want context.Canceled", err)
 	}
 }

@@ -37,7 +37,7 @@ func TestActivity(t *testing.T) {
 				b.End()
 				synctest.Wait()
 				if screen.String() != c.want {
-					t.Errorf("want %q, got %q", c.want, screen.String())
+					t.Errorf("want the terminal output %q, got %q", c.want, screen.String())
 				}
 			})
 		})
@@ -57,7 +57,7 @@ func TestActivityEndsBeforeTheOutputOfTheCommand(t *testing.T) {
 		b.Begin("at it again")
 		time.Sleep(5 * time.Second)
 		if want := "\r\x1b[Kat it (1s)\r\x1b[KReady\n"; screen.String() != want {
-			t.Errorf("want %q, got %q", want, screen.String())
+			t.Errorf("want the terminal output %q, got %q", want, screen.String())
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestActivityShowsNothingWithoutATerminal(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.End()
 		if log.Len() > 0 {
-			t.Errorf("got %q", log.String())
+			t.Errorf("an activity wrote %q to a log, want no output", log.String())
 		}
 	})
 }

@@ -79,7 +79,7 @@ var _ = Describe("Block", func() {
 		Expect(show("1", "2", "3", "4", "5")).To(Equal([]string{"1", "2", "3", "… and 2 more lines"}))
 	})
 
-	It("removes control characters from messages", func() {
+	It("replaces control characters in messages by the character U+FFFD", func() {
 		Expect(show("a\x1b[2Jb\rc\nd\u009b")).To(Equal([]string{"a\ufffd[2Jb\ufffdc\ufffdd\ufffd"}))
 	})
 })

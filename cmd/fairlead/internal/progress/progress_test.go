@@ -98,7 +98,7 @@ var _ = Describe("OfApply", func() {
 			"wave -1: waiting until Job.batch shop/migrate-old is gone: NotGone: it is being deleted",
 			"ready: 6/6 dependents, revision 2",
 		}))
-		Expect(verdicts[:9]).To(HaveEach(progress.Waiting), "Ready of the old generation is ignored")
+		Expect(verdicts[:9]).To(HaveEach(progress.Waiting), "the condition Ready of an old generation must be ignored")
 		Expect(verdicts[9]).To(Equal(progress.Reached))
 	})
 
@@ -111,8 +111,8 @@ var _ = Describe("OfApply", func() {
 			Lines:   []string{"wave 1: 1/2 ready", "wave 1: waiting for ScaledObject.keda.sh shop/web: KindNotServed: it is not served"},
 			Summary: "waiting for ScaledObject.keda.sh shop/web (KindNotServed: it is not served)",
 		}))
-		Expect(progress.OfApply(status, 3).Unserved).To(BeFalse(), "that is a former generation")
-		Expect(progress.OfApply(notReady(1, web), 2).Unserved).To(BeFalse(), "something else may be waited for")
+		Expect(progress.OfApply(status, 3).Unserved).To(BeFalse(), "the status is of a former generation, so it must not show unserved types")
+		Expect(progress.OfApply(notReady(1, web), 2).Unserved).To(BeFalse(), "an incomplete report must not state that the component waits only for unserved types")
 	})
 
 	DescribeTable("has verdict and summary for", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
@@ -190,7 +190,7 @@ var _ = Describe("OfDeletion", func() {
 			"blocked by Gizmo.example.com: it cannot be listed",
 		}))
 		blocked.Blocked = blocked.Blocked[:1]
-		Expect(progress.OfDeletion(blocked, 3).Lines).To(HaveLen(1), "the condition names a single type")
+		Expect(progress.OfDeletion(blocked, 3).Lines).To(HaveLen(1), "want one line, because the condition names a single type")
 	})
 
 	It("reports that it waits until a hook is complete, not until it is gone", func() {

@@ -71,7 +71,7 @@ func lines(grants []rbac.Grant) []string {
 func expect(t *testing.T, got []rbac.Grant, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, lines(got)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+		t.Errorf("the grants differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestTheOperatorIsGrantedWhatItCannotWatchAnyway(t *testing.T) {
 func TestTheOperatorIsGrantedNothingForTypesOfKubernetes(t *testing.T) {
 	rules, err := needs(t, defaults, config, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}").OfOperator()
 	if err != nil || len(rules) > 0 {
-		t.Errorf("got %v, %v", rules, err)
+		t.Errorf("the manifests need the rules %v, with the error %v; want none", rules, err)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestAnAccountThatWatchesIsGrantedWhatTheOperatorWouldBe(t *testing.T) {
 		"shop example.com boxen get,list,watch,create,patch,delete",
 	)
 	if rules, err := n.OfOperator(); err != nil || len(rules) > 0 {
-		t.Errorf("the operator is granted %v, %v", rules, err)
+		t.Errorf("the operator needs the rules %v, with the error %v; want none", rules, err)
 	}
 }
 

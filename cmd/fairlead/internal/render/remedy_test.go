@@ -36,15 +36,15 @@ func TestMissingSubChartsAreAddedByACommand(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			err := render.WithRemedy(fmt.Errorf("render: %w", missing), c.place, c.folder)
 			if got, want := err.Error(), "render: "+missing.Error()+c.want; got != want {
-				t.Errorf("got %s, want %s", got, want)
+				t.Errorf("got the error %s, want %s", got, want)
 			}
 			if !errors.Is(err, error(missing)) {
-				t.Error("the cause is lost")
+				t.Error("the error does not wrap its cause")
 			}
 		})
 	}
 	other := errors.New("x")
 	if err := render.WithRemedy(other, chart, ""); !errors.Is(err, other) || err.Error() != "x" {
-		t.Errorf("got %v", err)
+		t.Errorf("WithRemedy must return another error unchanged, got %v", err)
 	}
 }

@@ -83,7 +83,7 @@ func TestTheChartOfAnOperatorTakesNamesThatYAMLTakesForSomethingElse(t *testing.
 			}
 			for _, object := range objects {
 				if place := object.GetNamespace(); place != "" && place != "y" {
-					t.Errorf("%s is in namespace %q", object.GetName(), place)
+					t.Errorf("the object %s is in namespace %q, want y", object.GetName(), place)
 				}
 			}
 		})
@@ -118,7 +118,7 @@ type schema struct {
 func (s schema) paths(t *testing.T, at string) (found []string) {
 	t.Helper()
 	if s.AdditionalProperties != false {
-		t.Errorf("%q allows unknown keys", at)
+		t.Errorf("the schema of %q allows unknown keys", at)
 	}
 	for name, property := range s.Properties {
 		path := strings.TrimPrefix(at+"."+name, ".")
@@ -170,7 +170,7 @@ func TestEachValueOfTheChartOfAnOperatorHasASchema(t *testing.T) {
 			slices.Sort(inSchema)
 			slices.Sort(inValues)
 			if !slices.Equal(inSchema, inValues) {
-				t.Errorf("the schema has %v, values.yaml %v", inSchema, inValues)
+				t.Errorf("the schema has the values %v, but values.yaml has %v", inSchema, inValues)
 			}
 		})
 	}

@@ -93,7 +93,7 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 			test.change(&o)
 			err := o.Validate()
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q", err, test.want)
+				t.Errorf("got the error %v, want %q", err, test.want)
 			}
 		})
 	}
@@ -124,14 +124,14 @@ func TestANameIsToldOnceAlsoWhereTheImageFollowsFromIt(t *testing.T) {
 	err := o.WithDefaults().Validate()
 	if err == nil || !strings.HasPrefix(err.Error(), `--operator-name "A_b": want`) ||
 		strings.Contains(err.Error(), "--image") {
-		t.Errorf("got %v", err)
+		t.Errorf("the error must name --operator-name, and not the derived --image: %v", err)
 	}
 }
 
 func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
 	err := scaffold.Options{}.Validate()
 	if err == nil {
-		t.Fatal("want an error")
+		t.Fatal("missing options must be an error")
 	}
 	for _, flag := range []string{"--group", "--version", "--kind", "--operator-name", "--module", "--generator"} {
 		if !strings.Contains(err.Error(), flag) {

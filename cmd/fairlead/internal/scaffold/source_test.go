@@ -80,7 +80,7 @@ func TestAChartThatCannotRenderIsRefusedWithFileAndLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := fromChart(t, chartOf(test.files))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q", err, test.want)
+				t.Errorf("got the error %v, want %q", err, test.want)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestAChartThatLacksValuesOrAClusterIsTakenWithANote(t *testing.T) {
 			}
 			notes := strings.Join(project.Notes, "\n")
 			if !strings.Contains(notes, "complete config/samples/shop.yaml") || !strings.Contains(notes, test.want) {
-				t.Errorf("got %s, want %q", notes, test.want)
+				t.Errorf("got the notes %s, want %q", notes, test.want)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestRightsHaveNoRuleThatAnotherCovers(t *testing.T) {
 		on = append(on, strings.Join(rule.Resources, ","))
 	}
 	if want := []string{"configmaps", "roles", "pods", "pods,pods/log"}; !slices.Equal(on, want) {
-		t.Errorf("got rules on %q, want %q", on, want)
+		t.Errorf("got the RBAC rules on %q, want %q", on, want)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestAChartWithOtherLineEndsIsUnderstoodAndLeftAsItIs(t *testing.T) {
 		}
 	}
 	if got := fileOf(t, other, "internal/generator/chart/values.yaml"); got != files["values.yaml"] {
-		t.Errorf("got %q", got)
+		t.Errorf("the values.yaml of the chart was changed to %q", got)
 	}
 }
 

@@ -96,17 +96,17 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 		dir := project(t)
 		replace(t, dir, "Makefile", theirs, mine)
 		if found, verbs := update(t, dir, plainly); len(verbs) > 0 || len(found.Conflicts) > 0 {
-			t.Errorf("got %v and %v", verbs, found.Conflicts)
+			t.Errorf("an update without changes returned %v and the conflicts %v", verbs, found.Conflicts)
 		}
 	})
 	t.Run("updates files that no person changed", func(t *testing.T) {
 		dir := project(t)
 		age(t, dir, "Makefile", now, before)
 		if _, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"update Makefile"}) {
-			t.Errorf("got %v", verbs)
+			t.Errorf("the update must change only the Makefile, got %v", verbs)
 		}
 		if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) {
-			t.Errorf("got %s", got)
+			t.Errorf("the Makefile does not have the line of the new template: %s", got)
 		}
 		if _, verbs := update(t, dir, plainly); len(verbs) > 0 {
 			t.Errorf("a second update has the changes %v", verbs)
@@ -118,10 +118,10 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 		replace(t, dir, "Makefile", theirs, mine)
 		if found, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"merge Makefile"}) ||
 			len(found.Conflicts) > 0 {
-			t.Errorf("got %v and %v", verbs, found.Conflicts)
+			t.Errorf("the update returned the changes %v and the conflicts %v", verbs, found.Conflicts)
 		}
 		if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) || !strings.Contains(got, mine) {
-			t.Errorf("got %s", got)
+			t.Errorf("the Makefile must have the line of the new template and the person's line: %s", got)
 		}
 	})
 	t.Run("creates new files, and does not restore deleted files", func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 			}
 		}
 		if _, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"create Dockerfile"}) {
-			t.Errorf("got %v", verbs)
+			t.Errorf("the update must create only the Dockerfile, got %v", verbs)
 		}
 	})
 	t.Run("keeps other statements of go.mod", func(t *testing.T) {
@@ -141,11 +141,11 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 		age(t, dir, "go.mod", "go 1.26.0", "go 1.25.0")
 		replace(t, dir, "go.mod", "module example.com/shop-operator", "// Ours.\nmodule example.com/shop-operator")
 		if _, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"merge go.mod"}) {
-			t.Errorf("got %v", verbs)
+			t.Errorf("the update must merge only go.mod, got %v", verbs)
 		}
 		if got := contentOf(t, dir, "go.mod"); !strings.Contains(got, "go 1.26.0") || !strings.Contains(got, "// Ours.") ||
 			!strings.Contains(got, "k8s.io/api ") {
-			t.Errorf("got %s", got)
+			t.Errorf("go.mod lacks a statement of the person or of the template: %s", got)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func TestUpdateTellsOfConflictsWithFileAndLine(t *testing.T) {
 		got := contentOf(t, dir, "Makefile")
 		for _, want := range []string{"<<<<<<< yours", "Show my help", ">>>>>>> template", now} {
 			if !strings.Contains(got, want) {
-				t.Errorf("%q is missing", want)
+				t.Errorf("the Makefile with conflict markers does not contain %q", want)
 			}
 		}
 	})
@@ -187,7 +187,7 @@ func TestUpdateTellsOfConflictsWithFileAndLine(t *testing.T) {
 		replace(t, dir, base, "-- Dockerfile --", "-- Dockerfile.former --")
 		replace(t, dir, "Dockerfile", "FROM", "# Mine.\nFROM")
 		if found, _ := update(t, dir, plainly); len(found.Conflicts) != 1 || found.Conflicts[0].File != "Dockerfile" {
-			t.Errorf("got %v", found.Conflicts)
+			t.Errorf("want one conflict, in the Dockerfile, got %v", found.Conflicts)
 		}
 	})
 }
@@ -198,11 +198,11 @@ func TestUpdateLetsTypesFollowTheChartOfTheProject(t *testing.T) {
 	dir := write(t, scaffold.Request{Options: o, Source: os.DirFS("testdata/chart")})
 	replace(t, dir, "internal/generator/chart/values.yaml", "replicas: 1", "replicas: 1\n# How fast it is.\nspeed: 3")
 	if _, verbs := update(t, dir, plainly); !slices.Contains(verbs, "update api/v1alpha1/values.go") {
-		t.Errorf("got %v", verbs)
+		t.Errorf("the update must change values.go, got %v", verbs)
 	}
 	if got := contentOf(t, dir, "api/v1alpha1/values.go"); !strings.Contains(got, "// How fast it is.") ||
 		!strings.Contains(got, "Speed *int64") {
-		t.Errorf("got %s", got)
+		t.Errorf("values.go does not have the new value: %s", got)
 	}
 	if got := contentOf(t, dir, "chart/definitions/apps.example.com_shops.yaml"); !strings.Contains(got, "speed:") {
 		t.Errorf("the CustomResourceDefinition does not contain the new value: %s", got)
@@ -242,13 +242,13 @@ func TestUpdateThatIsInterruptedSaysWhatIsLeftToDo(t *testing.T) {
 		scaffold.UpdateRequest{Dir: dir, Fairlead: fairlead, Report: func(string) {}})
 	if _, ok := errors.AsType[*scaffold.UnfinishedError](err); !ok ||
 		!strings.Contains(err.Error(), "go mod tidy && make generate") {
-		t.Errorf("got %v", err)
+		t.Errorf("the error must name the commands that finish the update, got %v", err)
 	}
 	if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) {
 		t.Error("the changes of the template and of the person were not merged")
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".fairlead-scaffold-*")); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
+		t.Errorf("staging folders remain: %v, %v", left, err)
 	}
 }
 
@@ -260,13 +260,13 @@ func TestUpdateTellsOfChangesToWhatIsNotThereAnyMore(t *testing.T) {
 	}
 	found, verbs := update(t, dir, func(req *scaffold.UpdateRequest) { req.DryRun = true })
 	if len(verbs) > 0 || len(found.Notes) != 1 || !strings.HasPrefix(found.Notes[0], "Makefile was deleted or renamed") {
-		t.Errorf("got %v and %v", verbs, found.Notes)
+		t.Errorf("want one note about the missing Makefile, got the changes %v and the notes %v", verbs, found.Notes)
 	}
 }
 
 func TestUpdateRefusesAFolderThatItDidNotWrite(t *testing.T) {
 	_, err := scaffold.UpdateProject(t.Context(), scaffold.UpdateRequest{Dir: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "was not written by fairlead scaffold") {
-		t.Errorf("got %v", err)
+		t.Errorf("the update of a folder without a project returned %v", err)
 	}
 }

@@ -45,25 +45,25 @@ func TestNoFileIsOverwrittenWithoutForce(t *testing.T) {
 	err := newProject(t, req).Write(t.Context())
 	exists, ok := errors.AsType[*scaffold.ExistsError](err)
 	if !ok || !slices.Equal(exists.Files, []string{"README.md", "main.go"}) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("Write must report the existing files README.md and main.go, got %v", err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 2 {
-		t.Errorf("got %v, %v", entries, err)
+		t.Errorf("Write changed the folder: %v, %v", entries, err)
 	}
 	req.Force = true
 	if err := newProject(t, req).Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := contentOf(t, dir, "main.go"); !strings.Contains(got, "package main") {
-		t.Errorf("got %s", got)
+		t.Errorf("main.go was not overwritten: %s", got)
 	}
 }
 
 func TestAFullFolderIsToldInFewWords(t *testing.T) {
 	err := &scaffold.ExistsError{Dir: "shop", Files: []string{"a", "b", "c", "d", "e"}}
 	if want := "nothing was written: shop already has a, b, c and 2 more files of the project; --force overwrites these files, and --dry-run lists them"; err.Error() != want {
-		t.Errorf("got %s", err)
+		t.Errorf("the error names the existing files wrongly: %s", err)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestNothingIsWrittenWhereAToolFails(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if err := newProject(t, requestFor(t, dir)).Write(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "go is required") {
-		t.Errorf("got %v", err)
+		t.Errorf("Write without the program go returned %v", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(filepath.Dir(dir))); err != nil || len(entries) > 0 {
 		t.Errorf("the folder contains %v, %v", entries, err)
@@ -110,7 +110,7 @@ func TestPathsListWhatIsWritten(t *testing.T) {
 	project := newProject(t, req)
 	all, existing, err := project.Paths()
 	if err != nil || len(existing) > 0 {
-		t.Fatalf("%v, %v", existing, err)
+		t.Fatalf("got the existing files %v and the error %v, want none", existing, err)
 	}
 	if err := project.Write(t.Context()); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestPathsListWhatIsWritten(t *testing.T) {
 	})
 	slices.Sort(written)
 	if err != nil || !slices.Equal(written, all) {
-		t.Errorf("written %v, listed %v, %v", written, all, err)
+		t.Errorf("Write wrote the files %v, but listed %v; error %v", written, all, err)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestAChartWhoseValueIsAFieldOfAnInterfaceIsRefused(t *testing.T) {
 	_, err := scaffold.New(t.Context(), req)
 	if err == nil || !strings.Contains(err.Error(), `"timeout"`) ||
 		!strings.Contains(err.Error(), "--interfaces intervals") {
-		t.Errorf("got %v", err)
+		t.Errorf("the error must name the option --interfaces intervals, got %v", err)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestSettingsForTheReadyMadeOperatorAreThoseOfTheProjectsOwn(t *testing.T) {
 	text := fileOf(t, project, "internal/generator/chart/templates/kept.yaml")
 	if !strings.Contains(text, req.Options.OperatorName+"/delete-policy: orphan") ||
 		!strings.Contains(text, "fairlead.io/docs: here") {
-		t.Errorf("got %s", text)
+		t.Errorf("the file lacks an annotation: %s", text)
 	}
 	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes, "annotations of fairlead.io in") {
 		t.Errorf("the notes do not mention the renamed annotations: %s", notes)

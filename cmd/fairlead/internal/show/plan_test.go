@@ -66,7 +66,7 @@ var _ = Describe("Plan", func() {
 		}
 		plan := show.NewPlan(&unstructured.Unstructured{}, component.Forecast{Steps: []component.Step{step}}, false)
 		Expect(plan.Steps).To(ConsistOf(HaveField("Fields", ConsistOf("spec.image", "spec.priority"))))
-		Expect(show.Before(step).Object["spec"]).To(HaveKeyWithValue("priority", "low"), "the value that diff shows")
+		Expect(show.Before(step).Object["spec"]).To(HaveKeyWithValue("priority", "low"), "Before must return the value that the diff shows")
 	})
 
 	It("names all fields of a recreated object that differ if the object has no managed fields", func() {

@@ -25,7 +25,7 @@ func TestCutCountsWhatIsSeen(t *testing.T) {
 		{"a terminal with one column", "ready", 1, "…"},
 	} {
 		if got := terminal.Cut(c.line, c.width); got != c.want {
-			t.Errorf("%s: want %q, got %q", c.name, c.want, got)
+			t.Errorf("%s: want the shortened line %q, got %q", c.name, c.want, got)
 		}
 	}
 }
@@ -36,14 +36,14 @@ func TestWidthCountsColumns(t *testing.T) {
 		terminal.Coloured().In(terminal.Bad, "no"): 2,
 	} {
 		if got := terminal.Width(text); got != want {
-			t.Errorf("%q: want %d, got %d", text, want, got)
+			t.Errorf("the width of %q: want %d, got %d", text, want, got)
 		}
 	}
 }
 
 func TestCleanLeavesNoControl(t *testing.T) {
 	if got := terminal.Clean("a\x1b[31mb\rc\u009bd"); got != "a�[31mb�c�d" {
-		t.Errorf("got %q", got)
+		t.Errorf("Clean did not replace the control characters: %q", got)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestThereAreNoColoursWhereNobodySeesThem(t *testing.T) {
 		terminal.NewPalette(&bytes.Buffer{}, false),
 	} {
 		if got := palette.In(terminal.Good, "Ready"); got != "Ready" {
-			t.Errorf("got %q", got)
+			t.Errorf("a palette without colours changed the text to %q", got)
 		}
 	}
 }

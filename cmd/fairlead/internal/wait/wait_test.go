@@ -58,10 +58,11 @@ func TestCausesAreShownWhenWaitingLasts(t *testing.T) {
 func TestAWaitForTypesAloneHasALimitOfItsOwn(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// limit is the limit; states are the reports, one a second, whether only types are waited for.
+		// limit is the argument of LimitUnserved. The component reports its state each second. An element of states is
+		// true if in this second the component waits only for types that are not served.
 		limit  time.Duration
 		states []bool
-		// ends is the second in which the wait ends; zero if it does not.
+		// ends is the second in which the wait ends. It is 0 if the wait does not end.
 		ends int
 	}{
 		{"it ends when the time is up", 3 * time.Second, []bool{true, true, true, true, true}, 3},
@@ -84,10 +85,10 @@ func TestAWaitForTypesAloneHasALimitOfItsOwn(t *testing.T) {
 					}
 				}
 				if ended != c.ends {
-					t.Errorf("ended in second %d, want %d", ended, c.ends)
+					t.Errorf("the wait ended in second %d, want %d (0: not at all)", ended, c.ends)
 				}
 				if c.ends > 0 && !errors.Is(context.Cause(ctx), errUnserved) {
-					t.Errorf("ended because of %v", context.Cause(ctx))
+					t.Errorf("the wait ended because of %v, want errUnserved", context.Cause(ctx))
 				}
 				giveUp(nil)
 				w.limitUnserved(false)

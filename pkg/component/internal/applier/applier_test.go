@@ -28,11 +28,11 @@ func TestNothingIsCreatedBeforeItIsRecorded(t *testing.T) {
 	o := c.apply()
 	c.expect("before", "record first+second", "PATCH first", "PATCH second")
 	if !o.Done() || !o.Applied || o.Ready != 2 || o.Desired != 2 {
-		t.Errorf("got %+v", o)
+		t.Errorf("the first pass is not done, or does not count 2 of 2 objects as ready: %+v", o)
 	}
 	expectVerbs(t, o, "Create first", "Create second")
 	if got := namesOf(o.Created.Sorted()); got != "first+second" {
-		t.Errorf("created: %s", got)
+		t.Errorf("the outcome names the created objects %s, want first+second", got)
 	}
 
 	o = c.apply()
@@ -52,7 +52,7 @@ func TestRecordedObjectIsCreatedAgainAfterTheComponentIsConfirmed(t *testing.T) 
 	o := c.apply()
 	c.expect("before", "confirm", "PATCH a")
 	if got := namesOf(o.Created.Sorted()); got != "a" {
-		t.Errorf("created: %s", got)
+		t.Errorf("the outcome names the created objects %s, want a", got)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestUpdatesAreNotConfirmed(t *testing.T) {
 	c.expect("before", "PATCH a")
 	expectVerbs(t, o, "Apply a")
 	if len(o.Created) != 0 {
-		t.Errorf("created: %v", o.Created)
+		t.Errorf("the outcome names the created objects %v, want none", o.Created)
 	}
 }
 
@@ -93,10 +93,10 @@ func TestNothingIsWrittenAfterACallbackFails(t *testing.T) {
 			c.change(&cs.request)
 			o, err := cs.run(cs.applier.Apply)
 			if !errors.Is(err, failure) || o.Inventory != nil || len(o.Created)+len(o.Changes) != 0 {
-				t.Errorf("got %+v, %v", o, err)
+				t.Errorf("a pass whose callback failed must end without a write, got %+v and the error %v", o, err)
 			}
 			if got := cs.took(); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("the log of the pass is %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 			})
 			o, err := cs.applier.Apply(ctx, cs.client, cs.request)
 			if !errors.Is(err, c.want) || o.Inventory != nil {
-				t.Errorf("got %+v, %v", o, err)
+				t.Errorf("the interrupted pass returned the outcome %+v and the error %v, want no inventory", o, err)
 			}
 			cs.expect("before", "record first+second", "PATCH first")
 			if got := namesOf(o.Created.Sorted()); got != "first" {
@@ -150,10 +150,10 @@ func TestFirstListIsAwaited(t *testing.T) {
 	}
 	o, err := c.applier.Apply(t.Context(), c.client, c.request)
 	if err != nil || !o.Observing || o.Done() || namesOf(o.Inventory) != "former" {
-		t.Errorf("got %+v, %v", o, err)
+		t.Errorf("the pass must wait for the watches and keep the former inventory, got %+v and the error %v", o, err)
 	}
 	if o := c.applier.Plan(t.Context(), c.client, c.request); o.Observing && namesOf(o.Inventory) != "former" {
-		t.Errorf("got %+v", o)
+		t.Errorf("the plan does not have the former inventory: %+v", o)
 	}
 	c.awaitWake()
 	c.expect()
@@ -177,7 +177,7 @@ func TestDependentsThatAreNotDesiredArePruned(t *testing.T) {
 	o := c.apply()
 	c.expect("before", "DELETE b")
 	if namesOf(o.Inventory) != "a" || o.Changes[0].Reason != string(plan.ReasonPruned) {
-		t.Errorf("got %+v", o)
+		t.Errorf("the outcome must have the pruned object as a change, and an inventory without it, got %+v", o)
 	}
 	if c.server.Object("v1", "ConfigMap", "shop", "b") != nil {
 		t.Error("the ConfigMap b, which is no longer rendered, still exists")
@@ -192,10 +192,10 @@ func TestDeleteIgnoresTheDesiredObjects(t *testing.T) {
 	o := c.delete()
 	c.expect("before", "DELETE a")
 	if !o.Done() || len(o.Inventory) != 0 || o.Changes[0].Reason != string(plan.ReasonDeleted) {
-		t.Errorf("got %+v", o)
+		t.Errorf("the deletion pass must delete the object and empty the inventory, got %+v", o)
 	}
 	if got := c.request.ForDelete(); got.Desired != nil || !got.deleting || got.removalReason() != plan.ReasonDeleted {
-		t.Errorf("got %+v", got)
+		t.Errorf("ForDelete returned the wrong request %+v", got)
 	}
 	if c.applier.DefaultDeletePolicy() != metav1alpha1.DeleteDelete {
 		t.Error("the default delete policy of the applier is not delete")
@@ -210,14 +210,14 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 	c.server.Delete("v1", "ConfigMap", "shop", "a")
 	c.eventuallySeen(keyOf("a"), "")
 	if o := c.apply(); len(o.Changes) != 1 || o.Changes[0].Reason != string(plan.ReasonMissing) {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("the deleted object must be created again, got %+v", o)
 	}
 	kept := c.applier.memory.repairsOf(component.ID(), "x")
 	if repair := kept[keyOf("a")]; len(repair.Losses) != 1 || !repair.Last.Equal(start) {
-		t.Errorf("got %+v", kept)
+		t.Errorf("the repair of the missing object is not remembered: %+v", kept)
 	}
 	if got := c.applier.memory.repairsOf(component.ID(), "y"); len(got) != 0 {
-		t.Errorf("got %+v", got)
+		t.Errorf("the repairs of another repair nonce are kept: %+v", got)
 	}
 
 	t.Run("repairs that are reverted again and again are delayed", func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 	t.Run("forgetting an owner forgets its repairs", func(t *testing.T) {
 		c.applier.Forget(component)
 		if got := c.applier.memory.repairsOf(component.ID(), "y"); len(got) != 0 {
-			t.Errorf("got %+v", got)
+			t.Errorf("the repairs of the component remain after Forget: %+v", got)
 		}
 	})
 }
@@ -279,7 +279,7 @@ func TestForeignInstancesBlockADeletion(t *testing.T) {
 	c.expect()
 	if len(o.Blocked) != 1 || o.Blocked[0].Type != "Widget.example.com" || o.Blocked[0].Count != 1 ||
 		len(o.Inventory) != 2 {
-		t.Errorf("got %+v", o)
+		t.Errorf("the deletion must be blocked by one foreign instance, got %+v", o)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestAdditionalManagedTypesBlockADeletionWithDependents(t *testing.T) {
 		t.Errorf("an apply watches the instances of additional types: %s", message)
 	}
 	if o := c.delete(); len(o.Blocked) != 1 || len(o.Inventory) != 1 {
-		t.Errorf("got %+v", o)
+		t.Errorf("the deletion must be blocked by a foreign instance, got %+v", o)
 	}
 	c.request.Inventory = nil
 	if o := c.delete(); !o.Done() {
@@ -329,11 +329,11 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	o := c.delete()
 	c.expect("before", "record widgets.example.com", "PATCH "+guard, "PATCH "+guard, "POST customresourcedefinitions")
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitUnguarded) || !o.NextDue.After(start) {
-		t.Errorf("got %+v", o)
+		t.Errorf("the deletion must wait for the guard of the definition, got %+v", o)
 	}
 	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.SetUp.Equal(start) ||
 		!known.EffectiveSince.IsZero() {
-		t.Errorf("got %+v", known)
+		t.Errorf("the memory has the wrong state of the guard: %+v", known)
 	}
 
 	refused = true
@@ -343,15 +343,15 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	}
 	c.expect("before", "POST customresourcedefinitions")
 	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.EffectiveSince.Equal(c.request.Now) {
-		t.Errorf("got %+v", known)
+		t.Errorf("the memory does not have the time at which the guard took effect: %+v", known)
 	}
 
 	c.request.Now = c.request.Now.Add(time.Second)
 	if o = c.delete(); !o.Done() || len(o.Inventory) != 0 {
-		t.Errorf("got %+v", o)
+		t.Errorf("the deletion pass is not done after the guard took effect: %+v", o)
 	}
 	if log := c.took(); !strings.HasPrefix(log, "before, DELETE widgets.example.com") {
-		t.Errorf("got %s", log)
+		t.Errorf("the first request of the deletion pass is not the delete of the definition: %s", log)
 	}
 	if c.server.Object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com") != nil {
 		t.Error("the definition still exists after the deletion pass")
@@ -368,13 +368,13 @@ func TestContentsOfANamespaceAreListedRightBeforeItsDeletion(t *testing.T) {
 	c.expect()
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNotEmpty) ||
 		!strings.Contains(o.Waiting[0].Message, "Secret own/theirs") {
-		t.Errorf("got %+v", o)
+		t.Errorf("the deletion of the namespace must be blocked by the Secret own/theirs, got %+v", o)
 	}
 	c.server.Delete("v1", "Secret", "own", "theirs")
 	o = c.delete()
 	c.expect("before", "DELETE own")
 	if !o.Done() {
-		t.Errorf("got %+v", o)
+		t.Errorf("the deletion pass is not done after the Secret was deleted: %+v", o)
 	}
 }
 
@@ -394,7 +394,7 @@ func TestContentsOfANamespaceAreListedAgainAfterAConflict(t *testing.T) {
 	c.expect("before", "DELETE own")
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNotEmpty) ||
 		c.server.Object("v1", "Namespace", "", "own") == nil {
-		t.Errorf("got %+v", o)
+		t.Errorf("the namespace must not be deleted, because it contains a new Secret: %+v", o)
 	}
 }
 
@@ -410,7 +410,7 @@ func TestTypesThatCannotBeWatchedAreReported(t *testing.T) {
 	o := c.apply()
 	if len(o.Unwatched) != 1 || o.Unwatched[0].Type != "ConfigMap" ||
 		!strings.Contains(o.Unwatched[0].Message, "no right") {
-		t.Errorf("got %+v", o)
+		t.Errorf("the outcome does not report the type that cannot be watched: %+v", o)
 	}
 	if !o.Applied || c.server.Object("v1", "ConfigMap", "shop", "a") == nil {
 		t.Errorf("the ConfigMap is not applied: %+v", o)
@@ -429,7 +429,7 @@ func TestWatchesThatAPassDoesNotNeedEnd(t *testing.T) {
 	c.desire(configMap("a", "0"))
 	c.apply()
 	if got := presence(); got != plan.Unknown {
-		t.Errorf("Secrets are still watched: %s", got)
+		t.Errorf("Secrets are still watched, although no dependent is a Secret: the presence of Secret b is %s", got)
 	}
 }
 
@@ -439,7 +439,7 @@ func TestPoliciesOfTheRequestReplaceThoseOfTheApplier(t *testing.T) {
 	c.request.Policies.Adoption = metav1alpha1.AdoptNever
 	c.desire(configMap("a", "0"))
 	if o := c.apply(); len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitOwnershipConflict) {
-		t.Errorf("got %+v", o)
+		t.Errorf("the adoption policy of the request is not used: %+v", o)
 	}
 	c.request.Policies = metav1alpha1.Policies{}
 	expectVerbs(t, c.apply(), "Adopt a")
@@ -454,10 +454,10 @@ func TestSortedEntries(t *testing.T) {
 	sorted := plan.NewInventory(entries).Sorted()
 	slices.Reverse(entries)
 	if again := plan.NewInventory(entries).Sorted(); namesOf(sorted) != "b+c+a" || namesOf(again) != "b+c+a" {
-		t.Errorf("got %s, %s", namesOf(sorted), namesOf(again))
+		t.Errorf("the inventory is sorted as %s, and from reversed entries as %s; want b+c+a", namesOf(sorted), namesOf(again))
 	}
 	if got := plan.Inventory(nil).Sorted(); got == nil || len(got) != 0 {
-		t.Errorf("got %v", got)
+		t.Errorf("Sorted of an empty inventory must return an empty slice and not nil, got %v", got)
 	}
 }
 
@@ -475,7 +475,7 @@ func TestReadDependent(t *testing.T) {
 		}
 	}
 	if _, err := ReadDependent(t.Context(), c.client, keyOf("b"), "v1"); !apierrors.IsNotFound(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("ReadDependent of a missing object returned %v, want a NotFound error", err)
 	}
 	unknown := manifests.Key{Group: "example.com", Kind: "Gizmo", Namespace: "shop", Name: "a"}
 	if _, err := ReadDependent(t.Context(), c.client, unknown, "v1"); err == nil {
@@ -484,6 +484,6 @@ func TestReadDependent(t *testing.T) {
 	var status apierrors.APIStatus
 	if err := NotDependent(keyOf("a")); !apierrors.IsNotFound(err) || !errors.As(err, &status) ||
 		status.Status().Reason != metav1.StatusReasonNotFound || !strings.Contains(err.Error(), "shop/a") {
-		t.Errorf("got %v", err)
+		t.Errorf("NotDependent must return a NotFound error that names the object, got %v", err)
 	}
 }

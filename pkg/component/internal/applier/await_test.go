@@ -28,7 +28,7 @@ func TestOwnerOfAnObjectOfAnotherComponent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ownerOf(c.live, "parts.example.com"); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("ownerOf returned the owner id %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -41,7 +41,7 @@ func TestMissingNamespaceIsWatchedUntilItExists(t *testing.T) {
 	c.desire(body)
 	o := c.apply()
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNamespaceMissing) || o.Applied {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("the outcome must wait for the missing namespace, got %+v", o)
 	}
 	namespace := observe.Reference{Resource: namespaces, Name: "later"}
 	known := func() bool {
@@ -55,7 +55,7 @@ func TestMissingNamespaceIsWatchedUntilItExists(t *testing.T) {
 	c.server.Put("v1", "Namespace", "", "later", nil)
 	c.awaitWake()
 	if o = c.apply(); !o.Done() || known() {
-		t.Errorf("done: %+v, namespaces are watched: %t", o, known())
+		t.Errorf("the pass is not done, or namespaces are still watched: outcome %+v, watched %t", o, known())
 	}
 	expectVerbs(t, o, "Create a")
 }
@@ -64,20 +64,20 @@ func TestComponentIsWokenWhenAnotherReleasesAnObject(t *testing.T) {
 	c := newCluster(t)
 	c.desire(configMap("a", "0"))
 	if o := c.apply(); !o.Done() {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("the first pass is not done: %+v", o)
 	}
 	first := c.request
 	c.request.Owner, c.request.Inventory = ownerNamed("second"), nil
 	c.desire(configMap("a", "0"))
 	o := c.apply()
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitOwnershipConflict) || !o.Waiting[0].Terminal {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("the outcome must have an ownership conflict, got %+v", o)
 	}
 	c.request, first = first, c.request
 	first.Inventory = o.Inventory
 	c.request.Wake = func() {}
 	if o := c.delete(); !o.Done() || len(o.Inventory) != 0 {
-		t.Fatalf("got %+v", o)
+		t.Fatalf("the deletion pass is not done, or the inventory is not empty: %+v", o)
 	}
 	for len(c.woken) > 0 {
 		<-c.woken
@@ -87,6 +87,6 @@ func TestComponentIsWokenWhenAnotherReleasesAnObject(t *testing.T) {
 	c.eventually(func() bool { return c.apply().Done() })
 	got := c.server.Object("v1", "ConfigMap", "shop", "a")
 	if got.GetLabels()[reconciler+"/owner-id"] != ownerNamed("second").ID() {
-		t.Errorf("got %v", got.GetLabels())
+		t.Errorf("the object does not have the owner label of the second component: %v", got.GetLabels())
 	}
 }

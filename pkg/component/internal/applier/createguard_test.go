@@ -60,7 +60,7 @@ func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := strings.Join(log, ", "); got != p.want {
-					t.Errorf("plan %d: called %q, want %q", i+1, got, p.want)
+					t.Errorf("plan %d: the guard called %q, want %q", i+1, got, p.want)
 				}
 			}
 		})
@@ -96,10 +96,10 @@ func TestCreateGuardRefusesActions(t *testing.T) {
 			guard := createGuard{record: c.record}
 			err := guard.pass(t.Context(), c.request, planOf("Create"))
 			if !errors.Is(err, failure) || err.Error() != c.want {
-				t.Errorf("got %v", err)
+				t.Errorf("the guard returned %v, want the error of the failed callback", err)
 			}
 			if len(guard.created) != 0 || guard.passed || guard.record != c.record {
-				t.Errorf("the create is recorded as sent: %+v", guard)
+				t.Errorf("the guard recorded a refused create as sent: %+v", guard)
 			}
 		})
 	}
@@ -128,6 +128,6 @@ func TestCreateGuardReturnsTheEntriesOfCreatedObjects(t *testing.T) {
 		entry("created"), entry("applied"), entry("later"), entry("implicit"),
 	})).Sorted()
 	if names := strings.Split(namesOf(got), "+"); !slices.Equal(names, []string{"created", "later"}) {
-		t.Errorf("got %v", names)
+		t.Errorf("the created objects are %v, want created and later", names)
 	}
 }

@@ -35,7 +35,8 @@ func ownerNamed(name string) manifests.Owner {
 	}
 }
 
-// cluster is a fake API server with an Applier, and the request that the passes over one component use.
+// cluster is a fake API server, an Applier that uses this server, and the request that the passes over the component
+// use.
 type cluster struct {
 	t       *testing.T
 	server  *apiservertest.Server
@@ -183,11 +184,11 @@ func (c *cluster) awaitWake() {
 	select {
 	case <-c.woken:
 	case <-time.After(20 * time.Second):
-		c.t.Fatal("Wake was not called in time")
+		c.t.Fatal("the callback Wake was not called within 20 seconds")
 	}
 }
 
-// apply makes an apply pass, and returns its outcome. The test fails if the pass returns an error.
+// apply makes an apply pass and returns the outcome of this pass. The test fails if the pass returns an error.
 func (c *cluster) apply() outcome.Outcome {
 	c.t.Helper()
 	o, err := c.run(c.applier.Apply)
@@ -197,7 +198,7 @@ func (c *cluster) apply() outcome.Outcome {
 	return o
 }
 
-// delete makes a deletion pass, and returns its outcome. The test fails if the pass returns an error.
+// delete makes a deletion pass and returns the outcome of this pass. The test fails if the pass returns an error.
 func (c *cluster) delete() outcome.Outcome {
 	c.t.Helper()
 	o, err := c.run(c.applier.Delete)
@@ -207,11 +208,11 @@ func (c *cluster) delete() outcome.Outcome {
 	return o
 }
 
-// expect compares the log with want, and clears it.
+// expect compares the log of the cluster with want, and clears the log.
 func (c *cluster) expect(want ...string) {
 	c.t.Helper()
 	if got := c.took(); got != strings.Join(want, ", ") {
-		c.t.Errorf("got %s, want %s", got, strings.Join(want, ", "))
+		c.t.Errorf("the log of the cluster is %s, want %s", got, strings.Join(want, ", "))
 	}
 }
 
@@ -220,7 +221,7 @@ func (c *cluster) eventually(holds func() bool) {
 	c.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatal("the condition did not become true in time")
+			c.t.Fatal("the awaited condition did not become true in time")
 		}
 	}
 }
@@ -250,6 +251,6 @@ func verbs(o outcome.Outcome) []string {
 func expectVerbs(t *testing.T, o outcome.Outcome, want ...string) {
 	t.Helper()
 	if got := verbs(o); !slices.Equal(got, want) {
-		t.Errorf("changes: %v, want %v", got, want)
+		t.Errorf("the verbs of the changes are %v, want %v", got, want)
 	}
 }

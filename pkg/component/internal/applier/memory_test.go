@@ -14,7 +14,7 @@ func TestRepairsAreRememberedByOwnerAndNonce(t *testing.T) {
 	m.keepRepairs("first", "x", repairs)
 	delete(repairs, key)
 	if got := m.repairsOf("first", "x"); len(got) != 1 {
-		t.Errorf("got %v, want the stored repairs", got)
+		t.Errorf("got the repairs %v, want the repairs of one object, which were stored before", got)
 	}
 	delete(m.repairsOf("first", "x"), key)
 	if got := m.repairsOf("first", "x"); len(got) != 1 {
@@ -39,7 +39,7 @@ func TestGuardIsRememberedBesideRepairs(t *testing.T) {
 	var m memory
 	unknown := plan.Guard{Name: "guard-first." + reconciler}
 	if got := m.guardOf("first", reconciler); got.Name != unknown.Name || got.Definitions != nil {
-		t.Errorf("got %+v", got)
+		t.Errorf("the guard of an owner without a state is %+v, want an unknown guard", got)
 	}
 	m.keepGuard("first", plan.Guard{Name: "g", Definitions: []string{"d"}})
 	m.keepRepairs("first", "x", map[manifests.Key]plan.Repairs{{Name: "a"}: {}})

@@ -52,10 +52,10 @@ func TestFold(t *testing.T) {
 			changes := Fold(results, c.action, c.result, nil)
 			got := results[key]
 			if len(changes) != c.changes || got.Attempts != c.attempts || (got.Observed != nil) != c.observed {
-				t.Errorf("changes %v, result %+v", changes, got)
+				t.Errorf("the action has the changes %v and the result %+v, want others", changes, got)
 			}
 			if c.changes == 1 && changes[0] != (outcome.Change{Verb: "Create", Key: key, Wave: 2, Reason: "it is new"}) {
-				t.Errorf("got %+v", changes[0])
+				t.Errorf("the create has the wrong change %+v", changes[0])
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func TestChangeOfNamesAdoptions(t *testing.T) {
 		{plan.Action{Verb: plan.VerbCreateNamespace, Reason: plan.ReasonNamespace}, "Create"},
 	} {
 		if got := ChangeOf(c.action).Verb; got != c.want {
-			t.Errorf("%s, %s: got %s, want %s", c.action.Verb, c.action.Reason, got, c.want)
+			t.Errorf("the verb %s with the reason %s is named %s, want %s", c.action.Verb, c.action.Reason, got, c.want)
 		}
 	}
 }

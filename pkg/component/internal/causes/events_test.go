@@ -32,11 +32,11 @@ func TestTheLatestWarningIsTheCause(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := latest(c.warnings); got != c.want {
-				t.Errorf("got %q", got)
+				t.Errorf("latest returned the cause %q", got)
 			}
 		})
 	}
 	if got := latest([]corev1.Event{event("A", strings.Repeat("x", 2*maxCause))}); len(got) > maxCause {
-		t.Errorf("the text has %d bytes", len(got))
+		t.Errorf("the text of an event has %d bytes, which is more than maxCause", len(got))
 	}
 }

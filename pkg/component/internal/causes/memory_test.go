@@ -59,11 +59,11 @@ func TestEventsAreReadOnceForAGeneration(t *testing.T) {
 			want = start.Add(step.next)
 		}
 		if due != step.due || !next.Equal(want) {
-			t.Errorf("%s: %d due, next at %s", step.name, due, next)
+			t.Errorf("%s: the causes of %d dependents are due, and the next are due at %s", step.name, due, next)
 		}
 	}
 	if m.unready != nil {
-		t.Errorf("something is remembered: %v", m.unready)
+		t.Errorf("the memory still has dependents that are not ready, although all are ready: %v", m.unready)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestTheTimeCountsFromTheStatusAfterARestart(t *testing.T) {
 		Waiting: []metav1alpha1.DependentReport{job.DependentReport}, ProgressingSince: new(metav1.NewTime(start.Add(-Delay))),
 	}
 	if due, _ := m.Note([]outcome.Waiting{job, unready("b", "v", 1)}, before, start); len(due) != 1 || due[0].UID != "u" {
-		t.Errorf("due are %v", due)
+		t.Errorf("the causes of the wrong dependents are due: %v", due)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestOnlyTheDependentsThatTheStatusShowsAreRead(t *testing.T) {
 	}
 	m.Note(waiting, &metav1alpha1.Status{}, start)
 	if due, _ := m.Note(waiting, &metav1alpha1.Status{}, start.Add(Delay)); len(due) != maxDependents {
-		t.Errorf("%d are due", len(due))
+		t.Errorf("the causes of %d dependents are due, want maxDependents", len(due))
 	}
 }
 

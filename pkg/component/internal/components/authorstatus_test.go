@@ -27,7 +27,7 @@ func TestAnAuthorsStatusIsReadAfterItWasWritten(t *testing.T) {
 	obj.Status.Revision = 7
 	g.Expect(c.store.UpdateStatus(t.Context(), obj, port(80))).To(Succeed())
 	g.Expect(c.stored().Status.Port).To(Equal(80))
-	g.Expect(c.load().Status.Port).To(Equal(80), "the cache is older")
+	g.Expect(c.load().Status.Port).To(Equal(80), "the cache has an older status than the last write")
 	g.Expect(obj.Status.Port).To(Equal(80))
 	g.Expect(obj.Status.Revision).To(BeEquivalentTo(7), "the pass has not written its part yet")
 	g.Expect(c.stored().Status.Revision).To(BeZero())

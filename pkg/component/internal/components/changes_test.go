@@ -43,7 +43,7 @@ func TestDamagedRecords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Damaged(newGadget(func(g *gadget) { g.Status.Status = c.status }), Finalizer(reconciler)); got != c.want {
-				t.Errorf("Damaged returned %t", got)
+				t.Errorf("Damaged returned %t for this status", got)
 			}
 		})
 	}
@@ -76,7 +76,7 @@ func TestChangesThatNeedAPass(t *testing.T) {
 			before, after := newGadget(held), newGadget(held)
 			c.change(after)
 			if got := NeedsPass(before, after, own); got != c.want {
-				t.Errorf("NeedsPass returned %t", got)
+				t.Errorf("NeedsPass returned %t for this change", got)
 			}
 		})
 	}

@@ -188,7 +188,7 @@ func (c *cluster) load() *gadget {
 	}
 	g, ok := loaded.(*gadget)
 	if !ok {
-		c.t.Fatalf("loaded a %T", loaded)
+		c.t.Fatalf("Store.Load returned a %T, want a *gadget", loaded)
 	}
 	return g
 }

@@ -37,7 +37,7 @@ func TestMemoryOfTheAssumedCluster(t *testing.T) {
 	var m Memory
 	g.Expect(m.assumeCluster("here", "")).To(BeEmpty())
 	g.Expect(m.clusterAssumption()).To(Equal("here"))
-	g.Expect(m.assumeCluster("there", "")).To(Equal("here"), "the former assumption")
+	g.Expect(m.assumeCluster("there", "")).To(Equal("here"), "assumeCluster must return the id that was assumed before")
 	g.Expect(m.clusterAssumption()).To(BeEmpty(), "the next pass must not repeat a wrong assumption")
 	g.Expect(m.assumeCluster("there", "there")).To(BeEmpty())
 	g.Expect(m.clusterAssumption()).To(BeEmpty(), "a confirmed id is not an assumption")
@@ -78,7 +78,7 @@ func TestAWrongClusterInTheStatusIsAConflict(t *testing.T) {
 	g.Expect(c.stored().Finalizers).To(BeEmpty())
 
 	_, err = c.owners.Of(t.Context(), c.load())
-	g.Expect(apierrors.IsConflict(err)).To(BeTrue(), "the pass that assumed the wrong id ends")
+	g.Expect(apierrors.IsConflict(err)).To(BeTrue(), "a pass that assumed the wrong cluster id must end with a conflict")
 	g.Expect(c.former).To(ConsistOf(owner))
 	owner, err = c.owners.Of(t.Context(), c.load())
 	g.Expect(err).NotTo(HaveOccurred())

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
-// version returns a version of the component app.
+// version returns the component app with the given resource version and generation.
 func version(resourceVersion string, generation int64, edits ...func(*metav1.PartialObjectMetadata)) client.Object {
 	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: app.Namespace, Name: app.Name, UID: "u1", ResourceVersion: resourceVersion, Generation: generation,
@@ -69,7 +69,7 @@ func TestPassesAreSuperseded(t *testing.T) {
 					passes.observe(c.shown, c.gone)
 				}
 				if isClosed(passes.Superseded(app)) != c.want || pass.Superseded() != c.want {
-					t.Errorf("superseded: %t, want %t; the watch delivered before the load: %t", !c.want, c.want, early)
+					t.Errorf("the pass is superseded: %t, want %t; the watch delivered the change before the pass loaded the component: %t", !c.want, c.want, early)
 				}
 			}
 		})
@@ -218,7 +218,7 @@ func TestPassesThatAreRepeatedWithoutAReport(t *testing.T) {
 				passes.observe(version("2", 2), false)
 			}
 			if got := pass.Interrupted(test.err); got != test.want {
-				t.Errorf("Interrupted returned %t", got)
+				t.Errorf("Interrupted returned %t for this error of a pass", got)
 			}
 		})
 	}
@@ -246,7 +246,7 @@ func TestWatchInterruptsPasses(t *testing.T) {
 			pass.Loaded(versioned("u1", "1"))
 			deliver()
 			if !pass.Superseded() {
-				t.Error("the pass is not superseded")
+				t.Error("a change of the component did not supersede the pass")
 			}
 		})
 	}
@@ -282,7 +282,7 @@ func TestWatchTriesAgainWhileTheAPIServerDoesNotAnswer(t *testing.T) {
 		c := newCluster(t)
 		informers := &unavailable{FakeInformers: &informertest.FakeInformers{Scheme: c.server.Scheme()}}
 		if err := c.passes.Watch(t.Context(), informers, &gadget{}); err != nil || informers.calls != 3 {
-			t.Errorf("after %d calls: %v", informers.calls, err)
+			t.Errorf("Watch returned after %d calls of the cache: %v; want success after 3 calls", informers.calls, err)
 		}
 		informers.never = true
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -63,7 +63,7 @@ func TestLastWriteIsKeptUntilCacheHasCaughtUp(t *testing.T) {
 				s(cluster, pass)
 			}
 			if got := cluster.load().ResourceVersion; got != c.loaded {
-				t.Errorf("loaded %s, want %s", got, c.loaded)
+				t.Errorf("Load returned the resource version %s, want %s", got, c.loaded)
 			}
 			if kept := cluster.memories.Of(app).lastWrite() != nil; kept != c.kept {
 				t.Errorf("the last write of the component is still in memory: %t", kept)
@@ -91,13 +91,13 @@ func TestLoadPrefersLastWriteOverSameVersionInCache(t *testing.T) {
 func TestLoadOfMissingComponent(t *testing.T) {
 	c := newCluster(t)
 	if _, err := c.store.Load(t.Context(), app); !apierrors.IsNotFound(err) {
-		t.Errorf("Load: %v", err)
+		t.Errorf("Load of a missing component returned %v, want a NotFound error", err)
 	}
 	if _, err := c.store.Live(t.Context(), app); !apierrors.IsConflict(err) {
-		t.Errorf("Live: %v", err)
+		t.Errorf("Live for a missing component returned %v, want a conflict", err)
 	}
 	if err := c.store.AddFinalizer(t.Context(), newGadget()); !apierrors.IsConflict(err) {
-		t.Errorf("AddFinalizer: %v", err)
+		t.Errorf("AddFinalizer for a missing component returned %v, want a conflict", err)
 	}
 }
 
@@ -178,13 +178,13 @@ func TestWriteStatusKeepsTheAuthorsPart(t *testing.T) {
 		found = append(found, condition.Type+condition.Reason)
 	}
 	if stored.Status.Port != 80 || !slices.Equal(found, []string{"ReadyNew", "Allocated"}) || len(stored.Labels) > 0 {
-		t.Errorf("stored %+v, labels %v", stored.Status, stored.Labels)
+		t.Errorf("the stored component has the wrong status %+v or the labels %v", stored.Status, stored.Labels)
 	}
 	if obj.ResourceVersion != stored.ResourceVersion || !slices.Equal(c.written, []client.ObjectKey{app}) {
-		t.Errorf("version %s, written %v", obj.ResourceVersion, c.written)
+		t.Errorf("the component in memory has the resource version %s, and StatusWritten was called for %v", obj.ResourceVersion, c.written)
 	}
 	if got := c.store.Persisted(obj, nil); got == nil || len(got.Conditions) != 2 {
-		t.Errorf("persisted %+v", got)
+		t.Errorf("Persisted returned the wrong status %+v", got)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestWritesAreRetriedAfterConflicts(t *testing.T) {
 				obj.Status.Revision = 1
 				err := c.store.WriteStatus(t.Context(), obj, InventoryRef{})
 				if apierrors.IsConflict(err) != test.fails || c.statuses != test.writes {
-					t.Errorf("%d writes: %v", c.statuses, err)
+					t.Errorf("the status was written %d times, with the error %v", c.statuses, err)
 				}
 			})
 		})
@@ -239,12 +239,12 @@ func TestFinalizersAreAddedAndRemoved(t *testing.T) {
 	want := []string{"other", Finalizer(reconciler)}
 	stored := c.stored()
 	if !slices.Equal(stored.Finalizers, want) || !slices.Equal(obj.Finalizers, want) || stored.Labels["a"] != "b" {
-		t.Errorf("stored %v, in memory %v", stored.Finalizers, obj.Finalizers)
+		t.Errorf("the stored component has the finalizers %v, and the component in memory has %v", stored.Finalizers, obj.Finalizers)
 	}
 	patches := 0
 	c.beforePatch = func() { patches++ }
 	if err := c.store.AddFinalizer(t.Context(), obj); err != nil || patches > 0 {
-		t.Errorf("the second time: %d patches, %v", patches, err)
+		t.Errorf("the second call of AddFinalizer made %d patches, with the error %v; want no patch", patches, err)
 	}
 	if err := c.store.RemoveFinalizer(t.Context(), obj); err != nil {
 		t.Fatal(err)
@@ -281,7 +281,7 @@ func TestAnnounceRecord(t *testing.T) {
 			stored := c.stored()
 			if stored.Status.InventoryRecord == nil || c.statuses != test.statuses ||
 				slices.Contains(stored.Finalizers, Finalizer(reconciler)) != test.finalizer {
-				t.Errorf("%d writes of a status, stored %+v", c.statuses, stored)
+				t.Errorf("the status was written %d times, and the stored component is %+v", c.statuses, stored)
 			}
 		})
 	}
@@ -296,13 +296,13 @@ func TestConfirmReadsTheAPIServer(t *testing.T) {
 	}
 	c.edit(func(g *gadget) { g.Generation = 2 })
 	if err := c.store.Confirm(t.Context(), obj, InventoryRef{}); !condition.Interrupted(err) {
-		t.Errorf("after a change of the spec: %v", err)
+		t.Errorf("Confirm after a change of the spec returned %v, want an interruption", err)
 	}
 	if err := c.server.Delete(t.Context(), c.stored()); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.store.Confirm(t.Context(), obj, InventoryRef{}); !apierrors.IsConflict(err) {
-		t.Errorf("after a deletion: %v", err)
+		t.Errorf("Confirm after a deletion returned %v, want a conflict", err)
 	}
 }
 

@@ -46,11 +46,11 @@ func TestAuthoredErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if p := FromAuthor(c.err, "Failed", c.byDefault); p.Terminal != c.terminal || p.Reason != c.reason {
-				t.Errorf("got %+v", p)
+				t.Errorf("FromAuthor returned the wrong condition error %+v", p)
 			}
 		})
 	}
 	if p := FromAuthor(apierrors.NewTooManyRequests("busy", 3), "Failed", true); p.RetryAfter != 3*time.Second {
-		t.Errorf("the delay is %s", p.RetryAfter)
+		t.Errorf("the delay of the next attempt is %s, want 3 s", p.RetryAfter)
 	}
 }

@@ -58,7 +58,7 @@ func TestFromAuthorClassifiesErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := condition.FromAuthor(test.err, "Broken", test.terminal)
 			if got.Reason != test.reason || got.Terminal != test.isTerminal || got.RetryAfter != test.after {
-				t.Errorf("got %s, terminal %t, after %s", got.Reason, got.Terminal, got.RetryAfter)
+				t.Errorf("the error has the reason %s, terminal %t, and the delay %s", got.Reason, got.Terminal, got.RetryAfter)
 			}
 			if got.EffectiveState() != test.state {
 				t.Errorf("got state %s, want %s", got.EffectiveState(), test.state)
@@ -70,13 +70,13 @@ func TestFromAuthorClassifiesErrors(t *testing.T) {
 func TestOfKeepsConditionErrorsAndRetriesOthers(t *testing.T) {
 	inner := &condition.Error{Reason: "Fetching", Message: "the source is on its way"}
 	if got := condition.Of(fmt.Errorf("render: %w", inner)); got != inner {
-		t.Errorf("got %v", got)
+		t.Errorf("Of must return the wrapped condition error, got %v", got)
 	}
 	if got := condition.Of(errors.New("reset")); got.Reason != metav1alpha1.ReasonRetrying || got.Terminal {
-		t.Errorf("got %v", got)
+		t.Errorf("an ordinary error must be retried, got %v", got)
 	}
 	if got := condition.Of(nil); got != nil {
-		t.Errorf("got %v for nil", got)
+		t.Errorf("Of(nil) returned %v, want nil", got)
 	}
 }
 
@@ -102,12 +102,12 @@ func TestForbiddenNamesTheMissingRight(t *testing.T) {
 
 func TestMessagesFitIntoConditions(t *testing.T) {
 	if got := condition.Message("one\ntwo"); got != "one; two" {
-		t.Errorf("got %q", got)
+		t.Errorf("Message returned %q, want one; two", got)
 	}
 	if got := condition.Truncate("größer", 8); got != "größer" {
-		t.Errorf("got %q", got)
+		t.Errorf("Truncate must not change a text that fits, got %q", got)
 	}
 	if got := condition.Truncate("äöüäöüäöü", 8); len(got) > 8 || !strings.HasSuffix(got, " …") {
-		t.Errorf("got %q", got)
+		t.Errorf("Truncate returned %q, want at most 8 bytes with an ellipsis", got)
 	}
 }

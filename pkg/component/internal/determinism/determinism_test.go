@@ -63,7 +63,7 @@ func TestRenderingsDiffer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := describe(determinism.Compare(decode(t, c.a), decode(t, c.b))); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("the difference of the two renderings is %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -115,13 +115,13 @@ func TestMergeRestoresAnEarlierRendering(t *testing.T) {
 			merged, unknown := determinism.Merge(decode(t, c.earlier), decode(t, c.rendered), c.fields)
 			names, _ := determinism.Names(unknown, 10)
 			if got := strings.Join(names, "; "); got != c.unknown {
-				t.Errorf("unknown: %q, want %q", got, c.unknown)
+				t.Errorf("Merge reported the unknown fields and objects %q, want %q", got, c.unknown)
 			}
 			if c.want == "" {
 				return
 			}
 			if d := determinism.Compare(merged, decode(t, c.want)); !d.Empty() {
-				t.Errorf("differs: %s", describe(d))
+				t.Errorf("the merged rendering differs from the expected rendering: %s", describe(d))
 			}
 		})
 	}

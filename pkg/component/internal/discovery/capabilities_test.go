@@ -83,7 +83,7 @@ func TestDiscoveryIsReadOnceForAllWhoAsk(t *testing.T) {
 				close(about.answer)
 				synctest.Wait()
 				if asked, answered := about.asked.Load(), answered.Load(); asked != 1 || answered != 3 {
-					t.Errorf("%d requests, %d callers got the result", asked, answered)
+					t.Errorf("%d requests were sent, and %d callers got the result; want 1 request for 3 callers", asked, answered)
 				}
 			})
 		})
@@ -96,17 +96,17 @@ func TestAWorkerDoesNotWaitForDiscoveryForLong(t *testing.T) {
 		s := cacheOf(t, about)
 		began := time.Now()
 		if _, err := s.current(t.Context()); !errors.Is(err, errNoAnswerYet) || time.Since(began) != firstWait {
-			t.Errorf("after %s: %v", time.Since(began), err)
+			t.Errorf("current returned after %s with %v, want errNoAnswerYet after firstWait", time.Since(began), err)
 		}
 		stopping, stop := context.WithCancel(t.Context())
 		stop()
 		if _, err := s.current(stopping); !errors.Is(err, context.Canceled) {
-			t.Errorf("while the operator stops: %v", err)
+			t.Errorf("current returned %v while the operator stops, want context.Canceled", err)
 		}
 		close(about.answer)
 		synctest.Wait()
 		if _, err := s.current(t.Context()); err != nil || about.asked.Load() != 1 {
-			t.Errorf("%d requests: %v", about.asked.Load(), err)
+			t.Errorf("current returned after %d requests with the error %v, want 1 request and no error", about.asked.Load(), err)
 		}
 	})
 }
@@ -219,7 +219,7 @@ func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again := len(s.kick) > 0; again != c.again {
-				t.Errorf("discovery is read again: %t", again)
+				t.Errorf("the next read of discovery is requested: %t, want the opposite", again)
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestARenderingIsDoneAgainWhen(t *testing.T) {
 			s.subscribe("owner", now.Digest, func() { woken++ })
 			s.server = c.after
 			if err := s.refresh(); err != nil || woken != c.woken {
-				t.Errorf("the components were enqueued %d times, %v", woken, err)
+				t.Errorf("refresh enqueued the components %d times, with the error %v", woken, err)
 			}
 		})
 	}

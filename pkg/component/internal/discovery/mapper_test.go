@@ -29,7 +29,7 @@ func TestMapperReset(t *testing.T) {
 			t.Fatal(err)
 		}
 		if mapping.Scope.Name() != want.Name() || built != builds {
-			t.Errorf("%s: scope %s, built %d times", what, mapping.Scope.Name(), built)
+			t.Errorf("%s: the mapper returned the scope %s, and was built %d times", what, mapping.Scope.Name(), built)
 		}
 	}
 	expect("a type is found", meta.RESTScopeNamespace, 1)

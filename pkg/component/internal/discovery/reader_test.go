@@ -122,7 +122,7 @@ func reading(t *testing.T) (*Reader, *apiServer, func()) {
 	}}
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
-	event := func() { t.Error("definitions are not followed") }
+	event := func() { t.Error("the Reader did not follow definitions") }
 	r, err := New(t.Context(), Options{
 		Config: &rest.Config{Host: server.URL, QPS: -1}, Client: server.Client(),
 		FollowDefinitions: func(_ context.Context, call func()) { event = call },
@@ -143,7 +143,7 @@ func TestScope(t *testing.T) {
 		"Widget": manifests.ScopeNamespaced, "Cluster": manifests.ScopeCluster, "Unheard": manifests.ScopeUnknown,
 	} {
 		if got, err := r.Scope(kind(name)); err != nil || got != want {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("Scope of %s returned %v and the error %v", name, got, err)
 		}
 	}
 }
@@ -190,14 +190,14 @@ func TestAnAPIThatDoesNotAnswerIsNotAMissingType(t *testing.T) {
 		t.Fatal(err)
 	}
 	silent := schema.GroupVersionKind{Group: "silent.example.com", Version: "v1", Kind: "Widget"}
-	for range 2 { // The mapper answers differently when it is asked for the first time.
+	for range 2 { // The first request of the mapper gets another response than the second.
 		if scope, err := r.Scope(silent); err == nil {
-			t.Errorf("%s, and no error", scope)
+			t.Errorf("Scope of a group that does not respond returned %s and no error", scope)
 		}
 	}
 	api.serve("silent.example.com/v1", widgets)
 	if scope, err := r.Scope(silent); err != nil || scope != manifests.ScopeNamespaced {
-		t.Errorf("%s, %v", scope, err)
+		t.Errorf("Scope returned %s and the error %v, want the scope Namespaced", scope, err)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestStatusSubresource(t *testing.T) {
 	r, _, _ := reading(t)
 	for name, want := range map[string]bool{"Widget": true, "Cluster": false} {
 		if got, err := r.HasStatusSubresource(kind(name)); err != nil || got != want {
-			t.Errorf("%s: %t, %v", name, got, err)
+			t.Errorf("HasStatusSubresource of %s returned %t and the error %v", name, got, err)
 		}
 	}
 	if _, err := r.HasStatusSubresource(kind("Unheard")); !meta.IsNoMatchError(err) {
@@ -218,7 +218,7 @@ func TestVerbs(t *testing.T) {
 	for name, want := range map[string][]string{"widgets": allVerbs, "gadgets": {"get"}, "unheard": nil} {
 		got, err := r.Verbs(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: name})
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v, %s", name, err, diff)
+			t.Errorf("%s: error %v, difference %s", name, err, diff)
 		}
 	}
 	unserved := schema.GroupVersionResource{Group: "example.com", Version: "v7", Resource: "widgets"}
@@ -257,7 +257,7 @@ func TestListsOfResourcesAreSharedForAMoment(t *testing.T) {
 	} {
 		step.do()
 		if got := ask(); got != step.want {
-			t.Errorf("lists %s: %d requests, want %d", step.name, got, step.want)
+			t.Errorf("lists %s: %d requests were sent, want %d", step.name, got, step.want)
 		}
 	}
 }
@@ -277,7 +277,7 @@ func TestAnAnswerFromBeforeForgetIsNotKept(t *testing.T) {
 		}
 	}
 	if reads != 2 {
-		t.Errorf("discovery was read %d times", reads)
+		t.Errorf("discovery was read %d times, want 2", reads)
 	}
 }
 
@@ -304,7 +304,7 @@ func TestAVersionThatAGroupGetsLaterIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := late.WithVersion("v2"); mapping.GroupVersionKind != want || r.Resets() != 0 {
-			t.Errorf("got %s after %d resets", mapping.GroupVersionKind, r.Resets())
+			t.Errorf("the look-up of a kind returned %s after %d resets of the mapper, want version v2 without a reset", mapping.GroupVersionKind, r.Resets())
 		}
 	}
 }
@@ -321,7 +321,7 @@ func TestAKindMayBeServedByAVersionThatDoesNotAnswer(t *testing.T) {
 	}
 	widget := kind("Widget").GroupKind()
 	if mapping, err := r.Mapper().RESTMapping(widget); err != nil || mapping.GroupVersionKind.Version != "v1" {
-		t.Errorf("a kind that another version serves: %v", err)
+		t.Errorf("the look-up of a kind that the version v1 serves returned %v", err)
 	}
 }
 
@@ -339,7 +339,7 @@ func TestAKindThatIsNotServedCostsOneRequest(t *testing.T) {
 			}
 			got := api.requests("") - before
 			if first := group == "example.com" && before == 0; got != 1 && (!first || got != 2) {
-				t.Errorf("%s: %d requests", group, got)
+				t.Errorf("%s: discovery of this group was read %d times, want once", group, got)
 			}
 		}
 	}
@@ -376,10 +376,10 @@ func TestResources(t *testing.T) {
 	}
 	concerns := func(group string) bool { return group == "broken.example.com" }
 	if failure := PartialFailure(err, concerns); !strings.HasPrefix(failure, "broken.example.com/v1 does not answer (") {
-		t.Errorf("failure %q", failure)
+		t.Errorf("the failure of the broken group is %q", failure)
 	}
 	if gk := found[1].GroupKind(); gk != kind("Widget").GroupKind() {
-		t.Errorf("the group and kind are %s", gk)
+		t.Errorf("the resource has the group and kind %s, want Widget", gk)
 	}
 }
 
@@ -390,11 +390,11 @@ func TestAggregatedKinds(t *testing.T) {
 	for range 2 {
 		kinds, err := r.AggregatedKinds(t.Context(), gv)
 		if diff := cmp.Diff(want, kinds); err != nil || diff != "" {
-			t.Errorf("%v, %s", err, diff)
+			t.Errorf("the kinds were listed with the error %v and the difference %s", err, diff)
 		}
 	}
 	if asked := api.requests("/apis/example.com/v1"); asked != 2 {
-		t.Errorf("%d requests, want a request for each call", asked)
+		t.Errorf("%d requests were sent, want a request for each of 2 calls", asked)
 	}
 	api.serve("example.com/v1")
 	_, err := r.AggregatedKinds(t.Context(), gv)
@@ -410,11 +410,11 @@ func TestSubscribersAreWokenWhenOtherCapabilitiesAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "example.com/v1/Widget"; !slices.Contains(now.APIVersions, want) || now.Version.GitVersion != "v1.36.3" {
-		t.Errorf("version %s, and %v without %s", now.Version.GitVersion, now.APIVersions, want)
+		t.Errorf("the capabilities have the version %s, and the API versions %v without %s", now.Version.GitVersion, now.APIVersions, want)
 	}
 	woken := make(chan struct{}, 1)
 	r.Subscribe("owner", now.Digest, func() { woken <- struct{}{} })
-	r.Subscribe("gone", now.Digest, func() { t.Error("an owner is woken after Unsubscribe") })
+	r.Subscribe("gone", now.Digest, func() { t.Error("a component that was unsubscribed is woken") })
 	r.Unsubscribe("gone")
 	api.serve("example.com/v2", widgets)
 	event()

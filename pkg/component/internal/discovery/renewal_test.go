@@ -40,7 +40,7 @@ func TestWithRenewal(t *testing.T) {
 			return c.answers[sent-1]
 		})
 		if !errors.Is(err, c.want) || sent != len(c.answers) || mapper.resets != c.resets {
-			t.Errorf("%s: %v after %d requests and %d resets", c.name, err, sent, mapper.resets)
+			t.Errorf("%s: the request returned %v after %d attempts and %d resets of the mapper", c.name, err, sent, mapper.resets)
 		}
 	}
 }

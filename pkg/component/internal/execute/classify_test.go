@@ -255,7 +255,7 @@ func TestPropagationPolicyByType(t *testing.T) {
 	} {
 		t.Run(c.gk.String(), func(t *testing.T) {
 			if got := propagation(c.gk); got != c.want {
-				t.Errorf("got %s", got)
+				t.Errorf("the propagation policy of a delete is %s", got)
 			}
 		})
 	}
@@ -288,11 +288,11 @@ func TestCausesOfFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Classify(c.err).Cause; got != c.want {
-				t.Errorf("got %q", got)
+				t.Errorf("the failure has the cause %q", got)
 			}
 			secret := plan.Action{Verb: plan.VerbApply, Key: manifests.Key{Kind: "Secret", Name: "a"}}
 			if got := failureOf(c.err, secret, "").Cause; got != c.want {
-				t.Errorf("of a Secret: got %q", got)
+				t.Errorf("the failure of a write of a Secret has the cause %q, want that of other types", got)
 			}
 		})
 	}

@@ -99,7 +99,7 @@ func TestInstancesOfAManagedType(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(found) != c.found || (err != nil) != c.fails {
-				t.Errorf("found %v, %v", found, err)
+				t.Errorf("the definitions of the type are %v, with the error %v", found, err)
 			}
 		})
 	}

@@ -78,16 +78,16 @@ func TestDryRunReturnsTheObjectInTheAnswer(t *testing.T) {
 				failure = got.Failure.Reason
 			}
 			if failure != c.failure {
-				t.Errorf("failure %q, want %q", failure, c.failure)
+				t.Errorf("the failure of the dry run is %q, want %q", failure, c.failure)
 			}
 			if (got.After != nil) != (c.after != "") || got.After != nil && got.After.GetResourceVersion() != c.after {
-				t.Errorf("after: %v", got.After)
+				t.Errorf("the field After of the result is %v", got.After)
 			}
 			if exists := c.answers[0].code == http.StatusOK; (got.Before != nil) != exists {
-				t.Errorf("before: %v", got.Before)
+				t.Errorf("the field Before of the result is %v", got.Before)
 			}
 			if len(tracker.answers) > 0 {
-				t.Errorf("the watches got %v", tracker.answers)
+				t.Errorf("the dry run passed the objects %v to the watches, want none", tracker.answers)
 			}
 		})
 	}

@@ -221,7 +221,7 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 				metadata, _ := r[0].body["metadata"].(map[string]any)
 				const query = "fieldManager=shop.example.com&fieldValidation=Ignore&force=true"
 				if r[0].contentType != "application/apply-patch+yaml" || r[0].query != query || metadata["resourceVersion"] != "1" {
-					t.Errorf("got %+v", r[0])
+					t.Errorf("the executor sent the wrong request %+v", r[0])
 				}
 			},
 		},
@@ -251,7 +251,7 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 				t.Helper()
 				metadata, _ := r[0].body["metadata"].(map[string]any)
 				if metadata["uid"] != "u1" || metadata["resourceVersion"] != nil {
-					t.Errorf("got %v", metadata)
+					t.Errorf("the request has the wrong UID or resource version: %v", metadata)
 				}
 			},
 		},
@@ -281,7 +281,7 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 				t.Helper()
 				metadata, _ := r[1].body["metadata"].(map[string]any)
 				if metadata["uid"] != "u1" || metadata["resourceVersion"] != "7" {
-					t.Errorf("got %v", metadata)
+					t.Errorf("the request has the wrong UID or resource version: %v", metadata)
 				}
 			},
 		},
@@ -294,7 +294,7 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 			check: func(t *testing.T, r []request) {
 				t.Helper()
 				if metadata, _ := r[2].body["metadata"].(map[string]any); metadata["managedFields"] == nil {
-					t.Errorf("got %v", metadata)
+					t.Errorf("the request does not contain the managed fields: %v", metadata)
 				}
 			},
 		},
@@ -421,7 +421,7 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 				t.Errorf("the absent object does not have the resource version of the delete, but %q", got.Observed.ResourceVersion)
 			}
 			if known := len(j.answers) == 1 && j.answers[0] != nil; len(j.answers) != 1 || known != c.known {
-				t.Errorf("the tracker got %v", j.answers)
+				t.Errorf("the executor passed the objects %v to the tracker", j.answers)
 			}
 		})
 	}
@@ -493,7 +493,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	got := e.Run(ctx, nil, []plan.Action{action(plan.VerbApply, "")})[0]
 	checkResult(t, got, plan.VerbApply, "", "Unreachable")
 	if len(server.requests) > 0 {
-		t.Errorf("got %v", server.verbs())
+		t.Errorf("the executor sent the requests %v, want none", server.verbs())
 	}
 }
 
@@ -505,7 +505,7 @@ func TestRunBeginsNoActionAfterItWasStopped(t *testing.T) {
 	got := e.Run(t.Context(), stop, []plan.Action{action(plan.VerbApply, "")})[0]
 	checkResult(t, got, plan.VerbApply, "", "Error")
 	if len(server.requests) > 0 || len(j.answers) > 0 {
-		t.Errorf("got %v, and the tracker got %v", server.verbs(), j.answers)
+		t.Errorf("the executor sent %v and passed %v to the tracker, want nothing", server.verbs(), j.answers)
 	}
 }
 
@@ -564,7 +564,7 @@ func TestAMapperWithAnUnservedVersionIsReset(t *testing.T) {
 				t.Error(diff)
 			}
 			if got.Failure != nil {
-				t.Errorf("got %v", got.Failure)
+				t.Errorf("the write failed: %v", got.Failure)
 			}
 		})
 	}

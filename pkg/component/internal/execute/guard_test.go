@@ -38,7 +38,7 @@ func TestAGuardIsAPolicyWithABinding(t *testing.T) {
 		t.Fatal(diff)
 	}
 	if got.Failure != nil {
-		t.Fatalf("got %v", got.Failure)
+		t.Fatalf("the guard was not set up: %v", got.Failure)
 	}
 	spec, _ := server.requests[0].body["spec"].(map[string]any)
 	constraints, _ := spec["matchConstraints"].(map[string]any)
@@ -58,7 +58,7 @@ func TestAGuardIsAPolicyWithABinding(t *testing.T) {
 	}
 	metadata, _ := server.requests[0].body["metadata"].(map[string]any)
 	if owners, _ := metadata["ownerReferences"].([]any); len(owners) != 2 {
-		t.Errorf("owners: %v", metadata["ownerReferences"])
+		t.Errorf("the guard has the owner references %v, want two", metadata["ownerReferences"])
 	}
 }
 
@@ -66,7 +66,7 @@ func TestAGuardFailsIfThePolicyIsRefused(t *testing.T) {
 	got, server := runGuard(t, plan.VerbGuard, status(403, metav1.StatusReasonForbidden))
 	checkResult(t, got, plan.VerbGuard, "", "Forbidden")
 	if len(server.requests) != 1 {
-		t.Errorf("sent %v", server.verbs())
+		t.Errorf("the executor sent the requests %v, want one", server.verbs())
 	}
 }
 
@@ -102,7 +102,7 @@ func TestAProbeCreatesADefinitionAsADryRun(t *testing.T) {
 				t.Errorf("got %q %q", presence, failure)
 			}
 			if r := server.requests[0]; !strings.HasPrefix(r.verb, "POST ") || r.query != "dryRun=All" {
-				t.Errorf("sent %s?%s", r.verb, r.query)
+				t.Errorf("the executor sent %s?%s, want a POST with dryRun=All", r.verb, r.query)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func TestRemovingAGuardAcceptsMissingObjectsAndRights(t *testing.T) {
 		t.Error(diff)
 	}
 	if got.Failure != nil || got.Observed.Presence != plan.Absent {
-		t.Errorf("got %+v", got)
+		t.Errorf("the guard was not removed: %+v", got)
 	}
 	if got, _ := runGuard(t, plan.VerbUnguard, status(500, "")); got.Failure == nil {
 		t.Error("an error of the API server is not reported as a failure")

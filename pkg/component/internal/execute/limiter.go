@@ -30,7 +30,7 @@ type share struct {
 
 func newLimiter(slots int) *limiter { return &limiter{free: slots} }
 
-// newShare returns the share of a new run.
+// newShare returns the share of a new run. The share has no slots yet.
 func (l *limiter) newShare() *share { return &share{limiter: l, granted: make(chan struct{}, 1)} }
 
 // acquire waits for a slot, which the caller must release. acquire returns an error if ctx ends or the run is stopped.

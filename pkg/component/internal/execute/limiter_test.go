@@ -239,11 +239,11 @@ func TestAWaitingRunEndsAtOnce(t *testing.T) {
 		begin := time.Now()
 		if err := limiter.newShare().acquire(ctx, nil); !errors.Is(err, context.Canceled) ||
 			time.Since(begin) != writeTime {
-			t.Errorf("acquire returned %v after %s", err, time.Since(begin))
+			t.Errorf("acquire returned %v after %s, want context.Canceled at the end of its context", err, time.Since(begin))
 		}
 		if err := limiter.newShare().acquire(t.Context(), stop); !errors.Is(err, errStopped) ||
 			time.Since(begin) != 2*writeTime {
-			t.Errorf("acquire returned %v after %s", err, time.Since(begin))
+			t.Errorf("acquire returned %v after %s, want errStopped when the run is stopped", err, time.Since(begin))
 		}
 		holder.release()
 		if limiter.free != 1 {

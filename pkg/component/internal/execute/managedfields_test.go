@@ -150,6 +150,6 @@ func TestEntriesAreConvertedToAVersion(t *testing.T) {
 		t.Error(diff)
 	}
 	if before[0].APIVersion != "example.com/v1alpha1" {
-		t.Error("the argument was changed")
+		t.Error("the function changed the managed fields of its argument")
 	}
 }

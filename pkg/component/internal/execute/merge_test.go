@@ -220,13 +220,13 @@ func TestMergeOfAManifest(t *testing.T) {
 				t.Error(diff)
 			}
 			if wanted := !cmp.Equal(parse(t, c.want), withoutEntries(before.Object)); changed != wanted {
-				t.Errorf("changed: %v", changed)
+				t.Errorf("the merge reported that the object changed: %v, want the opposite", changed)
 			}
 			if diff := cmp.Diff(before.Object, live.Object); diff != "" {
-				t.Errorf("the live object was changed:\n%s", diff)
+				t.Errorf("the merge changed the live object of its argument:\n%s", diff)
 			}
 			if diff := cmp.Diff(parse(t, c.manifest), manifest); diff != "" {
-				t.Errorf("the manifest was changed:\n%s", diff)
+				t.Errorf("the merge changed the manifest of its argument:\n%s", diff)
 			}
 		})
 	}

@@ -93,7 +93,7 @@ func TestAnOrphanIsStoredAsAbsent(t *testing.T) {
 	e.Run(t.Context(), nil, []plan.Action{a})
 	if len(tracker.answers) != 1 || tracker.answers[0] == nil || tracker.answers[0].Presence != plan.Absent ||
 		tracker.answers[0].UID != "u1" {
-		t.Errorf("the tracker got %+v", tracker.answers)
+		t.Errorf("the executor did not pass the absent object to the tracker, but %+v", tracker.answers)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestATakeover(t *testing.T) {
 				t.Error(diff)
 			}
 			if got.Verb != c.verb || got.Failure != nil {
-				t.Errorf("%s, %+v", got.Verb, got.Failure)
+				t.Errorf("the action has the verb %s and the failure %+v", got.Verb, got.Failure)
 			}
 		})
 	}

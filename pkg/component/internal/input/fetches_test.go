@@ -86,13 +86,13 @@ func TestASourceIsFetchedBesideThePassAndWakesOnce(t *testing.T) {
 	inBubble(t, fetcherOf(files), func(t *testing.T, b *bubble) {
 		for range 3 {
 			if _, err := b.take(chart); !errors.Is(err, condition.ErrObserving) {
-				t.Fatalf("got %v", err)
+				t.Fatalf("the first Take must return ErrObserving while the fetch runs, got %v", err)
 			}
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got, err := b.take(chart); err != nil || got == nil || b.wakes.Load() != 1 {
-			t.Errorf("got %v, %v, %d wakes", got, err, b.wakes.Load())
+			t.Errorf("Take returned the source %v and the error %v after %d calls of wake, want a source after 1 call", got, err, b.wakes.Load())
 		}
 		if len(b.fetches) != 0 {
 			t.Error("the fetched source is still in memory after a pass has taken the source")
@@ -105,7 +105,7 @@ func TestASourceAtHandIsNotFetched(t *testing.T) {
 	f.kept = files
 	inBubble(t, f, func(t *testing.T, b *bubble) {
 		if got, err := b.take(chart); err != nil || got == nil {
-			t.Errorf("got %v, %v", got, err)
+			t.Errorf("Take did not return the fetched source: %v, %v", got, err)
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestATransientFailureIsRepeatedAfterADelayThatDoubles(t *testing.T) {
 			_, err := b.take(chart)
 			p := condition.Of(err)
 			if p == nil || p.Reason != metav1alpha1.ReasonRetrying || p.Message != message || p.RetryAfter != after {
-				t.Errorf("got %+v", p)
+				t.Errorf("Take returned the wrong error for a failed fetch: %+v", p)
 			}
 		}
 		_, _ = b.take(chart)
@@ -136,7 +136,7 @@ func TestATransientFailureIsRepeatedAfterADelayThatDoubles(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got, err := b.take(chart); err != nil || got == nil {
-			t.Errorf("got %v, %v", got, err)
+			t.Errorf("Take did not return the fetched source: %v, %v", got, err)
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestAPermanentFailureIsTerminal(t *testing.T) {
 			_, err := b.take(chart)
 			p := condition.Of(err)
 			if p.Reason != metav1alpha1.ReasonFetchFailed || !p.Terminal || p.Message != name || b.wakes.Load() != 1 {
-				t.Errorf("got %+v, %d wakes", p, b.wakes.Load())
+				t.Errorf("Take returned the failure %+v after %d calls of wake", p, b.wakes.Load())
 			}
 		})
 	}
@@ -170,7 +170,7 @@ func TestAnotherSourceEndsTheFetchOfTheFormerOne(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if f.ended.Load() != 1 || b.wakes.Load() != 1 {
-			t.Errorf("%d ended early, %d wakes", f.ended.Load(), b.wakes.Load())
+			t.Errorf("%d fetches ended early, and wake was called %d times; want 1 and 1", f.ended.Load(), b.wakes.Load())
 		}
 		if _, err := b.take(other); err != nil {
 			t.Error(err)
@@ -180,7 +180,7 @@ func TestAnotherSourceEndsTheFetchOfTheFormerOne(t *testing.T) {
 		b.Forget(web)
 		synctest.Wait()
 		if f.ended.Load() != 2 || b.wakes.Load() != 1 {
-			t.Errorf("%d ended early, %d wakes", f.ended.Load(), b.wakes.Load())
+			t.Errorf("%d fetches ended early, and wake was called %d times; want 2 and 1", f.ended.Load(), b.wakes.Load())
 		}
 	})
 }
@@ -198,7 +198,7 @@ func TestConcurrentFetchesAreBounded(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		if int(b.wakes.Load()) != len(answers) || f.most.Load() != fetchers {
-			t.Errorf("%d wakes, %d at a time", b.wakes.Load(), f.most.Load())
+			t.Errorf("wake was called %d times, and %d fetches ran at a time", b.wakes.Load(), f.most.Load())
 		}
 	})
 }

@@ -52,7 +52,7 @@ func (r *reading) read(t *testing.T, d Declaration, known Contents) (Inputs, Con
 			return in, contents, err
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the watches are not in sync")
+			t.Fatal("the watches were not in sync within 20 seconds")
 		}
 	}
 }
@@ -85,14 +85,14 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 	d := Declaration{References: []metav1alpha1.Reference{toSettings, toPassword}}
 	first, known := r.readOf(t, d, nil)
 	if len(first.References) != 2 || len(known) != 2 || first.Digest == "" {
-		t.Fatalf("got %+v", first)
+		t.Fatalf("Read must return two references, their contents and a digest, got %+v", first)
 	}
 	contents, err := Load(t.Context(), r.target, first.References)
 	settings := generator.Reference{Kind: metav1alpha1.ConfigMapReference, Namespace: "shop", Name: "settings"}
 	password := generator.Reference{Kind: metav1alpha1.SecretReference, Namespace: "shop", Name: "password"}
 	if err != nil || string(contents[settings]["a"]) != "1" || string(contents[settings]["b"]) != "2" ||
 		string(contents[password]["p"]) != "secret" {
-		t.Errorf("got %v, %v", contents, err)
+		t.Errorf("Load returned the wrong contents %v, or the error %v", contents, err)
 	}
 
 	gets := func() (n int) {
@@ -106,10 +106,10 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 	gets()
 	again, known := r.readOf(t, d, known)
 	if again.Digest != first.Digest || gets() != 0 || again.References[0].Data() != nil {
-		t.Error("known contents are read again")
+		t.Error("the second Read sent a request, or returned another digest or data, although all contents are known")
 	}
 	if _, err := Load(t.Context(), r.target, again.References); err != nil || gets() != 2 {
-		t.Errorf("the data of known contents is not read for a rendering: %v", err)
+		t.Errorf("Load did not read the data of both references, whose contents were known before: error %v", err)
 	}
 
 	before := r.woken.Load()
@@ -119,10 +119,10 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 	}
 	changed, known := r.readOf(t, d, known)
 	if changed.Digest == first.Digest || gets() != 1 {
-		t.Error("the digest does not follow the ConfigMap, or more than the ConfigMap is read")
+		t.Error("the digest did not change with the ConfigMap, or Read requested more than the ConfigMap")
 	}
 	if changed.References[0].ContentDigest() == first.References[0].ContentDigest() {
-		t.Error("the digest of the content is the same")
+		t.Error("the digest of the changed content did not change")
 	}
 
 	d.References[1].Credential = true
@@ -130,7 +130,7 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 	r.put("Secret", "password", map[string]any{"p": "bmV3"})
 	renewed, _ := r.readOf(t, d, nil)
 	if withCredential.Digest == changed.Digest || withCredential.Digest != renewed.Digest {
-		t.Error("the content of a credential is an input")
+		t.Error("the content of a credential changed the digest of the inputs")
 	}
 }
 
@@ -155,13 +155,13 @@ func TestAReferenceThatDoesNotExist(t *testing.T) {
 			failure := condition.Of(err)
 			if c.message == "" {
 				if failure != nil || len(in.References) != 0 || in.Digest == "" {
-					t.Errorf("got %+v, %v", in, failure)
+					t.Errorf("Read of a missing optional reference returned %+v and the error %v", in, failure)
 				}
 				return
 			}
 			if failure == nil || failure.Reason != metav1alpha1.ReasonReferenceNotFound || !failure.Terminal ||
 				!strings.HasPrefix(failure.Message, c.message) {
-				t.Errorf("got %v", failure)
+				t.Errorf("Read returned the wrong error %v", failure)
 			}
 		})
 	}
@@ -199,7 +199,7 @@ func TestAReferenceThatItsWatchDoesNotShowYetIsRead(t *testing.T) {
 func TestAMissingReferenceIsReportedWhileAnotherIsNotListedYet(t *testing.T) {
 	r := newReading(t)
 	if _, _, err := r.read(t, Declaration{References: []metav1alpha1.Reference{toSettings}}, nil); err == nil {
-		t.Fatal("the ConfigMap exists")
+		t.Fatal("Read returned no error, although the ConfigMap does not exist")
 	}
 	release := make(chan struct{})
 	r.server.Refuse(func(got apiservertest.Request) error {
@@ -211,7 +211,7 @@ func TestAMissingReferenceIsReportedWhileAnotherIsNotListedYet(t *testing.T) {
 	defer close(release)
 	d := Declaration{References: []metav1alpha1.Reference{toSettings, toPassword}}
 	if _, _, err := r.Read(t.Context(), web, d, r.target, nil); condition.Of(err).Reason != metav1alpha1.ReasonReferenceNotFound {
-		t.Errorf("got %v", err)
+		t.Errorf("Read of a missing reference returned %v, want the reason ReferenceNotFound", err)
 	}
 }
 
@@ -247,10 +247,10 @@ func TestAReferenceThatCannotBeReadIsAnError(t *testing.T) {
 			_, kept, err := r.read(t, Declaration{References: []metav1alpha1.Reference{toSettings}}, known)
 			failure := condition.Of(err)
 			if failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal {
-				t.Errorf("got %v", failure)
+				t.Errorf("Read returned the wrong condition error %v", failure)
 			}
 			if !reflect.DeepEqual(kept, known) {
-				t.Error("the known contents are lost")
+				t.Error("a failed Read did not return the known contents")
 			}
 		})
 	}
@@ -284,7 +284,7 @@ func TestDeclaredInputsAreChecked(t *testing.T) {
 			}
 			if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec || !failure.Terminal ||
 				!strings.Contains(failure.Message, c.message) {
-				t.Errorf("got %v", failure)
+				t.Errorf("Declared returned the wrong condition error %v", failure)
 			}
 		})
 	}
@@ -295,7 +295,7 @@ func TestManagedTypesAreSortedAndUnique(t *testing.T) {
 		{Group: "b.example.com", Kind: "B"}, {Group: "a.example.com", Kind: "A"}, {Group: "b.example.com", Kind: "B"},
 	})
 	if texts := strings.Join(TypeTexts(managed), " "); err != nil || texts != "A.a.example.com B.b.example.com" {
-		t.Errorf("got %q, %v", texts, err)
+		t.Errorf("the managed types are %q, with the error %v", texts, err)
 	}
 }
 
@@ -319,10 +319,10 @@ func TestEachInputChangesTheDigest(t *testing.T) {
 	}
 	same := digest("1", func(*Declaration) {})
 	if digest("1", func(d *Declaration) { d.SourceName = "a chart"; d.Source.URL += "?" }) != same {
-		t.Error("the location of a source is an input")
+		t.Error("the location of a source changed the digest of the inputs")
 	}
 	if digest("2", func(*Declaration) {}) == same {
-		t.Error("the version of the generator is not an input")
+		t.Error("another version of the generator did not change the digest of the inputs")
 	}
 	for name, change := range map[string]func(*Declaration){
 		"namespace":     func(d *Declaration) { d.Namespace = "other" },
@@ -333,24 +333,24 @@ func TestEachInputChangesTheDigest(t *testing.T) {
 		"managed types": func(d *Declaration) { d.ManagedTypes = nil },
 	} {
 		if digest("1", change) == same {
-			t.Errorf("%s: not an input", name)
+			t.Errorf("%s: the change did not change the digest of the inputs", name)
 		}
 	}
 	if _, _, err := (&Reader{}).Read(t.Context(), web, Declaration{Rendered: func() {}}, target.Target{}, nil); err == nil {
-		t.Error("an input that is not plain data has a digest")
+		t.Error("got a digest of an input that is not plain data, want an error")
 	}
 }
 
 func TestInputsStandForTheRevisionOfAnEqualDigest(t *testing.T) {
 	in := Inputs{Digest: "a"}
 	if !in.StandIn(&metav1alpha1.Status{InputDigest: "a"}) || in.StandIn(&metav1alpha1.Status{InputDigest: "b"}) {
-		t.Error("the digest does not decide")
+		t.Error("StandIn must be true for equal input digests and false for different ones")
 	}
 	if in.SourceDigest() != "" {
-		t.Error("there is a source")
+		t.Error("inputs without a source have a digest of the source")
 	}
 	in.Source = chart.DeepCopy()
 	if in.SourceDigest() != chart.SHA256 {
-		t.Error("the digest of the source is wrong")
+		t.Error("SourceDigest did not return the digest of the source")
 	}
 }

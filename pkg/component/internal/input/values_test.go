@@ -83,7 +83,7 @@ func TestChangesNameTheValuesThatDiffer(t *testing.T) {
 			before := inputsOf(t, c.before, c.secret, c.config).Values()
 			got := before.ChangesTo(inputsOf(t, c.after, c.later, c.config2).Values())
 			if !slices.Equal(got, c.want) {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("the changed values are %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -114,10 +114,10 @@ func TestManyChangesAreShortened(t *testing.T) {
 	}
 	got := of(maxChanges+3, "a").Values().ChangesTo(of(maxChanges+3, "b").Values())
 	if len(got) != maxChanges+1 || got[0] != "value0000: a → b" || got[maxChanges] != "and 3 more" {
-		t.Errorf("got %q", got)
+		t.Errorf("the list of changed values is not shortened: %q", got)
 	}
 	if got := of(1, "a").Values().ChangesTo(of(maxValues+1, "b").Values()); got != nil {
-		t.Errorf("got %q of inputs with too many values", got)
+		t.Errorf("got the changes %q of inputs with too many values", got)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestNeitherTheSourceNorCredentialsAreValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		if values := (Inputs{References: []Reference{c.ref}}).Values(); len(values) > 0 {
-			t.Errorf("%s: got %v", c.name, values)
+			t.Errorf("%s: got the values %v, want none", c.name, values)
 		}
 	}
 }

@@ -20,15 +20,15 @@ func (versionedGenerator) Generate(context.Context, generator.Request) ([]client
 func TestAGeneratorWithoutAVersionHasTheVersionOfTheProgram(t *testing.T) {
 	program := programIdentity()
 	if program == "" {
-		t.Fatal("the program has no identity")
+		t.Fatal("the test program has no version that identifies it")
 	}
 	none := generator.GeneratorFunc(versionedGenerator("").Generate)
 	for want, g := range map[string]generator.Generator{"1": versionedGenerator("1"), program: versionedGenerator("")} {
 		if got := GeneratorVersion(g); got != want {
-			t.Errorf("%T %q: want %s, got %s", g, g, want, got)
+			t.Errorf("the version of the generator %T %q: want %s, got %s", g, g, want, got)
 		}
 	}
 	if got := GeneratorVersion(none); got != program {
-		t.Errorf("want %s, got %s", program, got)
+		t.Errorf("a generator without a version: want the version %s of the program, got %s", program, got)
 	}
 }

@@ -71,7 +71,7 @@ func TestCovers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := covers(parse(t, c.manifest), parse(t, c.fields)); got != c.want {
-				t.Errorf("got %v", got)
+				t.Errorf("covers returned %v, want the opposite", got)
 			}
 		})
 	}

@@ -83,14 +83,14 @@ func TestMetadata(t *testing.T) {
 		o.SetLabels(nil)
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u", Controller: new(true)}})
 		if got := Metadata(o, reconciler); got.Owner != "Boss b" || got.OwnerName != "Boss b" {
-			t.Errorf("got %q, %q", got.Owner, got.OwnerName)
+			t.Errorf("the object has the owner %q with the name %q, want Boss b", got.Owner, got.OwnerName)
 		}
 	})
 	t.Run("an object with a deletion timestamp is terminating", func(t *testing.T) {
 		o := object(t, live)
 		o.SetDeletionTimestamp(new(metav1.NewTime(time.Unix(1000, 0))))
 		if got := Metadata(o, reconciler); !got.Terminating || got.Readiness.State != ready.Terminating {
-			t.Errorf("got %+v", got)
+			t.Errorf("an object that is being deleted must be Terminating, got %+v", got)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func TestFinished(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Object(object(t, c.object), reconciler).Finished; got != c.want {
-				t.Errorf("got %v", got)
+				t.Errorf("the object is reported as finished: %v", got)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestHashesOfManagedFields(t *testing.T) {
 	}
 	want := hashes(base)[0]
 	if want == "" {
-		t.Fatal("the hash is empty")
+		t.Fatal("the hash of the applied fields is empty")
 	}
 	edited := func(edit func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
 		e := *base.DeepCopy()
@@ -181,7 +181,7 @@ func TestHashesOfManagedFields(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := hashes(c.entries...); got != c.want {
-				t.Errorf("got %v, want %v", got, c.want)
+				t.Errorf("the hashes of the managed fields are %v, want %v", got, c.want)
 			}
 		})
 	}
@@ -238,7 +238,7 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := compared(c.object, c.policy).Coverage; got != c.want {
-				t.Errorf("got %s", got)
+				t.Errorf("the fields of the object have the coverage %s", got)
 			}
 		})
 	}
@@ -271,7 +271,7 @@ func TestNewer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Newer(c.a, c.b); got != c.want {
-				t.Errorf("got %v", got)
+				t.Errorf("Newer returned %v, want the opposite", got)
 			}
 		})
 	}
@@ -293,7 +293,7 @@ func TestHintsAreReadOffTheLiveObject(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			widget := object(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: "+c.annotations+"}}")
 			if got := Object(widget, reconciler).Readiness.State; got != c.want {
-				t.Errorf("got %s", got)
+				t.Errorf("the widget has the readiness %s", got)
 			}
 		})
 	}
@@ -319,7 +319,7 @@ func TestManagersAndKept(t *testing.T) {
 	})
 	t.Run("an address of a Service that others set is not retained", func(t *testing.T) {
 		if retained := Object(service, "other.example.com").Retained; retained != nil {
-			t.Errorf("got %v", retained)
+			t.Errorf("the object has the retained fields %v, want none", retained)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func TestUnserved(t *testing.T) {
 			}
 			obj.SetGeneration(3)
 			if got := Unserved(obj); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("Unserved returned %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 		left []metav1alpha1.InventoryEntry
 		// ending is set if the namespace is being deleted.
 		ending bool
-		// unread is set if the process has not read the Secrets that the status names.
+		// unread is set if the process has not yet read the Secrets that the status names.
 		unread                 bool
 		goesOn, named, damaged bool
 	}{
@@ -49,7 +49,7 @@ func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 				c.restart()
 			}
 			if got := c.store.fallBack(p, test.left, func() bool { return test.ending }); got != test.goesOn {
-				t.Fatalf("fallBack returned %t", got)
+				t.Fatalf("fallBack returned %t, want the opposite", got)
 			}
 			if p.Status.HasInventoryRecord() != test.named || c.store.isDamaged(p) != test.damaged {
 				t.Errorf("the status names Secrets: %t, its inventory is damaged: %t",
@@ -80,17 +80,17 @@ func TestADeletionFallsBackWhereSecretsAreRefused(t *testing.T) {
 		t.Errorf("an inventory that fits into the status: %v, %d lines", err, len(p.Status.Inventory))
 	}
 	if err := c.store.Write(t.Context(), p, recorded, entries(5400)); err == nil {
-		t.Error("no error for an inventory that fits nowhere")
+		t.Error("got no error for an inventory that fits neither into the status nor into Secrets")
 	}
 	c.ending = []string{"shop"}
 	if err := c.store.Write(t.Context(), p, recorded, entries(5400)); err != nil || !c.store.isDamaged(p) {
-		t.Errorf("in a namespace that is being deleted: %v", err)
+		t.Errorf("Write in a namespace that is being deleted returned %v, or did not mark the inventory as damaged", err)
 	}
 	terminating := forbidden()
 	if status, ok := errors.AsType[*apierrors.StatusError](terminating); ok {
 		status.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating"}}
 	}
 	if c.ending = nil; !c.store.namespaceGoes(t.Context(), p, terminating) {
-		t.Error("the cause of the refusal is not used")
+		t.Error("the error does not contain the cause of the refusal")
 	}
 }

@@ -67,7 +67,7 @@ func TestAnInventoryOfANewerVersionIsNeitherUsedNorRecovered(t *testing.T) {
 				got, _, err := c.store.Load(t.Context(), p, c.owner(), everything(entries(3)...).recovery)
 				failure, ok := errors.AsType[*condition.Error](err)
 				if !ok || !failure.Terminal || failure.Reason != metav1alpha1.ReasonNewerRecord {
-					t.Fatalf("got %d entries: %v", len(got), err)
+					t.Fatalf("Load of a newer inventory returned %d entries and the error %v, want a terminal error", len(got), err)
 				}
 				for _, part := range []string{"/v1/ConfigMap/shop/settings-0", `"xx"`, "v9.1"} {
 					if !strings.Contains(failure.Message, part) {
@@ -77,11 +77,11 @@ func TestAnInventoryOfANewerVersionIsNeitherUsedNorRecovered(t *testing.T) {
 				for status, of := range map[*metav1alpha1.Status]string{&p.Status: "pass", &c.load().Status: "stored"} {
 					if !slices.Equal(status.Inventory, before.Inventory) || status.InventoryDigest != before.InventoryDigest ||
 						components.RefOf(status).Secrets() != components.RefOf(&before).Secrets() {
-						t.Errorf("the %s status has changed: %v", of, status)
+						t.Errorf("Load of a newer inventory changed the %s status: %v", of, status)
 					}
 				}
 				if c.statuses > 0 || !slices.Equal(c.secretsOf(records.Inventory), secrets) {
-					t.Errorf("%d writes of the status, Secrets %q", c.statuses, c.secretsOf(records.Inventory))
+					t.Errorf("Load of a newer inventory wrote the status %d times, or changed the Secrets %q", c.statuses, c.secretsOf(records.Inventory))
 				}
 			})
 		}

@@ -90,7 +90,7 @@ func TestPhasesAreRestoredFromTheirSecrets(t *testing.T) {
 			}
 			st := &metav1alpha1.Status{PhaseRecord: test.named}
 			if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil || st.PhaseRecord != test.want {
-				t.Errorf("got %q: %v", st.PhaseRecord, err)
+				t.Errorf("the status names the phase record %q, with the error %v", st.PhaseRecord, err)
 			}
 		})
 	}
@@ -184,7 +184,7 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 	}
 	record("first")
 	if got := c.load(); len(got.Finalizers) == 0 || len(c.secretsOf(records.Phases)) != 1 {
-		t.Errorf("finalizers %q", got.Finalizers)
+		t.Errorf("the component has the finalizers %q, want a finalizer and one Secret with a record", got.Finalizers)
 	}
 	p := c.load()
 	if err := c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, "second")); err != nil {

@@ -76,14 +76,14 @@ func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 			p := c.load()
 			got, event, err := c.store.Load(t.Context(), p, c.owner(), searching.recovery)
 			if err != nil || len(got) != 3 || event.Reason != "" {
-				t.Fatalf("got %d entries, event %v: %v", len(got), event, err)
+				t.Fatalf("the recovery returned %d entries, the event %v and the error %v; want 3 entries and no event", len(got), event, err)
 			}
 			if want := []string{"more", "shop", "target"}; !slices.Equal(searching.namespaces, want) {
 				t.Errorf("the recovery searched the wrong namespaces %q", searching.namespaces)
 			}
 			stored := c.load()
 			if len(stored.Status.Inventory) != 3 || c.store.isDamaged(stored) || len(stored.Status.ManagedTypes) != 1 {
-				t.Errorf("the stored status has %d lines, types %q", len(stored.Status.Inventory), stored.Status.ManagedTypes)
+				t.Errorf("the recovered inventory in the status has %d lines and the managed types %q, want 3 lines and 1 type", len(stored.Status.Inventory), stored.Status.ManagedTypes)
 			}
 			c.statuses = 0
 			got, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery)
@@ -106,24 +106,24 @@ func TestALostInventoryIsRecoveredFromUnnamedSecrets(t *testing.T) {
 	p := c.load()
 	got, _, err := c.store.Load(t.Context(), p, c.owner(), everything(changed, again).recovery)
 	if err != nil || len(got) != 3000 {
-		t.Fatalf("got %d entries: %v", len(got), err)
+		t.Fatalf("the recovery returned %d entries and the error %v, want 3000 entries", len(got), err)
 	}
 	byName := map[string]metav1alpha1.InventoryEntry{}
 	for _, e := range got {
 		byName[e.Name] = e
 	}
 	if e := byName[changed.Name]; e.DeletePolicy != "" || e.Digest == "" {
-		t.Errorf("the recovered entry of an object with another delete policy is %+v", e)
+		t.Errorf("the recovered entry lacks the digest, or has the old delete policy of the object: %+v", e)
 	}
 	if e := byName[again.Name]; e.UID != "new" {
-		t.Errorf("the recovered entry of a recreated object is %+v", e)
+		t.Errorf("the recovered entry of a recreated object does not have the new UID: %+v", e)
 	}
 	if err := c.store.DeleteStale(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range c.secretsOf(records.Inventory) {
 		if !components.RefOf(&p.Status).Names(name) {
-			t.Errorf("Secret %s is left", name)
+			t.Errorf("Secret %s was not deleted, although the status does not name this Secret", name)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestNothingIsWrittenForAComponentThatNeverHadAnything(t *testing.T) {
 	c.statuses = 0
 	got, _, err := c.store.Load(t.Context(), c.load(), c.owner(), everything().recovery)
 	if err != nil || len(got) != 0 || c.statuses > 0 {
-		t.Errorf("%d entries, %d writes: %v", len(got), c.statuses, err)
+		t.Errorf("got %d entries after %d writes of the status, with the error %v; want no entry and no write", len(got), c.statuses, err)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestReadWritesNothing(t *testing.T) {
 	c.statuses = 0
 	got, err := c.store.Read(t.Context(), c.load(), c.owner(), everything(entries(2)...).recovery)
 	if err != nil || len(got) != 2 || c.statuses > 0 {
-		t.Errorf("%d entries, %d writes: %v", len(got), c.statuses, err)
+		t.Errorf("got %d entries after %d writes of the status, with the error %v; want 2 entries and no write", len(got), c.statuses, err)
 	}
 }
 
@@ -170,10 +170,10 @@ func TestWhatASearchCouldNotReachIsReported(t *testing.T) {
 		}
 		_, event, err := c.store.Load(t.Context(), p, c.owner(), searching.recovery)
 		if err != nil || event.Reason != "InventoryIncomplete" || !strings.Contains(event.Note, "pods") {
-			t.Errorf("got event %v: %v", event, err)
+			t.Errorf("Load returned the event %v and the error %v, want the event InventoryIncomplete about pods", event, err)
 		}
 		if got := c.memories.Of(app).Unsearched(); (got != "") != deleting {
-			t.Errorf("deleting %t: unsearched is %q", deleting, got)
+			t.Errorf("component being deleted: %t; the memory names these unsearched types: %q", deleting, got)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 			report, _ := r.Searcher.Search(t.Context(), c.owner(), "", nil)
 			err := c.store.checkReport(t.Context(), p, c.owner(), r, report)
 			if (err == nil) != test.accepted || err != nil && !strings.Contains(err.Error(), test.message) {
-				t.Errorf("got %v", err)
+				t.Errorf("the recovery returned %v", err)
 			}
 		})
 	}
@@ -245,13 +245,13 @@ func TestAnInventoryThatCannotBeReadIsRetried(t *testing.T) {
 	failing := &search{err: errors.New("discovery failed")}
 	_, _, err := c.store.Load(t.Context(), c.load(), c.owner(), failing.recovery)
 	if problem := condition.Of(err); problem == nil || problem.Terminal || !strings.Contains(problem.Message, "discovery failed") {
-		t.Errorf("got %v", err)
+		t.Errorf("a failed discovery must be a retried error, got %v", err)
 	}
 	p := c.write(entries(3000))
 	c.restart()
 	c.Refuse = func(string, string) error { return later() }
 	if _, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery); condition.Of(err).Terminal {
-		t.Errorf("got %v", err)
+		t.Errorf("the failed recovery must be retried, got %v", err)
 	}
 	c.Refuse = nil
 	p.Status.InventoryRecord.Name = "inventory-of-another"
@@ -346,6 +346,6 @@ func TestDependentsAreFoundByLabelAndAnnotation(t *testing.T) {
 	}
 	const unsearched = "not listed, because that is forbidden: nodes; listed in shop only: pods"
 	if got := report.unsearched(); got != unsearched {
-		t.Errorf("unsearched is %q", got)
+		t.Errorf("the report names the unsearched types %q", got)
 	}
 }

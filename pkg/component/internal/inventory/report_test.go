@@ -35,7 +35,7 @@ func TestWhatASearchSawOfANamespace(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.found.listedAny(c.namespace); got != c.want {
-				t.Errorf("got %t", got)
+				t.Errorf("listedAny returned %t, want the opposite", got)
 			}
 		})
 	}
@@ -76,7 +76,7 @@ func TestWhatASearchMissed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.found.unsearched(); got != c.want {
-				t.Errorf("got %q", got)
+				t.Errorf("the report names the unsearched types %q", got)
 			}
 		})
 	}

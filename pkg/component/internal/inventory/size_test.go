@@ -15,7 +15,8 @@ import (
 )
 
 func TestNoStatusThatIsWrittenIsLarge(t *testing.T) {
-	// The component also contains a spec, and managed fields.
+	// limit is the maximum size of a status. 8 KiB of the 512 KiB remain for the spec and the managed fields of the
+	// component.
 	const limit = 512<<10 - 8<<10
 	// lookups is the number of look-ups in a status.
 	const lookups = 100
@@ -44,6 +45,6 @@ func TestNoStatusThatIsWrittenIsLarge(t *testing.T) {
 	}
 	t.Logf("%d bytes", len(text))
 	if len(text) > limit {
-		t.Errorf("%d bytes", len(text))
+		t.Errorf("the status has %d bytes, which is more than the limit", len(text))
 	}
 }

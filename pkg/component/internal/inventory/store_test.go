@@ -92,7 +92,7 @@ func TestAnInventoryThatFitsNowhereIsRefused(t *testing.T) {
 	err := c.store.enter(p, slices.Repeat(entries(1000), 150))
 	problem := condition.Of(err)
 	if problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "150000 dependents") {
-		t.Errorf("got %v", err)
+		t.Errorf("Write of 150000 dependents must return a terminal error, got %v", err)
 	}
 	if !slices.Equal(p.Status.Inventory, []string{"as it was"}) || p.Status.HasInventoryRecord() {
 		t.Error("a refused inventory changed the status")
@@ -112,7 +112,7 @@ func TestAnInventoryInSecretsIsReadOnceAfterAStart(t *testing.T) {
 		}
 	}
 	if len(c.Requests) > 0 {
-		t.Errorf("requests: %q", c.Requests)
+		t.Errorf("Load sent the requests %q although the inventory is in memory", c.Requests)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestFormerInventoriesAreDeletedAfterTheStatusNamesTheNext(t *testing.T) {
 		t.Errorf("after the inventory moved into the status, these Secrets remain: %[2]q; error %[1]v", err, names())
 	}
 	if last.Status.InventoryRecord == nil || last.Status.HasInventoryRecord() {
-		t.Errorf("the status names %v", last.Status.InventoryRecord)
+		t.Errorf("the status names the inventory record %v, want a record without Secrets", last.Status.InventoryRecord)
 	}
 	c.write(entries(3000))
 	if err := c.store.DeleteAll(t.Context(), c.load(), c.owner()); err != nil || len(names()) != 0 {
@@ -163,7 +163,7 @@ func TestFormerInventoriesAreDeletedWhereTheAnswerToTheWriteOfTheStatusWasLost(t
 	named := components.RefOf(&c.load().Status)
 	for _, name := range c.secretsOf(records.Inventory) {
 		if !named.Names(name) {
-			t.Errorf("Secret %s is left", name)
+			t.Errorf("Secret %s was not deleted, although the status does not name this Secret", name)
 		}
 	}
 	if _, err := c.store.Recorded(t.Context(), c.load(), c.owner()); err != nil {
@@ -178,14 +178,14 @@ func TestAStatusIsUnchangedWhereSecretsCannotBeWritten(t *testing.T) {
 	recorded := components.RefOf(p.GetStatus())
 	err := c.store.Write(t.Context(), p, recorded, entries(3000))
 	if problem := condition.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "namespace shop") {
-		t.Errorf("got %v", err)
+		t.Errorf("Write must return a terminal error that names the namespace shop, got %v", err)
 	}
 	if p.Status.HasInventoryRecord() || p.Status.InventoryRecord == nil || len(p.Status.Inventory) > 0 {
-		t.Errorf("the status has %v", p.Status.InventoryRecord)
+		t.Errorf("the status has the inventory record %v, want an announced record without a name", p.Status.InventoryRecord)
 	}
 	c.refuseLists(later())
 	if err := c.store.Write(t.Context(), p, recorded, entries(3000)); condition.Of(err).Terminal {
-		t.Errorf("got %v", err)
+		t.Errorf("a refused Write must be retried, got %v", err)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestUnnamedInventoriesAreStaleWhereTheyReplaceAFormerOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := len(c.secretsOf(records.Inventory)); (got == 0) != test.deleted {
-				t.Errorf("%d Secrets are left", got)
+				t.Errorf("%d Secrets with inventories remain", got)
 			}
 			if len(c.memories.Of(app).Records.UnnamedInventories()) > 0 {
 				t.Error("the Secrets of inventories that no status names are checked again")

@@ -37,20 +37,20 @@ func TestARecorderReadsEachObjectOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if value, _, _ := unstructured.NestedString(got.Object, "data", "value"); value != "1" {
-			t.Errorf("got %v", value)
+			t.Errorf("the looked-up ConfigMap has the value %v, want 1", value)
 		}
 		// A generator may change the objects that it gets.
 		got.Object["data"] = nil
 	}
 	if got := c.gets(); got != 1 {
-		t.Errorf("got %d requests for two equal look-ups", got)
+		t.Errorf("two equal look-ups sent %d requests, want 1", got)
 	}
 	if _, err := local.Get(t.Context(), configMap, "shop", "settings"); err != nil || c.gets() != 1 {
 		t.Errorf("a look-up in the cluster of the component uses the result from the target: %v", err)
 	}
 	results, err := r.Results(us)
 	if err != nil || len(results) != 2 || results[0].key.local == results[1].key.local {
-		t.Errorf("got %+v, %v", results, err)
+		t.Errorf("the results must contain a look-up in each of the two clusters, got %+v and the error %v", results, err)
 	}
 }
 
@@ -59,17 +59,17 @@ func TestARecorderRecordsAbsentObjectsAndTypes(t *testing.T) {
 	r := NewRecorder(c.target)
 	l := r.Lookup(false, false)
 	if _, err := l.Get(t.Context(), configMap, "shop", "settings"); !apierrors.IsNotFound(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("the look-up of a missing object returned %v, want a NotFound error", err)
 	}
 	if _, err := l.List(t.Context(), gadget, ""); !meta.IsNoMatchError(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("the look-up of a type that is not served returned %v, want a NoMatch error", err)
 	}
 	results, err := r.Results(us)
 	if err != nil || len(results) != 2 {
-		t.Fatalf("got %+v, %v", results, err)
+		t.Fatalf("want the results of two look-ups, got %+v and the error %v", results, err)
 	}
 	if results[0].state != metav1alpha1.LookupMissing || results[1].state != metav1alpha1.LookupUnserved {
-		t.Errorf("got %s and %s", results[0].state, results[1].state)
+		t.Errorf("the results have the states %s and %s, want Missing and Unserved", results[0].state, results[1].state)
 	}
 	if _, served := results[1].reference(); served {
 		t.Error("a looked-up type that is not served is reported as watched")
@@ -88,7 +88,7 @@ func TestARecorderRecordsNoFailures(t *testing.T) {
 	})
 	r := NewRecorder(c.target)
 	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "settings"); !apierrors.IsForbidden(err) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("the refused look-up returned %v, want a Forbidden error", err)
 	}
 	if results, _ := r.Results(us); len(results) != 0 {
 		t.Error("a failed look-up is recorded in the status")
@@ -109,7 +109,7 @@ func TestTheNamespaceOfAClusterScopedTypeIsIgnored(t *testing.T) {
 	}
 	results, err := r.Results(us)
 	if err != nil || len(results) != 1 || results[0].key.namespace != "" {
-		t.Errorf("got %+v, %v", results, err)
+		t.Errorf("want one result without a namespace, got %+v and the error %v", results, err)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestAStatusCanBeWithheldFromARendering(t *testing.T) {
 	}
 	list, err := r.Lookup(false, true).List(t.Context(), widget, "shop")
 	if err != nil || len(list.Items) != 1 || list.Items[0].Object["status"] != nil {
-		t.Errorf("got %+v, %v", list, err)
+		t.Errorf("the looked-up list must have one object without a status, got %+v and the error %v", list, err)
 	}
 	if !r.HasStatus() {
 		t.Error("HasStatus is false although an object of the looked-up list has a status")
@@ -196,7 +196,7 @@ func TestFollowedLookupsWakeAndAreReadAgain(t *testing.T) {
 	eventually(t, func() bool { return c.wakes.Load() > before })
 	refreshed, equal, err := now.Refresh(t.Context(), c.target, us)
 	if err != nil || !equal {
-		t.Errorf("equal: %t, %v", equal, err)
+		t.Errorf("after a write that does not change the content, Refresh returned equal %t and the error %v", equal, err)
 	}
 	if refreshed.Results[1].version == now.Results[1].version && refreshed.Results[0].version == now.Results[0].version {
 		t.Error("the refreshed look-ups have the old resource versions")
@@ -209,7 +209,7 @@ func TestAnObjectThatAppearsEndsAMissingLookup(t *testing.T) {
 	c.put("settings", "1")
 	eventually(t, func() bool { return c.wakes.Load() > 0 })
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
-		t.Errorf("equal: %t, %v", equal, err)
+		t.Errorf("Refresh returned equal %t and the error %v, want false", equal, err)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestOwnDependentsDoNotWake(t *testing.T) {
 		t.Error("the creation of a dependent of the component enqueued the component, although a look-up ignores own dependents")
 	}
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || !equal {
-		t.Errorf("equal: %t, %v", equal, err)
+		t.Errorf("Refresh returned equal %t and the error %v, want true", equal, err)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestRefreshFindsOtherCapabilities(t *testing.T) {
 	l := c.look(t, "settings")
 	l.Served.Digest = "others"
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
-		t.Errorf("equal: %t, %v", equal, err)
+		t.Errorf("Refresh returned equal %t and the error %v, want false", equal, err)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestRecordedLookupsAreReadAgainAfterARestart(t *testing.T) {
 	status := recorded(t, l)
 	recalled, equal, err := Recall(t.Context(), c.target, us, status)
 	if err != nil || !equal || len(recalled.Results) != len(l.Results) {
-		t.Errorf("got %+v, equal: %t, %v", recalled, equal, err)
+		t.Errorf("Recall returned %+v, equal %t and the error %v, want all look-ups as equal", recalled, equal, err)
 	}
 	c.put("settings", "2")
 	if _, equal, err = Recall(t.Context(), c.target, us, status); err != nil || equal {
@@ -287,7 +287,7 @@ func TestALookupThatFailsAtARestartIsAnError(t *testing.T) {
 			failure := condition.Of(err)
 			if equal || failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal ||
 				!strings.Contains(failure.Message, "look up /v1/ConfigMap/shop/settings") {
-				t.Errorf("got %v", failure)
+				t.Errorf("the error does not name the failed look-up: %v", failure)
 			}
 		})
 	}
@@ -317,7 +317,7 @@ func TestTypesThatCannotBeWatchedAreNamedAndReadAgain(t *testing.T) {
 	Follow(c.target, us, l, c.wake)
 	eventually(t, func() bool { return len(Unwatched(c.target, us)) > 0 })
 	if unwatched := Unwatched(c.target, us); len(unwatched) != 1 || unwatched[0].Type != "looked-up configmaps" {
-		t.Errorf("got %+v", unwatched)
+		t.Errorf("the type that cannot be watched is not reported: %+v", unwatched)
 	}
 	c.put("settings", "2")
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
@@ -338,7 +338,7 @@ func TestCapabilitiesThatCannotBeReadAreRetried(t *testing.T) {
 	unreachable := target.Target{Client: connection.Own(), Local: connection.Own()}
 	_, err = Capabilities(t.Context(), unreachable)
 	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonRetrying || failure.Terminal {
-		t.Errorf("got %v", failure)
+		t.Errorf("the read of the capabilities of an unreachable cluster must be retried, got %v", failure)
 	}
 	if _, _, err := (Lookups{}).Refresh(t.Context(), unreachable, us); err == nil {
 		t.Error("look-ups are refreshed without the capabilities")
@@ -378,10 +378,10 @@ func TestAFailedLookupExplainsTheErrorOfAGenerator(t *testing.T) {
 			err := failures.Explain(c.generated)
 			var retry *condition.Retry
 			if errors.As(err, &retry) != c.retried || retry != nil && retry.After != c.after {
-				t.Errorf("got %v", err)
+				t.Errorf("the error of the look-up is not retried as expected: %v", err)
 			}
 			if !c.retried && !errors.Is(err, c.generated) {
-				t.Errorf("got %v", err)
+				t.Errorf("the error of the generator is not returned: %v", err)
 			}
 		})
 	}

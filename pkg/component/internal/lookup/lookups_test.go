@@ -237,13 +237,13 @@ func TestAStatusNamesLookupsUpToALimit(t *testing.T) {
 		l := many(n)
 		status := recorded(t, l)
 		if len(status.Lookups) != lines || status.LookupsDigest == "" {
-			t.Errorf("%d look-ups: %d lines, digest %q", n, len(status.Lookups), status.LookupsDigest)
+			t.Errorf("%d look-ups: the status has %d lines and the digest %q", n, len(status.Lookups), status.LookupsDigest)
 		}
 		if !l.AreRecorded(status) {
-			t.Errorf("%d look-ups: reported as not recorded", n)
+			t.Errorf("%d look-ups in the status are reported as not recorded", n)
 		}
 		if same, want := l.SameCapabilities(status), n <= maxRecorded; same != want {
-			t.Errorf("%d look-ups: same capabilities: %t", n, same)
+			t.Errorf("%d look-ups: SameCapabilities returned %t, want the opposite", n, same)
 		}
 		l.Served.Digest = "others"
 		if l.SameCapabilities(status) {
@@ -265,6 +265,6 @@ func TestTheRecordNamesTheStates(t *testing.T) {
 		"example.com/v1/Widget//w l=true is=unserved",
 	}
 	if !slices.Equal(lines, want) {
-		t.Errorf("got %q", lines)
+		t.Errorf("the status has the look-ups %q", lines)
 	}
 }

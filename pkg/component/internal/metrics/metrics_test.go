@@ -218,7 +218,7 @@ func TestMetersCountFromManyGoroutines(t *testing.T) {
 		fmt.Sprintf("fairlead_requests_total{code=201,group=,kind=ConfigMap,verb=create} %d", workers),
 	} {
 		if got := series(); !slices.Contains(got, want) {
-			t.Errorf("%s is missing in %s", want, got)
+			t.Errorf("the series %s is missing in %s", want, got)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func TestRegisteringAgainIsNoError(t *testing.T) {
 		}
 	}
 	if steps := slices.Sorted(maps.Keys(Shared.Meter(reconciler).stepTimes)); len(steps) != 7 {
-		t.Errorf("steps: %s", steps)
+		t.Errorf("the reconciler has the steps %s, want 7", steps)
 	}
 }
 

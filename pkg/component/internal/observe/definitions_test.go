@@ -16,7 +16,7 @@ func TestDefinitionsAreWatchedWhileATypeIsNotServed(t *testing.T) {
 	}{{"", false}, {plan.WaitNotServed, true}, {plan.WaitUnwatched, false}, {plan.WaitNotServed, true}, {"", false}} {
 		w.setReason(step.reason, "")
 		if watched := o.definitions.stop != nil; watched != step.want {
-			t.Errorf("reason %q: watched %t, want %t", step.reason, watched, step.want)
+			t.Errorf("reason %q: definitions are watched: %t, want %t", step.reason, watched, step.want)
 		}
 	}
 }
@@ -25,13 +25,13 @@ func TestDefinitionsAreNotWatchedForTypesWithoutUsers(t *testing.T) {
 	s := newWatchFixture(t)
 	s.setReason(plan.WaitNotServed, "")
 	if s.observer.definitions.stop == nil {
-		t.Fatal("definitions are not watched")
+		t.Fatal("definitions are not watched, although a type is not served")
 	}
 	for _, name := range []string{"us", "them"} {
 		s.observer.Release(name)
 	}
 	if s.observer.definitions.stop != nil {
-		t.Error("the watch on definitions continues")
+		t.Error("the watch on definitions did not stop, although no component uses the watch of the type any more")
 	}
 	// The last list of the watch fails after the last component that uses the watch was released.
 	s.reason = ""
@@ -78,10 +78,10 @@ func TestDefinitionEventsRetryUnservedTypes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := len(dependents.retrySignal) == 1; got != c.want {
-				t.Errorf("dependents retried: %t, want %t", got, c.want)
+				t.Errorf("the watch on dependents was told to retry: %t, want %t", got, c.want)
 			}
 			if got := len(instances.retrySignal) == 1; got != c.want {
-				t.Errorf("instances retried: %t, want %t", got, c.want)
+				t.Errorf("the watch on instances was told to retry: %t, want %t", got, c.want)
 			}
 		})
 	}

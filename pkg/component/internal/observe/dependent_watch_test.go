@@ -285,7 +285,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			must(t, s.Add(job(condition)))
 			must(t, s.Delete(job(condition)))
 			if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Absent || live.Finished != want {
-				t.Errorf("got %s, finished %v", live.Presence, live.Finished)
+				t.Errorf("the object has the presence %s and finished %v, want Absent and the result that the watch last showed", live.Presence, live.Finished)
 			}
 		})
 	}
@@ -298,7 +298,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			synctest.Wait()
 			if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Absent || live.Finished ||
 				len(s.objects.observed) > 0 {
-				t.Errorf("got %s, finished %v, %d records", live.Presence, live.Finished, len(s.objects.observed))
+				t.Errorf("the object has the presence %s and finished %v, and the watch stores %d objects", live.Presence, live.Finished, len(s.objects.observed))
 			}
 		})
 	})
@@ -352,11 +352,11 @@ func TestWatchesStopWithTheirLastUser(t *testing.T) {
 	} {
 		step.do()
 		if got := strings.Join(ended, ", "); got != step.want {
-			t.Errorf("%s: ended %q, want %q", step.name, got, step.want)
+			t.Errorf("%s: the watches %q ended, want %q", step.name, got, step.want)
 		}
 	}
 	if len(o.dependents.watches)+len(o.instances)+len(o.components) > 0 {
-		t.Errorf("%v, %v and %v are left", o.dependents.watches, o.instances, o.components)
+		t.Errorf("these watches, instances and components are left after the last release: %v, %v and %v", o.dependents.watches, o.instances, o.components)
 	}
 }
 
@@ -404,10 +404,10 @@ func TestFailedListsMakeATypeUnknown(t *testing.T) {
 			s.listFailed(c.failure)
 			if live := s.observer.Live(Reader{}, settings); live.Reason != c.want ||
 				(live.Presence == plan.Unknown) != (c.want != "") {
-				t.Errorf("got %s %q", live.Presence, live.Reason)
+				t.Errorf("the refused watch gives the presence %s with the reason %q", live.Presence, live.Reason)
 			}
 			if got := s.take(); (got == "us") != c.enqueued {
-				t.Errorf("enqueued: %q", got)
+				t.Errorf("the refusal of the watch enqueued %q", got)
 			}
 		})
 	}
@@ -424,11 +424,11 @@ func TestTypesThatCanBeListedButNotWatched(t *testing.T) {
 		s.take() // In the first round the object is new.
 		s.listFailed(refused)
 		if got := s.take(); got != "" {
-			t.Errorf("enqueued by the same refusal: %q", got)
+			t.Errorf("a repeated refusal of the watch enqueued %q, want none", got)
 		}
 		if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Unknown ||
 			live.Reason != plan.WaitUnwatched {
-			t.Errorf("got %s %q", live.Presence, live.Reason)
+			t.Errorf("after a repeated refusal of the watch the object has the presence %s with the reason %q", live.Presence, live.Reason)
 		}
 	}
 	s.listFailed(watchFailure{reason: "ListFailed"})

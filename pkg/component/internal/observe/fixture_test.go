@@ -73,11 +73,11 @@ func (f *watchFixture) take() string {
 func (f *watchFixture) expect(t *testing.T, enqueued, version string) {
 	t.Helper()
 	if got := f.take(); got != enqueued {
-		t.Errorf("enqueued: %q, want %q", got, enqueued)
+		t.Errorf("the watch enqueued the components %q, want %q", got, enqueued)
 	}
 	live := f.observer.Live(Reader{}, settings)
 	if live.ResourceVersion != version || (live.Presence == plan.Present) != (version != "") {
-		t.Errorf("known: %s %q, want %q", live.Presence, live.ResourceVersion, version)
+		t.Errorf("the watch shows the object as %s in version %q, want version %q", live.Presence, live.ResourceVersion, version)
 	}
 }
 

@@ -144,12 +144,12 @@ func TestHandoverOfAnAwaitedObject(t *testing.T) {
 				time.Sleep(handoverDelay - time.Nanosecond)
 				synctest.Wait()
 				if enqueued := s.take(); enqueued != "" {
-					t.Errorf("enqueued %s too early", enqueued)
+					t.Errorf("the component %s was enqueued before the handover delay ended", enqueued)
 				}
 				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 				if enqueued := s.take(); enqueued != c.enqueued {
-					t.Errorf("enqueued %q, want %q", enqueued, c.enqueued)
+					t.Errorf("the components %q were enqueued after the handover delay, want %q", enqueued, c.enqueued)
 				}
 			})
 		})
@@ -199,7 +199,7 @@ func TestHandoverOfAnObjectThatDisappearedBeforeAwait(t *testing.T) {
 					}
 				}
 				if got := strings.Join(enqueued, ", "); got != c.enqueued {
-					t.Errorf("enqueued %q, want %q", got, c.enqueued)
+					t.Errorf("the components %q were enqueued within an hour, want %q", got, c.enqueued)
 				}
 			})
 		})

@@ -29,15 +29,15 @@ func TestInterleavedWrites(t *testing.T) {
 				h := newHistory(t, seed)
 				h.run(c.foreign, c.lost)
 				if t.Failed() {
-					t.Fatalf("seed %d: %s", seed, strings.Join(h.steps, ", "))
+					t.Fatalf("the random history with seed %d failed after the steps %s", seed, strings.Join(h.steps, ", "))
 				}
 				if !c.foreign && len(h.enqueued) > 0 {
-					t.Fatalf("seed %d enqueued %v: %s", seed, h.enqueued, strings.Join(h.steps, ", "))
+					t.Fatalf("the reconciler's own writes (seed %d) enqueued %v after the steps %s", seed, h.enqueued, strings.Join(h.steps, ", "))
 				}
 				enqueued += len(h.enqueued)
 			}
 			if c.foreign == (enqueued == 0) {
-				t.Errorf("enqueued %d times", enqueued)
+				t.Errorf("the writes of all histories enqueued components %d times", enqueued)
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func TestLabelledEventsReachTheHandler(t *testing.T) {
 			ended := false
 			must(t, c.do(labelledStore{handler: &got, stop: func() { ended = true }}))
 			if !reflect.DeepEqual(got, c.want) || ended != c.ends {
-				t.Errorf("got %+v, ended %t; want %+v, %t", got, ended, c.want, c.ends)
+				t.Errorf("the handler got the calls %+v, ended %t; want %+v, %t", got, ended, c.want, c.ends)
 			}
 		})
 	}

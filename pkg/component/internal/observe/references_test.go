@@ -110,11 +110,11 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 			must(t, c.do(w))
 			slices.Sort(enqueued)
 			if got := strings.Join(enqueued, ", "); got != c.enqueued {
-				t.Errorf("enqueued: %q, want %q", got, c.enqueued)
+				t.Errorf("the references enqueued the components %q, want %q", got, c.enqueued)
 			}
 			version, known, failure := r.Version(Reader{}, values)
 			if version != c.version || !known || failure.Message != c.failure || failure.Forbidden != (c.failure != "") {
-				t.Errorf("got %q, %v, %q", version, known, failure.Message)
+				t.Errorf("the reference has the version %q, known %v, and the failure %q", version, known, failure.Message)
 			}
 		})
 	}
@@ -149,11 +149,11 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 			return len(w.retrySignal)
 		}
 		if retain() != 0 {
-			t.Error("the watch is retried before it failed")
+			t.Error("the watch was told to retry before it failed")
 		}
 		w.listFailed(refused)
 		if retain(); retain() != 1 {
-			t.Error("the failed watch is not retried")
+			t.Error("the failed watch was not told to retry")
 		}
 	})
 
@@ -170,7 +170,7 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 		}
 		r.Release("b")
 		if !ended {
-			t.Error("the watch continues without a user")
+			t.Error("the watch did not stop, although it has no user any more")
 		}
 	})
 }
@@ -215,7 +215,7 @@ func TestAFailureOfReferencesEnqueuesOnce(t *testing.T) {
 				w.listFailed(f)
 			}
 			if enqueued != c.enqueued {
-				t.Errorf("enqueued %d times, want %d", enqueued, c.enqueued)
+				t.Errorf("the component was enqueued %d times, want %d", enqueued, c.enqueued)
 			}
 		})
 	}

@@ -52,7 +52,7 @@ func TestRetrySignalsWaitForTheMinimumDelay(t *testing.T) {
 					s.observer.mu.Unlock()
 				}
 				if got := attempts.Load(); got < c.least || got > c.most {
-					t.Errorf("%d attempts", got)
+					t.Errorf("the loop made %d attempts in a minute", got)
 				}
 				cancel()
 				synctest.Wait()
@@ -82,11 +82,11 @@ func TestARetrySignalEndsALongPause(t *testing.T) {
 		s.observer.mu.Unlock()
 		synctest.Wait()
 		if got := attempts.Load() - before; got != 1 {
-			t.Errorf("%d attempts at once", got)
+			t.Errorf("the retry signal started %d attempts at once, want 1", got)
 		}
 		time.Sleep(time.Second)
 		if got := attempts.Load() - before; got < 3 {
-			t.Errorf("%d attempts in the next second: discovery can be late by a moment", got)
+			t.Errorf("the retry signal started %d attempts in the next second, want at least 3", got)
 		}
 		cancel()
 		synctest.Wait()
@@ -118,7 +118,7 @@ func TestMapperIsResetAfterANotFound(t *testing.T) {
 			m := &resettable{}
 			reflectorLoop{mapper: m}.resetMapper(c.err)
 			if m.resets != c.want {
-				t.Errorf("%d times", m.resets)
+				t.Errorf("the mapper was reset %d times", m.resets)
 			}
 		})
 	}
@@ -128,6 +128,6 @@ func TestTheVersionOfTheLastWatchCallIsPreferred(t *testing.T) {
 	s := newWatchFixture(t)
 	s.observer.Watch("us", Reader{}, map[WatchedResource]string{{Type: configMaps}: "v2"}, func() {})
 	if got := s.preferredVersion(); got != "v2" {
-		t.Errorf("got %q", got)
+		t.Errorf("the preferred version is %q, want v2", got)
 	}
 }

@@ -16,7 +16,7 @@ func TestSnapshotIsTakenOnce(t *testing.T) {
 	must(t, s.Add(at("6", "us", "u1")))
 	after := s.observer.Snapshot(Reader{}, []manifests.Key{settings})
 	if was, is := before.Of(settings).ResourceVersion, after.Of(settings).ResourceVersion; was != "5" || is != "6" {
-		t.Errorf("was %s, is %s", was, is)
+		t.Errorf("the earlier snapshot has version %s and the later snapshot %s, want 5 and 6", was, is)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestMappingPrefersTheGivenVersion(t *testing.T) {
 		m, err := s.mapping(widgets, version)
 		must(t, err)
 		if got := m.GroupVersionKind.Version; got != want {
-			t.Errorf("preferred %q: got %s, want %s", version, got, want)
+			t.Errorf("preferred version %q: the watch uses %s, want %s", version, got, want)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestANamespaceOfAClusterScopedTypeIsNotServed(t *testing.T) {
 	s := sources{mapper: newMapper(meta.RESTScopeRoot)}
 	_, err := s.listWatch(Reader{}, WatchedResource{widgets, "shop"}, "v1", "", true)
 	if !meta.IsNoMatchError(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("a version that is not served must return a NoMatch error, got %v", err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestFailuresAreClassified(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := (reflectorLoop{}).classify(c.err); got.reason != c.want || got.definite != c.definite {
-				t.Errorf("got %+v", got)
+				t.Errorf("the failure of the watch is classified as %+v", got)
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func receive(t *testing.T, enqueued <-chan struct{}) {
 	select {
 	case <-enqueued:
 	case <-time.After(10 * time.Second):
-		t.Fatal("no component was enqueued")
+		t.Fatal("no component was enqueued within 10 seconds")
 	}
 }
 
@@ -110,13 +110,13 @@ func TestWatchListsDependentsByOwnerLabel(t *testing.T) {
 		receive(t, enqueued)
 	}
 	if live := o.Live(Reader{}, settings); live.Presence != plan.Present || live.Owner != "us" {
-		t.Errorf("got %s of %q", live.Presence, live.Owner)
+		t.Errorf("the listed object has the presence %s and the owner %q", live.Presence, live.Owner)
 	}
 	for _, action := range client.Actions() {
 		if list, ok := action.(kubetesting.ListAction); ok {
 			selector := list.GetListRestrictions().Labels.String()
 			if action.GetNamespace() != "shop" || selector != reconciler+"/"+manifests.LabelOwnerID {
-				t.Errorf("listed %q in namespace %q", selector, action.GetNamespace())
+				t.Errorf("the watch listed with the selector %q in namespace %q, want the owner label in namespace shop", selector, action.GetNamespace())
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func TestWatchInstancesListsAllNamespaces(t *testing.T) {
 		receive(t, enqueued)
 	}
 	if found, _, _ := o.Instances(Reader{}, configMaps); len(found) != 1 || found[0].Key != settings {
-		t.Errorf("got %v", found)
+		t.Errorf("the watch has the instances %v, want the ConfigMap settings", found)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestReferencesAreListedAsTheReader(t *testing.T) {
 	r.Watch("app", reader, []Reference{ref}, func() { enqueued <- struct{}{} })
 	receive(t, enqueued)
 	if version, known, failure := r.Version(reader, ref); version != "5" || !known || failure != (Failure{}) {
-		t.Errorf("got %q, known %t, %v", version, known, failure)
+		t.Errorf("the reference has the version %q, known %t, and the failure %v; want version 5", version, known, failure)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestBodyIsReturnedInTheKnownVersionOnly(t *testing.T) {
 	must(t, w.Add(body))
 	got := o.Body(Reader{}, settings)
 	if got == nil || got.GetResourceVersion() != "5" || got == body {
-		t.Errorf("got %v", got)
+		t.Errorf("Body did not return a copy of the object: %v", got)
 	}
 	o.BeginWrite(settings)(answer("6"))
 	if o.Body(Reader{}, settings) != nil {

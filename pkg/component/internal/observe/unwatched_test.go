@@ -65,7 +65,7 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 			s.observer.sources.verbs = func(schema.GroupVersionResource) ([]string, error) { return c.verbs, c.err }
 			s.listFailed(c.refused)
 			if got := s.observer.Live(Reader{}, settings); got.Presence != plan.Unknown || got.Reason != c.want {
-				t.Errorf("%+v", got)
+				t.Errorf("the object of a type without list or watch has the state %+v", got)
 			}
 			if diff := cmp.Diff(c.listed, s.observer.Unwatched("us")); diff != "" {
 				t.Error(diff)

@@ -153,10 +153,10 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 				must(t, c.event(w))
 			}
 			if enqueued != c.enqueued {
-				t.Errorf("enqueued %d times, want %d", enqueued, c.enqueued)
+				t.Errorf("the component was enqueued %d times, want %d", enqueued, c.enqueued)
 			}
 			if changed, _ := r.Changed("app"); (len(changed) > 0) != c.changed {
-				t.Errorf("changed: %v", changed)
+				t.Errorf("Changed returned the looked-up objects %v", changed)
 			}
 		})
 	}

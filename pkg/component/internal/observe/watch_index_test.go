@@ -65,7 +65,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		}
 		must(t, ours.Add(at("5", "us", "u1")))
 		if got := take(&c.enqueued); got != "us" {
-			t.Errorf("enqueued: %q", got)
+			t.Errorf("the watch enqueued %q, want us", got)
 		}
 	})
 	t.Run("a reader gets the facts of its own watch", func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		must(t, ours.Add(at("5", "us", "u1")))
 		if mine, other := c.Live(alice, settings).Presence, c.Live(bob, settings).Presence; mine != plan.Present ||
 			other != plan.Absent {
-			t.Errorf("the two readers got the presence %s and %s", mine, other)
+			t.Errorf("the object has the presence %s for the reader alice and %s for bob, want Present and Absent", mine, other)
 		}
 	})
 	t.Run("our write enqueues no owner through any watch", func(t *testing.T) {
@@ -83,10 +83,10 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		done(answer("6"))
 		must(t, ours.Add(at("6", "us", "u1")))
 		if got := take(&c.enqueued); got != "" {
-			t.Errorf("enqueued: %q", got)
+			t.Errorf("the event enqueued %q, want none", got)
 		}
 		if got := c.Live(bob, settings).ResourceVersion; got != "6" {
-			t.Errorf("the other reader has version %q", got)
+			t.Errorf("the reader bob has the version %q of the object, want 6", got)
 		}
 	})
 	t.Run("a foreign write during our write enqueues the owner, whichever watch shows it first", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		must(t, ours.Add(at("6", "us", "u1")))
 		must(t, ours.Update(at("7", "us", "u1")))
 		if got := take(&c.enqueued); got != "us" {
-			t.Errorf("enqueued: %q", got)
+			t.Errorf("the event enqueued %q, want us", got)
 		}
 	})
 	t.Run("a type is unknown only to the reader that may not watch it", func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestTwoReadersOfAnObject(t *testing.T) {
 		ours.listFailed(watchFailure{reason: plan.WaitUnwatched, message: "no", definite: true})
 		if mine, other := c.Live(alice, settings).Presence, c.Live(bob, settings).Presence; mine != plan.Unknown ||
 			other != plan.Absent {
-			t.Errorf("the two readers got the presence %s and %s", mine, other)
+			t.Errorf("the object has the presence %s for the reader alice and %s for bob, want Unknown and Absent", mine, other)
 		}
 		if len(c.Unwatched("us")) != 1 || len(c.Unwatched("them")) != 0 {
 			t.Errorf("the unwatched types of the two components are %v and %v", c.Unwatched("us"), c.Unwatched("them"))
@@ -134,7 +134,7 @@ func TestAComponentThatMovesStopsItsWatches(t *testing.T) {
 	} {
 		step.do()
 		if got := take(&c.ended); got != step.want {
-			t.Errorf("%s: ended %q, want %q", step.name, got, step.want)
+			t.Errorf("%s: the watches %q ended, want %q", step.name, got, step.want)
 		}
 	}
 	if len(c.dependents.watches)+len(c.components)+len(c.definitions.unserved) > 0 {
@@ -161,7 +161,7 @@ func TestNamespacesHaveSeparateWatches(t *testing.T) {
 	shop.listFailed(watchFailure{reason: plan.WaitUnwatched, message: "not here", definite: true})
 	want := []Unwatched{{configMaps, "not here; other namespaces affected: 1"}}
 	if got := c.Unwatched("us"); !slices.Equal(got, want) {
-		t.Errorf("got %v", got)
+		t.Errorf("the unwatched types of the component are %v", got)
 	}
 	if !c.Synced("us") {
 		t.Error("a refused watch keeps the component unsynced")

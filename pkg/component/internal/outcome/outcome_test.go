@@ -29,7 +29,7 @@ func TestDone(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.outcome.Done(); got != c.want {
-				t.Errorf("got %t", got)
+				t.Errorf("Done returned %t, want the opposite", got)
 			}
 		})
 	}
@@ -58,10 +58,10 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 		RepairConflicts: []metav1alpha1.DependentReport{contested, report("contested")},
 	}.Reports()
 	if want := []metav1alpha1.DependentReport{report("waiting"), waiting, report("contested")}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+		t.Errorf("the reports of the outcome are %v, want %v", got, want)
 	}
 	if got := (Outcome{}).Reports(); got == nil || len(got) != 0 {
-		t.Errorf("got %v", got)
+		t.Errorf("Reports of an empty outcome must be empty and not nil, got %v", got)
 	}
 }
 

@@ -148,7 +148,7 @@ func TestGates(t *testing.T) {
 			x := &component{world: newWorld(), desired: []manifests.Object{earlier, later}}
 			c.state(x, earlier)
 			if got := x.next(); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
+				t.Errorf("the next plan is  %s\nwant %s", got, c.want)
 			}
 		})
 	}
@@ -205,7 +205,7 @@ func TestRepairsDoNotWait(t *testing.T) {
 			x := &component{world: newWorld(), desired: []manifests.Object{first, second, third}}
 			c.setUp(x)
 			if got := x.next(); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
+				t.Errorf("the next plan is  %s\nwant %s", got, c.want)
 			}
 		})
 	}
@@ -226,23 +226,23 @@ func TestRecord(t *testing.T) {
 		}
 		want := "apiextensions.k8s.io/v1/CustomResourceDefinition//first x=7 up=replace t=Widget.example.com"
 		if got := p.Inventory[first.Key].String(); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
+			t.Errorf("the entry of the object is  %s\nwant %s", got, want)
 		}
 		if got := p.Inventory[second.Key].String(); got != "apps/v1/Deployment/shop/second o=1" {
-			t.Errorf("got  %s", got)
+			t.Errorf("the next plan is  %s", got)
 		}
 	})
 	t.Run("the inventory is not persisted again if all objects are recorded", func(t *testing.T) {
 		inv := ForApply(facts(nil)).Inventory
 		if p := ForApply(facts(inv)); p.Record {
-			t.Error("the plan persists the inventory again without a change")
+			t.Error("the plan records the inventory again, although the inventory did not change")
 		}
 	})
 	t.Run("the caller's inventory is not changed", func(t *testing.T) {
 		inv := Inventory{}
 		ForApply(facts(inv))
 		if len(inv) > 0 {
-			t.Errorf("got %v", inv)
+			t.Errorf("the inventory is not empty: %v", inv)
 		}
 	})
 	t.Run("an object of unknown scope is not recorded, because its key may be wrong", func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestCounts(t *testing.T) {
 			c.setUp(x)
 			p := ForApply(Facts{Owner: us, Desired: c.desired, Inventory: x.inventory}.seen(x.world.watched))
 			if p.Applied != c.applied || p.Ready != c.ready || p.Desired != c.desires {
-				t.Errorf("got applied %v, %d/%d; want %v, %d/%d", p.Applied, p.Ready, p.Desired, c.applied, c.ready, c.desires)
+				t.Errorf("the plan has applied %v and %d/%d ready objects; want %v and %d/%d", p.Applied, p.Ready, p.Desired, c.applied, c.ready, c.desires)
 			}
 		})
 	}

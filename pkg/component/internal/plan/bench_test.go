@@ -22,7 +22,7 @@ func BenchmarkForApply(b *testing.B) {
 	}.seen(c.world.watched)
 	for b.Loop() {
 		if p := ForApply(f); p.Ready != len(f.Desired) {
-			b.Fatalf("%d ready", p.Ready)
+			b.Fatalf("the plan counts %d ready objects, want all", p.Ready)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestPrune(t *testing.T) {
 			x.applied(dropped)
 			c.state(x, kept)
 			if got := x.next(); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
+				t.Errorf("the next plan is  %s\nwant %s", got, c.want)
 			}
 		})
 	}
@@ -144,7 +144,7 @@ func TestDeletionWaits(t *testing.T) {
 			}
 			c.setUp(x)
 			if got := x.next(); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
+				t.Errorf("the next plan is  %s\nwant %s", got, c.want)
 			}
 		})
 	}
@@ -205,7 +205,7 @@ func TestBlockers(t *testing.T) {
 				c.setUp(x)
 			}
 			if got := x.next(); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
+				t.Errorf("the next plan is  %s\nwant %s", got, c.want)
 			}
 		})
 	}
@@ -262,7 +262,7 @@ func TestDefinitionsOfOthers(t *testing.T) {
 
 func TestDeletionOfNothingIsDone(t *testing.T) {
 	if p := ForDelete(Facts{Owner: us}); !p.Done() {
-		t.Errorf("got %+v", p)
+		t.Errorf("the plan for the deletion of a component without dependents is not done: %+v", p)
 	}
 }
 
@@ -298,7 +298,7 @@ func TestAdditionalManagedTypes(t *testing.T) {
 			x.applied(gadget)
 			c.setUp(x)
 			if got := x.next(); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
+				t.Errorf("the next plan is  %s\nwant %s", got, c.want)
 			}
 		})
 	}

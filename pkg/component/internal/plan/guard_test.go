@@ -122,7 +122,7 @@ func TestGuard(t *testing.T) {
 			x.owner, x.digest = owner, "another"
 			got := c.steps(nothing)
 			if !slices.Contains(got, "unguard guard") || anyGuarded(sortedInventory(c.inventory)) {
-				t.Errorf("owner %q: %v", owner, got)
+				t.Errorf("definition with owner %q: the pass had the steps %v, want the removal of the guard", owner, got)
 			}
 		}
 	})

@@ -28,7 +28,7 @@ func TestNamespaceIsCreatedOnce(t *testing.T) {
 		names = append(names, a.Key.Name)
 	}
 	if len(names) != 2 || names[0] != "shop" || names[1] != "bank" {
-		t.Errorf("the plan creates the namespaces %v", names)
+		t.Errorf("the plan creates the namespaces %v, want shop and bank", names)
 	}
 	for key := range p.Inventory {
 		if key.Kind == "Namespace" {

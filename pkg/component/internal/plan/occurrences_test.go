@@ -144,7 +144,7 @@ func (c *process) settle(t *testing.T) {
 		}
 		c.passTime()
 	}
-	t.Fatalf("the plan is not done after 12 passes: %q", c.told)
+	t.Fatalf("the plan is not done after 12 passes, which made the writes %q", c.told)
 }
 
 // An occurrence is applied once, even if the process crashes between the record of the inventory and the response to
@@ -170,18 +170,18 @@ func TestOccurrencesAreAppliedOnceAndInOrderAfterACrash(t *testing.T) {
 						c.held[c.desired[0].Key] = held
 						c.settle(t)
 						if !slices.Equal(c.told, want) {
-							t.Errorf("the passes of the installation made the writes %q", c.told)
+							t.Errorf("the installation made the wrong writes %q, want %q", c.told, want)
 						}
 						c.told = nil
 						c.settle(t)
 						if len(c.told) > 0 {
-							t.Errorf("the passes after the installation made the writes %q", c.told)
+							t.Errorf("the passes after the complete installation made the writes %q, want none", c.told)
 						}
 						// The process also crashes during the upgrade.
 						c.desired, c.revision, c.actions = around("d2", how), 2, 0
 						c.settle(t)
 						if !slices.Equal(c.told, upgrade[how]) {
-							t.Errorf("the passes of the upgrade made the writes %q", c.told)
+							t.Errorf("the upgrade made the wrong writes %q, want %q", c.told, upgrade[how])
 						}
 					})
 				}
@@ -202,10 +202,10 @@ func TestAnUpgradeBetweenTwoOccurrencesBeginsWithTheFirst(t *testing.T) {
 					c.settle(t)
 					creates := slices.DeleteFunc(slices.Clone(c.told), func(s string) bool { return s != "create job" })
 					if len(creates) != 2 {
-						t.Errorf("got %q", c.told)
+						t.Errorf("want two creates of the Job, got the writes %q", c.told)
 					}
 					if e := c.recorded[c.desired[0].Key]; e.Occurrence != 2 || e.Revision != 2 {
-						t.Errorf("the inventory has the entry %s", e)
+						t.Errorf("the inventory has the entry %s, want occurrence 2 of revision 2", e)
 					}
 				})
 			}
@@ -234,7 +234,7 @@ func TestWhatIsNoNewContentRunsNoOccurrenceAgain(t *testing.T) {
 			change(c)
 			c.settle(t)
 			if len(c.told) > 0 {
-				t.Errorf("got %q", c.told)
+				t.Errorf("the passes made the writes %q, want none", c.told)
 			}
 		})
 	}
@@ -259,12 +259,12 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 			p := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: former}
 			p.settle(t)
 			if e := p.recorded[former[0].Key]; e.Occurrence != 0 {
-				t.Fatalf("the inventory has the entry %s", e)
+				t.Fatalf("the inventory has the entry %s, want no occurrence", e)
 			}
 			p.told, p.revision, p.desired = nil, c.revision, around("d1", map[bool]string{true: "purged", false: "recreated"}[c.purged])
 			p.settle(t)
 			if !slices.Equal(p.told, c.want) {
-				t.Errorf("got %q", p.told)
+				t.Errorf("the passes made the wrong writes %q", p.told)
 			}
 		})
 	}
@@ -277,7 +277,7 @@ func TestWhatIsAppliedOnceIsAppliedOnceAtEachPoint(t *testing.T) {
 	}
 	c.settle(t)
 	if want := []string{"create job", "create controller", "delete job", "create job"}; !slices.Equal(c.told, want) {
-		t.Errorf("got %q", c.told)
+		t.Errorf("the passes made the wrong writes %q", c.told)
 	}
 	c.told, c.revision = nil, 2
 	changed := around("d2", "recreated")
@@ -287,7 +287,7 @@ func TestWhatIsAppliedOnceIsAppliedOnceAtEachPoint(t *testing.T) {
 	c.desired = changed
 	c.settle(t)
 	if len(c.told) > 0 {
-		t.Errorf("later: %q", c.told)
+		t.Errorf("the later passes made the writes %q, want none", c.told)
 	}
 }
 
@@ -295,14 +295,14 @@ func TestARepairBetweenTwoOccurrencesIsThatOfTheFirst(t *testing.T) {
 	c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "in place")}
 	c.slow[controller.Key] = true
 	if p, _ := c.pass(); len(p.Waiting) != 1 || p.Ready != 0 || p.Desired != 2 {
-		t.Fatalf("%d of %d ready, waiting for %v", p.Ready, p.Desired, p.Waiting)
+		t.Fatalf("the plan counts %d of %d objects as ready and waits for %v, want 0 of 2 and one waiting object", p.Ready, p.Desired, p.Waiting)
 	}
 	key := c.desired[0].Key
 	c.drift(c.objects[key])
 	c.told = nil
 	c.pass()
 	if want := []string{"apply job"}; !slices.Equal(c.told, want) || c.objects[key].digest != c.desired[0].Digest {
-		t.Errorf("got %q, %s", c.told, c.objects[key].digest)
+		t.Errorf("the passes made the wrong writes %q, or the object has the wrong digest %s", c.told, c.objects[key].digest)
 	}
 }
 
@@ -331,21 +331,21 @@ func TestWhatFailedIsDeletedAndStaysFailedUntilItsContentChanges(t *testing.T) {
 					p, _ = c.pass()
 				}
 				if want := []string{"create job", "delete job"}; !slices.Equal(c.told, want) {
-					t.Errorf("got %q", c.told)
+					t.Errorf("the passes must create and delete the failed Job, got the writes %q", c.told)
 				}
 				if len(p.Waiting) != 1 || !strings.HasPrefix(p.Waiting[0].Message, "it is Failed; it was deleted") {
-					t.Errorf("the plan waits for the wrong objects %v", p.Waiting)
+					t.Errorf("the plan waits for the wrong objects: %v", p.Waiting)
 				}
 				if e := c.recorded[key]; e.Failed != "it is Failed" {
-					t.Errorf("the inventory has the entry %s", e)
+					t.Errorf("the inventory has the entry %s, want the failure of the Job", e)
 				}
 				c.told, c.slow[key], c.desired, c.revision = nil, false, around("d2", "recreated"), 2
 				c.settle(t)
 				if want := []string{"create job", "create controller", "delete job", "create job"}; !slices.Equal(c.told, want) {
-					t.Errorf("the passes of the upgrade made the writes %q", c.told)
+					t.Errorf("the upgrade made the wrong writes %q", c.told)
 				}
 				if e := c.recorded[key]; e.Failed != "" {
-					t.Errorf("the inventory has the entry %s", e)
+					t.Errorf("the inventory has the entry %s, want no failure after the upgrade", e)
 				}
 			})
 		}
@@ -362,6 +362,6 @@ func TestAfterTheLossOfTheRecordTheLiveObjectTellsTheOccurrence(t *testing.T) {
 	c.told = nil
 	c.settle(t)
 	if len(c.told) > 0 || c.recorded[c.desired[0].Key].Occurrence != 2 {
-		t.Errorf("got %q, recorded %s", c.told, c.recorded[c.desired[0].Key])
+		t.Errorf("the passes made the writes %q and recorded %s, want no write and occurrence 2", c.told, c.recorded[c.desired[0].Key])
 	}
 }

@@ -54,7 +54,7 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 			facts.PreviousManagers = append([]string{"argocd-controller"}, PreviousManagers...)
 			a := decide(applyRules, newCandidate(facts, &s.object)).action
 			if a == nil || a.Verb != VerbApply || a.Migrate != c.migrate || a.TakeAllFields != c.takeOver {
-				t.Errorf("got %+v", a)
+				t.Errorf("the rules decide on the wrong action %+v", a)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestHandsOver(t *testing.T) {
 	} {
 		t.Run(c.manager, func(t *testing.T) {
 			if m, o := merge.TransferOf(c.manager), override.TransferOf(c.manager); m != c.merge || o != c.override {
-				t.Errorf("got %s, %s", m, o)
+				t.Errorf("the transfers of fields under ssa-merge and ssa-override are %s and %s", m, o)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestAdvice(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if a := decide(applyRules, newScene(c.scene).candidate()).action; a == nil || a.Advice != c.want {
-				t.Errorf("got %+v", a)
+				t.Errorf("the action has the wrong advice: %+v", a)
 			}
 		})
 	}

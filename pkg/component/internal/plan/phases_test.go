@@ -21,7 +21,7 @@ func TestFormerDependents(t *testing.T) {
 	expect := func(p Plan, verb Verb, phase manifests.Phase) {
 		t.Helper()
 		if len(p.Actions) != 1 || p.Actions[0].Verb != verb || p.Phase != phase {
-			t.Fatalf("want %s in phase %q, got %+v in phase %q", verb, phase, p.Actions, p.Phase)
+			t.Fatalf("want the verb %s in the deletion phase %q, got %+v in the deletion phase %q", verb, phase, p.Actions, p.Phase)
 		}
 	}
 	p := ForDelete(f)

@@ -19,7 +19,7 @@ func TestReapplyIsSpread(t *testing.T) {
 		for i := range 100 {
 			late := spread(fmt.Sprint("owner-", owner), key(i), interval)
 			if late < 0 || late >= interval/10 {
-				t.Fatalf("the spread is %s, want less than a tenth of the interval", late)
+				t.Fatalf("the reapply of this component is delayed by %s, want less than a tenth of the interval", late)
 			}
 			if applyAgain := spread(fmt.Sprint("owner-", owner), key(i), interval); applyAgain != late {
 				t.Fatalf("spread returned %s in the first call and %s in the second call", late, applyAgain)
@@ -27,13 +27,13 @@ func TestReapplyIsSpread(t *testing.T) {
 			times[late], all[late] = true, true
 		}
 		if len(times) != spreadGroups {
-			t.Errorf("a component has %d passes, want %d", len(times), spreadGroups)
+			t.Errorf("the objects of a component are applied again at %d different times, want %d", len(times), spreadGroups)
 		}
 	}
 	if len(all) < 45*spreadGroups {
 		t.Errorf("50 components are applied at only %d different times", len(all))
 	}
 	if late := spread("owner", key(1), 200*365*24*time.Hour); late < 0 || late > 20*365*24*time.Hour {
-		t.Errorf("the spread of a very long interval is %s", late)
+		t.Errorf("with a very long interval the reapply is delayed by %s", late)
 	}
 }

@@ -33,7 +33,7 @@ func TestRecordedDeletePolicy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := RecordedDeletePolicy(c.key, c.own, c.fallback); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("the recorded delete policy is %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func TestDeletePolicyIsRecorded(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(c.scene)
 			if got := ForApply(s.facts()).Inventory[s.object.Key].DeletePolicy; got != metav1alpha1.DeleteOrphan {
-				t.Errorf("recorded %q", got)
+				t.Errorf("the plan recorded the delete policy %q, want orphan", got)
 			}
 		})
 	}
@@ -86,6 +86,6 @@ func TestDefinitionsThatAreReleasedBlockNothing(t *testing.T) {
 	})
 	want := "[Delete instance Delete controller Orphan definition]"
 	if got := fmt.Sprint(steps); got != want || !p.Done() {
-		t.Errorf("got  %s\nwant %s, blocked by %v", got, want, p.Blocked)
+		t.Errorf("the steps are  %s\nwant %s, blocked by %v", got, want, p.Blocked)
 	}
 }

@@ -186,7 +186,7 @@ func TestRepairConflicts(t *testing.T) {
 			a.pass()
 		}
 		if len(a.facts) > 0 {
-			t.Errorf("%s: an hour later the repairs are still %v", c.name, a.facts)
+			t.Errorf("%s: an hour after the last repair, the plan still remembers the repairs %v", c.name, a.facts)
 		}
 	}
 	compareGolden(t, "repair-conflicts", b.String())

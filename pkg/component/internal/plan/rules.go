@@ -141,8 +141,8 @@ func ruleChanged(c candidate) (decision, bool) {
 	return c.update(ReasonChanged), true
 }
 
-// ruleUnverified handles an object that has our digest, but whose state after the last write was not recorded because
-// of a crash.
+// ruleUnverified handles an object with the digest of the rendered manifest, if the inventory does not contain the
+// result of the last write because the process crashed after the write.
 func ruleUnverified(c candidate) (decision, bool) {
 	if c.entry.UID == c.live.UID && c.entry.Digest == c.live.Digest && c.entry.Fields+c.entry.Values != "" {
 		return decision{}, false

@@ -112,7 +112,7 @@ var applyRows = []row{
 		"fails (Transient), NamespaceTerminating: the API server refused it",
 	},
 
-	// An object that failed in this pass is left alone until the next.
+	// An object that failed in this pass is not tried again before the next pass.
 	{
 		"fails with the reason of the API server, without a second attempt in the same pass",
 		edits(newManifest, failed(Terminal, "Invalid")),
@@ -768,7 +768,7 @@ func TestApplyRules(t *testing.T) {
 	for _, r := range applyRows {
 		t.Run(r.name, func(t *testing.T) {
 			if got := decide(applyRules, newScene(r.scene).candidate()).text(); got != r.want {
-				t.Errorf("got  %s\nwant %s", got, r.want)
+				t.Errorf("the rules decide  %s\nwant %s", got, r.want)
 			}
 		})
 	}
@@ -776,7 +776,7 @@ func TestApplyRules(t *testing.T) {
 
 // deleteRows has at least one row for each of the deleteRules.
 var deleteRows = []row{
-	// An object that failed in this pass is left alone until the next.
+	// An object that failed in this pass is not tried again before the next pass.
 	{
 		"fails with the reason of the API server", edits(failed(Terminal, "Forbidden")),
 		"fails (Terminal), Forbidden: the API server refused it",
@@ -1040,7 +1040,7 @@ func TestDeleteRules(t *testing.T) {
 	for _, r := range deleteRows {
 		t.Run(r.name, func(t *testing.T) {
 			if got := decide(deleteRules, newScene(r.scene).removal()).text(); got != r.want {
-				t.Errorf("got  %s\nwant %s", got, r.want)
+				t.Errorf("the rules decide  %s\nwant %s", got, r.want)
 			}
 		})
 	}

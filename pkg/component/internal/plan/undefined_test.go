@@ -67,7 +67,7 @@ func TestTypesThatNothingDefines(t *testing.T) {
 			}
 			listed := Undefined(c.facts.Desired, c.facts.Managed)
 			if len(listed) > 0 != want.Undefined {
-				t.Errorf("listed: %v", listed)
+				t.Errorf("the plan lists the undefined types %v, want the opposite", listed)
 			}
 		})
 	}
@@ -82,6 +82,6 @@ func TestAFailedRequestIsNoMissingDefinition(t *testing.T) {
 		Desired: []manifests.Object{object}, Results: map[manifests.Key]Result{object.Key: {Failure: failure}},
 	}).Waiting
 	if len(waiting) != 1 || waiting[0].Undefined || waiting[0].Message != failure.Message {
-		t.Errorf("got %v", waiting)
+		t.Errorf("the failed look-up of a type must not report the type as undefined, got %v", waiting)
 	}
 }

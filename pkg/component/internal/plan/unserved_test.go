@@ -51,7 +51,7 @@ func TestUnserved(t *testing.T) {
 				subject.result = Result{Verb: c.verb, Observed: &live}
 			}
 			if got := subject.unserved(); got != c.want {
-				t.Errorf("got %q", got)
+				t.Errorf("unserved returned the versions %q", got)
 			}
 		})
 	}

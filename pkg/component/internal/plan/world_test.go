@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// world simulates a cluster for plans. world stores objects, carries out actions as an API server does, and simulates a
+// world simulates a cluster for plans. It stores objects, carries out actions as an API server does, and simulates a
 // watch that selects objects by our label.
 type world struct {
 	objects map[manifests.Key]*thing

@@ -187,6 +187,6 @@ func expect(t *testing.T, f Forecast, want ...string) {
 		steps = append(steps, text)
 	}
 	if !slices.Equal(steps, want) {
-		t.Errorf("steps: %q\nwant: %q", steps, want)
+		t.Errorf("the preview has the steps %q\nwant %q", steps, want)
 	}
 }

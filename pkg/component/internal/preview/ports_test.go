@@ -76,7 +76,7 @@ func TestTheOwnerOfAPreview(t *testing.T) {
 			s.Namespace, s.Name = web.Namespace, web.Name
 			got, err := Owners{ownersOf(c.answer)}.Of(t.Context(), s)
 			if (err != nil) != c.fails || err == nil && (got.Cluster != c.cluster || got.Name != "web" || got.Kind != "Shop") {
-				t.Errorf("got %+v, %v", got, err)
+				t.Errorf("the preview has the owner %+v, with the error %v", got, err)
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func TestAPreviewImpersonatesNobody(t *testing.T) {
 	request := target.Request{Name: web, Owner: owner, Declaration: target.Declaration{ServiceAccount: "other"}}
 	got, err := targets.Acquire(t.Context(), request)
 	if err != nil || got.Client.User != "" || got.Local.User != "" || got.Cluster != "" {
-		t.Errorf("got %+v, %v", got, err)
+		t.Errorf("the target must be the component's own cluster without a user, got %+v and the error %v", got, err)
 	}
 	request.Impersonate.User = "u"
 	_, err = targets.Acquire(t.Context(), request)
@@ -132,7 +132,7 @@ func TestAPreviewReadsTheKubeconfig(t *testing.T) {
 		t.Helper()
 		_, err := targets.Acquire(t.Context(), request)
 		if failure := condition.Of(err); failure == nil || failure.Reason != reason {
-			t.Errorf("got %v, want %s", failure, reason)
+			t.Errorf("the preview failed with %v, want the reason %s", failure, reason)
 		}
 	}
 	fails(metav1alpha1.ReasonReferenceNotFound)
@@ -142,7 +142,7 @@ func TestAPreviewReadsTheKubeconfig(t *testing.T) {
 	got, err := targets.Acquire(t.Context(), request)
 	want := string(remote.Object("v1", "Namespace", "", "kube-system").GetUID())
 	if err != nil || got.Cluster != want || !got.Client.RemoteTarget || got.Local.Connection != c.client.Connection {
-		t.Errorf("got %+v, %v", got, err)
+		t.Errorf("the target must be the second cluster, got %+v and the error %v", got, err)
 	}
 	if _, err := got.Client.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("shop").
 		Create(t.Context(), configMap("a", "1"), metav1.CreateOptions{}); err != nil {
@@ -174,11 +174,11 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 	at := target.Target{Client: c.client, Local: c.client}
 	read, _, err := inputs.Read(t.Context(), web, d, at, nil)
 	if err != nil || len(read.References) != 1 || string(read.References[0].Data()["a"]) != "1" || read.Digest == "" {
-		t.Errorf("got %+v, %v", read, err)
+		t.Errorf("the preview read the inputs %+v, with the error %v", read, err)
 	}
 	for _, r := range c.Requests() {
 		if r.Watch {
-			t.Errorf("a watch: %s", r)
+			t.Errorf("the preview sent a request for a watch: %s", r)
 		}
 	}
 	inputs.Contents = generator.References{settings: {"a": []byte("2")}}
@@ -189,12 +189,12 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 	d.References = append(d.References, reference(metav1alpha1.SecretReference, "missing", false))
 	_, _, err = inputs.Read(t.Context(), web, d, at, nil)
 	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonReferenceNotFound {
-		t.Errorf("got %v", failure)
+		t.Errorf("a missing reference must fail with ReferenceNotFound, got %v", failure)
 	}
 	d.ManagedTypes = []metav1alpha1.TypePattern{{Kind: "*"}}
 	_, _, err = inputs.Read(t.Context(), web, d, at, nil)
 	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec {
-		t.Errorf("got %v", failure)
+		t.Errorf("an invalid managed type must fail with InvalidSpec, got %v", failure)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	at := target.Target{Client: c.client, Local: c.client}
 	loaded, err := p.Load(t.Context(), component, owner, at)
 	if err != nil || len(loaded.Entries) != 1 {
-		t.Errorf("got %+v, %v", loaded, err)
+		t.Errorf("the recorded inventory must have one entry, got %+v and the error %v", loaded, err)
 	}
 	// A lost inventory is recovered for the forecast.
 	s.status = metav1alpha1.Status{}
@@ -232,18 +232,18 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	}})
 	loaded, err = p.Load(t.Context(), component, owner, at)
 	if err != nil || len(loaded.Entries) != 1 || loaded.Entries[0].Name != "b" || len(s.status.Inventory) != 0 {
-		t.Errorf("got %+v, %v", loaded, err)
+		t.Errorf("the inventory must be recovered for the forecast without a change of the status, got %+v and the error %v", loaded, err)
 	}
 	p.CheckKubeconfig(component, owner, at)
 	if err := errors.Join(
 		p.ProtectKubeconfig(t.Context(), component, owner), p.Begin(t.Context(), component, owner, rendering.Set{}),
 		p.Record(t.Context(), component, components.InventoryRef{}, loaded.Entries),
 	); err != nil || s.status.TargetSecret != "" || len(s.status.Inventory) != 0 {
-		t.Errorf("got %+v, %v", s.status, err)
+		t.Errorf("the preview changed the status %+v, or returned the error %v", s.status, err)
 	}
 	for _, r := range c.Requests() {
 		if r.Method != "GET" {
-			t.Errorf("a write: %s", r)
+			t.Errorf("the preview sent a write: %s", r)
 		}
 	}
 }
@@ -270,6 +270,6 @@ func TestDependentsThatTheCallerMayNotReadAreNamed(t *testing.T) {
 	})
 	f := c.preview()
 	if len(f.Unread) != 1 || f.Unread[0].Name != "a" || len(f.Waiting) != 1 || !f.Waiting[0].Terminal {
-		t.Errorf("got %+v", f)
+		t.Errorf("the forecast must report the object that cannot be read, got %+v", f)
 	}
 }

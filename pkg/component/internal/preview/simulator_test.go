@@ -22,13 +22,13 @@ func TestObjectsAreCreatedInWaves(t *testing.T) {
 	f := c.preview()
 	expect(t, f, "1 Create a", "1 Create b", "2 Create second")
 	if f.Desired != 3 || f.Unchanged != 0 {
-		t.Errorf("got %+v", f)
+		t.Errorf("the forecast must have 3 desired and no unchanged objects, got %+v", f)
 	}
 	if s := f.Steps[0]; s.Before != nil || s.After == nil || s.Manifest == nil {
-		t.Errorf("got %+v", s)
+		t.Errorf("a created object must have no state before the step, got %+v", s)
 	}
 	if data, _, _ := unstructured.NestedString(f.Steps[0].After.Object, "data", "value"); data != "1" {
-		t.Errorf("the created object is %v", f.Steps[0].After.Object)
+		t.Errorf("the preview has the wrong created object %v", f.Steps[0].After.Object)
 	}
 }
 
@@ -39,7 +39,7 @@ func TestAnAppliedSetNeedsNoStep(t *testing.T) {
 	f := c.preview()
 	expect(t, f)
 	if f.Desired != 2 || f.Unchanged != 2 {
-		t.Errorf("got %+v", f)
+		t.Errorf("the forecast must have 2 desired objects, which are unchanged, got %+v", f)
 	}
 }
 
@@ -52,12 +52,12 @@ func TestAChangedSetIsUpdatedAndPruned(t *testing.T) {
 	f := c.preview()
 	expect(t, f, "1 Update a", "2 Prune c")
 	if f.Unchanged != 1 {
-		t.Errorf("got %d unchanged objects", f.Unchanged)
+		t.Errorf("the preview counts %d unchanged objects, want 1", f.Unchanged)
 	}
 	before, _, _ := unstructured.NestedString(f.Steps[0].Before.Object, "data", "value")
 	after, _, _ := unstructured.NestedString(f.Steps[0].After.Object, "data", "value")
 	if before != "1" || after != "2" || f.Steps[1].Before == nil || f.Steps[1].Manifest != nil {
-		t.Errorf("got %q and %q, %+v", before, after, f.Steps[1])
+		t.Errorf("the step has the value %q before and %q after, and is %+v", before, after, f.Steps[1])
 	}
 }
 
@@ -70,7 +70,7 @@ func TestARecreatedObjectIsOneStep(t *testing.T) {
 	f := c.preview()
 	expect(t, f, "1 Recreate a")
 	if s := f.Steps[0]; s.Before == nil || s.After == nil || s.Manifest == nil {
-		t.Errorf("got %+v", s)
+		t.Errorf("a recreated object must have a state before and after the step, got %+v", s)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestObjectsInANewNamespaceOfANewTypeAreNotChecked(t *testing.T) {
 		"new: ", "a: its namespace does not exist yet", "gadgets.gadgets.example.com: ", "g: its type is not defined yet",
 	} {
 		if !strings.Contains("\n"+text+"\n", "\n"+want+"\n") {
-			t.Errorf("got %q, want %q", text, want)
+			t.Errorf("the preview has the steps %q, want also %q", text, want)
 		}
 	}
 }
@@ -114,10 +114,10 @@ func TestATypeThatNothingDefinesIsWaitedFor(t *testing.T) {
 	c.desire(configMap("a", "1"), body("gadgets.example.com/v1", "Gadget", "shop", "g", "1"))
 	f := c.preview()
 	if len(f.Waiting) != 1 || !strings.Contains(f.Waiting[0].Dependent, "g") {
-		t.Errorf("the preview waits for %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v, want only g", f.Waiting)
 	}
 	if len(f.Steps) != 1 || f.Steps[0].Key.Name != "a" {
-		t.Errorf("the preview has the steps %+v", f.Steps)
+		t.Errorf("the preview has the steps %+v, want only a", f.Steps)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestARefusedWriteHoldsUpWhatFollows(t *testing.T) {
 	f := c.preview()
 	expect(t, f, "1 Create second, held")
 	if len(f.Waiting) != 1 || !f.Waiting[0].Failed || f.Unchanged != 0 {
-		t.Errorf("got %+v", f)
+		t.Errorf("the forecast must have one failed object, got %+v", f)
 	}
 }
 
@@ -158,10 +158,10 @@ func TestARightThatTheCallerLacksIsNoFailure(t *testing.T) {
 	f := c.preview()
 	if len(f.Steps) != 1 || !strings.HasPrefix(f.Steps[0].Unchecked, "you lack a right for the dry run: ") ||
 		f.Steps[0].After == nil {
-		t.Errorf("got %+v", f.Steps)
+		t.Errorf("the forecast has the wrong steps %+v", f.Steps)
 	}
 	if len(f.Waiting) != 0 {
-		t.Errorf("the preview waits for %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v, want none", f.Waiting)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestADeletionDeletesAndOrphans(t *testing.T) {
 	f := c.previewDelete()
 	expect(t, f, "1 Delete a", "1 Release b")
 	if f.Desired != 0 || f.Steps[0].Before == nil {
-		t.Errorf("got %+v", f)
+		t.Errorf("the forecast of a deletion has desired objects, or a step without the object before it: %+v", f)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestForeignInstancesBlockADeletion(t *testing.T) {
 	f := c.previewDelete()
 	expect(t, f)
 	if len(f.Blocked) != 1 || f.Blocked[0].Count != 1 {
-		t.Errorf("got %+v", f.Blocked)
+		t.Errorf("the forecast must be blocked by one foreign instance, got %+v", f.Blocked)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestAnObjectThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	c.desire(configMap("a", "1"))
 	f := c.preview()
 	if len(f.Waiting) != 1 {
-		t.Errorf("the preview waits for %+v", f.Waiting)
+		t.Errorf("the preview waits for %+v, want one object", f.Waiting)
 	}
 	expect(t, f, "1 Create a, held: the object still exists, but would be deleted before this step")
 }
@@ -266,6 +266,6 @@ func TestAPreviewEndsWithItsContext(t *testing.T) {
 		return nil
 	})
 	if _, err := c.simulator.Apply(ctx, c.client, c.request); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+		t.Errorf("the interrupted simulation returned %v, want context.Canceled", err)
 	}
 }

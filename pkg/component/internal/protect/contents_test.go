@@ -51,14 +51,14 @@ func TestContentsOfANamespace(t *testing.T) {
 		kept := entry
 		kept.DeletePolicy = metav1alpha1.DeleteOrphan
 		if got := checkNamespace(t, p, deleting(namespace, kept)); got.Count != 3 {
-			t.Errorf("got %+v", got)
+			t.Errorf("want 3 objects in the namespace, got %+v", got)
 		}
 	})
 	t.Run("a dependent that is still rendered blocks the deletion of the namespace", func(t *testing.T) {
 		f := deleting(namespace, entry)
 		f.Desired = []manifests.Object{{Key: plan.KeyOf(entry)}}
 		if got := checkNamespace(t, p, f); got.Count != 3 {
-			t.Errorf("got %+v", got)
+			t.Errorf("want 3 objects in the namespace, got %+v", got)
 		}
 	})
 }
@@ -105,15 +105,15 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 			c.change(server)
 			got := checkNamespace(t, p, deleting(namespace))
 			if got.Failure == nil || got.Failure.Class != c.class || got.Count != 0 {
-				t.Fatalf("got %+v", got)
+				t.Fatalf("the failed check of the namespace returned %+v", got)
 			}
 			for _, text := range c.want {
 				if !strings.Contains(got.Failure.Message, text) {
-					t.Errorf("got %q, want %q", got.Failure.Message, text)
+					t.Errorf("the failure has the message %q, want %q", got.Failure.Message, text)
 				}
 			}
 			if c.class == plan.Transient && strings.Contains(got.Failure.Message, "allow to list") {
-				t.Errorf("got %q", got.Failure.Message)
+				t.Errorf("the message must not ask for a right after a temporary failure: %q", got.Failure.Message)
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func TestForeign(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := foreign(facts, []inspect.Instance{c.instance}); got.Count != c.want {
-				t.Errorf("got %+v", got)
+				t.Errorf("the foreign instances are %+v", got)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestForeign(t *testing.T) {
 		there := facts
 		there.RemoteTarget = true
 		if got := foreign(there, []inspect.Instance{{Key: key("itself"), UID: "u4"}}); got.Count != 1 {
-			t.Errorf("got %+v", got)
+			t.Errorf("want one foreign instance, got %+v", got)
 		}
 	})
 	t.Run("ten foreign instances are named in alphabetical order, and all are counted", func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestForeign(t *testing.T) {
 		}
 		got := foreign(facts, many)
 		if got.Count != 12 || len(got.Names) != 10 || got.Names[0] != "Widget.example.com shop/a" {
-			t.Errorf("got %+v", got)
+			t.Errorf("want 12 foreign instances with the names of the first ten, got %+v", got)
 		}
 	})
 }
@@ -184,7 +184,7 @@ func TestWatchedForeignInstances(t *testing.T) {
 	t.Run("a dependent that must be kept is foreign, because it would be deleted with its definition", func(t *testing.T) {
 		instance.DeletePolicy = metav1alpha1.DeleteOrphan
 		if got := p.WatchedForeign(t.Context(), deleting(widgets(), instance), managed)[widgetType]; got.Count != 2 {
-			t.Errorf("got %+v", got)
+			t.Errorf("want 2 foreign instances, got %+v", got)
 		}
 	})
 }
@@ -220,7 +220,7 @@ func TestTypesThatAreNotServed(t *testing.T) {
 			found := got[manifests.ManagedType{GroupKind: gizmo}]
 			if found.Count != 0 || (found.Err != nil) != (c.want != "") || found.Err != nil &&
 				!strings.HasPrefix(found.Err.Error(), c.want) {
-				t.Errorf("got %+v", found)
+				t.Errorf("the check of the instances returned %+v", found)
 			}
 		})
 	}
@@ -236,7 +236,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	server.Put("example.com/v1", "Widget", "shop", "late", nil)
 	checked := map[manifests.Key]bool{}
 	if !p.Check(t.Context(), f, decided, checked) {
-		t.Error("the instances were not listed")
+		t.Error("Check did not list the instances")
 	}
 	want := plan.ForeignInstances{Count: 1, Names: []string{"Widget.example.com shop/late"}}
 	if diff := cmp.Diff(want, f.Foreign[widgetType]); diff != "" {
@@ -244,7 +244,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	}
 	server.Requests()
 	if p.Check(t.Context(), f, decided, checked) || len(server.Requests()) > 0 {
-		t.Error("the instances were listed twice")
+		t.Error("Check listed the instances twice")
 	}
 
 	clear(checked)
@@ -271,7 +271,7 @@ func TestTypesOfAggregatedAPIs(t *testing.T) {
 		apiService("v1"), apiService("v2"), widgets(),
 	}, nil)
 	if len(types) != 2 || types[0].ManagedType != all || types[0].failure != "" || types[1].ManagedType != widgetType {
-		t.Errorf("got %+v", types)
+		t.Errorf("the managed types are %+v", types)
 	}
 	if diff := cmp.Diff([]schema.GroupKind{sample, series, widgetKind}, types.Kinds()); diff != "" {
 		t.Error(diff)
@@ -283,7 +283,7 @@ func TestTypesOfAggregatedAPIs(t *testing.T) {
 	}, nil)
 	const failure = "APIService v2.metrics.example.com does not answer"
 	if len(types) != 1 || !strings.HasPrefix(types[0].failure, failure) {
-		t.Errorf("got %+v", types)
+		t.Errorf("the managed type must have a failure, got %+v", types)
 	}
 	watchInstances(t, p, sample)
 	got := p.WatchedForeign(t.Context(), deleting(), types)[all]
@@ -300,7 +300,7 @@ func TestFailuresNameTheKindOfAnAggregatedAPI(t *testing.T) {
 		return []inspect.Instance{{UID: types.UID("u")}}, errors.New("no " + gk.Kind)
 	})
 	if got.Err == nil || got.Err.Error() != "no Widget; Gizmo.example.com: no Gizmo" || got.Count != 0 {
-		t.Errorf("got %+v", got)
+		t.Errorf("the error must contain the failures of both kinds, got %+v", got)
 	}
 }
 
@@ -322,11 +322,11 @@ func TestAdditionalTypes(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(types) != 3 || types[0].failure != "" || types[0].definition.Name != "" || len(types[1].kinds) != 0 {
-		t.Errorf("got %+v", types)
+		t.Errorf("the managed types are %+v", types)
 	}
 	server.Requests()
 	if got := p.Types(t.Context(), nil, nil); len(got) != 0 {
-		t.Errorf("got %+v", got)
+		t.Errorf("a component without managed types has the types %+v", got)
 	}
 
 	server.Break("other.example.com/v1")
@@ -338,7 +338,7 @@ func TestAdditionalTypes(t *testing.T) {
 		server.Put("example.com/v1", "Widget", "shop", "a", nil)
 		watchInstances(t, p, widgetKind)
 		if got := p.WatchedForeign(t.Context(), deleting(), types[1:])[widgetType]; got.Count != 1 {
-			t.Errorf("got %+v", got)
+			t.Errorf("want one foreign instance, got %+v", got)
 		}
 	})
 }

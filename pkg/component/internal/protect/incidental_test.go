@@ -90,7 +90,7 @@ func TestIncidentalObjects(t *testing.T) {
 			r := discovery.Resource{Kind: c.kind}
 			r.Group = c.group
 			if got := p.isIncidental(r, &metav1.PartialObjectMetadata{ObjectMeta: c.meta}); got != c.want {
-				t.Errorf("got %t", got)
+				t.Errorf("isIncidental returned %t, want the opposite", got)
 			}
 		})
 	}

@@ -107,7 +107,7 @@ func TestHints(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := ready.Of(w, condition); got.State != ready.Terminating {
-			t.Errorf("got %v", got)
+			t.Errorf("an object that is being deleted has the readiness %v, want Terminating", got)
 		}
 	})
 }
@@ -125,7 +125,7 @@ func TestAComponentOfTheReadyMadeOperatorIsNotReadyBeforeItWasLookedAt(t *testin
 			w.SetAPIVersion("fairlead.io/v1alpha1")
 			w.SetKind("Component")
 			if got := ready.Of(w, ready.Hints{}); got.State != c.want {
-				t.Errorf("got %v", got)
+				t.Errorf("the widget has the wrong readiness %v", got)
 			}
 		})
 	}

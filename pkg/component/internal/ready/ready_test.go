@@ -36,7 +36,7 @@ func TestAJobIsReadyWhenItIsComplete(t *testing.T) {
 			job.SetAPIVersion("batch/v1")
 			job.SetKind("Job")
 			if got := ready.Of(job, ready.Hints{}); got.State != c.want {
-				t.Errorf("want %s, got %s: %s", c.want, got.State, got.Message)
+				t.Errorf("the Job: want the state %s, got %s: %s", c.want, got.State, got.Message)
 			}
 		})
 	}
@@ -57,7 +57,7 @@ func TestAnAPIServiceIsReadyWhenItIsAvailable(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := ready.Of(service, ready.Hints{}); got != c.want {
-				t.Errorf("want %v, got %v", c.want, got)
+				t.Errorf("the Service: want the result %v, got %v", c.want, got)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestAPodThatRunsToCompletionIsReadyWhenItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := ready.Of(obj, ready.Hints{}); got.State != c.want {
-				t.Errorf("got %+v", got)
+				t.Errorf("the object has the wrong readiness %+v", got)
 			}
 		})
 	}
@@ -179,7 +179,7 @@ func TestADeploymentWithAnObservedGenerationThatIsAString(t *testing.T) {
 		d.SetAPIVersion("apps/v1")
 		d.SetKind("Deployment")
 		if got := ready.Of(d, ready.Hints{}); got.State != want {
-			t.Errorf("%s: got %v, want %s", generation, got, want)
+			t.Errorf("the observed generation %s: got %v, want %s", generation, got, want)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestTheMessageOfAWorkloadNamesTheObstacle(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := ready.Of(obj, ready.Hints{}); got.State != ready.InProgress || got.Message != c.want {
-				t.Errorf("got %s: %s", got.State, got.Message)
+				t.Errorf("the object has the state %s: %s", got.State, got.Message)
 			}
 		})
 	}

@@ -99,12 +99,12 @@ func TestDependentsAreNotMovedSilently(t *testing.T) {
 			failure := condition.Of(err)
 			if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec ||
 				!strings.Contains(failure.Message, c.message) {
-				t.Errorf("got %v", failure)
+				t.Errorf("Apply returned the wrong condition error %v", failure)
 			}
 			w.expect("validate", "owner", "target", "check the kubeconfig", "declare", "inputs", "load")
 			w.loaded.Entries = nil
 			if _, err := w.Apply(t.Context(), w.component()); err != nil {
-				t.Errorf("without dependents: %v", err)
+				t.Errorf("Apply of a component without dependents returned %v", err)
 			}
 		})
 	}
@@ -163,11 +163,11 @@ func TestTheInputsThatAreAppliedAreNoted(t *testing.T) {
 	c := w.component()
 	w.fails["apply"] = errOh
 	if _, err := w.Apply(t.Context(), c); err == nil || c.GetStatus().AppliedDigest != "" {
-		t.Errorf("after an error: %q, %v", c.GetStatus().AppliedDigest, err)
+		t.Errorf("Apply must fail without a change of the applied digest, got the digest %q and the error %v", c.GetStatus().AppliedDigest, err)
 	}
 	delete(w.fails, "apply")
 	if _, err := w.Apply(t.Context(), c); err != nil || c.GetStatus().AppliedDigest != "inputs" {
-		t.Errorf("got %q, %v", c.GetStatus().AppliedDigest, err)
+		t.Errorf("the applied digest is %q, with the error %v", c.GetStatus().AppliedDigest, err)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestCreatedDependentsCountAsRecordedUntilAStatusIsWritten(t *testing.T) {
 	w.outcome.Created = plan.NewInventory([]metav1alpha1.InventoryEntry{created, settings})
 	w.fails["apply"] = errOh
 	if _, err := w.Apply(t.Context(), w.component()); err == nil {
-		t.Fatal("it succeeds")
+		t.Fatal("Apply returned no error, although a step failed")
 	}
 	w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
 	w.loaded.Entries[0].Revision = 7
@@ -190,7 +190,7 @@ func TestCreatedDependentsCountAsRecordedUntilAStatusIsWritten(t *testing.T) {
 	w.Memories.Of(web).confirm()
 	_, _ = w.Apply(t.Context(), w.component())
 	if got := w.request.Inventory; len(got) != 1 {
-		t.Errorf("after a write of the status: %+v", got)
+		t.Errorf("after a write of the status, the request has the inventory %+v, want one entry", got)
 	}
 }
 
@@ -217,10 +217,10 @@ func TestTheRecordIsWrittenBehindTheFinalizer(t *testing.T) {
 	stored := w.stored()
 	if !controllerutil.ContainsFinalizer(stored, finalizer) || len(stored.Status.Inventory) != 2 ||
 		stored.Status.Revision != 1 {
-		t.Errorf("stored: %+v", stored)
+		t.Errorf("the stored component does not have the recorded inventory: %+v", stored)
 	}
 	if w.ready().Message != "applying dependents" {
-		t.Errorf("the condition is %+v", w.ready())
+		t.Errorf("the condition Ready is %+v, want the message applying dependents", w.ready())
 	}
 }
 
@@ -234,7 +234,7 @@ func TestAnErrorOfTheRecordEndsIt(t *testing.T) {
 			return r.Record(ctx, []metav1alpha1.InventoryEntry{settings})
 		}
 		if _, err := w.Apply(t.Context(), w.component()); !errors.Is(err, errOh) {
-			t.Errorf("%s: got %v", step, err)
+			t.Errorf("a failure of the step %s: Apply returned %v", step, err)
 		}
 		w.expect(steps[:i+1]...)
 	}
@@ -251,7 +251,7 @@ func TestAChangedComponentIsNotConfirmed(t *testing.T) {
 		return r.Confirm(ctx)
 	}
 	if _, err := w.Apply(t.Context(), w.component()); !condition.Interrupted(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("Apply returned %v, want an interruption", err)
 	}
 }
 
@@ -279,7 +279,7 @@ func TestAPassWakesItsComponentWhileThatIsWritten(t *testing.T) {
 	*written = part{}
 	request.Wake()
 	if want := []types.NamespacedName{web}; !slices.Equal(w.woken, want) {
-		t.Errorf("woken: %v, want %v", w.woken, want)
+		t.Errorf("the pass enqueued %v, want %v", w.woken, want)
 	}
 }
 
@@ -343,11 +343,11 @@ func TestInputsThatCannotBeRenderedAreInTheHistory(t *testing.T) {
 			_, _ = w.Apply(t.Context(), component)
 			history := component.GetStatus().History
 			if len(history) != c.entries {
-				t.Fatalf("got %+v", history)
+				t.Fatalf("the history has the wrong number of entries: %+v", history)
 			}
 			if c.entries == 1 && (history[0].Revision != 0 || history[0].Outcome != metav1alpha1.RevisionFailed ||
 				history[0].Reason != metav1alpha1.ReasonGenerateFailed || history[0].Digest != "others") {
-				t.Errorf("got %+v", history[0])
+				t.Errorf("the first entry of the history is %+v", history[0])
 			}
 		})
 	}
@@ -364,10 +364,10 @@ func TestARevisionBeginsOnlyIfItIsRecorded(t *testing.T) {
 	}
 	s := component.GetStatus()
 	if s.Revision != 1 || s.InputDigest != "inputs" || len(s.History) != 0 {
-		t.Errorf("after an error: %+v", s)
+		t.Errorf("after an error the status must keep its revision and inputs, got %+v", s)
 	}
 	if s.ProgressingSince != nil || s.LookupsDigest != "" {
-		t.Errorf("after an error: %+v", s)
+		t.Errorf("after an error the status must not have a timeout or look-ups, got %+v", s)
 	}
 	delete(w.fails, "begin")
 	if _, err := w.Apply(t.Context(), component); err != nil {
@@ -384,7 +384,7 @@ func TestARevisionBeginsOnlyIfItIsRecorded(t *testing.T) {
 		noted = noted || c.Type == metav1alpha1.ConditionNonDeterministic && strings.HasSuffix(c.Message, w.set.Note)
 	}
 	if !noted {
-		t.Errorf("no condition shows the pinned values: %+v", s.Conditions)
+		t.Errorf("no condition has the message about pinned values: %+v", s.Conditions)
 	}
 }
 
@@ -393,6 +393,6 @@ func TestTheOutcomeOfTheApplierIsReturnedWithAnError(t *testing.T) {
 	w.outcome.Changes = []outcome.Change{{Verb: "Create"}}
 	w.fails["apply"] = errOh
 	if o, err := w.Apply(t.Context(), w.component()); !errors.Is(err, errOh) || len(o.Changes) != 1 {
-		t.Errorf("got %+v, %v", o, err)
+		t.Errorf("the failed Apply returned the outcome %+v and the error %v, want one change", o, err)
 	}
 }

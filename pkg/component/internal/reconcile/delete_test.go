@@ -59,7 +59,7 @@ func TestAnErrorOfAStepEndsADeletion(t *testing.T) {
 			}
 			hinted := strings.HasSuffix(failure.Message, status.HintGiveUp)
 			if hinted != (step == "owner" || step == "target") {
-				t.Errorf("the message ends with HintGiveUp: %t", hinted)
+				t.Errorf("the message ends with HintGiveUp: %t, want this only for the steps owner and target", hinted)
 			}
 			want := deleteSteps[:i+1]
 			if step == "target" {
@@ -107,7 +107,7 @@ func TestADeletionNeedsItsTargetForUnconfirmedDependents(t *testing.T) {
 	})
 	w.fails["target"] = errOh
 	if _, err := w.Delete(t.Context(), c); err == nil {
-		t.Error("the created dependent is not deleted")
+		t.Error("Delete returned no error, although the target of a created dependent is unavailable")
 	}
 }
 
@@ -146,7 +146,7 @@ func TestADeletionThatWaitsCallsNoLastHook(t *testing.T) {
 	w.outcome.Waiting = []outcome.Waiting{{}}
 	w.outcome.Skipped = []manifests.Key{{Name: "bye"}}
 	if o, err := w.Delete(t.Context(), w.component()); err != nil || o.Done() || len(w.events) != 0 {
-		t.Errorf("got %+v, %v, %v", o, err, w.events)
+		t.Errorf("Delete returned the outcome %+v, the error %v and the events %v", o, err, w.events)
 	}
 	w.expect(deleteSteps...)
 }
@@ -158,14 +158,14 @@ func TestADeletionTellsWhatItLeavesOut(t *testing.T) {
 	w.outcome.Skipped = []manifests.Key{{Kind: "Job", Namespace: "shop", Name: "bye"}}
 	o, err := w.Delete(t.Context(), w.component())
 	if err != nil || o.Unsearched != "not listed: widgets" {
-		t.Errorf("got %+v, %v", o, err)
+		t.Errorf("Delete returned the outcome %+v and the error %v, want the unsearched types", o, err)
 	}
 	var reasons []string
 	for _, e := range w.events {
 		reasons = append(reasons, e.Reason)
 	}
 	if !slices.Equal(reasons, []string{"PhasesLost", "PhasesSkipped"}) || !strings.Contains(w.events[1].Note, "bye") {
-		t.Errorf("got %v", w.events)
+		t.Errorf("the deletion emitted the wrong events %v", w.events)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestAHookThatFailsKeepsTheComponent(t *testing.T) {
 		_, err := w.Delete(t.Context(), w.component())
 		failure := condition.Of(err)
 		if failure == nil || !errors.Is(failure.Cause, errOh) || failure.State != metav1alpha1.StateDeleting {
-			t.Errorf("%s: got %v", point, err)
+			t.Errorf("a failure of the hook at the point %s: got %v", point, err)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestCreatedDependentsOfADeletionAreUnconfirmed(t *testing.T) {
 func TestAnInterruptedDeletionHasNoHint(t *testing.T) {
 	for _, failure := range []error{context.Canceled, condition.ErrSuperseded, condition.ErrObserving} {
 		if got := withHintGiveUp(failure); !errors.Is(got, failure) {
-			t.Errorf("got %v", got)
+			t.Errorf("withHintGiveUp returned %v, want the given error", got)
 		}
 	}
 }

@@ -92,8 +92,8 @@ type world struct {
 	phases   []status.Event
 	hooks    map[Point]Hook
 
-	// request is the request of the last call of Apply or Delete. Apply and Delete call inApply. deletedBy is the
-	// client of the last call of Delete.
+	// request is the argument of the last call of Apply or Delete. deletedBy is the client that the last call of Delete
+	// received. The fakes of Apply and Delete call inApply.
 	request   applier.Request
 	inApply   func(context.Context, applier.Request) error
 	deletedBy *target.Client
@@ -195,7 +195,7 @@ func (w *world) step(name string) error {
 func (w *world) expect(want ...string) {
 	w.t.Helper()
 	if !slices.Equal(w.steps, want) {
-		w.t.Errorf("steps: %q, want %q", w.steps, want)
+		w.t.Errorf("the pass made the calls %q, want %q", w.steps, want)
 	}
 	w.steps = nil
 }
@@ -304,7 +304,7 @@ type fakeTargets struct{ w *world }
 
 func (f fakeTargets) Acquire(_ context.Context, r target.Request) (target.Target, error) {
 	if r.Owner != owner || r.Name != web {
-		f.w.t.Errorf("the request is %+v", r)
+		f.w.t.Errorf("the request has the wrong owner or name: %+v", r)
 	}
 	return f.w.target, f.w.step("target")
 }
@@ -321,7 +321,7 @@ type fakeRendering struct{ w *world }
 
 func (f fakeRendering) Render(_ context.Context, r rendering.Request) (rendering.Set, error) {
 	if r.Records == nil || r.Status == nil {
-		f.w.t.Errorf("the request is %+v", r)
+		f.w.t.Errorf("the request has no records or no status: %+v", r)
 	}
 	return f.w.set, f.w.step("render")
 }

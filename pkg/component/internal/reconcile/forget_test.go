@@ -78,6 +78,6 @@ func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 	serving.Unlock()
 	<-forgotten
 	if len(stopped) != 1 || stopped[0] != "gone" || len(released) != 1 || released[0] != "gone" {
-		t.Errorf("stopped serving %v, released %v", stopped, released)
+		t.Errorf("the runner stopped serving %v and released %v, want both for gone", stopped, released)
 	}
 }

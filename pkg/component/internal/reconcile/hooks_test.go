@@ -58,10 +58,10 @@ func TestHooksAreBounded(t *testing.T) {
 				failure := condition.Of(p.call(t.Context(), PostRead, &Component{Object: &part{}}))
 				if failure == nil || failure.Terminal != c.terminal || failure.Reason != c.reason ||
 					!strings.Contains(failure.Message, c.message) {
-					t.Errorf("got %+v", failure)
+					t.Errorf("the hook failed with the wrong condition error %+v", failure)
 				}
 				if took := time.Since(began); took > maxHook {
-					t.Errorf("it took %s", took)
+					t.Errorf("the call of the hook took %s, which is longer than maxHook", took)
 				}
 			})
 		})
@@ -86,7 +86,7 @@ func TestAHookCanInterruptAPass(t *testing.T) {
 	for _, failure := range []error{conflict, context.Canceled} {
 		w.fails["hook PostRead"] = failure
 		if err := w.call(t.Context(), PostRead, w.component()); !errors.Is(err, failure) || !condition.Interrupted(err) {
-			t.Errorf("got %v", err)
+			t.Errorf("the call of the hook returned %v, want an interruption", err)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestPreDeleteIsCalledUntilItSucceeds(t *testing.T) {
 	c := w.component()
 	w.fails["hook PreDelete"] = errOh
 	if err := w.preDelete(t.Context(), c); err == nil {
-		t.Error("it succeeds")
+		t.Error("preDelete returned no error, although the hook failed")
 	}
 	delete(w.fails, "hook PreDelete")
 	for range 3 {
@@ -122,18 +122,18 @@ func TestAHookReadsDependents(t *testing.T) {
 		return err
 	}
 	if err := read(unknown); !apierrors.IsNotFound(err) {
-		t.Errorf("an object that is no dependent: %v", err)
+		t.Errorf("the read of an object that is no dependent returned %v, want a NotFound error", err)
 	}
 	w.expect("owner", "recorded")
 	for _, step := range []string{"owner", "recorded", "target"} {
 		w.fails = map[string]error{step: errOh}
 		if err := read(rendered.Key); !errors.Is(err, errOh) {
-			t.Errorf("%s: %v", step, err)
+			t.Errorf("a failure of the step %s: the read of a dependent returned %v", step, err)
 		}
 	}
 	w.fails = map[string]error{"target": condition.ErrObserving}
 	if err := read(rendered.Key); err == nil || !strings.HasSuffix(err.Error(), "the kubeconfig was not read yet") {
-		t.Errorf("got %v", err)
+		t.Errorf("the read of a dependent returned %v, want that the kubeconfig was not read yet", err)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestAHookReadsDependentsOfTheTargetThatTheComponentDeclaresNow(t *testing.T
 	w.declared.Target.ServiceAccount = "deployer"
 	_, _ = dependents{&w.Pass, c}.Get(t.Context(), rendered.Key)
 	if len(asked) != 1 || asked[0] != "deployer" {
-		t.Errorf("asked for %q", asked)
+		t.Errorf("the hook requested targets with the service accounts %q, want deployer", asked)
 	}
 }
 

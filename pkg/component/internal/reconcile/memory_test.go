@@ -37,7 +37,7 @@ func TestForgetDropsAllThatIsRememberedOfOneComponent(t *testing.T) {
 	}
 	m.Of(other).confirm()
 	if len(m.Known(other).unconfirmed.entries) != 0 {
-		t.Error("confirmed dependents are still unconfirmed")
+		t.Error("the memory still has confirmed dependents as unconfirmed")
 	}
 }
 
@@ -50,7 +50,7 @@ func TestCreatedDependentsOfSeveralPassesAddUp(t *testing.T) {
 	m.addCreated(nil, outcome.Outcome{Created: plan.NewInventory([]metav1alpha1.InventoryEntry{second})})
 	m.addCreated(nil, outcome.Outcome{})
 	if len(m.unconfirmed.entries) != 2 || len(first) != 1 {
-		t.Errorf("got %v, and before %v", m.unconfirmed.entries, first)
+		t.Errorf("the memory has the unconfirmed dependents %v, and had %v before", m.unconfirmed.entries, first)
 	}
 }
 
@@ -63,21 +63,21 @@ func TestTheValuesOfARevisionAreKnownUntilTheNextOneIsWritten(t *testing.T) {
 	first, second := &metav1alpha1.Status{InputDigest: "one"}, &metav1alpha1.Status{InputDigest: "two"}
 	var m Memory
 	if got := m.changesSince(first, inputs("two", 2)); got != nil {
-		t.Errorf("got %q after a restart", got)
+		t.Errorf("got the changes %q after a restart, want none", got)
 	}
 	m.remember(first, inputs("one", 1))
 	want := []string{"replicas: 1 → 2"}
 	for attempt := range 2 {
 		if got := m.changesSince(first, inputs("two", 2)); !slices.Equal(got, want) {
-			t.Errorf("attempt %d: got %q", attempt, got)
+			t.Errorf("attempt %d: got the changes %q", attempt, got)
 		}
 		m.remember(first, inputs("two", 2))
 	}
 	m.remember(second, inputs("two", 2))
 	if m.formerValues.values != nil {
-		t.Error("the former values are kept although the status names the new revision")
+		t.Error("the memory keeps the values of the former revision, although the status names the new revision")
 	}
 	if got := m.changesSince(second, inputs("three", 1)); !slices.Equal(got, []string{"replicas: 2 → 1"}) {
-		t.Errorf("got %q", got)
+		t.Errorf("the changed values are %q", got)
 	}
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// recording is a ComponentRecord with a fake API server that stores Secrets, and with a world that stores the
-// component.
+// recording is a ComponentRecord under test. The embedded world stores the component in a fake client. The embedded
+// Server is a fake API server that stores Secrets.
 type recording struct {
 	*world
 	ComponentRecord
@@ -115,13 +115,13 @@ func TestALostRecordIsRecoveredFromTheOwnerLabels(t *testing.T) {
 		t.Fatalf("got %+v, %v", loaded, err)
 	}
 	if loaded.Entries[0].DeletePolicy != metav1alpha1.DeleteOrphan {
-		t.Errorf("the delete policy is %q", loaded.Entries[0].DeletePolicy)
+		t.Errorf("the recovered entry has the delete policy %q, want orphan", loaded.Entries[0].DeletePolicy)
 	}
 	if len(loaded.Events) != 1 || loaded.Events[0].Reason != "InventoryIncomplete" {
-		t.Errorf("events: %v", loaded.Events)
+		t.Errorf("Load returned the events %v, want InventoryIncomplete", loaded.Events)
 	}
 	if s := r.stored().Status; len(s.Inventory) != 1 || len(s.ManagedTypes) != 1 || s.Reconciler != reconciler {
-		t.Errorf("stored: %+v", s)
+		t.Errorf("the recovered inventory is not stored in the status: %+v", s)
 	}
 }
 
@@ -167,13 +167,13 @@ func TestTheKubeconfigIsProtectedAndReleased(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.GetStatus().TargetSecret != secret || secret != "" && !r.protected(secret) {
-			t.Errorf("%q is not protected: %+v", secret, c.GetStatus())
+			t.Errorf("the Secret %q has no finalizer, or the status does not name it: %+v", secret, c.GetStatus())
 		}
 	}
 	protect("first")
 	protect("second")
 	if r.protected("first") {
-		t.Error("the former Secret is protected")
+		t.Error("the former Secret still has the finalizer")
 	}
 	r.Requests = nil
 	protect("second")
@@ -182,11 +182,11 @@ func TestTheKubeconfigIsProtectedAndReleased(t *testing.T) {
 	}
 	protect("")
 	if r.protected("second") {
-		t.Error("the former Secret is protected")
+		t.Error("the former Secret still has the finalizer")
 	}
 	c.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "absent"}
 	if err := r.ProtectKubeconfig(t.Context(), c, owner); err == nil || c.GetStatus().TargetSecret != "" {
-		t.Errorf("a Secret that does not exist: %v", err)
+		t.Errorf("ProtectKubeconfig for a Secret that does not exist returned %v, want an error", err)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.GetStatus().PhaseRecord == "" || len(r.Names("shop")) != 1 {
-		t.Fatalf("got %+v, Secrets %q", c.GetStatus(), r.Names("shop"))
+		t.Fatalf("the status %+v must name the phase record, and one Secret must exist; got %q", c.GetStatus(), r.Names("shop"))
 	}
 	request := applier.Request{Owner: owner, Inventory: []metav1alpha1.InventoryEntry{settings}}
 	at := target.Target{Client: connection.Own()}
@@ -274,7 +274,7 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 	clear(r.Server.Secrets)
 	pre, post, events, err = r.Phases(t.Context(), c, request, at)
 	if err != nil || len(pre)+len(post) != 0 || len(events) != 1 || events[0].Reason != "PhasesLost" {
-		t.Errorf("a lost record: %v, %v, %v, %v", pre, post, events, err)
+		t.Errorf("a lost phase record: got the objects %v and %v, the events %v and the error %v", pre, post, events, err)
 	}
 }
 
@@ -313,10 +313,10 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 	}
 	r.expect("write the status")
 	if s := r.stored().Status; len(s.Inventory) != 0 || s.AppliedDigest != "" {
-		t.Errorf("stored: %+v", s)
+		t.Errorf("the stored status still has an inventory or an applied digest: %+v", s)
 	}
 	if r.protected("first") || r.protected("second") || !slices.Equal(r.Names("shop"), []string{"first", "second"}) {
-		t.Errorf("Secrets that are left: %q", r.Names("shop"))
+		t.Errorf("a Secret still has the finalizer, or was deleted; these Secrets exist: %q", r.Names("shop"))
 	}
 	// The status already has an empty inventory, so the second call of End does not write the status.
 	if err := r.End(t.Context(), c, owner); err != nil {
@@ -335,7 +335,7 @@ func TestNoSecretIsTouchedUnlessTheEmptyRecordIsWritten(t *testing.T) {
 	}
 	r.fails["write the status"] = errOh
 	if err := r.End(t.Context(), c, owner); !errors.Is(err, errOh) || !r.protected("remote") {
-		t.Errorf("the Secret is released: %v", err)
+		t.Errorf("End must fail and keep the finalizer of the Secret, got the error %v", err)
 	}
 }
 
@@ -378,7 +378,7 @@ func TestSecretsAreReleasedIfSomebodyRemovedTheFinalizer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if released := !r.protected("remote"); released != c.want {
-				t.Errorf("released: %t", released)
+				t.Errorf("the finalizer of the Secret was removed: %t, want the opposite", released)
 			}
 		})
 	}
@@ -387,10 +387,10 @@ func TestSecretsAreReleasedIfSomebodyRemovedTheFinalizer(t *testing.T) {
 func TestNothingIsReadForAVanishedComponentWithoutSecrets(t *testing.T) {
 	r := newRecording(t)
 	if err := r.ReleaseVanished(t.Context(), web); err != nil || len(r.Requests) != 0 {
-		t.Errorf("requests %q, %v", r.Requests, err)
+		t.Errorf("ReleaseVanished sent the requests %q and returned %v, want no request", r.Requests, err)
 	}
 	if err := r.DeleteStale(t.Context(), r.component()); err != nil || len(r.Requests) != 0 {
-		t.Errorf("requests %q, %v", r.Requests, err)
+		t.Errorf("DeleteStale sent the requests %q and returned %v, want no request", r.Requests, err)
 	}
 }
 

@@ -35,6 +35,6 @@ func TestRequestWakesItsComponentWhileTheComponentIsWritten(t *testing.T) {
 	*object = configMapComponent{}
 	request.Wake()
 	if want := (types.NamespacedName{Namespace: "shop", Name: "web"}); len(woken) != 1 || woken[0] != want {
-		t.Errorf("woken: %v, want %v", woken, want)
+		t.Errorf("the event enqueued %v, want %v", woken, want)
 	}
 }

@@ -125,13 +125,13 @@ func TestTheNextRevision(t *testing.T) {
 				t.Fatal(err)
 			}
 			if next.Revision != c.revision || next.Rendition != c.rendition || next.InputDigest != c.digest {
-				t.Errorf("revision %d, rendition %d of %s", next.Revision, next.Rendition, next.InputDigest)
+				t.Errorf("the status has revision %d, rendition %d of the inputs %s", next.Revision, next.Rendition, next.InputDigest)
 			}
 			if began := next.ProgressingSince != nil; began != c.begins {
-				t.Errorf("a new revision or rendition begins: %t", began)
+				t.Errorf("a new revision or rendition begins: %t, want the opposite", began)
 			}
 			if entered := next.LookupsDigest != c.before.LookupsDigest; entered != c.entered {
-				t.Errorf("the look-ups in the status change: %t", entered)
+				t.Errorf("the look-ups in the status change: %t, want the opposite", entered)
 			}
 			if next.TargetCluster != "there" || next.TargetNamespace != "shop" || next.TargetName != "web" {
 				t.Errorf("the target in the status is wrong: %+v", next)
@@ -162,15 +162,15 @@ func TestTheNewestRevisionAndRenditionOfARecord(t *testing.T) {
 		{Revision: 2, Rendition: 7}, {Revision: 5, Rendition: 1}, {Revision: 5, Rendition: 3}, {},
 	}
 	if got := newestRevision(inventory); got != 5 {
-		t.Errorf("revision %d", got)
+		t.Errorf("newestRevision returned %d, want 5", got)
 	}
 	for revision, want := range map[int64]int64{2: 7, 5: 3, 6: 0} {
 		if got := newestRendition(inventory, revision); got != want {
-			t.Errorf("rendition %d of revision %d", got, revision)
+			t.Errorf("newestRendition returned %d for revision %d", got, revision)
 		}
 	}
 	if newestRevision(nil) != 0 || newestRendition(nil, 1) != 0 {
-		t.Error("an empty record has a revision")
+		t.Error("newestRevision or newestRendition of an empty inventory is not 0")
 	}
 }
 
@@ -202,16 +202,16 @@ func TestTheRecordOfARevisionNamesItsSource(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			record := revisionRecord(3, 7, c.in, start)
 			if record.Source != c.source || record.SourceDigest != c.digest {
-				t.Errorf("got %q, %q", record.Source, record.SourceDigest)
+				t.Errorf("the history names the source %q with the digest %q", record.Source, record.SourceDigest)
 			}
 			if record.Revision != 3 || record.Generation != 7 || record.Outcome != metav1alpha1.RevisionProgressing ||
 				!record.Started.Time.Equal(start) {
-				t.Errorf("got %+v", record)
+				t.Errorf("the entry of the history is %+v", record)
 			}
 		})
 	}
 	long := input.Inputs{Declaration: input.Declaration{SourceName: strings.Repeat("n", 2*maxSource)}}
 	if got := revisionRecord(1, 1, long, start).Source; len(got) > maxSource {
-		t.Errorf("the name has %d bytes", len(got))
+		t.Errorf("the name of the source in the history has %d bytes, which is more than maxSource", len(got))
 	}
 }

@@ -28,17 +28,17 @@ func TestAPassOverAComponentThatBecomesReady(t *testing.T) {
 	w.hook(PostRead, PreReconcile, PostReconcile)
 	w.outcome = outcome.Outcome{Applied: true, Inventory: []metav1alpha1.InventoryEntry{settings}, Ready: 1, Desired: 1}
 	if after := w.reconcile(); after != 0 {
-		t.Errorf("the next pass is due after %s", after)
+		t.Errorf("the next pass is due after %s, want no further pass", after)
 	}
 	w.expect("release left", "hook PostRead", "hook PreReconcile", "validate", "owner", "target", "check the kubeconfig",
 		"declare", "inputs", "load", "render", "begin", "apply", "hook PostReconcile", "remember owned", "record",
 		"write the status", "delete stale")
 	s := w.stored().Status
 	if s.State != metav1alpha1.StateReady || w.ready().Status != "True" || s.Revision != 1 || len(s.Inventory) != 1 {
-		t.Errorf("got %+v", s)
+		t.Errorf("the component is not Ready with one dependent: %+v", s)
 	}
 	if len(w.events) != 1 {
-		t.Errorf("events: %v", w.events)
+		t.Errorf("the runner emitted the events %v, want one", w.events)
 	}
 
 	// A pass that finds nothing to do writes nothing.
@@ -47,7 +47,7 @@ func TestAPassOverAComponentThatBecomesReady(t *testing.T) {
 		"declare", "inputs", "load", "render", "begin", "apply", "hook PostReconcile", "remember owned", "record",
 		"delete stale")
 	if len(w.events) != 1 {
-		t.Errorf("events: %v", w.events)
+		t.Errorf("the runner emitted the events %v, want one", w.events)
 	}
 }
 
@@ -88,10 +88,10 @@ func TestAnErrorIsReportedAndRetried(t *testing.T) {
 			after := w.reconcile()
 			s := w.stored().Status
 			if s.State != c.state || after == 0 || c.after > 0 && after != c.after {
-				t.Errorf("got state %s and delay %s", s.State, after)
+				t.Errorf("the component has the state %s, and the next pass is due after %s", s.State, after)
 			}
 			if ready := w.ready(); ready.Reason != c.reason {
-				t.Errorf("got %+v", ready)
+				t.Errorf("the condition Ready has the wrong reason: %+v", ready)
 			}
 		})
 	}
@@ -104,7 +104,7 @@ func TestASuspendedComponentIsLeftAlone(t *testing.T) {
 	})
 	w.hook(PostRead, PreReconcile)
 	if after := w.reconcile(); after != 0 {
-		t.Errorf("the next pass is due after %s", after)
+		t.Errorf("the next pass is due after %s, want no further pass", after)
 	}
 	w.expect("release left", "hook PostRead", "remember owned", "write the status", "delete stale")
 	if ready := w.ready(); ready.Reason != metav1alpha1.ReasonSuspended || !strings.HasSuffix(ready.Message, "audit") {
@@ -124,7 +124,7 @@ func TestWhatAComponentDeclaresIsReadAfterItsHooks(t *testing.T) {
 	w.Targets = targetsFunc(func(r target.Request) { asked = r.ServiceAccount })
 	w.reconcile()
 	if asked != "PostReadPreReconcile" {
-		t.Errorf("got %q", asked)
+		t.Errorf("the hooks were called in the order %q", asked)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestTheFinalizerIsAddedForHooksOfTheDeletion(t *testing.T) {
 		w.fails["hook PreReconcile"] = errOh
 		w.reconcile()
 		if w.steps[1] != "change the finalizers" || w.steps[2] != "hook PreReconcile" {
-			t.Errorf("%s: %q", point, w.steps)
+			t.Errorf("hook %s: the pass made the calls %q", point, w.steps)
 		}
 		stored := w.stored()
 		if components.Damaged(stored, finalizer) || stored.Status.Reconciler != reconciler {
@@ -147,12 +147,12 @@ func TestTheFinalizerIsAddedForHooksOfTheDeletion(t *testing.T) {
 func TestADeletionEndsWithTheFinalizer(t *testing.T) {
 	w := newWorld(t, withRecord, deleted)
 	if after := w.reconcile(); after != 0 {
-		t.Errorf("the next pass is due after %s", after)
+		t.Errorf("the next pass is due after %s, want no further pass", after)
 	}
 	w.expect("release left", "owner", "target", "check the kubeconfig", "load", "phases", "delete", "remember owned",
 		"owner", "end the records", "change the finalizers")
 	if err := w.server.Get(t.Context(), web, &part{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the component exists: %v", err)
+		t.Errorf("the component still exists: %v", err)
 	}
 	if w.Memories.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 || w.stopped[0] != owner {
 		t.Errorf("the state in memory is not dropped: forgotten %v, stopped %v", w.forgotten, w.stopped)
@@ -167,7 +167,7 @@ func TestAnErrorAtTheEndOfADeletionIsReported(t *testing.T) {
 			t.Errorf("%s: no further pass is due, or the memory was dropped", step)
 		}
 		if ready := w.ready(); !strings.Contains(ready.Message, "oh") {
-			t.Errorf("%s: %+v", step, ready)
+			t.Errorf("a failure of the step %s: the condition Ready is %+v", step, ready)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestAnErrorAtTheEndOfADeletionIsReported(t *testing.T) {
 func TestADeletionWaitsForTheFinalizersOfOthers(t *testing.T) {
 	w := newWorld(t, withRecord, deleted, func(p *part) { p.Finalizers = append(p.Finalizers, "example.com/backup") })
 	if after := w.reconcile(); after != 0 {
-		t.Errorf("the next pass is due after %s", after)
+		t.Errorf("the next pass is due after %s, want no further pass", after)
 	}
 	w.expect("release left", "remember owned", "write the status", "delete stale")
 	if ready := w.ready(); ready.Reason != metav1alpha1.ReasonForeignFinalizers ||
@@ -208,11 +208,11 @@ func TestAConflictInterruptsThePassWithoutAReport(t *testing.T) {
 	}
 	for _, step := range w.steps {
 		if step == "write the status" {
-			t.Error("the status is written")
+			t.Error("the pass wrote the status")
 		}
 	}
 	if len(w.events) != 1 || len(w.woken) != 0 {
-		t.Errorf("no event reports the changes: %v, woken %v", w.events, w.woken)
+		t.Errorf("want one event with the changes and no enqueued component, got the events %v and %v", w.events, w.woken)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestAnInterruptedReportIsNone(t *testing.T) {
 			w.outcome.Changes = []outcome.Change{{Verb: "Create", Key: rendered.Key}}
 			c.breaks(w)
 			if after := w.reconcile(); after == 0 || len(w.events) != 1 {
-				t.Errorf("again after %s, events %v", after, w.events)
+				t.Errorf("the next pass is due after %s, and the events are %v; want a delay and one event", after, w.events)
 			}
 		})
 	}
@@ -250,10 +250,10 @@ func TestAStatusThatCannotBeWrittenIsAnError(t *testing.T) {
 	w.outcome.Created = plan.NewInventory([]metav1alpha1.InventoryEntry{settings})
 	w.fails["write the status"] = errOh
 	if _, err := w.Reconcile(t.Context(), web); !errors.Is(err, errOh) {
-		t.Errorf("got %v", err)
+		t.Errorf("Reconcile returned %v, want the error of the failed step", err)
 	}
 	if len(w.events) != 1 || len(w.Memories.Of(web).unconfirmed.entries) != 1 {
-		t.Errorf("events %v, unconfirmed %v", w.events, w.Memories.Of(web).unconfirmed)
+		t.Errorf("got the events %v and the unconfirmed dependents %v, want one of each", w.events, w.Memories.Of(web).unconfirmed)
 	}
 	delete(w.fails, "write the status")
 	w.outcome.Created, w.outcome.Changes = nil, nil
@@ -268,7 +268,7 @@ func TestAnInventoryThatCannotBeRecordedIsReported(t *testing.T) {
 	w.outcome = outcome.Outcome{Applied: true, Ready: 1, Desired: 1, Inventory: []metav1alpha1.InventoryEntry{settings}}
 	w.fails["record"] = errOh
 	if after := w.reconcile(); after == 0 || !strings.Contains(w.ready().Message, "oh") {
-		t.Errorf("again after %s: %+v", after, w.ready())
+		t.Errorf("the next pass is due after %s, and the condition Ready is %+v", after, w.ready())
 	}
 	w.fails["validate"] = errors.New("first")
 	w.outcome.Inventory = nil
@@ -282,7 +282,7 @@ func TestSecretsThatCouldNotBeDeletedAreDeletedLater(t *testing.T) {
 	w := newWorld(t)
 	w.fails["delete stale"] = errOh
 	if after := w.reconcile(); after != time.Minute {
-		t.Errorf("again after %s", after)
+		t.Errorf("the next pass is due after %s, want a minute", after)
 	}
 }
 
@@ -291,7 +291,7 @@ func TestNoSecretIsDeletedBesideARecordOfANewerVersion(t *testing.T) {
 	w.fails["load"] = &condition.Error{Reason: metav1alpha1.ReasonNewerRecord, Terminal: true, Message: "newer"}
 	w.reconcile()
 	if w.ready().Reason != metav1alpha1.ReasonNewerRecord || slices.Contains(w.steps, "delete stale") {
-		t.Errorf("%+v after %q", w.ready(), w.steps)
+		t.Errorf("the condition Ready is %+v after the calls %q", w.ready(), w.steps)
 	}
 }
 
@@ -304,19 +304,19 @@ func TestAPassThatWaitsForAWatchWritesNothingUntilItsTimeout(t *testing.T) {
 			w := newWorld(t)
 			waits(w)
 			if after := w.reconcile(); after != 10*time.Minute {
-				t.Errorf("the timeout is in %s", after)
+				t.Errorf("the timeout ends in %s, want 10 minutes", after)
 			}
 			w.clock.SetTime(start.Add(4 * time.Minute))
 			if after := w.reconcile(); after != 6*time.Minute {
-				t.Errorf("the timeout is in %s", after)
+				t.Errorf("the timeout ends in %s, want 6 minutes", after)
 			}
 			if w.stored().Status.State != "" {
-				t.Error("the status is written")
+				t.Error("the pass wrote the status")
 			}
 			w.clock.SetTime(start.Add(10 * time.Minute))
 			w.reconcile()
 			if s := w.stored().Status; s.State == "" || s.ProgressingSince == nil || !s.ProgressingSince.Time.Equal(start) {
-				t.Errorf("after the timeout: %+v", s)
+				t.Errorf("after the timeout the status is %+v", s)
 			}
 		})
 	}
@@ -329,7 +329,7 @@ func TestPassesAreRateLimited(t *testing.T) {
 	w.steps = nil
 	w.clock.SetTime(start.Add(20 * time.Second))
 	if after := w.reconcile(); after != 40*time.Second {
-		t.Errorf("again after %s", after)
+		t.Errorf("the next pass is due after %s, want 40 seconds", after)
 	}
 	w.expect()
 	w.clock.SetTime(start.Add(time.Minute))
@@ -347,7 +347,7 @@ func TestARequestedPassIsAcknowledged(t *testing.T) {
 		})
 		w.reconcile()
 		if got := w.stored().Status.LastHandledReconcileAt; got != want {
-			t.Errorf("%q: got %q", acknowledge, got)
+			t.Errorf("acknowledgement %q: lastHandledReconcileAt is %q", acknowledge, got)
 		}
 	}
 }
@@ -380,7 +380,7 @@ func TestAVanishedComponentIsForgotten(t *testing.T) {
 	w := newWorld(t)
 	gone(w)
 	if after := w.reconcile(); after != 0 || w.Memories.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 {
-		t.Errorf("again after %s, forgotten %v", after, w.forgotten)
+		t.Errorf("the next pass is due after %s, or the memory of the component remains; forgotten: %v", after, w.forgotten)
 	}
 	w.expect("release vanished")
 }
@@ -406,7 +406,7 @@ func TestDependentsThatWereCreatedTooLateAreDeleted(t *testing.T) {
 			w.fails["delete"] = c.failure
 			after := w.reconcile()
 			if (after > 0) != c.retried || (w.Memories.Known(web) != nil) != c.kept || w.deletedBy != w.target.Client {
-				t.Errorf("again after %s", after)
+				t.Errorf("the next pass is due after %s, or the runner kept or dropped the memory wrongly", after)
 			}
 			if r := w.request; len(r.Inventory) != 1 || r.Owner != owner || !r.Now.Equal(start) {
 				t.Errorf("got %+v", r)
@@ -417,11 +417,11 @@ func TestDependentsThatWereCreatedTooLateAreDeleted(t *testing.T) {
 			}
 			w.expect(want...)
 			if _, watched := connection.Lookups.Changed(owner.ID()); (watched != nil) != c.kept {
-				t.Errorf("the watches are kept: %t", watched != nil)
+				t.Errorf("the watches of the component are kept: %t, want the opposite", watched != nil)
 			}
 			w.request.Wake()
 			if len(w.woken) != 1 || w.woken[0] != web {
-				t.Errorf("woken: %v", w.woken)
+				t.Errorf("the runner enqueued %v, want web", w.woken)
 			}
 		})
 	}
@@ -432,7 +432,7 @@ func TestSecretsOfAVanishedComponentAreReleasedAgain(t *testing.T) {
 	gone(w)
 	w.fails["release vanished"] = errOh
 	if after := w.reconcile(); after == 0 || w.Memories.Known(web) == nil {
-		t.Errorf("again after %s", after)
+		t.Errorf("the next pass is due after %s, or the memory was dropped", after)
 	}
 }
 
@@ -444,7 +444,7 @@ func TestAComponentThatCannotBeLoadedIsAnError(t *testing.T) {
 	}
 	w.Store = components.NewStore(options, components.NewOwners(options), w.InFlight)
 	if _, err := w.Reconcile(t.Context(), web); !errors.Is(err, errOh) {
-		t.Errorf("got %v", err)
+		t.Errorf("Reconcile returned %v, want the error of the failed step", err)
 	}
 }
 
@@ -473,13 +473,13 @@ func TestASupersededPassIsRepeatedAtOnce(t *testing.T) {
 		}
 	}
 	if after := w.reconcile(); after != 0 || len(w.woken) != 1 || w.woken[0] != web {
-		t.Errorf("again after %s, woken %v", after, w.woken)
+		t.Errorf("the next pass is due after %s, and %v were enqueued; want web", after, w.woken)
 	}
 }
 
 func TestOtherFinalizersAreNamed(t *testing.T) {
 	w := newWorld(t, func(p *part) { p.Finalizers = []string{finalizer} })
 	if err := otherFinalizers(w.component(), finalizer); err != nil {
-		t.Errorf("our own finalizer is reported: %v", err)
+		t.Errorf("otherFinalizers reports the reconciler's own finalizer: %v", err)
 	}
 }

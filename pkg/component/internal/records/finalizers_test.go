@@ -20,7 +20,7 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 		broken    error
 		namespace string
 		want      bool
-		// asked is the number of access reviews that are sent for two writes, and for a third write after reviewInterval.
+		// asked is the expected number of access reviews for two writes, and for a third write after reviewInterval.
 		asked int
 	}{
 		{name: "if the right is granted in all namespaces", allowed: true, namespace: "shop", want: true, asked: 2},
@@ -52,7 +52,7 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 				}
 			}
 			if asked != test.asked {
-				t.Errorf("got %d access reviews", asked)
+				t.Errorf("%d access reviews were sent", asked)
 			}
 			for _, review := range c.Reviews {
 				if review["verb"] != "patch" || review["resource"] != "secrets" || review["namespace"] != "" {
@@ -87,7 +87,7 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 	move(a, "", "first")
 	move(b, "", "first")
 	if !s.Finalizers.Has(first, a) || !s.Finalizers.Has(first, b) || s.Finalizers.Has(second, a) {
-		t.Errorf("got %q", first.GetFinalizers())
+		t.Errorf("the Secret has the wrong finalizers %q", first.GetFinalizers())
 	}
 	version := first.GetResourceVersion()
 	move(a, "", "first")
@@ -120,6 +120,6 @@ func TestAKubeconfigThatIsBeingDeletedGetsNoFinalizer(t *testing.T) {
 	secret.SetDeletionTimestamp(&now)
 	err := s.Finalizers.Move(t.Context(), owner("a"), "", "first")
 	if p := condition.Of(err); p == nil || !p.Terminal || p.Reason != "ReferenceNotFound" {
-		t.Errorf("got %v", err)
+		t.Errorf("the error must be terminal with the reason ReferenceNotFound, got %v", err)
 	}
 }

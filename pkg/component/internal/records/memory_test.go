@@ -22,7 +22,7 @@ func TestTheSecretsThatAStatusNamesAreOwned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := OwnedBy("uid", &c.status); !slices.Equal(got.Kinds, c.want) {
-				t.Errorf("got %v", got.Kinds)
+				t.Errorf("OwnedBy returned the kinds of records %v", got.Kinds)
 			}
 		})
 	}
@@ -35,7 +35,7 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 	write(t, s, owner("app"), Phases, "a")
 	m.SetOwned(OwnedBy("former", &metav1alpha1.Status{PhaseRecord: "a", TargetSecret: "config"}))
 	if _, ok := m.LeftBy("former"); ok {
-		t.Error("a component that exists left Secrets")
+		t.Error("LeftBy reports Secrets of a component that still exists")
 	}
 	m.SetOwned(OwnedBy("successor", &metav1alpha1.Status{}))
 	left, ok := m.LeftBy("successor")
@@ -56,11 +56,11 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.Names("shop"), []string{"config"}) {
-		t.Errorf("Secrets of the deleted component remain: %q", cluster.Names("shop"))
+		t.Errorf("the Secrets of the deleted component remain, or other Secrets were deleted: %q", cluster.Names("shop"))
 	}
 	for _, secret := range cluster.All() {
 		if len(secret.Finalizers) > 0 {
-			t.Errorf("finalizers of %s: %q", secret.Name, secret.Finalizers)
+			t.Errorf("the Secret %s still has the finalizers %q", secret.Name, secret.Finalizers)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestTheLastRecordOfEachKindIsRemembered(t *testing.T) {
 	m.SetID(Phases, "a")
 	m.SetID(Phases, "b")
 	if m.ID(Phases) != "b" || m.ID(Rendering) != "" {
-		t.Errorf("got %q and %q", m.ID(Phases), m.ID(Rendering))
+		t.Errorf("the memory has the phase record %q and the pinned rendering %q, want b and none", m.ID(Phases), m.ID(Rendering))
 	}
 }
 
@@ -91,7 +91,7 @@ func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
 	m.AddUnnamedSecret(secret(Inventory, "c"))
 	m.MarkStale(unnamed, func(s metav1.Object) bool { return IDOf(s.GetName()) == "b" })
 	if stale := m.staleSecrets(); len(stale) != 1 || IDOf(stale[0].Name) != "b" {
-		t.Errorf("got stale %v", stale)
+		t.Errorf("the memory has the stale Secrets %v, want only b", stale)
 	}
 	if rest := m.UnnamedInventories(); len(rest) != 1 || IDOf(rest[0].Name) != "c" {
 		t.Errorf("these inventories are still reported as not named by a status: %v", rest)

@@ -67,7 +67,7 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := s.Latest(c.found, c.named); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("the latest record is %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -81,28 +81,28 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	content := []string{"first", base64.StdEncoding.EncodeToString(noise)}
 	parts, err := Encode(content)
 	if err != nil || len(parts) < 2 {
-		t.Fatalf("%d parts: %v", len(parts), err)
+		t.Fatalf("the record has %d parts, with the error %v; want several parts", len(parts), err)
 	}
 	written := Record{Kind: Rendering, ID: "one", Note: "a note", ValuesLost: true, Origin: &origin}
 	if err := s.Write(t.Context(), owner("app"), written, parts); err != nil {
 		t.Fatal(err)
 	}
 	if names := c.Names("shop"); len(names) != len(parts) {
-		t.Errorf("got Secrets %q", names)
+		t.Errorf("the record is in the Secrets %q, want one Secret for each part", names)
 	}
 	var read []string
 	rec, err := s.Read(t.Context(), owner("app"), Rendering, "one", &read)
 	if err != nil || !slices.Equal(read, content) {
-		t.Fatalf("got %d lines: %v", len(read), err)
+		t.Fatalf("the record has %d lines, with the error %v", len(read), err)
 	}
 	var status metav1alpha1.Status
 	rec.Origin.Restore(&status)
 	if *OriginOf(&status) != origin {
-		t.Errorf("got origin %v", rec.Origin)
+		t.Errorf("the status has the origin %v", rec.Origin)
 	}
 	rec.Origin = written.Origin
 	if rec != written {
-		t.Errorf("got %+v", rec)
+		t.Errorf("the record is %+v, want the written record", rec)
 	}
 	if err := s.Write(t.Context(), owner("elsewhere"), written, parts); err == nil {
 		t.Error("a record is written for a component of another cluster")
@@ -131,7 +131,7 @@ func TestARecordIsLost(t *testing.T) {
 			secret := types.NamespacedName{Namespace: "shop", Name: write(t, s, owner("app"), Inventory, "one")}
 			from := metav1alpha1.InventoryRecord{Namespace: "shop", Name: prefix, Parts: 1}
 			if lines, err := ReadInventory(t.Context(), s.Get, from); err != nil || len(lines) != 2 {
-				t.Fatalf("got %q, %v", lines, err)
+				t.Fatalf("the inventory has the lines %q, with the error %v; want 2 lines", lines, err)
 			}
 			damage(c, secret)
 			if _, err := ReadInventory(t.Context(), s.Get, from); !IsLost(err) {
@@ -154,7 +154,7 @@ func TestARecordIsLost(t *testing.T) {
 func TestTheLatestInventoryIsRead(t *testing.T) {
 	c, s := newCluster(t)
 	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), nil); lines != nil || err != nil {
-		t.Errorf("got %q, %v without Secrets", lines, err)
+		t.Errorf("without Secrets, ReadLatestInventory returned the lines %q and the error %v", lines, err)
 	}
 	write(t, s, owner("app"), Inventory, "former")
 	c.clock.SetTime(start.Add(time.Second))
@@ -162,14 +162,14 @@ func TestTheLatestInventoryIsRead(t *testing.T) {
 	delete(c.Secrets[types.NamespacedName{Namespace: "shop", Name: latest}].Object, "data")
 	secrets, err := s.ListKind(t.Context(), owner("app"), Inventory)
 	if err != nil || len(secrets) != 2 {
-		t.Fatalf("got %d Secrets: %v", len(secrets), err)
+		t.Fatalf("ListKind returned %d Secrets and the error %v, want 2 Secrets", len(secrets), err)
 	}
 	if _, err := s.ReadLatestInventory(t.Context(), owner("app"), secrets); !IsLost(err) {
 		t.Errorf("reading a damaged latest inventory returned %v", err)
 	}
 	former := slices.DeleteFunc(secrets, HasID("latest"))
 	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), former); err != nil || len(lines) != 2 {
-		t.Errorf("got %q, %v", lines, err)
+		t.Errorf("the latest inventory has the lines %q, with the error %v; want 2 lines", lines, err)
 	}
 }
 
@@ -184,15 +184,15 @@ func TestRecordsAreDeletedByKindAndOwner(t *testing.T) {
 	}
 	want := slices.Sorted(slices.Values([]string{named, rendering, others}))
 	if got := c.Names("shop"); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+		t.Errorf("the Secrets %q remain, want %q", got, want)
 	}
 	c.Refuse = func(string, string) error { return forbidden() }
 	if err := s.Delete(t.Context(), owner("app"), Phases, ""); !apierrors.IsForbidden(err) {
-		t.Errorf("got %v without a right", err)
+		t.Errorf("Delete without the right to list returned %v, want a Forbidden error", err)
 	}
 	c.ending = []string{"shop"}
 	if err := s.Delete(t.Context(), owner("app"), Phases, ""); err != nil {
-		t.Errorf("got %v in a namespace that is being deleted", err)
+		t.Errorf("Delete in a namespace that is being deleted returned %v", err)
 	}
 }
 
@@ -254,26 +254,26 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 	}
 	c.Refuse = nil
 	if err := s.DeleteStale(t.Context(), m); err != nil || len(m.staleSecrets()) != 0 {
-		t.Errorf("got %v", err)
+		t.Errorf("DeleteStale returned %v, or left stale Secrets in memory", err)
 	}
 	if got := c.Names("shop"); !slices.Equal(got, []string{replaced}) {
-		t.Errorf("left: %q", got)
+		t.Errorf("the Secrets %q remain, want only the replaced Secret", got)
 	}
 }
 
 func TestWhereRecordsAre(t *testing.T) {
 	_, s := newCluster(t)
 	if got := s.NamespaceOf(owner("app")); got != "shop" {
-		t.Errorf("got %q", got)
+		t.Errorf("the records of a namespaced component are in namespace %q, want shop", got)
 	}
 	if got := s.NamespaceOf(manifests.Owner{Name: "app"}); got != "operator" {
-		t.Errorf("got %q for a cluster-scoped component", got)
+		t.Errorf("the records of a cluster-scoped component are in namespace %q, want operator", got)
 	}
 }
 
 func TestFailedRequestsForRecordsBecomeConditions(t *testing.T) {
 	if got := condition.Of(Problem("read the record", errors.New("reset"))); got.Terminal || got.Message != "read the record: reset" {
-		t.Errorf("got %+v", got)
+		t.Errorf("a failed request must be a retried error, got %+v", got)
 	}
 	denied := errors.New(`User "op" cannot list resource "secrets"`)
 	refused := apierrors.NewForbidden(secretResource.GroupResource(), "", denied)
@@ -291,7 +291,7 @@ func TestNoSecretThatIsWrittenIsLarge(t *testing.T) {
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
 	parts, err := Encode(base64.StdEncoding.EncodeToString(noise))
 	if err != nil || len(parts) < 2 {
-		t.Fatalf("%d parts: %v", len(parts), err)
+		t.Fatalf("the record has %d parts, with the error %v; want several parts", len(parts), err)
 	}
 	origin := &Origin{name, 1 << 40, name, name, name}
 	rec := Record{Kind: Rendering, ID: name[:16], Note: strings.Repeat(name+", ", 20), Origin: origin}
@@ -301,6 +301,6 @@ func TestNoSecretThatIsWrittenIsLarge(t *testing.T) {
 	}
 	t.Logf("%d bytes", len(text))
 	if len(text) > 512<<10-8<<10 {
-		t.Errorf("%d bytes", len(text))
+		t.Errorf("the Secret has %d bytes, which is more than 504 KiB", len(text))
 	}
 }

@@ -44,7 +44,7 @@ func TestAPackedObjectUnpacksToTheSameObject(t *testing.T) {
 	}
 	for i, o := range light {
 		if o.Body != nil {
-			t.Fatalf("%s has a body", o.Key)
+			t.Fatalf("the packed object %s still has its decoded manifest", o.Key)
 		}
 		whole, err := o.Whole()
 		if err != nil {

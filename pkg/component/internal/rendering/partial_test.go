@@ -133,7 +133,7 @@ func TestASetMayBeRefusedWhileDiscoveryFails(t *testing.T) {
 				Component: component, Status: &component.status, Inputs: input.Inputs{Digest: c.inputs}, Inventory: c.inventory,
 			}, set))
 			if _, kept := r.cache.get(name); kept == c.refused {
-				t.Errorf("kept: %t", kept)
+				t.Errorf("the rendering is in the cache: %t, want the opposite", kept)
 			}
 			if !c.refused {
 				if failure != nil {

@@ -32,7 +32,7 @@ func TestRandomValuesArePinnedUntilTheInputsChange(t *testing.T) {
 	s := newScene(t)
 	s.random()
 	if value, calls := s.apply(); value != "random-1" || calls != 2 {
-		t.Fatalf("got %q by %d calls", value, calls)
+		t.Fatalf("the first rendering has the value %q after %d calls of the generator, want random-1 after 2", value, calls)
 	}
 	first := s.component.status.RenderedSet
 	if first == "" {
@@ -44,7 +44,7 @@ func TestRandomValuesArePinnedUntilTheInputsChange(t *testing.T) {
 	}
 	s.restart()
 	if value, calls := s.apply(); value != "random-1" || calls != 0 {
-		t.Errorf("after a restart: %q by %d calls", value, calls)
+		t.Errorf("after a restart the rendering has the value %q after %d calls of the generator, want random-1 after none", value, calls)
 	}
 	s.request.Inputs.Digest = "others"
 	if value, _ := s.apply(); value != "random-3" || s.component.status.RenderedSet == first {
@@ -70,7 +70,7 @@ func TestAPinnedRenderingFollowsItsLookups(t *testing.T) {
 				<-woken
 			}
 			if value, calls := s.apply(); value != "random-1" || calls != 2 {
-				t.Errorf("got %q by %d calls", value, calls)
+				t.Errorf("the rendering has the value %q after %d calls of the generator, want random-1 after 2", value, calls)
 			}
 			if s.component.status.RenderedSet == first {
 				t.Error("the merged rendering has the id of the previous pinned rendering")
@@ -97,10 +97,10 @@ func TestNewRandomValuesAfterALookupAreNotFollowed(t *testing.T) {
 	s.restart()
 	set, _, err := s.render()
 	if err != nil || len(set.Objects) != 1 || s.valueOf(set) != "random-1" || set.ID != first {
-		t.Errorf("got %d objects, %v", len(set.Objects), err)
+		t.Errorf("the pinned rendering has %d objects, with the error %v; want its one object", len(set.Objects), err)
 	}
 	if !strings.HasSuffix(set.Note, notFollowed) {
-		t.Errorf("the message about generated values is %q", set.Note)
+		t.Errorf("the message about generated values is %q, want a hint that the looked-up objects have changed", set.Note)
 	}
 }
 

@@ -24,28 +24,28 @@ import (
 func TestNewInputsAreRenderedTwiceAndKnownInputsNotAtAll(t *testing.T) {
 	s := newScene(t)
 	if value, calls := s.apply(); value != "1" || calls != 2 {
-		t.Errorf("new inputs: %q by %d calls", value, calls)
+		t.Errorf("new inputs: got the value %q after %d calls of the generator, want 1 after 2", value, calls)
 	}
 	if value, calls := s.apply(); value != "1" || calls != 0 {
-		t.Errorf("known inputs: %q by %d calls", value, calls)
+		t.Errorf("known inputs: got the value %q after %d calls of the generator, want 1 after none", value, calls)
 	}
 	s.restart()
 	if value, calls := s.apply(); value != "1" || calls != 1 {
-		t.Errorf("after a restart: %q by %d calls, although the inputs are known to be deterministic", value, calls)
+		t.Errorf("after a restart: got the value %q after %d calls of the generator, although the inputs are known to be deterministic", value, calls)
 	}
 	s.renderer.Drop(types.NamespacedName{Namespace: "shop", Name: "web"})
 	if _, calls := s.apply(); calls != 1 {
-		t.Errorf("after an eviction: %d calls", calls)
+		t.Errorf("after an eviction from the cache: %d calls of the generator, want 1", calls)
 	}
 	s.request.Inputs.Digest = "others"
 	if _, calls := s.apply(); calls != 2 {
-		t.Errorf("other inputs: %d calls", calls)
+		t.Errorf("other inputs: %d calls of the generator, want 2", calls)
 	}
 	s.options.SkipDeterminismCheck = true
 	s.restart()
 	s.request.Inputs.Digest = "third"
 	if _, calls := s.apply(); calls != 1 {
-		t.Errorf("without the determinism check: %d calls", calls)
+		t.Errorf("without the determinism check: %d calls of the generator, want 1", calls)
 	}
 }
 
@@ -64,10 +64,10 @@ func TestTheGeneratorGetsTheInputsAndTheRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Namespace != "shop" || got.Name != "web" || got.Parameters["a"] != "b" || got.Digest != "inputs" {
-		t.Errorf("inputs: %+v", got)
+		t.Errorf("the request to the generator has the wrong inputs: %+v", got)
 	}
 	if got.Revision != 4 || !got.Now.Equal(s.clock.Now()) || got.Component != client.Object(s.component) {
-		t.Errorf("component: %+v", got)
+		t.Errorf("the request to the generator has the wrong component: %+v", got)
 	}
 	if got.Capabilities.Version.GitVersion == "" {
 		t.Error("the request to the generator has no capabilities of the cluster")
@@ -149,7 +149,7 @@ func TestAnEmptySetIsRefusedWhereThereAreDependents(t *testing.T) {
 		return nil, nil
 	}
 	if _, _, err := s.render(); err != nil {
-		t.Errorf("without dependents: %v", err)
+		t.Errorf("Render of a component without dependents returned %v", err)
 	}
 	s.request.Inventory = []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}}
 	set, _, err := s.render()
@@ -159,7 +159,7 @@ func TestAnEmptySetIsRefusedWhereThereAreDependents(t *testing.T) {
 	}
 	s.request.AllowEmpty = true
 	if _, _, err := s.render(); err != nil {
-		t.Errorf("a component that allows an empty rendering: %v", err)
+		t.Errorf("Render of a component that allows an empty rendering returned %v", err)
 	}
 }
 
@@ -180,14 +180,14 @@ func TestARenderingFollowsItsLookups(t *testing.T) {
 		t.Errorf("the look-up enqueued the wrong component %s", got)
 	}
 	if value, calls := s.apply(); value != "1" || calls != 2 {
-		t.Errorf("got %q by %d calls", value, calls)
+		t.Errorf("got the value %q after %d calls of the generator, want 1 after 2", value, calls)
 	}
 	s.put("2")
 	<-woken
 	s.eventually(func() bool { value, _ := s.apply(); return value == "2" })
 	s.restart()
 	if value, calls := s.apply(); value != "2" || calls != 1 {
-		t.Errorf("after a restart: %q by %d calls", value, calls)
+		t.Errorf("after a restart: got the value %q after %d calls of the generator, want 2 after 1", value, calls)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestTheStatusOfALookedUpObjectCountsOnlyIfItIsUsed(t *testing.T) {
 			}
 			set, _, err := s.render()
 			if err != nil || set.Lookups.ReadsStatus != c.reads {
-				t.Errorf("uses the status: %t, %v", set.Lookups.ReadsStatus, err)
+				t.Errorf("the rendering uses the status of looked-up objects: %t, with the error %v", set.Lookups.ReadsStatus, err)
 			}
 		})
 	}
@@ -283,7 +283,7 @@ func TestATypeThatIsNotServedYetIsNormalisedAgain(t *testing.T) {
 		t.Helper()
 		set, calls, err := s.render()
 		if err != nil || calls > wantCalls {
-			t.Fatalf("%d calls, %v", calls, err)
+			t.Fatalf("the generator was called %d times, with the error %v", calls, err)
 		}
 		return set.Objects[0].Scope == want
 	}
@@ -315,7 +315,7 @@ func TestPhasesAreNormalisedForADeletion(t *testing.T) {
 	scopeOf := s.request.Target.Client.Discovery.Scope
 	pre, post, err := NormalisePhases([]*unstructured.Unstructured{body, after}, owner, scopeOf, nil)
 	if err != nil || len(pre) != 1 || len(post) != 1 || pre[0].Key.Name != "bye" || post[0].Key.Name != "last" {
-		t.Errorf("got %v and %v, %v", pre, post, err)
+		t.Errorf("the objects of the deletion phases are %v and %v, with the error %v", pre, post, err)
 	}
 	body.SetName("")
 	_, _, err = NormalisePhases([]*unstructured.Unstructured{body}, owner, scopeOf, nil)

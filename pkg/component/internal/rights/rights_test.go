@@ -25,7 +25,7 @@ func TestAdvice(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Advice(c.message, c.as, Grant); got != c.want {
-				t.Errorf("got %q", got)
+				t.Errorf("Advice returned %q", got)
 			}
 		})
 	}

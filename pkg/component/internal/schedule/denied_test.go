@@ -37,7 +37,7 @@ func TestRetryAfterADenial(t *testing.T) {
 		passes++
 	}
 	if passes > 16 || now.Sub(began) > 20*time.Minute {
-		t.Errorf("%d passes in %s before the delay reached the retry interval", passes, now.Sub(began))
+		t.Errorf("%d passes were made in %s, before the delay reached the retry interval", passes, now.Sub(began))
 	}
 	t.Run("events do not restart the back-off after denied requests", func(t *testing.T) {
 		waited(time.Second)
@@ -77,7 +77,7 @@ func TestRetryAfterADenial(t *testing.T) {
 			waited(after)
 		}
 		if passes > 30 {
-			t.Errorf("%d passes in %s before the delay reached the retry interval", passes, now.Sub(began))
+			t.Errorf("%d passes were made in %s, before the delay reached the retry interval", passes, now.Sub(began))
 		}
 		request.Generation++
 		pass(forbidden, nil)

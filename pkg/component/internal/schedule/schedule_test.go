@@ -31,7 +31,7 @@ func fails(reason string, terminal bool) outcome.Outcome {
 func between(t *testing.T, got, low, high time.Duration) {
 	t.Helper()
 	if got < low || got > high {
-		t.Errorf("got %s, want %s to %s", got, low, high)
+		t.Errorf("the delay is %s, want %s to %s", got, low, high)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestBackoff(t *testing.T) {
 			different[s.Retry()] = true
 		}
 		if len(different) < 10 {
-			t.Errorf("only %d different delays", len(different))
+			t.Errorf("the jitter gives only %d different delays, want at least 10", len(different))
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestRateLimit(t *testing.T) {
 	begins := func(after, want time.Duration) {
 		t.Helper()
 		if wait := s.Begin(minimum, start.Add(after)); wait != want {
-			t.Errorf("has to wait %s, want %s", wait, want)
+			t.Errorf("the next pass has to wait %s, want %s", wait, want)
 		}
 	}
 	begins(0, 0)
@@ -179,7 +179,7 @@ func TestDeadlinesUnderEvents(t *testing.T) {
 			Outcome: waiting, State: metav1alpha1.StateProgressing, ProgressingSince: new(metav1.NewTime(start)), Now: now,
 		}, in)
 		if due := now.Add(after); !due.Equal(start.Add(time.Minute)) {
-			t.Fatalf("an event moved the timeout to %s", due)
+			t.Fatalf("an event moved the timeout to %s, want no change", due)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func TestNoLater(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := noLater(c.delay, c.due, time.Unix(1000, 0)); got != c.want {
-				t.Errorf("got %s", got)
+				t.Errorf("noLater returned the delay %s", got)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Judge(false, c.outcome, nil); got != c.want {
-				t.Errorf("got %+v", got)
+				t.Errorf("Judge returned the wrong verdict %+v", got)
 			}
 		})
 	}
@@ -65,10 +65,10 @@ func TestTheConditionContestedLastsAsLongAsThereIsOne(t *testing.T) {
 		t.Error("the condition Contested is missing")
 	}
 	if setRepairConflicts(&status, Report{Generation: 1, Outcome: outcome.Outcome{}, Now: now}); is() {
-		t.Error("the condition Contested stays when the repair conflict is over")
+		t.Error("the condition Contested was not removed at the end of the repair conflict")
 	}
 	setRepairConflicts(&status, Report{Generation: 1, Outcome: contested, Now: now})
 	if setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended}, now); is() {
-		t.Error("the condition Contested stays while the component is suspended")
+		t.Error("the condition Contested was not removed from a suspended component")
 	}
 }

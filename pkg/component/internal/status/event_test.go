@@ -51,7 +51,7 @@ func TestLogLine(t *testing.T) {
 			}
 			got := strings.Join(parts, " ")
 			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
-				t.Errorf("logged %q", got)
+				t.Errorf("the event was logged as %q", got)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func TestHistoryOfARevision(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff([]metav1alpha1.RevisionRecord{c.before}, history); diff != "" {
-				t.Errorf("the function changed its argument: %s", diff)
+				t.Errorf("the function changed the history that it was given: %s", diff)
 			}
 		})
 	}
@@ -180,17 +180,17 @@ func TestInputsThatDoNotRenderMakeRoomFirst(t *testing.T) {
 		history = AddAttempt(history, attempt(string(rune('a'+n)), "GenerateFailed", n))
 	}
 	if len(history) != 10 || history[0].Digest != "t" || history[9].Revision != 1 {
-		t.Errorf("want the last attempts, and the revision before: %v", history)
+		t.Errorf("want the last attempts and the revision before them in the history, got %v", history)
 	}
 	for number := range int64(10) {
 		history = BeginRevision(history, revision(number+2, metav1alpha1.RevisionProgressing, "", int(number), nil))
 	}
 	if len(history) != 10 || history[0].Revision != 11 || history[9].Revision != 2 {
-		t.Errorf("want revisions 11 to 2: %v", history)
+		t.Errorf("want the revisions 11 to 2 in the history, got %v", history)
 	}
 	history = AddAttempt(history, attempt("x", "GenerateFailed", 30))
 	if len(history) != 10 || history[0].Digest != "x" || history[9].Revision != 3 {
-		t.Errorf("want the attempt, and revisions 11 to 3: %v", history)
+		t.Errorf("want the failed attempt and the revisions 11 to 3 in the history, got %v", history)
 	}
 }
 
@@ -200,6 +200,6 @@ func TestHistoryIsBounded(t *testing.T) {
 		history = BeginRevision(history, revision(number+1, metav1alpha1.RevisionProgressing, "", int(number), nil))
 	}
 	if len(history) != 10 || history[0].Revision != 25 || history[9].Revision != 16 {
-		t.Errorf("want revisions 25 to 16, got %v", history)
+		t.Errorf("want the revisions 25 to 16 in the history, got %v", history)
 	}
 }

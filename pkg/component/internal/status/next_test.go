@@ -116,11 +116,11 @@ func TestConditions(t *testing.T) {
 		for _, c := range status.Conditions {
 			fmt.Fprintf(&b, "  %s is %s, %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 			if c.ObservedGeneration != 3 {
-				t.Errorf("%s: the condition %s has the generation %d", end.name, c.Type, c.ObservedGeneration)
+				t.Errorf("%s: the condition %s has the observed generation %d, want 3", end.name, c.Type, c.ObservedGeneration)
 			}
 		}
 		if status.ObservedGeneration != 3 {
-			t.Errorf("%s: the status has the generation %d", end.name, status.ObservedGeneration)
+			t.Errorf("%s: the status has the observed generation %d, want 3", end.name, status.ObservedGeneration)
 		}
 	}
 	file := filepath.Join("testdata", "conditions.golden")
@@ -170,13 +170,13 @@ func TestConditionsChange(t *testing.T) {
 				t.Errorf("the conditions are %s", got)
 			}
 			if moved := status.Conditions[0].LastTransitionTime.Time.Equal(later); moved != c.moved {
-				t.Errorf("the transition time of Ready changed: %v", moved)
+				t.Errorf("the transition time of Ready changed: %v, want the opposite", moved)
 			}
 			if kept := status.ProgressingSince != nil; kept != c.kept {
-				t.Errorf("the timeout continues: %v", kept)
+				t.Errorf("the timeout of the component continues: %v, want the opposite", kept)
 			}
 			if got := status.Conditions[0].Message; got != c.then.Message {
-				t.Errorf("the message is %q", got)
+				t.Errorf("the condition Ready has the wrong message %q", got)
 			}
 		})
 	}
@@ -194,7 +194,7 @@ func TestConditionsChange(t *testing.T) {
 		status := metav1alpha1.Status{ProgressingSince: &since}
 		setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended, Reason: metav1alpha1.ReasonSuspended}, later)
 		if status.ProgressingSince != nil {
-			t.Error("the timeout continues")
+			t.Error("the timeout of the component was not ended")
 		}
 	})
 }
@@ -203,7 +203,7 @@ func TestMessagesOfConditionsAreBounded(t *testing.T) {
 	var status metav1alpha1.Status
 	setVerdict(&status, 1, Verdict{State: metav1alpha1.StateStalled, Reason: "X", Message: strings.Repeat("ä", 5000)}, time.Unix(0, 0))
 	if got := len(status.Conditions[0].Message); got > 4096 || got < 4000 {
-		t.Errorf("it has %d", got)
+		t.Errorf("the message has %d bytes, want 4000 to 4096", got)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestCount(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(status.Waiting) != 10 || status.Waiting[9].Dependent != "A a9" || len(status.Waiting[0].Message) > 1024 {
-		t.Errorf("named: %d", len(status.Waiting))
+		t.Errorf("the status names %d waiting dependents, want the first 10 with short messages", len(status.Waiting))
 	}
 
 	t.Run("no dependent is listed when all work is done", func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestCountInDeletion(t *testing.T) {
 			counts := metav1alpha1.DependentCounts{Total: 4, Ready: 3, Summary: "3/4"}
 			countReady(&counts, true, c.outcome)
 			if got := fmt.Sprintf("%d of %d: %s", counts.Ready, counts.Total, counts.Summary); got != c.want {
-				t.Errorf("got %s", got)
+				t.Errorf("the counts of dependents are %s", got)
 			}
 		})
 	}
@@ -268,7 +268,7 @@ func TestDescribeChanges(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := describeChanges(c.changes); got != c.want {
-				t.Errorf("got %s", got)
+				t.Errorf("the changes are described as %s", got)
 			}
 		})
 	}
@@ -285,7 +285,7 @@ func TestNextKeepsTheStatusBefore(t *testing.T) {
 		t.Errorf("got %+v", next)
 	}
 	if diff := cmp.Diff(*kept, before); diff != "" {
-		t.Errorf("the status before has changed:\n%s", diff)
+		t.Errorf("the function changed the former status:\n%s", diff)
 	}
 }
 
@@ -304,15 +304,15 @@ func TestProgressBecomesStalledAfterItsTimeout(t *testing.T) {
 	waiting := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}
 	v, since := waiting.WithTimeout(nil, time.Minute, now)
 	if v != waiting || !since.Time.Equal(now) {
-		t.Errorf("got %+v since %s", v, since)
+		t.Errorf("the verdict is %+v since %s", v, since)
 	}
 	v, since = waiting.WithTimeout(since, time.Minute, now.Add(time.Minute))
 	want := Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, "not ready within 1m0s; waiting"}
 	if v != want || !since.Time.Equal(now) {
-		t.Errorf("got %+v since %s", v, since)
+		t.Errorf("the verdict is %+v since %s", v, since)
 	}
 	if v, _ := waiting.WithTimeout(since, 0, now.Add(time.Hour)); v != waiting {
-		t.Errorf("got %+v without a timeout", v)
+		t.Errorf("the verdict without a timeout is %+v, want no change", v)
 	}
 }
 
@@ -341,7 +341,7 @@ func TestTheStatusListsTheTypesThatBlockADeletion(t *testing.T) {
 		{Type: "Gizmo.example.com", Message: "it cannot be listed"},
 	}
 	if diff := cmp.Diff(want, next.Blocked[:2]); diff != "" || len(next.Blocked) != maxReports {
-		t.Errorf("%d types: %s", len(next.Blocked), diff)
+		t.Errorf("the status names %d blocking types, with the difference %s", len(next.Blocked), diff)
 	}
 	report.Outcome.Blocked = nil
 	if next, _ = Next(next, report); next.Blocked != nil {

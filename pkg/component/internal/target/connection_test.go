@@ -47,21 +47,21 @@ func TestConnectWrapsRequestsAndFillsDefaults(t *testing.T) {
 		},
 	})
 	if connection.options.Writers != 16 || connection.options.Scope != WatchCluster || connection.config.UserAgent == "" {
-		t.Errorf("got %+v", connection.options)
+		t.Errorf("the connection has the wrong default options %+v", connection.options)
 	}
 	if got := connection.ComponentNamespaces(); !slices.Equal(got, []string{"shop"}) {
 		t.Errorf("ComponentNamespaces returned %v", got)
 	}
 	want := string(server.Object("v1", "Namespace", "", "kube-system").GetUID())
 	if got, err := connection.ClusterID(t.Context()); err != nil || got != want {
-		t.Errorf("got %q, %v, want %q", got, err, want)
+		t.Errorf("ClusterID returned %q and the error %v, want %q", got, err, want)
 	}
 	if !slices.Contains(paths, "/api/v1/namespaces/kube-system") || connection.HTTP() == nil {
 		t.Errorf("the wrapped transport received only the requests %v", paths)
 	}
 	server.Delete("v1", "Namespace", "", "kube-system")
 	if _, err := connection.ClusterID(t.Context()); !apierrors.IsNotFound(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("ClusterID of a cluster without kube-system returned %v, want a NotFound error", err)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestClientsOfAnIdentity(t *testing.T) {
 				return err
 			})
 			if client.User != c.id.User || client.RemoteTarget || (client.Reader.Name == "") != (c.watches == "") {
-				t.Errorf("got user %q, reader %q", client.User, client.Reader.Name)
+				t.Errorf("the client has the user %q, and its watches the reader %q", client.User, client.Reader.Name)
 			}
 		})
 	}

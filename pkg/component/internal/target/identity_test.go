@@ -91,7 +91,7 @@ func TestIdentityOfADeclaration(t *testing.T) {
 				t.Errorf("got error %v", err)
 			}
 			if got.User != c.want.User || !slices.Equal(got.Groups, c.want.Groups) {
-				t.Errorf("got %+v", got)
+				t.Errorf("the identity is %+v", got)
 			}
 		})
 	}

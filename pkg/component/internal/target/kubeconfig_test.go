@@ -89,7 +89,7 @@ func TestParseKubeconfig(t *testing.T) {
 			case c.err == "" && err != nil:
 				t.Fatal(err)
 			case c.err == "" && !strings.Contains(config.Host, "api.example.com"):
-				t.Errorf("got %s", config.Host)
+				t.Errorf("the configuration has the wrong server %s", config.Host)
 			case c.err != "" && (err == nil || err.Error() != c.err):
 				t.Errorf("got %v, want %q", err, c.err)
 			}

@@ -90,7 +90,7 @@ func TestRemotesAreSharedAndClosed(t *testing.T) {
 			}
 			for kubeconfig, want := range c.open {
 				if got := contexts[kubeconfig].Err() == nil; got != want {
-					t.Errorf("%s is open: %v, want %v", kubeconfig, got, want)
+					t.Errorf("the connection of %s is open: %v, want %v", kubeconfig, got, want)
 				}
 			}
 		})
@@ -140,7 +140,7 @@ func TestClusterIsIdentifiedOnceAndRestsAfterAFailure(t *testing.T) {
 			t.Errorf("got %q, %v", id, err)
 		}
 		if got := server.Requests(); len(got) != requests {
-			t.Errorf("requests: %v, want %d", got, requests)
+			t.Errorf("the server got the requests %v, want %d", got, requests)
 		}
 	}
 	ask(true, 1)

@@ -107,7 +107,7 @@ func TestTargetInTheOwnCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found.Client != found.Local || found.Cluster != "" || found.Client.User != "system:serviceaccount:shop:deployer" {
-		t.Errorf("got %+v", found)
+		t.Errorf("the resolver returned the wrong target %+v", found)
 	}
 	if found.On(true) != found.Local || found.On(false) != found.Client {
 		t.Error("On returned neither the client of the target nor the client of the component's own cluster")
@@ -116,7 +116,7 @@ func TestTargetInTheOwnCluster(t *testing.T) {
 	var failure *condition.Error
 	if _, err := c.acquire(t); !errors.As(err, &failure) || failure.Reason != metav1alpha1.ReasonInvalidSpec ||
 		!failure.Terminal {
-		t.Errorf("got %v", err)
+		t.Errorf("the resolver returned %v, want a terminal error", err)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 	c.putKubeconfig(metav1alpha1.DefaultKubeConfigKey, c.kubeconfig())
 	c.resolver.DefaultServiceAccount = "deployer"
 	if _, err := c.resolver.Acquire(t.Context(), c.request); !errors.Is(err, condition.ErrObserving) {
-		t.Errorf("before the watch is in sync: %v", err)
+		t.Errorf("Acquire before the watch is in sync returned %v, want ErrObserving", err)
 	}
 	eventually(t, func() bool { return c.woken.Load() > 0 })
 	found, err := c.resolver.Acquire(t.Context(), c.request)
@@ -134,7 +134,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 	}
 	remoteID := string(c.remote.Object("v1", "Namespace", "", "kube-system").GetUID())
 	if found.Cluster != remoteID || !found.Client.RemoteTarget || found.Kubeconfig.GetName() != "remote" {
-		t.Errorf("got %+v", found)
+		t.Errorf("the resolver returned the wrong target %+v", found)
 	}
 	if found.Client.User != "" || found.Local.User != "system:serviceaccount:shop:deployer" || found.Local.RemoteTarget {
 		t.Errorf("users: %q in the target, %q in the own cluster", found.Client.User, found.Local.User)
@@ -184,7 +184,7 @@ func TestKubeconfigThatLeadsToTheOwnCluster(t *testing.T) {
 	c.request.KubeConfig.Key = "custom"
 	found, err := c.acquire(t)
 	if err != nil || found.Cluster != "" || found.Client.RemoteTarget {
-		t.Errorf("got %+v, %v", found, err)
+		t.Errorf("the resolver returned the target %+v and the error %v", found, err)
 	}
 }
 
@@ -225,10 +225,10 @@ func TestUnusableKubeconfigsCloseTheConnection(t *testing.T) {
 			var failure *condition.Error
 			if !errors.As(err, &failure) || failure.Reason != c.reason || !failure.Terminal ||
 				!strings.HasPrefix(failure.Message, c.message) {
-				t.Errorf("got %v", err)
+				t.Errorf("the resolver returned the wrong error %v", err)
 			}
 			if found.Local == nil || (found.Kubeconfig != nil) != c.read {
-				t.Errorf("got %+v", found)
+				t.Errorf("the resolver returned the wrong target %+v", found)
 			}
 			if opened.Err() == nil {
 				t.Error("the connection with the previous kubeconfig is still open")
@@ -325,7 +325,7 @@ func TestIdentifyReturnsTheClusterID(t *testing.T) {
 	c := newClusters(t)
 	got, err := Identify(t.Context(), c.resolver.Local, c.resolver.Clock, "shop", "remote")
 	if want := string(c.local.Object("v1", "Namespace", "", "kube-system").GetUID()); err != nil || got != want {
-		t.Errorf("got %q, %v, want %q", got, err, want)
+		t.Errorf("the cluster id is %q, with the error %v, want %q", got, err, want)
 	}
 }
 
@@ -357,7 +357,7 @@ func TestCheckCluster(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			err := Target{Cluster: c.target}.CheckCluster(&c.status, c.dependents)
 			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v", err)
+				t.Errorf("the resolver returned the wrong error %v", err)
 			}
 		})
 	}

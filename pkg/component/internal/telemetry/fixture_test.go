@@ -71,7 +71,7 @@ func valueOf(m *dto.Metric, sums bool) float64 {
 func expect(t *testing.T, metric, reconciler string, want ...string) {
 	t.Helper()
 	if got := series(t, metric, reconciler, false); !slices.Equal(got, want) {
-		t.Errorf("%s: got %q, want %q", metric, got, want)
+		t.Errorf("the metric %s has the series %q, want %q", metric, got, want)
 	}
 }
 

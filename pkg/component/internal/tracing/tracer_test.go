@@ -36,7 +36,7 @@ func TestTheZeroTracerAllocatesNothing(t *testing.T) {
 		pass.End()
 	})
 	if allocations != 0 {
-		t.Errorf("%v allocations", allocations)
+		t.Errorf("the calls of the tracer made %v allocations, want none", allocations)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestSpansOfAPass(t *testing.T) {
 
 	spans := exporter.GetSpans()
 	if len(spans) != 3 {
-		t.Fatalf("got %d spans", len(spans))
+		t.Fatalf("the trace has %d spans, want 3", len(spans))
 	}
 	const reconciler = "fairlead.reconciler"
 	for i, want := range []struct {
@@ -92,7 +92,7 @@ func TestSpansOfAPass(t *testing.T) {
 	} {
 		span := spans[i]
 		if span.Name != want.name || (span.Status.Code == codes.Error) != want.failed {
-			t.Errorf("span %d: %q, status %v", i, span.Name, span.Status)
+			t.Errorf("span %d has the wrong name %q or status %v", i, span.Name, span.Status)
 		}
 		if diff := cmp.Diff(want.attributes, attributesOf(span)); diff != "" {
 			t.Errorf("%s:\n%s", want.name, diff)

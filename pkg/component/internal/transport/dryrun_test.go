@@ -37,13 +37,13 @@ func TestDryRunOnlyTurnsWritesIntoDryRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := transport.RoundTrip(req); (err == nil) != (want != "") {
-				t.Errorf("the error is %v", err)
+				t.Errorf("the round trip returned the error %v", err)
 			}
 			if sent != want {
-				t.Errorf("sent with %q, want %q", sent, want)
+				t.Errorf("the request was sent with the query %q, want %q", sent, want)
 			}
 			if req.URL.RawQuery != "watch=1" {
-				t.Errorf("the caller's request became %q", req.URL.RawQuery)
+				t.Errorf("the transport changed the query of the caller's request to %q", req.URL.RawQuery)
 			}
 		})
 	}
@@ -159,15 +159,15 @@ func TestDryRunOnlyRefusesWhatMayNotBeADryRun(t *testing.T) {
 				}
 				refused := answer.StatusCode == http.StatusBadRequest
 				if refused != (c.why != "") || !strings.Contains(string(body), c.why) {
-					t.Errorf("%d: %s", answer.StatusCode, body)
+					t.Errorf("the response has the code %d and the body %s", answer.StatusCode, body)
 				}
 			}
 			reads := slices.DeleteFunc(slices.Clone(*sent), func(s string) bool { return !strings.HasPrefix(s, http.MethodGet) })
 			if len(slices.Compact(slices.Sorted(slices.Values(reads)))) != len(reads) {
-				t.Errorf("read more than once: %v", reads)
+				t.Errorf("the transport read the same document more than once: %v", reads)
 			}
 			if writes := len(*sent) - len(reads); (writes == 2) != (c.why == "") {
-				t.Errorf("sent %v", *sent)
+				t.Errorf("the transport sent the wrong requests %v", *sent)
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestDryRunGuardRefusesOnlyDryRunsOfAPIsThatDoNotSupportThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			if answer.StatusCode != c.code || !slices.Equal(*sent, c.want) {
-				t.Errorf("%d after %v", answer.StatusCode, *sent)
+				t.Errorf("the response has the code %d after the requests %v", answer.StatusCode, *sent)
 			}
 		})
 	}
@@ -251,7 +251,7 @@ func TestDryRunGuardCachesTheServerOfAType(t *testing.T) {
 		synctest.Wait()
 		ask(t.Context())
 		if asked() != 3 {
-			t.Errorf("%d reads of the APIService after supportLifetime: %v", asked(), *sent)
+			t.Errorf("the APIService was read %d times after supportLifetime, want 3; the requests are %v", asked(), *sent)
 		}
 	})
 }
@@ -275,7 +275,7 @@ func TestDryRunConfigs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if config.Timeout != c.timeout || given.WrapTransport != nil {
-				t.Errorf("timeout %s; the given config was changed: %t", config.Timeout, given.WrapTransport != nil)
+				t.Errorf("the returned config has the timeout %s; the given config was changed: %t", config.Timeout, given.WrapTransport != nil)
 			}
 			sent := false
 			transport := config.WrapTransport(transportFunc(func(*http.Request) (*http.Response, error) {
@@ -287,7 +287,7 @@ func TestDryRunConfigs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := transport.RoundTrip(req); sent != c.sent || (err == nil) != c.sent {
-				t.Errorf("sent: %t, error %v", sent, err)
+				t.Errorf("the request was sent: %t; the error is %v", sent, err)
 			}
 		})
 	}

@@ -71,7 +71,7 @@ func TestRequestTimeout(t *testing.T) {
 				took, err := ask(t.Context(), t, NewRequestTimeout(c.serve), c.url)
 				timedOut := errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "did not answer within")
 				if took != c.want || !timedOut {
-					t.Errorf("%v after %s, want the timeout after %s", err, took, c.want)
+					t.Errorf("the request ended with %v after %s, want the timeout after %s", err, took, c.want)
 				}
 			})
 		})
@@ -84,7 +84,7 @@ func TestRequestTimeoutDoesNotEndWatches(t *testing.T) {
 		defer cancel()
 		took, err := ask(ctx, t, NewRequestTimeout(server(begins)), "https://far/api/v1/pods?watch=1")
 		if took != time.Hour || strings.Contains(err.Error(), "did not answer") {
-			t.Errorf("the watch ended after %s: %v", took, err)
+			t.Errorf("the watch ended after %s with %v, want no timeout", took, err)
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestRequestTimeoutReturnsTheErrorOfTheCaller(t *testing.T) {
 		took, err := ask(ctx, t, NewRequestTimeout(server(silent)), "https://far/api")
 		wrong := strings.Contains(err.Error(), "did not answer")
 		if took != time.Second || !errors.Is(err, context.DeadlineExceeded) || wrong {
-			t.Errorf("%v after %s", err, took)
+			t.Errorf("the request ended with %v after %s, want a deadline error after a second", err, took)
 		}
 	})
 }

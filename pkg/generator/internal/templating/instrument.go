@@ -36,7 +36,8 @@ var builtins = map[string]any{
 type instrument struct {
 	// functions are all functions that templates can call. Only their names and types are used.
 	functions template.FuncMap
-	// paying contains the names of functions that charge the budget themselves.
+	// paying is true for the name of a function that itself charges its result to the budget. No node that charges the
+	// budget is added for a call of such a function.
 	paying map[string]bool
 }
 

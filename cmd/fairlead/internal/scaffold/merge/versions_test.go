@@ -64,7 +64,7 @@ func TestVersionsOfAFileAreMerged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
 			if err != nil || len(conflicts) > 0 {
-				t.Fatalf("got %v, %v", conflicts, err)
+				t.Fatalf("the merge returned the conflicts %v and the error %v, want neither", conflicts, err)
 			}
 			var verb Verb
 			var content []byte
@@ -72,7 +72,7 @@ func TestVersionsOfAFileAreMerged(t *testing.T) {
 				verb, content = change.Verb, change.Content
 			}
 			if verb != test.verb || string(content) != string(test.want) {
-				t.Errorf("got %q %q, want %q %q", verb, content, test.verb, test.want)
+				t.Errorf("the merge has the verb %q and the content %q, want %q and %q", verb, content, test.verb, test.want)
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
 			if err != nil || change != nil || len(conflicts) != 1 || conflicts[0].Line != 0 ||
 				!strings.Contains(conflicts[0].Why, test.want) {
-				t.Errorf("got %v, %v, %v", change, conflicts, err)
+				t.Errorf("the merge returned the change %v, the conflicts %v and the error %v", change, conflicts, err)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestAFileThatIsNotThereIsLeftOutOnlyWhereTheTemplateChangedIt(t *testing.T)
 		"no longer in the template, and deleted": {Versions{former, nil, nil}, false},
 	} {
 		if got := test.v.IsLeftOut(); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
+			t.Errorf("%s: IsLeftOut returned %t, want %t", name, got, test.want)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestConflictsHaveTheLinesOfThePersonsFileWhateverGitShows(t *testing.T) {
 			_, conflicts, err := mergeText(t.Context(), "README.md", []byte("a\nb"+between+"z\n"),
 				[]byte("mine\nb"+between+"mine\n"), []byte("newer\nb"+between+"newer\n"))
 			if err != nil || len(conflicts) != 2 || conflicts[0].Line != 1 || conflicts[1].Line != 11 {
-				t.Errorf("got %v, %v", conflicts, err)
+				t.Errorf("the merge returned the conflicts %v and the error %v, want conflicts in the lines 1 and 11", conflicts, err)
 			}
 		})
 	}

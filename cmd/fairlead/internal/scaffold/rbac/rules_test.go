@@ -95,14 +95,14 @@ func TestKindsAreReadFromTemplatesToo(t *testing.T) {
 		{Version: "v1", Kind: "ConfigMap"},
 	}
 	if len(kinds) != 2 || kinds[0] != want[0] || kinds[1] != want[1] {
-		t.Errorf("got %v, want %v", kinds, want)
+		t.Errorf("got the kinds %v, want %v", kinds, want)
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "the API group of Widget is computed") {
-		t.Errorf("got %q", notes)
+		t.Errorf("want one note about the computed API group of Widget, got %q", notes)
 	}
 	for _, name := range []string{"values.yaml", "README.md", "templates/tests/test.yaml"} {
 		if kinds, _ := rbac.Kinds(name, []byte("apiVersion: v1\nkind: Pod\n")); kinds != nil {
-			t.Errorf("%s: got %v", name, kinds)
+			t.Errorf("Kinds must find no kinds in the file %s, got %v", name, kinds)
 		}
 	}
 }

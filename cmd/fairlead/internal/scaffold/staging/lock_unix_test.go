@@ -37,7 +37,7 @@ func TestAStageIsRemovedByTheNextOneWhereItsProcessWasKilled(t *testing.T) {
 		replacing.dir: true, filepath.Join(target, stagePrefix+"mine"): true,
 	} {
 		if _, err := os.Stat(dir); (err == nil) != stays {
-			t.Errorf("%s: %v", dir, err)
+			t.Errorf("the staging folder %s was kept or removed wrongly: %v", dir, err)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (s *Stage) expect(t *testing.T, name, want string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.target, name))
 	if string(text) != want || want != "" && err != nil {
-		t.Errorf("%s: %q, %v; want %q", name, text, err, want)
+		t.Errorf("the file %s has the content %q, with the error %v; want %q", name, text, err, want)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestAStageMovesFilesToTheirPlacesAndKeepsTheirModes(t *testing.T) {
 	s.expect(t, "gone", "")
 	info, err := os.Stat(filepath.Join(s.target, "a"))
 	if err != nil || info.Mode().Perm() != 0o750 {
-		t.Errorf("%v, %v", info.Mode(), err)
+		t.Errorf("the file has the mode %v, with the error %v; want 0750", info.Mode(), err)
 	}
 }
 
@@ -69,12 +69,12 @@ func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks
 		t.Fatal(err)
 	}
 	if existed, err := keep(to, former, from); err != nil || !existed {
-		t.Fatalf("got %t, %v", existed, err)
+		t.Fatalf("keep returned %t and the error %v, want true", existed, err)
 	}
 	for place, want := range map[string]string{to: "old", former: "old", from: "new"} {
 		text, err := os.ReadFile(place)
 		if err != nil || string(text) != want {
-			t.Errorf("%s: %q, %v; want %q", place, text, err, want)
+			t.Errorf("the file %s has the content %q, with the error %v; want %q", place, text, err, want)
 			continue
 		}
 		info, err := os.Stat(place)
@@ -82,7 +82,7 @@ func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks
 			t.Fatal(err)
 		}
 		if info.Mode().Perm() != 0o750 {
-			t.Errorf("%s: %v", place, info.Mode())
+			t.Errorf("the file %s has the mode %v, want 0750", place, info.Mode())
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestAStageUndoesWhatItDidWhereAFileCannotBeMoved(t *testing.T) {
 	err := s.Move([]string{"a", "b", "c"}, []string{"gone"})
 	if err == nil || !strings.Contains(err.Error(), "nothing was written") ||
 		!strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("got %v", err)
+		t.Errorf("Move must fail because the target is not a regular file, got %v", err)
 	}
 	s.expect(t, "a", "old")
 	s.expect(t, "b", "")
