@@ -14,7 +14,7 @@ var _ = Describe("Renderings without objects:", func() {
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"))
 		expectReady(ctx, g)
 		changeManifests(ctx, g, "")
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("nothing is rendered"), ContainSubstring("(3)")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("the rendering is empty"), ContainSubstring("(3)")))
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(3))
 
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.AllowEmpty = true })
