@@ -107,7 +107,8 @@ func (c *Component) SourceDigest() string {
 	return c.Spec.Source.ConfigMaps.SHA256
 }
 
-// describe returns the name of the source for the history: the name of its first ConfigMap, and the number of the others.
+// describe returns the name of the source for the history: the name of its first ConfigMap, and the number of the
+// others.
 func (s *ConfigMapsSource) describe() string {
 	switch len(s.Names) {
 	case 0:

@@ -64,8 +64,8 @@ func (p Preview[T]) Apply(ctx context.Context, component T) (Forecast, error) {
 	return p.run(ctx, component, (*reconcile.Pass).Apply, func(*preview.Simulator) {})
 }
 
-// Render renders the given component as Apply does, and looks at none of its dependents. It returns the dependents whose
-// types the API server does not serve, and that nothing in the component defines. If the error is a RefusedError,
+// Render renders the given component as Apply does, and looks at none of its dependents. It returns the dependents
+// whose types the API server does not serve, and that nothing in the component defines. If the error is a RefusedError,
 // nothing would be applied.
 func (p Preview[T]) Render(ctx context.Context, component T) ([]Waiting, error) {
 	renderOnly := func(s *preview.Simulator) { s.RenderOnly = true }

@@ -139,8 +139,8 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 }
 
 // AddFailures returns the nodes with the failures of the last writes, so that no dependent with a failure is Ready.
-// waiting is the list of waiting dependents in the component's status. A node that is Ready becomes NotUpdated, with the
-// reason and the message of the failure. A node in another state keeps its state, and gets the failure as well.
+// waiting is the list of waiting dependents in the component's status. A node that is Ready becomes NotUpdated, with
+// the reason and the message of the failure. A node in another state keeps its state, and gets the failure as well.
 func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	failures := map[string]metav1alpha1.DependentReport{}
 	for _, w := range waiting {

@@ -191,7 +191,7 @@ var _ = Describe("Deletions of components:", func() {
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True DependentFailed"), ContainSubstring(namespace+"/settings"), ContainSubstring("not today"), ContainSubstring("goes on")))
+			HavePrefix("True DependentFailed"), ContainSubstring(namespace+"/settings"), ContainSubstring("not today"), ContainSubstring("continues")))
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateStalled))
 		refused.on.Store(false)
 		expectGone(ctx, g)

@@ -200,7 +200,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		By("deleting the component, which does not count its dependents as deleted")
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist"),
-			ContainSubstring("by removing the operator's finalizer")))
+			ContainSubstring("or remove the operator's finalizer")))
 		Expect(remotely(ctx, "settings")()).To(HaveKeyWithValue("value", "a"))
 		change(ctx, g, inCluster("far"))
 		expectGone(ctx, g)

@@ -4,9 +4,9 @@
 //
 // DIR is the folder of a chart. A chart is installed, upgraded with a changed value, upgraded without a change, rolled
 // back to the first values, and uninstalled. After each step the objects in both clusters are compared, and the hooks
-// that ran, which the audit logs show. Both programs work at the same time. In the end nothing may be left behind that Helm removes. The programs are
-// bin/helm, bin/fairlead and bin/fairlead-operator; "make wild" builds them. The operator is an administrator, like
-// Helm, because no chart declares the rights that it needs.
+// that ran, which the audit logs show. Both programs work at the same time. In the end nothing may be left behind that
+// Helm removes. The programs are bin/helm, bin/fairlead and bin/fairlead-operator; "make wild" builds them. The
+// operator is an administrator, like Helm, because no chart declares the rights that it needs.
 //
 // The result of each chart is a file, so an interrupted run continues where it ended. A chart that Helm cannot install
 // does not count.
@@ -63,8 +63,12 @@ func run(ctx context.Context) int {
 	flag.StringVar(&c.results, "results", filepath.Join("bin", "wild"), "folder for the results, a file for each chart")
 	flag.StringVar(&c.settings, "settings", filepath.Join("test", "wild", "charts"), "folder with settings of charts")
 	flag.DurationVar(&c.timeout, "timeout", 90*time.Second, "timeout of each step")
-	flag.StringVar(&c.again, "again", againNone,
-		"charts to try again that have a result: none, short (with a shortfall), uncounted (Helm does not install them), all")
+	flag.StringVar(
+		&c.again,
+		"again",
+		againNone,
+		"charts to try again that have a result: none, short (with a shortfall), uncounted (Helm does not install them), all",
+	)
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, `wild: name folders of charts: make wild CHARTS="dir dir"`)

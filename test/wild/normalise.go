@@ -14,7 +14,11 @@ const managedBy = "app.kubernetes.io/managed-by"
 func isMark(key string) bool {
 	domain, name, _ := strings.Cut(key, "/")
 	switch domain {
-	case "meta.helm.sh", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io", "deprecated.daemonset.template.generation":
+	case "meta.helm.sh",
+		"pv.kubernetes.io",
+		"volume.kubernetes.io",
+		"volume.beta.kubernetes.io",
+		"deprecated.daemonset.template.generation":
 		return true
 	case "deployment.kubernetes.io":
 		return name == "revision"
@@ -30,7 +34,8 @@ func normalise(live *unstructured.Unstructured) map[string]any {
 	delete(body, "status")
 	metadata, _ := body["metadata"].(map[string]any)
 	for _, field := range []string{
-		"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences",
+		"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "deletionTimestamp",
+		"deletionGracePeriodSeconds", "ownerReferences",
 	} {
 		delete(metadata, field)
 	}

@@ -143,7 +143,15 @@ func (o objects) disappear() bool {
 
 // madeKinds are the kinds whose objects only Kubernetes creates.
 var madeKinds = []string{
-	"Event", "Lease", "Endpoints", "EndpointSlice", "IPAddress", "Node", "CSINode", "ControllerRevision", "VolumeAttachment",
+	"Event",
+	"Lease",
+	"Endpoints",
+	"EndpointSlice",
+	"IPAddress",
+	"Node",
+	"CSINode",
+	"ControllerRevision",
+	"VolumeAttachment",
 }
 
 // isMade reports whether Kubernetes or a controller created an object, and not a program that installs a chart.

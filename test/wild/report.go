@@ -29,7 +29,9 @@ func firstLine(text string) string {
 
 // report writes a table of all results, the shortfalls, and the counts. It returns the exit code.
 func report(out io.Writer, results []result) int {
-	rows := [][]string{{"chart", "version", "objects", "seconds", "Helm's seconds", "requests", "Helm's requests", "verdict"}}
+	rows := [][]string{
+		{"chart", "version", "objects", "seconds", "Helm's seconds", "requests", "Helm's requests", "verdict"},
+	}
 	for _, r := range results {
 		if r.Unusable != "" {
 			rows = append(rows, []string{r.Chart, r.Version, "", "", "", "", "", r.verdict() + ": " + short(r.Unusable)})
@@ -40,7 +42,14 @@ func report(out io.Writer, results []result) int {
 			verdict += ": " + short(r.Short[0])
 		}
 		rows = append(rows, []string{
-			r.Chart, r.Version, fmt.Sprint(r.Helm[0].Objects), times(r.Fairlead), times(r.Helm), requests(r.Fairlead), requests(r.Helm), verdict,
+			r.Chart,
+			r.Version,
+			fmt.Sprint(r.Helm[0].Objects),
+			times(r.Fairlead),
+			times(r.Helm),
+			requests(r.Fairlead),
+			requests(r.Helm),
+			verdict,
 		})
 	}
 	_, _ = fmt.Fprintf(out, "\nSeconds and requests are those of %s.\n\n", strings.Join(stepNames(), ", "))
@@ -60,8 +69,14 @@ func report(out io.Writer, results []result) int {
 	for _, r := range results {
 		list(out, r, "differs as documented, or where Helm fails", r.Notes)
 	}
-	_, _ = fmt.Fprintf(out, "\n%d charts: %d equal, %d with a shortfall, %d not counted, because Helm does not install them\n",
-		len(results), equal, fallen, uncounted)
+	_, _ = fmt.Fprintf(
+		out,
+		"\n%d charts: %d equal, %d with a shortfall, %d not counted, because Helm does not install them\n",
+		len(results),
+		equal,
+		fallen,
+		uncounted,
+	)
 	_, _ = fmt.Fprintf(out, "Median of installations: %s, Helm's %s\n", median(results, ours), median(results, helms))
 	return min(fallen, 1)
 }

@@ -112,7 +112,10 @@ func (s *side) start(ctx context.Context) (err error) {
 	if s.cluster != nil {
 		return nil
 	}
-	if s.cluster, err = testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true, Cloud: true, Echo: true}); err != nil {
+	if s.cluster, err = testcluster.Start(
+		ctx,
+		testcluster.Options{Nodes: nodes, Audit: true, Cloud: true, Echo: true},
+	); err != nil {
 		return err
 	}
 	defer func() {
@@ -230,10 +233,22 @@ func (j job) flags(c chart) []string {
 
 // execute runs the program with an own home folder. If the program fails, execute returns the end of its output.
 func (s *side) execute(ctx context.Context, arguments []string, timeout time.Duration) (failure string) {
-	return execute(ctx, filepath.Join(s.bin, s.program), append(arguments, "--kubeconfig", s.cluster.Kubeconfig()), s.home, timeout)
+	return execute(
+		ctx,
+		filepath.Join(s.bin, s.program),
+		append(arguments, "--kubeconfig", s.cluster.Kubeconfig()),
+		s.home,
+		timeout,
+	)
 }
 
-func execute(ctx context.Context, executable string, arguments []string, home string, timeout time.Duration) (failure string) {
+func execute(
+	ctx context.Context,
+	executable string,
+	arguments []string,
+	home string,
+	timeout time.Duration,
+) (failure string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+grace)
 	defer cancel()
 	var output bytes.Buffer

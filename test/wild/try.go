@@ -288,7 +288,13 @@ func (t *trial) writeValues(s step, values map[string]any) error {
 
 // steps makes the steps on one side. After a failed step it makes only the uninstallation. After a failed installation
 // with Helm it makes no further step.
-func (t *trial) steps(ctx context.Context, s *side, c chart, change bool, of rendering) (outcomes []outcome, err error) {
+func (t *trial) steps(
+	ctx context.Context,
+	s *side,
+	c chart,
+	change bool,
+	of rendering,
+) (outcomes []outcome, err error) {
 	if err := t.furnish(ctx, s, c); err != nil {
 		return []outcome{{Step: stepInstall, Failure: err.Error()}}, ctx.Err()
 	}
@@ -301,7 +307,11 @@ func (t *trial) steps(ctx context.Context, s *side, c chart, change bool, of ren
 		if next.needsChange() && !change || failed && next != stepUninstall {
 			continue
 		}
-		o, err := s.run(ctx, c, job{step: next, values: t.values(next, change), timeout: t.timeout, hooks: of.hooks, before: before})
+		o, err := s.run(
+			ctx,
+			c,
+			job{step: next, values: t.values(next, change), timeout: t.timeout, hooks: of.hooks, before: before},
+		)
 		if err != nil {
 			return nil, err
 		}

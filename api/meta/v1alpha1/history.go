@@ -43,8 +43,8 @@ type RevisionRecord struct {
 	// +optional
 	SourceDigest string `json:"sourceDigest,omitempty"`
 
-	// SourceVersion is the name and the version of the rendered source, such as "web-1.2.0" for a chart. It is empty if the
-	// generator knows no version.
+	// SourceVersion is the name and the version of the rendered source, such as "web-1.2.0" for a chart. It is empty if
+	// the generator knows no version.
 	// +optional
 	SourceVersion string `json:"sourceVersion,omitempty"`
 

@@ -15,9 +15,9 @@ import (
 // serverFields are the fields of metadata that the API server sets.
 var serverFields = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
 
-// Clean returns a copy of an object without the fields of metadata that the API server sets, without status, and without
-// the labels and annotations in which the reconciler stores owner and digest. The copy has the annotations with settings.
-// Clean returns nil for nil.
+// Clean returns a copy of an object without the fields of metadata that the API server sets, without status, and
+// without the labels and annotations in which the reconciler stores owner and digest. The copy has the annotations with
+// settings. Clean returns nil for nil.
 func Clean(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil

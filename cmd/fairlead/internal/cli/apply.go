@@ -27,8 +27,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHIVE, and create or update the component NAME
-from it.
+const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHIVE, and create or update the
+component NAME from it.
 
 The command renders the source first, with your rights. It writes nothing if the source does not render, unless
 it cannot find that out, for example because you may not read an input. It warns of objects whose types the
@@ -292,7 +292,9 @@ func (a *app) warnOfAccount(ctx context.Context, c *cluster.Cluster, target clus
 	obj := &metav1.PartialObjectMetadata{}
 	obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
 	if err := c.Get(ctx, client.ObjectKey{Namespace: target.Namespace, Name: account}, obj); apierrors.IsNotFound(err) {
-		a.warn(fmt.Errorf("service account %q does not exist in namespace %q; requests of %s as this account may be refused",
-			account, target.Namespace, target))
+		a.warn(
+			fmt.Errorf("service account %q does not exist in namespace %q; requests of %s as this account may be refused",
+				account, target.Namespace, target),
+		)
 	}
 }

@@ -97,7 +97,9 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 func (o planOptions) check(args []string) error {
 	switch {
 	case len(args) == 2 && o.deletion:
-		return exit.BadUsage("--delete previews the deletion of the component in the cluster: leave the folder or archive out")
+		return exit.BadUsage(
+			"--delete previews the deletion of the component in the cluster: leave the folder or archive out",
+		)
 	case len(args) == 1 && slices.ContainsFunc(o.ofSpec, o.changed):
 		return exit.BadUsage("flags that change the component need a folder or an archive")
 	}

@@ -9,10 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Preview returns the component and the ConfigMaps of the source that Publish would write, and writes nothing. It makes a dry run of the
-// write of the component. If the
-// person may not write components, it computes the component locally instead, so that
-// the component may be invalid.
+// Preview returns the component and the ConfigMaps of the source that Publish would write, and writes nothing. It makes
+// a dry run of the write of the component. If the person may not write components, it computes the component locally
+// instead, so that the component may be invalid.
 func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstructured, []*corev1.ConfigMap, error) {
 	before, err := p.find(ctx, r)
 	if err != nil {

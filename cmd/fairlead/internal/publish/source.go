@@ -195,8 +195,8 @@ func (s stored) owners(uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: s.target.Name, UID: uid}}
 }
 
-// provide creates the ConfigMaps that do not exist. The owner is the UID of the component, or empty if the component does
-// not exist yet.
+// provide creates the ConfigMaps that do not exist. The owner is the UID of the component, or empty if the component
+// does not exist yet.
 func (p *Publisher) provide(ctx context.Context, s stored, owner types.UID) error {
 	for _, piece := range s.parts {
 		if err := p.providePart(ctx, s, piece, owner); err != nil {

@@ -83,8 +83,8 @@ func (p *Publisher) tidy(
 	return nil
 }
 
-// lastReady returns the common name of the ConfigMaps of the last revision in the history that was Ready, empty if there
-// is none.
+// lastReady returns the common name of the ConfigMaps of the last revision in the history that was Ready, empty if
+// there is none.
 func lastReady(component *unstructured.Unstructured) string {
 	history, _, _ := unstructured.NestedSlice(component.Object, "status", "history")
 	name, at := "", int64(0)
@@ -159,8 +159,8 @@ func (p *Publisher) own(
 	return p.Client.Patch(ctx, owned, client.MergeFromWithOptions(item, client.MergeFromWithOptimisticLock{}))
 }
 
-// superfluous returns the sources to delete. If the component did not switch, the youngest of the others is the previous
-// one. Current is the creation time of the current source.
+// superfluous returns the sources to delete. If the component did not switch, the youngest of the others is the
+// previous one. Current is the creation time of the current source.
 func superfluous(others []group, current time.Time, previous string) []group {
 	slices.SortFunc(others, func(a, b group) int {
 		if byAge := b.created().Compare(a.created()); byAge != 0 {

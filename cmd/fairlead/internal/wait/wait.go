@@ -54,8 +54,8 @@ func New(c *cluster.Cluster, target cluster.Target, timeout time.Duration, out i
 	}
 }
 
-// LimitUnserved sets how long Ready and Answered wait while the component waits for nothing but types that the API server
-// does not serve, and that nothing in the component defines. Zero is no limit.
+// LimitUnserved sets how long Ready and Answered wait while the component waits for nothing but types that the API
+// server does not serve, and that nothing in the component defines. Zero is no limit.
 func (w *Waiter) LimitUnserved(limit time.Duration) *Waiter {
 	w.unserved = limit
 	return w

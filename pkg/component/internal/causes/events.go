@@ -64,7 +64,11 @@ func latest(warnings []corev1.Event) string {
 		return ""
 	}
 	e := slices.MaxFunc(warnings, func(a, b corev1.Event) int {
-		return cmp.Or(timeOf(a).Compare(timeOf(b)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Message, b.Message))
+		return cmp.Or(
+			timeOf(a).Compare(timeOf(b)),
+			strings.Compare(a.Reason, b.Reason),
+			strings.Compare(a.Message, b.Message),
+		)
 	})
 	text := fmt.Sprintf("%s: %s", e.Reason, strings.Join(strings.Fields(e.Message), " "))
 	return condition.Truncate(strings.TrimSuffix(text, ": "), maxCause)

@@ -53,8 +53,8 @@ var seed = maphash.MakeSeed()
 var secretNames = regexp.MustCompile(`(?i)passw|secret|token|credential|private|api_?key|access_?key`)
 
 // Values returns the single values of inputs: parameters by their names, other fields of the spec with the prefix
-// "spec.", and the contents of references after the name of the object. It returns nil if there are too many values. The
-// source is not among them.
+// "spec.", and the contents of references after the name of the object. It returns nil if there are too many values.
+// The source is not among them.
 func (in Inputs) Values() Values {
 	parameters := valuesIn(in.Parameters, "", true)
 	all := slices.Concat(parameters, in.specValues(parameters))

@@ -103,8 +103,8 @@ func (o Outcome) Failures() (failed, terminal []Waiting) {
 	return failed, terminal
 }
 
-// UndefinedFirst returns Waiting with the dependents at the front whose types nothing serves or defines: a person has to
-// act on them.
+// UndefinedFirst returns Waiting with the dependents at the front whose types nothing serves or defines: a person has
+// to act on them.
 func (o Outcome) UndefinedFirst() []Waiting {
 	var first, others []Waiting
 	for _, w := range o.Waiting {

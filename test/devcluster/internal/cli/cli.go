@@ -89,8 +89,18 @@ func newUp(stdout io.Writer) *cobra.Command {
 	flags.StringVar(&config.Dir, "dir", "", "folder for credentials, data and logs")
 	flags.IntVar(&config.Nodes, "nodes", 0, "number of fake nodes")
 	flags.BoolVar(&config.Audit, "audit", false, "write a line per answered request to DIR/audit.log")
-	flags.BoolVar(&config.Cloud, "cloud", false, "bind claims to volumes, and give addresses to load balancers and Ingresses")
-	flags.BoolVar(&config.Echo, "echo", false, "answer webhooks and APIServices whose pods are ready: admit everything, serve no types")
+	flags.BoolVar(
+		&config.Cloud,
+		"cloud",
+		false,
+		"bind claims to volumes, and give addresses to load balancers and Ingresses",
+	)
+	flags.BoolVar(
+		&config.Echo,
+		"echo",
+		false,
+		"answer webhooks and APIServices whose pods are ready: admit everything, serve no types",
+	)
 	flags.BoolVar(&config.NoControllers, "no-controllers", false, "run etcd and the API server only")
 	return command
 }

@@ -93,7 +93,10 @@ func balance(client kubernetes.Interface) func(context.Context, any) error {
 		if address == "" {
 			return nil
 		}
-		status, err := loadBalancerStatus(service.UID, corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: address}}})
+		status, err := loadBalancerStatus(
+			service.UID,
+			corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: address}}},
+		)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@
 // such as that of a Service of type ExternalName, is passed on.
 //
 // The certificate is that of a Secret which a pod of the Service mounts, if it is valid for the name of the Service.
-// Otherwise the authority of the cluster signs one, which the API server trusts where a webhook or an APIService names no
-// authority. In two cases the connection fails: the webhook names an authority whose key only the program in the pod
+// Otherwise the authority of the cluster signs one, which the API server trusts where a webhook or an APIService names
+// no authority. In two cases the connection fails: the webhook names an authority whose key only the program in the pod
 // would know, or it names none, because the program would write the authority of its mounted certificate there.
 package echo
