@@ -96,13 +96,20 @@ func (a *Applier) run(
 	var guard createGuard
 	waves := a.options.Monitor.Waves()
 	defer waves.End()
+	confirmed := false
 	for {
 		decided := a.plan(planner, facts)
 		facts.Inventory, facts.Repairs = decided.Inventory, decided.Repairs
 		guard.record = guard.record || decided.Record
 		if len(decided.Actions) == 0 {
+			if latest := Snapshot(client, facts); !confirmed && isOutdated(facts.Live, latest) {
+				// An object changed while the plan was made. Another plan now is sooner, and costs less, than another pass.
+				facts.Live, confirmed = latest, true
+				continue
+			}
 			return a.end(client, r, facts, decided, changes, guard), nil
 		}
+		confirmed = false
 		if protector.Check(ctx, facts, decided, checked) {
 			facts.Live = Snapshot(client, facts)
 			continue

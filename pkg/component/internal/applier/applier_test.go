@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -485,5 +486,32 @@ func TestReadDependent(t *testing.T) {
 	if err := NotDependent(keyOf("a")); !apierrors.IsNotFound(err) || !errors.As(err, &status) ||
 		status.Status().Reason != metav1.StatusReasonNotFound || !strings.Contains(err.Error(), "shop/a") {
 		t.Errorf("NotDependent must return a NotFound error that names the object, got %v", err)
+	}
+}
+
+func TestObjectThatChangesDuringTheLastPlanIsPlannedForInTheSamePass(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("a", "0"))
+	c.apply()
+	plans := 0
+	change := func(plan.Facts) plan.Plan {
+		plans++
+		data := map[string]any{"n": strconv.Itoa(plans)}
+		version := c.server.Put("v1", "ConfigMap", "shop", "a", map[string]any{"data": data}).GetResourceVersion()
+		c.eventuallySeen(keyOf("a"), version)
+		return plan.Plan{}
+	}
+	if _, err := c.applier.run(t.Context(), c.client, c.request, change); err != nil {
+		t.Fatal(err)
+	}
+	if plans != 2 {
+		t.Errorf("the pass made %d plans, want 2: it must end although the object changes during each plan", plans)
+	}
+	plans = 0
+	if _, err := c.applier.run(t.Context(), c.client, c.request, func(plan.Facts) plan.Plan {
+		plans++
+		return plan.Plan{}
+	}); err != nil || plans != 1 {
+		t.Errorf("a pass during which nothing changes made %d plans, want 1; error: %v", plans, err)
 	}
 }

@@ -55,6 +55,18 @@ func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
 	return snapshot
 }
 
+// isOutdated reports whether an object has changed since a snapshot. latest has the same keys.
+func isOutdated(snapshot, latest plan.Snapshot) bool {
+	for key, now := range latest {
+		before := snapshot[key]
+		if now != before && (before == nil || now.Presence != before.Presence || now.UID != before.UID ||
+			now.ResourceVersion != before.ResourceVersion) {
+			return true
+		}
+	}
+	return false
+}
+
 // newest returns the newer state of an object: the watched state, or the state in a response of this pass. Either state
 // may be out of date: a watch is always a little late, and another client may have written the object after the
 // response. An absent object has the last resource version that the object had before it was deleted.
