@@ -19,8 +19,9 @@ const exitCodes = `The exit code is the result of a command:
 
 Without --wait, the exit code of commands that change something is 0 when the API server has accepted the
 change. The exit code of status is 0 if the component is Ready, and 1 if it is not. The exit code of diff is 0
-if nothing differs, and 1 if an object differs. The exit code of other commands that show something is 0, unless
-their output is incomplete. Commands that follow changes (--watch, logs --follow) run until they are interrupted.
+if nothing differs, and 1 if an object differs. The exit code of plan is 1 if a step cannot be made, and the exit
+code of test is 1 if a test failed. The exit code of other commands that show something is 0, unless their output
+is incomplete. Commands that follow changes (--watch, logs --follow) run until they are interrupted.
 Then the exit code of status depends on the last status, and the exit code of the others is 0.`
 
 // newExitCodes returns the help topic exit-codes, which is a command that cannot be run.

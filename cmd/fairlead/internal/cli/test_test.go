@@ -23,6 +23,13 @@ kind: ServiceAccount
 metadata: {name: tester, annotations: {helm.sh/hook: test, helm.sh/hook-weight: "-1"}}
 ---
 apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: results
+  annotations: {helm.sh/hook: test, helm.sh/hook-weight: "-1", helm.sh/hook-delete-policy: hook-succeeded}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
 kind: Pod
 metadata:
   name: b
@@ -79,23 +86,25 @@ var _ = Describe("fairlead test", onCluster(func() {
 		pod := endPod(ctx, namespace, "a", corev1.PodSucceeded)
 		Expect(pod.Spec.Containers[0].Image).To(Equal("smoke"))
 		Eventually(ctx, p.out).Should(gbytes.Say(`Pod %s/a passed after \ds\n`, namespace))
-		endPod(ctx, namespace, "b", corev1.PodSucceeded)
+		pod = endPod(ctx, namespace, "b", corev1.PodSucceeded)
 		Eventually(ctx, p.out).Should(gbytes.Say(`Pod %s/b passed after \ds\n`, namespace))
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 		Expect(podsIn(ctx, namespace)).To(ConsistOf("a", "b"))
 
+		claim := &corev1.PersistentVolumeClaim{}
+		results := client.ObjectKey{Namespace: namespace, Name: "results"}
+		Expect(k8s.Get(ctx, results, claim)).To(Succeed(), "the command deleted a claim")
+		used, former := claim.UID, pod.UID
 		p = start(ctx, namespace, "test", "shop", "b")
-		former := pod.UID
-		Eventually(ctx, func() error {
-			return k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "b"}, pod)
-		}).Should(Succeed())
 		Eventually(ctx, func() bool {
 			err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "b"}, pod)
-			return err == nil && pod.Status.Phase == corev1.PodPending
-		}).Should(BeTrue(), "the pod of the former test was not deleted")
-		Expect(pod.UID).NotTo(Equal(former))
+			return err == nil && pod.UID != former
+		}).Should(BeTrue(), "the pod of the former test was not replaced")
 		endPod(ctx, namespace, "b", corev1.PodSucceeded)
 		Eventually(ctx, p.code).Should(Receive(Equal(0)), "the command must succeed after the named test alone")
+		Expect(k8s.Get(ctx, results, claim)).To(Succeed())
+		Expect(claim.UID).To(Equal(used), "the command replaced the claim of the former run")
+		Expect(claim.DeletionTimestamp).To(BeNil(), "the command deleted a claim")
 	})
 
 	It("stops at the first test that fails, and says why it failed", func(ctx SpecContext) {
