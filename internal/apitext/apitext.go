@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,6 +76,25 @@ func ImmutableField(err error) bool {
 	text := messageOf(err)
 	return slices.ContainsFunc(immutable, func(phrase string) bool { return strings.Contains(text, phrase) })
 }
+
+// NullFields returns the fields for which an update was refused because their values are null. The API server names
+// them in the causes of the error. Names are separated by periods, and the indexes of lists are left out.
+func NullFields(err error) []string {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var fields []string
+	for _, cause := range status.Status().Details.Causes {
+		if strings.HasPrefix(cause.Message, `Invalid value: "null"`) {
+			fields = append(fields, listIndex.ReplaceAllString(cause.Field, ""))
+		}
+	}
+	return fields
+}
+
+// listIndex matches the index of an item in the path of a field.
+var listIndex = regexp.MustCompile(`\[[0-9]+\]`)
 
 // UnknownField reports whether a request with strict field validation was refused because the type lacks the given
 // field.

@@ -3,6 +3,7 @@ package apitext
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,5 +85,38 @@ func TestMissingImpersonation(t *testing.T) {
 		if got := MissingImpersonation(message); got != want {
 			t.Errorf("%s: got %t", message, got)
 		}
+	}
+}
+
+func TestNullFields(t *testing.T) {
+	invalid := func(causes ...metav1.StatusCause) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Code: 422, Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{Causes: causes},
+		}}
+	}
+	for _, c := range []struct {
+		name string
+		err  error
+		want []string
+	}{
+		{
+			"a null", invalid(
+				metav1.StatusCause{Field: "spec.a.b", Message: `Invalid value: "null": spec.a.b in body must be of type object: "null"`},
+				metav1.StatusCause{Field: "<nil>", Message: "Invalid value: null: some validation rules were not checked"},
+			), []string{"spec.a.b"},
+		},
+		{
+			"a null in an item", invalid(metav1.StatusCause{Field: "spec.items[12].b", Message: `Invalid value: "null": must be of type array`}),
+			[]string{"spec.items.b"},
+		},
+		{"another value", invalid(metav1.StatusCause{Field: "spec.a", Message: `Invalid value: "x": must be of type object`}), nil},
+		{"another error", answer(500, "", `Invalid value: "null"`), nil},
+		{"no error", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := NullFields(c.err); !slices.Equal(got, c.want) {
+				t.Errorf("NullFields: got %q, want %q", got, c.want)
+			}
+		})
 	}
 }

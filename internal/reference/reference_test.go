@@ -79,4 +79,4 @@ func TestReferenceOfSettings(t *testing.T) {
 }
 
 // written are the names of constants for keys that reconcilers write.
-var written = []string{"LabelOwnerID", "LabelGuardOf", "AnnotationOwnerID", "AnnotationDigest"}
+var written = []string{"LabelOwnerID", "LabelGuardOf", "AnnotationGuardOf", "AnnotationGuardNote", "AnnotationOwnerID", "AnnotationDigest"}
