@@ -49,7 +49,7 @@ func (c *chain) Version() string {
 	for _, transformer := range c.transformers {
 		parts = append(parts, transformer)
 	}
-	return versionOf("chain", parts...)
+	return versionOfAll("chain", parts...)
 }
 
 // WithParameters returns a generator that applies the transformers to the parameters of a request, in the given order,
@@ -98,5 +98,5 @@ func (p *parameterised) Version() string {
 	for _, transformer := range p.transformers {
 		parts = append(parts, transformer)
 	}
-	return versionOf("parameters", parts...)
+	return versionOfAll("parameters", parts...)
 }

@@ -33,3 +33,13 @@ func ExampleNotesOf() {
 	fmt.Println(generator.NotesOf(context.Background(), noting{}, generator.Request{Name: "shop"}))
 	// Output: shop is at http://shop.example.com <nil>
 }
+
+// marked is a generator with a version.
+type marked struct{ noting }
+
+func (marked) Version() string { return "v2" }
+
+func ExampleVersionOf() {
+	fmt.Printf("%q %q\n", generator.VersionOf(marked{}), generator.VersionOf(noting{}))
+	// Output: "v2" ""
+}

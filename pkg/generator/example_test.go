@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -95,4 +96,35 @@ func ExampleSwitch() {
 	// Output:
 	// demo-mysql map[]
 	// error: parameter database.kind: there is no "oracle"; want one of mysql, postgres
+}
+
+// A generator renders the objects that need a value when the value is known. The first rendering does not know it.
+func ExampleNewExports() {
+	g := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		host, ok := req.Exports.Value("dbHost")
+		if !ok {
+			return nil, nil
+		}
+		return []client.Object{&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "web"}, Data: map[string]string{"host": fmt.Sprint(host)},
+		}}, nil
+	})
+	for _, values := range []map[string]any{nil, {"dbHost": "10.0.0.7"}} {
+		objects, err := g.Generate(context.Background(), generator.Request{Exports: generator.NewExports(values)})
+		fmt.Println(len(objects), err)
+	}
+	// Output:
+	// 0 <nil>
+	// 1 <nil>
+}
+
+// A command renders a component with the values that its operator used last.
+func ExampleExportsOf() {
+	status := &metav1alpha1.Status{AskedExports: []string{`dbHost="10.0.0.7"`, "zone"}}
+	exports := generator.ExportsOf(status)
+	fmt.Println(exports.Value("dbHost"))
+	fmt.Println(exports.Value("zone"))
+	// Output:
+	// 10.0.0.7 true
+	// <nil> false
 }

@@ -55,8 +55,13 @@ type Request struct {
 	// Target reads from the target cluster, Local from the cluster of the component. Both are nil without a cluster, as
 	// in an offline rendering; look-ups then find nothing.
 	Target, Local Lookup
+	// Owns reports whether an object that Target or Local returned is a dependent of the component. It is nil without a
+	// cluster.
+	Owns func(*unstructured.Unstructured) bool
 	// Capabilities describes the target.
 	Capabilities Capabilities
+	// Exports are the values that dependents of the component export.
+	Exports Exports
 	// Now is the time of this rendering. A generator that writes the time into manifests must use Now; a zero Now means
 	// the wall clock. The determinism check renders again with another Now. It does not detect a generator that reads the
 	// wall clock instead.
@@ -79,14 +84,17 @@ type Lookup interface {
 	List(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (*unstructured.UnstructuredList, error)
 }
 
-// Reference names a Secret or ConfigMap.
+// Reference names a Secret, a ConfigMap or a component.
 type Reference struct {
 	Kind      metav1alpha1.ReferenceKind
 	Namespace string
 	Name      string
+	// Type is the type of a component, as in metav1alpha1.Reference.
+	Type string `json:",omitempty"`
 }
 
-// References maps referenced objects to their data. It has no entry for an optional object that does not exist.
+// References maps referenced objects to their data. The data of a component are its referenced exports, as JSON, by
+// name. References has no entry for an optional object that does not exist.
 type References map[Reference]map[string][]byte
 
 // Capabilities describes a cluster.
@@ -94,7 +102,7 @@ type Capabilities struct {
 	// Version of the API server.
 	Version version.Info
 	// APIVersions that are served: group/version, and group/version/Kind.
-	APIVersions []string
+	APIVersions APIVersions
 }
 
 // Versioner is an optional interface of generators and transformers. The version is an input of the rendering: when it

@@ -6,6 +6,7 @@ import "time"
 const (
 	DefaultMaxOutputBytes = 64 << 20
 	DefaultMaxObjects     = 20_000
+	DefaultMaxNodes       = 1_000_000
 	DefaultMaxDepth       = 200
 	DefaultMaxAliasBytes  = 8 << 20
 	DefaultMaxDuration    = 30 * time.Second
@@ -20,6 +21,10 @@ type Limits struct {
 	OutputBytes int
 	// Objects is the maximum number of rendered objects.
 	Objects int
+	// Nodes is the maximum number of maps, lists, values and keys in the decoded manifests of a rendering: a few bytes of
+	// YAML take a kilobyte of memory while they are decoded. A document may have a fifth of them, and the files
+	// that kustomize reads may have a quarter. For texts that templates decode, and for values, the limit is 200,000.
+	Nodes int
 	// Depth is the maximum depth of nested template inclusions. It prevents a stack overflow, from which a Go program
 	// cannot recover.
 	Depth int
@@ -35,6 +40,7 @@ func (l Limits) WithDefaults() Limits {
 	return Limits{
 		OutputBytes: orDefault(l.OutputBytes, DefaultMaxOutputBytes),
 		Objects:     orDefault(l.Objects, DefaultMaxObjects),
+		Nodes:       orDefault(l.Nodes, DefaultMaxNodes),
 		Depth:       orDefault(l.Depth, DefaultMaxDepth),
 		AliasBytes:  orDefault(l.AliasBytes, DefaultMaxAliasBytes),
 		Duration:    orDefault(l.Duration, DefaultMaxDuration),

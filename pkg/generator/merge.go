@@ -79,7 +79,7 @@ func (m merged) Version() string {
 	for i, part := range m {
 		parts[i] = part.Generator
 	}
-	return versionOf("merge", parts...)
+	return versionOfAll("merge", parts...)
 }
 
 func (p Part) describe(position int) string {

@@ -58,7 +58,7 @@ func (s *switched) Version() string {
 	for _, name := range slices.Sorted(maps.Keys(s.cases)) {
 		parts = append(parts, s.cases[name])
 	}
-	return versionOf(fmt.Sprintf("switch %q %q", s.path, slices.Sorted(maps.Keys(s.cases))), parts...)
+	return versionOfAll(fmt.Sprintf("switch %q %q", s.path, slices.Sorted(maps.Keys(s.cases))), parts...)
 }
 
 func (s *switched) choice(parameters map[string]any) (string, error) {

@@ -6,8 +6,16 @@ import (
 	"fmt"
 )
 
-// versionOf returns a hash of the versions of all parts. It returns an empty string if a part has no version.
-func versionOf(composition string, parts ...any) string {
+// VersionOf returns the version of a generator, or an empty string if the generator is no Versioner.
+func VersionOf(g Generator) string {
+	if v, ok := g.(Versioner); ok {
+		return v.Version()
+	}
+	return ""
+}
+
+// versionOfAll returns a hash of the versions of all parts. It returns an empty string if a part has no version.
+func versionOfAll(composition string, parts ...any) string {
 	hash := sha256.New()
 	_, _ = fmt.Fprintf(hash, "%q", composition)
 	for _, part := range parts {

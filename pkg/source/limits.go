@@ -24,6 +24,9 @@ type Limits struct {
 	FileBytes int64
 	// TotalBytes is the maximum total size of all files.
 	TotalBytes int64
+	// Reserve is called with the memory of each file before its content is read, in bytes. If it returns an error, the
+	// source is not read. Nil reserves nothing.
+	Reserve func(bytes int64) error
 }
 
 func (l Limits) withDefaults() Limits {
@@ -64,8 +67,17 @@ func (b *budget) takeFile(name string, size int64) error {
 			b.limits.TotalBytes,
 		)
 	}
-	return b.takeEntry(name)
+	if err := b.takeEntry(name); err != nil {
+		return err
+	}
+	if b.limits.Reserve == nil {
+		return nil
+	}
+	return b.limits.Reserve(size + entryBytes)
 }
+
+// entryBytes is an estimate of the memory of an entry without its content.
+const entryBytes = 512
 
 func (b *budget) takeEntry(name string) error {
 	b.entries++

@@ -46,6 +46,9 @@ func (r reader) entry(name string) error {
 	}
 	info, err := fs.Stat(r.source, name)
 	switch {
+	case err != nil && isLink(r.source, name):
+		return fmt.Errorf("entry %s: it is a symbolic link that cannot be followed: %w; "+
+			"replace it by the file or folder that it points to", quoted(name), err)
 	case err != nil:
 		return fmt.Errorf("entry %s: %w", quoted(name), err)
 	case info.IsDir():
@@ -57,6 +60,11 @@ func (r reader) entry(name string) error {
 		return fmt.Errorf("entry %s: it is neither a file nor a folder (%s)", quoted(name), info.Mode().Type())
 	}
 	return r.file(name, info.Size())
+}
+
+func isLink(fsys fs.FS, name string) bool {
+	info, err := fs.Lstat(fsys, name)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // file reads at most the reserved number of bytes, because the file may grow meanwhile.

@@ -84,8 +84,8 @@ func (t *tree) addRegular(name string, size int64, content io.Reader) error {
 	if err := t.reserve(name, size); err != nil {
 		return err
 	}
-	data, err := io.ReadAll(content)
-	if err != nil {
+	data := make([]byte, size)
+	if _, err := io.ReadFull(content, data); err != nil {
 		return fmt.Errorf("the archive is broken at entry %s: %w", quoted(name), explained(err))
 	}
 	t.put(name, data)

@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
@@ -227,7 +228,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(tarball(special(tar.TypeSymlink, "a", "../b")))
 	f.Add([]byte("\x1f\x8b"))
 	limits := source.Limits{Entries: 50, FileBytes: 1 << 10, TotalBytes: 4 << 10}
-	f.Fuzz(func(t *testing.T, archive []byte) {
+	fuzzing.Run(f, func(t *testing.T, archive []byte) {
 		RegisterTestingT(t)
 		got, err := source.Unpack(archive, limits)
 		if err != nil {

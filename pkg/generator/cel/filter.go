@@ -1,5 +1,5 @@
 // Package cel filters rendered objects by expressions in CEL, the Common Expression Language. Each evaluation has a
-// cost limit. cel-go is a dependency of this package only.
+// cost limit.
 package cel
 
 import (

@@ -40,6 +40,8 @@ type configSpec struct {
 	Component  *resourceRef   `json:"component,omitempty"`
 	Kubernetes configCluster  `json:"kubernetes"`
 	Now        *time.Time     `json:"now,omitempty"`
+	// Exports are the known values of exports.
+	Exports map[string]any `json:"exports,omitempty"`
 }
 
 type configCluster struct {
@@ -53,10 +55,10 @@ func listOf(req generator.Request, items []generator.Reference) *resourceList {
 	config := &functionConfig{
 		APIVersion: configAPIVersion, Kind: configKind, Metadata: configMetadata{Name: req.Name, Namespace: req.Namespace},
 		Spec: configSpec{
-			Parameters: req.Parameters, Revision: req.Revision, Digest: req.Digest,
+			Parameters: req.Parameters, Revision: req.Revision, Digest: req.Digest, Exports: req.Exports.Known(),
 			Kubernetes: configCluster{
 				Version:     req.Capabilities.Version.GitVersion,
-				APIVersions: req.Capabilities.APIVersions,
+				APIVersions: req.Capabilities.APIVersions.All(),
 			},
 		},
 	}
@@ -127,9 +129,9 @@ func requestOf(list *resourceList) (generator.Request, error) {
 		Capabilities: generator.Capabilities{
 			Version: version.Info{
 				GitVersion: config.Spec.Kubernetes.Version,
-			}, APIVersions: config.Spec.Kubernetes.APIVersions,
+			}, APIVersions: generator.NewAPIVersions(config.Spec.Kubernetes.APIVersions...),
 		},
-		References: generator.References{},
+		References: generator.References{}, Exports: generator.NewExports(config.Spec.Exports),
 	}
 	if c := config.Spec.Component; c != nil {
 		component := &unstructured.Unstructured{}

@@ -17,10 +17,20 @@
 //	  component: {apiVersion: …, kind: …, namespace: …, name: …}
 //	  kubernetes: {version: v1.36.3, apiVersions: […]} # of the target cluster
 //	  now: "2026-01-02T15:04:05Z"                     # the current time; the function must not read its own clock
+//	  exports: {dbHost: 10.0.0.7}                     # the known values of the exports that earlier answers asked for
 //
 // The items of the request are the Secrets and ConfigMaps in Service.Items. They have the annotation
 // config.kubernetes.io/local-config. Items of the answer with this annotation are ignored, so a function may return its
 // input.
+//
+// A function asks for exports of dependents with an item of the answer. The function must name all exports that it
+// uses, also those whose value it got. It must be able to answer without the values, because the first request has
+// none:
+//
+//	apiVersion: function.fairlead.io/v1alpha1
+//	kind: AskedExports
+//	metadata: {name: asked, annotations: {config.kubernetes.io/local-config: "true"}}
+//	spec: {names: [dbHost]}
 //
 // If the answer contains a result with severity error, the rendering fails. Results of other severities are reported to
 // the user. A function that is temporarily unable to answer returns status 429 or 503, optionally with the header

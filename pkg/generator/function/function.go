@@ -153,6 +153,7 @@ func read(answer []byte, sent []map[string]any, target *endpoint, req generator.
 	}
 	var objects []client.Object
 	for _, item := range items {
+		ask(item, req)
 		if own[keyOf(item)] || item.GetAnnotations()[localConfig] == "true" {
 			continue
 		}

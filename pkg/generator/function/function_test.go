@@ -1,6 +1,7 @@
 package function_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -53,7 +54,7 @@ func request() generator.Request {
 		Revision: 7, Digest: "abc", Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Capabilities: generator.Capabilities{
 			Version:     version.Info{GitVersion: "v1.36.3"},
-			APIVersions: []string{"v1", "v1/Pod"},
+			APIVersions: generator.NewAPIVersions("v1", "v1/Pod"),
 		},
 		References: generator.References{
 			zones: {
@@ -462,6 +463,7 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 }
 
 func TestAServiceIsCheckedBeforeItIsCalled(t *testing.T) {
+	oversized := bytes.Repeat([]byte(" "), 1<<20+1)
 	for want, service := range map[string]function.Service{
 		"url: want one such as https://render.tools.svc/v1":                           {},
 		"url: want one such as https://render.tools.svc/v1 ":                          {URL: "ftp://a"},
@@ -473,6 +475,9 @@ func TestAServiceIsCheckedBeforeItIsCalled(t *testing.T) {
 		"ca: no certificate in PEM form found":                                        {URL: "https://a", CA: []byte("hunter2")},
 		"client certificate: tls: failed to find any PEM data in certificate input":   {URL: "https://a", Certificate: []byte("hunter2"), Key: []byte("hunter2")},
 		"client certificate: tls: failed to find any PEM data in key input":           {URL: "https://a", Certificate: otherCertificate},
+		"client certificate: the private key has more than 65536 bytes":               {URL: "https://a", Certificate: otherCertificate, Key: oversized},
+		"client certificate: the certificates have more than 1048576 bytes":           {URL: "https://a", Certificate: oversized, Key: otherKey},
+		"ca: the certificates have more than 1048576 bytes":                           {URL: "https://a", CA: oversized},
 	} {
 		_, err := function.New(service, function.Options{})
 		if err == nil || err.Error() != strings.TrimSpace(want) {

@@ -140,6 +140,8 @@ func (h *handler) generate(
 		return nil, err
 	}
 	req.Report = results.add
+	asked := &names{}
+	req.Exports = req.Exports.Recorded(asked.add)
 	defer func() {
 		if cause := recover(); cause != nil {
 			log.FromContext(ctx).
@@ -151,7 +153,8 @@ func (h *handler) generate(
 	if err != nil {
 		return nil, err
 	}
-	return itemsOf(objects)
+	items, err = itemsOf(objects)
+	return append(items, asked.items()...), err
 }
 
 func itemsOf(objects []client.Object) ([]map[string]any, error) {

@@ -3,9 +3,11 @@ package function_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -62,6 +65,31 @@ func TestAGeneratorBehindAHandlerGetsTheRequest(t *testing.T) {
 	got.Report = nil
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Errorf("-want +got:\n%s", difference)
+	}
+}
+
+func TestAFunctionGetsExportsAndNamesThoseItAsksFor(t *testing.T) {
+	url := handled(t, func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		host, known := req.Exports.Value("dbHost")
+		_, other := req.Exports.Value("other")
+		return []client.Object{&corev1.ConfigMap{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "a"},
+			Data: map[string]string{"host": fmt.Sprintln(host, known, other)},
+		}}, nil
+	}, function.HandlerOptions{})
+	var asked []string
+	req := request()
+	req.Exports = generator.NewExports(map[string]any{"dbHost": "10.0.0.7"}).Recorded(func(name string) { asked = append(asked, name) })
+	objects, err := generate(t, function.Service{URL: url}, function.Options{}, req)
+	if err != nil || len(objects) != 1 || !slices.Equal(asked, []string{"dbHost", "other"}) {
+		t.Fatalf("%v, %v, asked for %v", objects, err, asked)
+	}
+	manifest, ok := objects[0].(*unstructured.Unstructured)
+	if !ok {
+		t.Fatalf("got a %T", objects[0])
+	}
+	if got, _, _ := unstructured.NestedString(manifest.Object, "data", "host"); got != "10.0.0.7 true false\n" {
+		t.Errorf("the function got %q", got)
 	}
 }
 

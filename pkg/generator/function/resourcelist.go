@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/bounded"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
 // API version and kind of a ResourceList in the specification.
@@ -22,6 +23,10 @@ const localConfig = "config.kubernetes.io/local-config"
 
 // maxAliasBytes limits the expansion of aliases in a YAML response.
 const maxAliasBytes = 8 << 20
+
+// maxNodes limits the maps, lists, values and keys of a response. It is the limit of a rendering, because a response
+// has all objects of a rendering.
+const maxNodes = generator.DefaultMaxNodes
 
 // resourceList is the body of requests and responses.
 type resourceList struct {
@@ -69,10 +74,10 @@ type resultFile struct {
 // decodeList decodes a ResourceList in JSON or YAML. Errors do not quote the text, because it comes from an untrusted
 // service.
 func decodeList(text []byte) (*resourceList, error) {
+	if err := bounded.YAML(text, bounded.Limits{Nodes: maxNodes, AliasBytes: maxAliasBytes}); err != nil {
+		return nil, err
+	}
 	if !stdjson.Valid(text) {
-		if err := manifests.CheckAliases(text, maxAliasBytes); err != nil {
-			return nil, err
-		}
 		asJSON, err := yaml.YAMLToJSON(text)
 		if err != nil {
 			return nil, errors.New("the body is neither JSON nor YAML")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/bounded"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -84,6 +85,12 @@ func parseURL(text string) (*url.URL, error) {
 
 // secure configures the trusted CA certificates and the client certificate.
 func (e *endpoint) secure(s Service) error {
+	if err := bounded.Certificates(s.CA); err != nil {
+		return fmt.Errorf("ca: %w", err)
+	}
+	if err := errors.Join(bounded.Certificates(s.Certificate), bounded.PrivateKey(s.Key)); err != nil {
+		return fmt.Errorf("client certificate: %w", err)
+	}
 	if len(s.CA) > 0 {
 		e.tls.RootCAs = x509.NewCertPool()
 		if !e.tls.RootCAs.AppendCertsFromPEM(s.CA) {

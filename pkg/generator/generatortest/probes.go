@@ -247,7 +247,7 @@ func snapshot(req generator.Request) (string, error) {
 		"parameters":  req.Parameters,
 		"component":   req.Component,
 		"references":  references,
-		"apiVersions": req.Capabilities.APIVersions,
+		"apiVersions": req.Capabilities.APIVersions.All(),
 	}, "", "  ")
 	if err != nil {
 		return "", fmt.Errorf("the request cannot be written as JSON: %w", err)

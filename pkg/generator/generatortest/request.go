@@ -76,7 +76,7 @@ func (r Request) Generator() generator.Request {
 		Parameters: r.Parameters,
 		Capabilities: generator.Capabilities{
 			Version:     version.Info{GitVersion: r.KubernetesVersion},
-			APIVersions: r.APIVersions,
+			APIVersions: generator.NewAPIVersions(r.APIVersions...),
 		},
 	}
 	if r.Target != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/gotemplate"
 )
@@ -15,6 +16,7 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 		tooMuch = "the templates write more than 1048576 bytes"
 		tooDeep = "templates are nested more than 200 levels deep"
 		nested  = "nest more than 1000 deep"
+		itself  = "the value contains the map itself"
 		tooLong = "rendering takes longer than the limit of 200ms"
 	)
 	doubled := func(start, step string) string {
@@ -89,24 +91,79 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 			doubled(`list 1`, `list $x $x`) + `{{ $y := html $x }}`,
 			tooMuch,
 		},
-		"a map that contains itself": {`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ $x }}`, nested},
-		"a map that contains itself, as a text": {
-			`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ $y := print $x }}`,
+		"a map that contains itself":         {`{{ $x := dict }}{{ $_ := set $x "x" $x }}`, itself},
+		"a map that contains itself, deeper": {`{{ $x := dict }}{{ $_ := set $x "x" (list (dict "y" $x)) }}`, itself},
+		"values that contain themselves":     {`{{ $_ := set .Values "a" . }}`, itself},
+		"a map that a merge puts into itself": {
+			`{{ $x := dict "y" dict }}{{ $_ := mergeOverwrite $x (dict "y" (dict "x" $x)) }}`,
 			nested,
 		},
-		"a map that contains itself, in parentheses": {`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ ($x) }}`, nested},
-		"a map that contains itself, as YAML": {
-			`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ toYaml $x }}`,
+		"a merge of maps that changes both": {
+			`{{ $x := dict }}{{ $q := dict "r" $x }}{{ $a := dict "x" $x "z" $q }}` +
+				`{{ range until 20 }}{{ $_ := mustMerge $a (dict "x" $q "z" $a "w" $a) }}{{ end }}`,
 			nested,
 		},
-		"a map that contains itself, copied": {
-			`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ $y := deepCopy $x }}`,
+		"a deep list, as a text": {
+			`{{ $x := list }}{{ range until 3000 }}{{ $x = list $x }}{{ end }}{{ $y := print $x }}`,
 			nested,
 		},
-		"a map that contains itself, in a branch": {
-			`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ if true }}{{ with $x }}{{ . }}{{ end }}{{ end }}`,
+		"a deep list, in parentheses": {
+			`{{ $x := list }}{{ range until 3000 }}{{ $x = list $x }}{{ end }}{{ ($x) }}`,
 			nested,
 		},
+		"a deep map, as YAML": {
+			`{{ $x := dict }}{{ range until 3000 }}{{ $x = dict "a" $x }}{{ end }}{{ toYaml $x }}`,
+			nested,
+		},
+		"a deep map, copied": {
+			`{{ $x := dict }}{{ range until 3000 }}{{ $x = dict "a" $x }}{{ end }}{{ $y := deepCopy $x }}`,
+			nested,
+		},
+		"a deep map, in a map": {
+			`{{ $x := dict }}{{ range until 3000 }}{{ $x = dict "a" $x }}{{ end }}{{ $y := set (dict) "a" $x }}`,
+			nested,
+		},
+		"a deep map, in a branch": {
+			`{{ $x := dict }}{{ range until 3000 }}{{ $x = dict "a" $x }}{{ end }}{{ if true }}{{ with $x }}{{ . }}{{ end }}{{ end }}`,
+			nested,
+		},
+		"a deep map, as a number": {
+			`{{ $x := dict }}{{ range until 3000 }}{{ $x = dict "a" $x }}{{ end }}{{ add1 $x }}`,
+			nested,
+		},
+		"a list of lists, as a number": {doubled(`list 1`, `list $x $x`) + `{{ add1 $x }}`, tooMuch},
+		"a list of lists, as a key":    {doubled(`list 1`, `list $x $x`) + `{{ $y := dict $x 1 }}`, tooMuch},
+		"many comparisons":             {`{{ $x := untilStep 0 100000 1 }}{{ $y := uniq $x }}`, tooMuch},
+		"many chunks":                  {`{{ $x := until 100000 }}{{ $y := chunk 1 $x }}`, tooMuch},
+		"a large regular expression":   {"{{ regexMatch `(abcdefghijklmnopqrstuvwxyz){1000}(abcdefghijklmnopqrstuvwxyz){1000}` `a` }}", "compiles to more than 50000 instructions"},
+		"many matches":                 {`{{ $x := regexFindAll "" (repeat 500000 "a") -1 }}`, tooMuch},
+		"a large YAML text":            {`{{ $x := fromYaml (print "[" (repeat 100000 "{},") "]") }}`, "more than"},
+		"a deep YAML text":             {`{{ $x := fromYaml (print (repeat 5000 "[") (repeat 5000 "]")) }}`, nested},
+		"a deep JSON text":             {`{{ $x := fromJson (repeat 5000 "[") }}`, nested},
+		"a deep TOML text":             {`{{ $x := fromToml (print "a = " (repeat 5000 "[")) }}`, nested},
+		"a TOML text with a deep key":  {`{{ $x := fromToml (print "a" (repeat 5000 ".a") " = 1") }}`, nested},
+		"nested actions":               {strings.Repeat(`{{ if true }}`, 400_000), "a.yaml:1: actions nest more than 1000 deep"},
+		"nested actions in tpl": {
+			"{{ tpl (repeat 20000 `{{ if true }}`) . }}",
+			"actions nest more than 1000 deep",
+		},
+		"alternatives without end": {
+			"{{ if true }}" + strings.Repeat("\n{{ else if true }}", 2000),
+			"a.yaml:1001: actions nest more than 1000 deep",
+		},
+		"nested parentheses": {"{{ " + strings.Repeat("(", 1_000_000), "actions nest more than 1000 deep"},
+		"nested actions whose ends are in strings": {
+			strings.Repeat("{{ if eq `{{ end }}` \"{{ end }}\" }}", 2000),
+			"actions nest more than 1000 deep",
+		},
+		"many actions": {strings.Repeat("{{1}}", 500_000), "have more than 400000 words"},
+		"many documents without manifests": {
+			`{{ range until 10000 }}---{{ "\na\n" }}{{ end }}`, "there may be more mistakes than these 1000",
+		},
+		"many small nodes": {
+			`apiVersion: v1{{ "\n" }}x: [{{ repeat 201000 "a," }}{{ repeat 100 "a," }}]`, "a.yaml (rendered):2: more than 200000 maps, lists, values and keys",
+		},
+		"deep manifests": {`x: {{ repeat 5000 "[" }}{{ repeat 5000 "]" }}`, "nest more than 1000 deep"},
 		"a recursion of template": {
 			`{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`,
 			tooDeep,
@@ -188,7 +245,7 @@ func FuzzTemplates(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzing.Run(f, func(t *testing.T, text string) {
 		g, err := gotemplate.New(sourceOf(map[string]string{"a.yaml": text}), gotemplate.Options{
 			Limits: generator.Limits{OutputBytes: 1 << 16, Duration: 5 * time.Second},
 		})

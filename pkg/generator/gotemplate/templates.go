@@ -76,7 +76,7 @@ func (p *parsedTemplates) render(
 		return nil, ctx.Err()
 	}
 	errs := []error{err}
-	decoder := manifests.Decoder{MaxObjects: limits.Objects, MaxAliasBytes: limits.AliasBytes}
+	decoder := manifests.Decoder{MaxObjects: limits.Objects, MaxAliasBytes: limits.AliasBytes, MaxNodes: limits.Nodes}
 	var objects []*unstructured.Unstructured
 	for _, file := range rendered {
 		decoded, err := decoder.Decode(file.Name+" (rendered)", file.Data)

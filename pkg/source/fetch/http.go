@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/utils/lru"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
@@ -108,20 +108,32 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 }
 
 // Fetched returns a source from the cache.
-func (h *HTTP) Fetched(ref metav1alpha1.SourceReference) (fs.FS, bool) {
+func (h *HTTP) Fetched(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, bool) {
+	files, err := h.fetched(ctx, ref)
+	return files, err == nil && files != nil
+}
+
+// fetched returns a source from the cache, or nil if the cache does not have it.
+func (h *HTTP) fetched(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error) {
 	kept, _ := h.archives.Get(ref.SHA256)
 	archive, ok := kept.([]byte)
 	if !ok {
-		return nil, false
+		return nil, nil
 	}
-	files, err := source.Unpack(archive, h.options.Limits)
-	return files, err == nil
+	return h.unpack(ctx, archive)
+}
+
+// unpack unpacks an archive, and reserves memory for its files.
+func (h *HTTP) unpack(ctx context.Context, archive []byte) (fs.FS, error) {
+	limits := h.options.Limits
+	limits.Reserve = func(bytes int64) error { return budget.Reserve(ctx, bytes) }
+	return source.Unpack(archive, limits)
 }
 
 // Fetch returns the source of ref, from the cache or from the server.
 func (h *HTTP) Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error) {
-	if files, found := h.Fetched(ref); found {
-		return files, nil
+	if files, err := h.fetched(ctx, ref); files != nil || budget.Refused(err) {
+		return files, err
 	}
 	files, err := h.fetch(ctx, ref)
 	if err != nil {
@@ -148,7 +160,7 @@ func (h *HTTP) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.
 	if response.StatusCode != http.StatusOK {
 		return nil, refused(response)
 	}
-	archive, err := h.read(response)
+	archive, err := h.read(ctx, response)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +169,7 @@ func (h *HTTP) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.
 		h.misses.Add(ref.URL, missOf(response, digest))
 		return nil, mismatch(digest, ref.SHA256)
 	}
-	files, err := source.Unpack(archive, h.options.Limits)
+	files, err := h.unpack(ctx, archive)
 	if err == nil && len(archive) <= keptArchiveBytes {
 		h.archives.Add(ref.SHA256, archive)
 	}
@@ -165,12 +177,15 @@ func (h *HTTP) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.
 }
 
 // read reads an archive, up to the maximum size.
-func (h *HTTP) read(response *http.Response) ([]byte, error) {
+func (h *HTTP) read(ctx context.Context, response *http.Response) ([]byte, error) {
 	tooLarge := fmt.Errorf("the archive is larger than the limit of %d bytes", h.options.ArchiveBytes)
 	if response.ContentLength > h.options.ArchiveBytes {
 		return nil, tooLarge
 	}
-	archive, err := io.ReadAll(io.LimitReader(response.Body, h.options.ArchiveBytes+1))
+	archive, err := budget.ReadAll(ctx, response.Body, h.options.ArchiveBytes)
+	if budget.Refused(err) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, unreached(err)
 	}

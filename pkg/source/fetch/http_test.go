@@ -73,7 +73,7 @@ func TestAnArchiveIsFetchedOnceWhateverItsURL(t *testing.T) {
 	if len(s.requests) != 1 {
 		t.Errorf("got %d requests", len(s.requests))
 	}
-	if _, found := h.Fetched(metav1alpha1.SourceReference{SHA256: digest}); !found {
+	if _, found := h.Fetched(t.Context(), metav1alpha1.SourceReference{SHA256: digest}); !found {
 		t.Error("the fetched archive is not in the cache")
 	}
 }

@@ -32,6 +32,11 @@ func NewBudget(ctx context.Context, limits generator.Limits) *Budget {
 	return &Budget{ctx: ctx, limits: limits.WithDefaults()}
 }
 
+// errNesting means that a value nests too deeply.
+var errNesting = &limitError{
+	fmt.Sprintf("maps and lists nest more than %d deep: one of them may contain itself", maxNesting),
+}
+
 // limitError means that a rendering exceeded a limit.
 type limitError struct{ message string }
 
@@ -45,15 +50,20 @@ func (b *Budget) spend(bytes int) error {
 	}
 	if bytes < 0 || bytes > b.limits.OutputBytes-b.spent {
 		b.spent = b.limits.OutputBytes
-		return &limitError{
-			fmt.Sprintf(
-				"the templates write more than %d bytes, where included templates and results of functions count too",
-				b.limits.OutputBytes,
-			),
-		}
+		return b.exceeded()
 	}
 	b.spent += bytes
 	return nil
+}
+
+// exceeded returns the error of an exhausted budget.
+func (b *Budget) exceeded() error {
+	return &limitError{
+		fmt.Sprintf(
+			"the templates write more than %d bytes, where included templates and results of functions count too",
+			b.limits.OutputBytes,
+		),
+	}
 }
 
 // spendProduct charges times*bytes to the budget. It is safe against integer overflow.
@@ -76,7 +86,7 @@ func (b *Budget) spendWritten(values ...any) error {
 		case string:
 			total += len(value)
 		default:
-			size, err := written(reflect.ValueOf(value), b.limits.OutputBytes-b.spent-total, 0)
+			size, err := writtenPlain(value, b.limits.OutputBytes-b.spent-total, 0)
 			if err != nil {
 				return err
 			}
@@ -86,16 +96,55 @@ func (b *Budget) spendWritten(values ...any) error {
 	return b.spend(total)
 }
 
+// writtenPlain is written for values that are most often plain data: it needs no reflection for them.
+func writtenPlain(value any, limit, depth int) (int, error) {
+	if depth > maxNesting {
+		return 0, errNesting
+	}
+	total := elementCost
+	switch value := value.(type) {
+	case nil, bool, int, int64, float64:
+		return total, nil
+	case string:
+		return len(value) + total, nil
+	case map[string]any:
+		for key, element := range value {
+			size, err := writtenPlain(element, limit-total, depth+1)
+			if err != nil {
+				return 0, err
+			}
+			if total += len(key) + elementCost + size; total > limit {
+				break
+			}
+		}
+		return total, nil
+	case []any:
+		for _, element := range value {
+			size, err := writtenPlain(element, limit-total, depth+1)
+			if err != nil {
+				return 0, err
+			}
+			if total += elementCost + size; total > limit {
+				break
+			}
+		}
+		return total, nil
+	default:
+		return written(reflect.ValueOf(value), limit, depth)
+	}
+}
+
 // written returns the size of the text form of a value. If the size exceeds limit, the result is a number above limit.
 func written(value reflect.Value, limit, depth int) (int, error) {
 	if depth > maxNesting {
-		return 0, &limitError{
-			fmt.Sprintf("maps and lists nest more than %d deep: one of them may contain itself", maxNesting),
-		}
+		return 0, errNesting
 	}
 	kind := value.Kind()
 	if kind == reflect.Interface {
-		return written(value.Elem(), limit, depth)
+		if value.IsNil() || !value.CanInterface() {
+			return written(value.Elem(), limit, depth)
+		}
+		return writtenPlain(value.Interface(), limit, depth)
 	}
 	if kind == reflect.String {
 		return value.Len() + elementCost, nil

@@ -12,7 +12,6 @@ import (
 	goyaml "sigs.k8s.io/yaml/goyaml.v3"
 
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // chartGroup is the only group of a chart.
@@ -64,7 +63,7 @@ func chartHas(name string) bool {
 	own := []string{
 		"toToml", "fromToml", "toYaml", "toYamlPretty", "fromYaml", "fromYamlArray", "toJson", "fromJson", "fromJsonArray",
 		"include", "tpl", "required", "lookup", "getHostByName", countedFunction, printableFunction, "print", "println",
-		"printf", "html", "js", "urlquery",
+		"printf", "html", "js", "urlquery", "eq", "ne",
 	}
 	return fromSprig && name != "env" && name != "expandenv" || slices.Contains(own, name)
 }
@@ -86,17 +85,25 @@ func (s *session) chartFunctions() template.FuncMap {
 		"toYamlPretty":  silent(toPrettyYAML),
 		"toJson":        silent(toJSON),
 		"toToml":        s.encoder(toChartTOML),
-		"fromYaml":      decoder[map[string]any](s, unmarshalYAML, failedMap),
-		"fromYamlArray": decoder[[]any](s, unmarshalYAML, failedList),
-		"fromJson":      decoder[map[string]any](s, json.Unmarshal, failedMap),
-		"fromJsonArray": decoder[[]any](s, json.Unmarshal, failedList),
-		"fromToml":      decoder[map[string]any](s, toml.Unmarshal, failedMap),
+		"fromYaml":      decoder[map[string]any](s, s.yamlWithin, unmarshalYAML, failedMap),
+		"fromYamlArray": decoder[[]any](s, s.yamlWithin, unmarshalYAML, failedList),
+		"fromJson":      decoder[map[string]any](s, jsonWithin, json.Unmarshal, failedMap),
+		"fromJsonArray": decoder[[]any](s, jsonWithin, json.Unmarshal, failedList),
+		"fromToml":      decoder[map[string]any](s, tomlWithin, toml.Unmarshal, failedMap),
 		"tpl": func(text string, data any) (string, error) {
 			written, err := s.tpl(text, data)
 			return strings.ReplaceAll(written, noValue, ""), err
 		},
+		"lookup":        s.chartLookup().lookup,
 		"getHostByName": func(string) string { return "" },
 	}
+}
+
+// chartLookup returns the cluster that charts read.
+func (s *session) chartLookup() cluster {
+	target := s.target()
+	target.asHelm = true
+	return target
 }
 
 func toPrettyYAML(value any) (string, error) {
@@ -120,13 +127,15 @@ func unmarshalYAML(text []byte, into any) error { return yaml.Unmarshal(text, in
 
 // decoder returns a function that decodes a text. Like Helm, the function puts the text of an error into its result,
 // with failed, instead of returning an error.
-func decoder[T any](s *session, decode func([]byte, any) error, failed func(T, error) T) func(string) (T, error) {
+func decoder[T any](
+	s *session,
+	within func([]byte) error,
+	decode func([]byte, any) error,
+	failed func(T, error) T,
+) func(string) (T, error) {
 	return func(text string) (T, error) {
 		var value T
-		if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
-			return value, err
-		}
-		if err := manifests.CheckAliases([]byte(text), s.Budget.limits.AliasBytes); err != nil {
+		if err := s.spendParsed(text, within); err != nil {
 			return value, err
 		}
 		if err := decode([]byte(text), &value); err != nil {

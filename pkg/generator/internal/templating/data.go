@@ -17,9 +17,8 @@ func dataOf(req generator.Request, values map[string]any) map[string]any {
 		"Namespace": req.Namespace,
 		"Revision":  req.Revision,
 		"Digest":    req.Digest,
-		"Capabilities": map[string]any{
-			"KubeVersion": kubeVersionOf(req.Capabilities),
-			"APIVersions": apiVersions(req.Capabilities.APIVersions),
+		"Capabilities": &capabilities{
+			KubeVersion: kubeVersionOf(req.Capabilities), ServedVersions: NewServedVersions(req.Capabilities.APIVersions),
 		},
 	}
 }
@@ -57,16 +56,10 @@ func kubeVersionOf(target generator.Capabilities) kubeVersion {
 	return kubeVersion{Version: target.Version.GitVersion, Major: target.Version.Major, Minor: target.Version.Minor}
 }
 
-// apiVersions are the served API versions.
-type apiVersions []string
-
-// Has reports whether a group/version, or a group/version/Kind, is served.
-func (v apiVersions) Has(version string) bool { return slices.Contains(v, version) }
-
 // apiResources returns the kinds that the target serves, in order.
 func apiResources(target generator.Capabilities) []any {
 	var resources []any
-	for _, served := range slices.Sorted(slices.Values(target.APIVersions)) {
+	for _, served := range target.APIVersions.All() {
 		parts := strings.Split(served, "/")
 		kind := parts[len(parts)-1]
 		if len(parts) == 1 || kind == "" || strings.ToUpper(kind[:1]) != kind[:1] {

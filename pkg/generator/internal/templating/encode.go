@@ -12,7 +12,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/bounded"
 )
 
 // parsedCost is the cost of parsing one byte of text. It is larger than one, because maps and lists take more memory
@@ -86,10 +86,7 @@ func toTOML(value any) (string, error) {
 }
 
 func (s *session) fromYAML(text string) (any, error) {
-	if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
-		return nil, err
-	}
-	if err := manifests.CheckAliases([]byte(text), s.Budget.limits.AliasBytes); err != nil {
+	if err := s.spendParsed(text, s.yamlWithin); err != nil {
 		return nil, err
 	}
 	asJSON, err := yaml.YAMLToJSON([]byte(text))
@@ -99,9 +96,38 @@ func (s *session) fromYAML(text string) (any, error) {
 	return s.fromJSON(string(asJSON))
 }
 
+// nodeCost is the cost of a character that begins a map, a list or a value in a parsed text.
+const nodeCost = 16
+
+// spendParsed charges a text that is about to be decoded, and checks it with within.
+func (s *session) spendParsed(text string, within func([]byte) error) error {
+	if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
+		return err
+	}
+	nodes := strings.Count(text, ",") + strings.Count(text, "[") + strings.Count(text, "{") + strings.Count(text, ": ")
+	if err := s.Budget.spendProduct(nodes, nodeCost); err != nil {
+		return err
+	}
+	if err := within([]byte(text)); err != nil {
+		return &limitError{err.Error()}
+	}
+	return nil
+}
+
+func (s *session) yamlWithin(text []byte) error {
+	return bounded.YAML(text, bounded.Limits{AliasBytes: s.Budget.limits.AliasBytes})
+}
+
+func jsonWithin(text []byte) error {
+	_, err := bounded.JSON(text, bounded.Limits{})
+	return err
+}
+
+func tomlWithin(text []byte) error { return bounded.TOML(text, bounded.Limits{}) }
+
 // fromJSON decodes whole numbers as int64, like the parameters of a component.
 func (s *session) fromJSON(text string) (any, error) {
-	if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
+	if err := s.spendParsed(text, jsonWithin); err != nil {
 		return nil, err
 	}
 	var value any
@@ -109,7 +135,7 @@ func (s *session) fromJSON(text string) (any, error) {
 }
 
 func (s *session) fromTOML(text string) (map[string]any, error) {
-	if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
+	if err := s.spendParsed(text, tomlWithin); err != nil {
 		return nil, err
 	}
 	value := map[string]any{}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gobwas/glob"
-
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
@@ -75,13 +73,13 @@ func (f Files) list(pattern string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	matcher, err := glob.Compile(target, '/')
+	matches, err := Glob(target)
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a valid pattern: %w", pattern, err)
 	}
 	names := []string{}
 	for _, name := range slices.Sorted(maps.Keys(f.contents)) {
-		if !matcher.Match(name) {
+		if !matches(name) {
 			continue
 		}
 		relative, err := filepath.Rel(f.folder, name)

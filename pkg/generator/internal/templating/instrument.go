@@ -1,6 +1,7 @@
 package templating
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"text/template"
@@ -13,8 +14,17 @@ const (
 	printableFunction = "_printable"
 )
 
-// parse parses a text, and instruments all templates that the text defines.
-func (i instrument) parse(name, text string, d Delimiters) (map[string]*parse.Tree, error) {
+// parse parses a text, and instruments all templates that the text defines. It subtracts the number of words in the
+// text from words, which must not become negative.
+func (i instrument) parse(name, text string, d Delimiters, words *int) (map[string]*parse.Tree, error) {
+	found, err := checkTemplate(name, text, d)
+	if err != nil {
+		return nil, err
+	}
+	if *words -= found; *words < 0 {
+		return nil, fmt.Errorf("template: %s:1: %w", name,
+			&limitError{fmt.Sprintf("the actions of the templates up to here have more than %d words", maxTemplateWords)})
+	}
 	trees, err := parse.Parse(name, text, d.Left, d.Right, i.functions, builtins)
 	if err != nil {
 		return nil, err
@@ -29,7 +39,7 @@ func (i instrument) parse(name, text string, d Delimiters) (map[string]*parse.Tr
 // names.
 var builtins = map[string]any{
 	"and": true, "or": true, "not": true, "call": true, "index": true, "slice": true, "len": true,
-	"eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
+	"lt": true, "le": true, "gt": true, "ge": true,
 }
 
 // instrument parses templates and adds nodes that charge the budget.
@@ -118,9 +128,13 @@ func (i instrument) pipe(pipe *parse.PipeNode) {
 		return
 	}
 	commands := make([]*parse.CommandNode, 0, 2*len(pipe.Cmds))
-	for _, command := range pipe.Cmds {
-		for _, argument := range command.Args {
+	for c, command := range pipe.Cmds {
+		if c > 0 || len(command.Args) > 1 {
+			askOne(command.Args[0])
+		}
+		for at, argument := range command.Args {
 			i.argument(argument)
+			command.Args[at] = i.method(argument, at > 0)
 		}
 		commands = append(commands, command)
 		if i.makesSomething(command) {
@@ -143,11 +157,93 @@ func (i instrument) argument(argument parse.Node) {
 	}
 }
 
+// methods are the methods of values in templates whose result can be much larger than the template. They are methods of
+// .Files and .Values in charts. Fields of the same names are charged too.
+var methods = setOf("Get", "GetBytes", "Glob", "AsConfig", "AsSecrets", "Lines", yamlMethod)
+
+// yamlMethod is the method of .Values in charts that writes all values.
+const yamlMethod = "YAML"
+
+// fieldsOf returns the fields that a node reads, one after the other.
+func fieldsOf(node parse.Node) []string {
+	switch node := node.(type) {
+	case *parse.FieldNode:
+		return node.Ident
+	case *parse.VariableNode:
+		return node.Ident[1:]
+	case *parse.ChainNode:
+		return node.Field
+	default:
+		return nil
+	}
+}
+
+// methodIn returns the index of the first method in a list of fields, or -1.
+func methodIn(fields []string) int {
+	return slices.IndexFunc(fields, func(field string) bool { return methods[field] })
+}
+
+// method returns the node in place of a node that calls a method. The result of a method without arguments is charged
+// if it is an argument itself; the results of commands are charged anyway. The values that YAML writes are charged
+// before.
+func (i instrument) method(node parse.Node, isArgument bool) parse.Node {
+	fields := fieldsOf(node)
+	if methodIn(fields) < 0 {
+		return node
+	}
+	pos := node.Position()
+	if at := slices.Index(fields, yamlMethod); at >= 0 {
+		node = &parse.ChainNode{
+			NodeType: parse.NodeChain, Pos: pos, Field: fields[at:],
+			Node: pipeOf(pos, upTo(node, at), identifier(pos, printableFunction)),
+		}
+	}
+	if isArgument {
+		return pipeOf(pos, node, identifier(pos, countedFunction))
+	}
+	return node
+}
+
+// upTo returns a node that reads only the first fields of a node.
+func upTo(node parse.Node, count int) parse.Node {
+	switch node := node.(type) {
+	case *parse.FieldNode:
+		if count == 0 {
+			return &parse.DotNode{NodeType: parse.NodeDot, Pos: node.Pos}
+		}
+		return &parse.FieldNode{NodeType: parse.NodeField, Pos: node.Pos, Ident: node.Ident[:count]}
+	case *parse.VariableNode:
+		return &parse.VariableNode{NodeType: parse.NodeVariable, Pos: node.Pos, Ident: node.Ident[:count+1]}
+	case *parse.ChainNode:
+		if count == 0 {
+			return node.Node
+		}
+		return &parse.ChainNode{NodeType: parse.NodeChain, Pos: node.Pos, Node: node.Node, Field: node.Field[:count]}
+	default:
+		return node
+	}
+}
+
+// pipeOf returns a pipeline whose commands have no arguments.
+func pipeOf(pos parse.Pos, nodes ...parse.Node) *parse.PipeNode {
+	pipe := &parse.PipeNode{NodeType: parse.NodePipe, Pos: pos}
+	for _, node := range nodes {
+		pipe.Cmds = append(
+			pipe.Cmds,
+			&parse.CommandNode{NodeType: parse.NodeCommand, Pos: pos, Args: []parse.Node{node}},
+		)
+	}
+	return pipe
+}
+
 // makesSomething reports whether a command calls a function whose result must be charged to the budget. Functions that
 // charge it themselves, and functions that return numbers or booleans, are excluded.
 func (i instrument) makesSomething(command *parse.CommandNode) bool {
 	function, ok := command.Args[0].(*parse.IdentifierNode)
-	if !ok || i.paying[function.Ident] {
+	if !ok {
+		return methodIn(fieldsOf(command.Args[0])) >= 0
+	}
+	if i.paying[function.Ident] {
 		return false
 	}
 	small := []reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64}

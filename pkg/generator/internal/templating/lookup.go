@@ -22,6 +22,13 @@ var errNoCluster = errors.New("there is no cluster to read from")
 type cluster struct {
 	session *session
 	of      func(generator.Request) generator.Lookup
+	// asHelm adds the marks of Helm to the component's own dependents; see markAsHelm.
+	asHelm bool
+}
+
+// target returns the cluster of the dependents.
+func (s *session) target() cluster {
+	return cluster{session: s, of: func(req generator.Request) generator.Lookup { return req.Target }}
 }
 
 // lookup returns an object, or a list of all objects if name is empty, like Helm. For a missing object it returns an
@@ -93,11 +100,39 @@ func (c cluster) read(apiVersion, kind, namespace, name string) (map[string]any,
 		if err != nil {
 			return nil, wrapped(err)
 		}
-		return list.DeepCopy().UnstructuredContent(), nil
+		list = list.DeepCopy()
+		for i := range list.Items {
+			c.markAsHelm(&list.Items[i])
+		}
+		return list.UnstructuredContent(), nil
 	}
 	object, err := lookup.Get(budget.ctx, gvk, namespace, name)
 	if err != nil {
 		return nil, wrapped(err)
 	}
-	return object.DeepCopy().UnstructuredContent(), nil
+	object = object.DeepCopy()
+	c.markAsHelm(object)
+	return object.UnstructuredContent(), nil
+}
+
+// markAsHelm adds the label and the annotations to an object that Helm adds to the objects of a release, if the object
+// is a dependent of the component. Charts read them to render an object only if it does not exist, or if it belongs to
+// their release.
+func (c cluster) markAsHelm(object *unstructured.Unstructured) {
+	req := c.session.Request
+	if !c.asHelm || req.Owns == nil || !req.Owns(object) {
+		return
+	}
+	labels := object.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels["app.kubernetes.io/managed-by"] = "Helm"
+	object.SetLabels(labels)
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations["meta.helm.sh/release-name"], annotations["meta.helm.sh/release-namespace"] = req.Name, req.Namespace
+	object.SetAnnotations(annotations)
 }

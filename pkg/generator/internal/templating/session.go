@@ -144,7 +144,8 @@ func (s *session) include(name string, data any) (string, error) {
 
 // tpl executes a text as a template. Templates that the text defines are visible only inside the text.
 func (s *session) tpl(text string, data any) (string, error) {
-	trees, err := s.set.parser.parse("tpl", text, s.set.options.Delimiters)
+	words := maxTemplateWords
+	trees, err := s.set.parser.parse("tpl", text, s.set.options.Delimiters, &words)
 	if err != nil {
 		return "", err
 	}

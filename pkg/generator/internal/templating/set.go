@@ -55,8 +55,12 @@ func Parse(files []rendering.File, options Options) (*Set, error) {
 	s := &Set{options: options, parser: newInstrument(options), idle: make(chan *session, keptSessions)}
 	var parsed []parsedFile
 	var errs []error
+	words := maxTemplateWords
 	for _, file := range files {
-		trees, err := s.parser.parse(file.Name, string(file.Data), options.Delimiters)
+		trees, err := s.parser.parse(file.Name, string(file.Data), options.Delimiters, &words)
+		if words < 0 {
+			return nil, fmt.Errorf("parse %w", err)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("parse %w", err))
 			continue

@@ -22,15 +22,20 @@ func tableOf(options Options, s *session) template.FuncMap {
 	}
 	functions["required"] = required
 	functions["keys"], functions["values"] = sortedKeys, sortedValues
+	functions["eq"], functions["ne"] = eq, ne
 	maps.Copy(functions, addressFunctions())
 	maps.Copy(functions, s.clockFunctions())
 	maps.Copy(functions, s.requestFunctions())
-	maps.Copy(functions, s.payingFunctions())
+	paying := s.payingFunctions()
+	maps.Copy(functions, paying)
 	if options.Chart {
-		maps.Copy(functions, s.chartFunctions())
+		own := s.chartFunctions()
+		maps.Copy(functions, own)
+		maps.Copy(paying, own)
 		maps.DeleteFunc(functions, func(name string, _ any) bool { return !chartHas(name) })
 	}
 	maps.Copy(functions, options.Functions)
+	s.guardAll(functions, paying, options.Functions)
 	return functions
 }
 
@@ -42,12 +47,21 @@ func (s *session) payingFunctions() template.FuncMap {
 	maps.Copy(functions, s.growing())
 	maps.Copy(functions, s.writing())
 	maps.Copy(functions, s.copying())
+	maps.Copy(functions, s.changing())
 	return functions
+}
+
+// export returns the value of an export, and an empty text if the export has no value yet.
+func (s *session) export(name string) any {
+	if value, ok := s.Request.Exports.Value(name); ok {
+		return value
+	}
+	return ""
 }
 
 // requestFunctions returns the functions that read the request, look up objects, and read files of the source.
 func (s *session) requestFunctions() template.FuncMap {
-	target := cluster{session: s, of: func(req generator.Request) generator.Lookup { return req.Target }}
+	target := s.target()
 	local := cluster{session: s, of: func(req generator.Request) generator.Lookup { return req.Local }}
 	return template.FuncMap{
 		countedFunction:   func(v reflect.Value) (reflect.Value, error) { return s.Budget.counted(v) },
@@ -59,6 +73,8 @@ func (s *session) requestFunctions() template.FuncMap {
 		"localLookup":     local.lookup,
 		"mustLocalLookup": local.mustLookup,
 		"localLookupList": local.lookupList,
+
+		"export": s.export,
 
 		"readFile":   func(name string) (string, error) { return s.Files.read(name) },
 		"existsFile": func(name string) (bool, error) { return s.Files.exists(name) },

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/generatortest"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
@@ -310,7 +311,7 @@ func FuzzAddresses(f *testing.F) {
 	f.Add("10.0.0.0/24", int64(5))
 	f.Add("fd00::/64", int64(-1))
 	f.Add("::ffff:10.0.0.1/120", int64(3))
-	f.Fuzz(func(t *testing.T, cidr string, number int64) {
+	fuzzing.Run(f, func(t *testing.T, cidr string, number int64) {
 		host, err := cidrHost(number, cidr)
 		if err != nil {
 			return

@@ -86,22 +86,6 @@ func (s *session) copying() template.FuncMap {
 			return f(value)
 		}
 	}, "mustDeepCopy"))
-	maps.Copy(functions, around(func(f func(map[string]any, ...map[string]any) any) any {
-		return func(over map[string]any, more ...map[string]any) (any, error) {
-			if err := s.spendMerged(over, more); err != nil {
-				return nil, err
-			}
-			return f(over, more...), nil
-		}
-	}, "merge", "mergeOverwrite"))
-	maps.Copy(functions, around(func(f func(map[string]any, ...map[string]any) (any, error)) any {
-		return func(over map[string]any, more ...map[string]any) (any, error) {
-			if err := s.spendMerged(over, more); err != nil {
-				return nil, err
-			}
-			return f(over, more...)
-		}
-	}, "mustMerge", "mustMergeOverwrite"))
 	maps.Copy(functions, around(func(f func(...any) any) any {
 		return func(lists ...any) (any, error) {
 			for _, list := range lists {

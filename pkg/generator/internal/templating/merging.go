@@ -1,0 +1,163 @@
+package templating
+
+import (
+	"errors"
+	"reflect"
+	"text/template"
+
+	"dario.cat/mergo"
+)
+
+// changing returns the template functions that put values into an existing map.
+func (s *session) changing() template.FuncMap {
+	return template.FuncMap{
+		"set":            s.put,
+		"merge":          s.silentMerge(false),
+		"mergeOverwrite": s.silentMerge(true),
+		"mustMerge": func(into map[string]any, more ...map[string]any) (any, error) {
+			return s.merge(into, more, false)
+		},
+		"mustMergeOverwrite": func(into map[string]any, more ...map[string]any) (any, error) {
+			return s.merge(into, more, true)
+		},
+	}
+}
+
+// put sets a key of a map, and returns the map. A value that contains the map is an error, except in a chart: some
+// charts put their context into itself, and Helm accepts that. All functions that read such a map return an error.
+func (s *session) put(into map[string]any, key string, value any) (map[string]any, error) {
+	if !s.set.options.Chart {
+		if err := s.checkNotWithin(into, value); err != nil {
+			return nil, err
+		}
+	}
+	into[key] = value
+	return into, nil
+}
+
+// checkNotWithin returns an error if a value contains a map.
+func (s *session) checkNotWithin(wanted map[string]any, value any) error {
+	search := &mapSearch{wanted: reflect.ValueOf(wanted).UnsafePointer(), rest: s.Budget.limits.OutputBytes / elementCost}
+	switch found := search.in(value, 0); {
+	case found:
+		return &limitError{"the value contains the map itself: maps and lists cannot contain themselves"}
+	case search.tooDeep:
+		return errNesting
+	case search.rest < 0:
+		return s.Budget.exceeded()
+	default:
+		return nil
+	}
+}
+
+// mapSearch searches for a map in a value.
+type mapSearch struct {
+	wanted  any
+	rest    int
+	tooDeep bool
+}
+
+func (m *mapSearch) in(value any, depth int) bool {
+	if m.rest--; m.rest < 0 {
+		return false
+	}
+	m.tooDeep = m.tooDeep || depth > maxNesting
+	if m.tooDeep {
+		return false
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		if any(reflect.ValueOf(value).UnsafePointer()) == m.wanted {
+			return true
+		}
+		for _, element := range value {
+			if m.in(element, depth+1) {
+				return true
+			}
+		}
+	case []any:
+		for _, element := range value {
+			if m.in(element, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// silentMerge returns a function that merges maps. Like sprig, it returns an empty text if the maps cannot be merged.
+func (s *session) silentMerge(overwrite bool) any {
+	return func(into map[string]any, more ...map[string]any) (any, error) {
+		merged, err := s.merge(into, more, overwrite)
+		var exceeded *limitError
+		if err == nil || errors.As(err, &exceeded) || s.Budget.ctx.Err() != nil {
+			return merged, err
+		}
+		return "", nil
+	}
+}
+
+// merge merges maps into the first map, like sprig.
+func (s *session) merge(into map[string]any, more []map[string]any, overwrite bool) (any, error) {
+	if err := s.spendMerged(into, more); err != nil {
+		return nil, err
+	}
+	options := []func(*mergo.Config){}
+	if overwrite {
+		options = append(options, mergo.WithOverride)
+	}
+	for _, from := range more {
+		if into == nil && from != nil {
+			into = map[string]any{}
+		}
+		if err := mergeMaps(into, from, options, 0); err != nil {
+			return nil, err
+		}
+	}
+	if !s.set.options.Chart {
+		if err := s.Budget.fits(into); err != nil {
+			return nil, err
+		}
+	}
+	return into, nil
+}
+
+// mergeMaps merges a map into another, with the rules of mergo, which sprig uses. mergo descends without a limit, and a
+// merge can make a map contain itself while it is merged. Therefore maps in maps are merged here, and all other values
+// by mergo.
+func mergeMaps(into, from map[string]any, options []func(*mergo.Config), depth int) error {
+	if depth > maxNesting {
+		return errNesting
+	}
+	others := make(map[string]any, len(from))
+	for key, value := range from {
+		inner, below := mapOf(value), mapOf(into[key])
+		if inner == nil || below == nil {
+			others[key] = value
+			continue
+		}
+		if err := mergeMaps(below, inner, options, depth+1); err != nil {
+			return err
+		}
+		if len(below) == 0 {
+			into[key] = value
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return mergo.Merge(&into, others, options...)
+}
+
+// mapOf returns a value as a map, or nil if it is no map of values of any type.
+func mapOf(value any) map[string]any {
+	if plain, ok := value.(map[string]any); ok || value == nil {
+		return plain
+	}
+	named := reflect.ValueOf(value)
+	if named.Kind() != reflect.Map || !named.CanConvert(reflect.TypeFor[map[string]any]()) {
+		return nil
+	}
+	plain, _ := reflect.TypeAssert[map[string]any](named.Convert(reflect.TypeFor[map[string]any]()))
+	return plain
+}

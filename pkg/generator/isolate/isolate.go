@@ -1,0 +1,301 @@
+package isolate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// Defaults of Options.
+const (
+	// DefaultMaxProcesses is the maximum of the default of Options.Processes.
+	DefaultMaxProcesses = 4
+	// DefaultMemory is enough for the largest public charts several times over.
+	DefaultMemory     = 512 << 20
+	DefaultTimeout    = time.Minute
+	DefaultLookups    = 10_000
+	DefaultRenderings = 1000
+)
+
+// Options configure a Generator. Zero values select the defaults.
+type Options struct {
+	// Processes is the maximum number of children, and so of renderings at the same time. Further requests wait; the
+	// namespaces of their components take turns. The default is GOMAXPROCS, but at most DefaultMaxProcesses.
+	Processes int
+	// Memory is the memory of a child in bytes. A child that needs more ends.
+	Memory int64
+	// Timeout is the maximum time of a rendering. The time in which a request waits for a child does not count.
+	Timeout time.Duration
+	// Lookups is the maximum number of questions of one rendering, such as look-ups. Their answers may have a quarter of
+	// Memory in total.
+	Lookups int
+	// Renderings is the number of renderings after which a child is replaced.
+	Renderings int
+	// Scheme has the types of the components. It is required if requests have a component.
+	Scheme *apiruntime.Scheme
+	// Outside are the generators that are called in this process, by name; see Outside.
+	Outside map[string]generator.Generator
+}
+
+func (o Options) withDefaults() Options {
+	o.Processes = cmp.Or(max(o.Processes, 0), min(runtime.GOMAXPROCS(0), DefaultMaxProcesses))
+	o.Memory = cmp.Or(max(o.Memory, 0), DefaultMemory)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
+	o.Lookups = cmp.Or(max(o.Lookups, 0), DefaultLookups)
+	o.Renderings = cmp.Or(max(o.Renderings, 0), DefaultRenderings)
+	return o
+}
+
+// Generator renders with another generator in child processes.
+type Generator struct {
+	inner   generator.Generator
+	options Options
+	codec   codec
+	spawner *spawner
+	line    *line
+
+	mu     sync.Mutex
+	idle   []*process
+	closed bool
+	// deaths is the number of children that died since the last rendering that succeeded.
+	deaths int
+	// reported is set when the measures that the system lacks were logged.
+	reported bool
+}
+
+var (
+	_ generator.Generator = (*Generator)(nil)
+	_ generator.Versioner = (*Generator)(nil)
+	_ generator.Noter     = (*Generator)(nil)
+)
+
+// New returns a generator that renders as inner does, in child processes. The program must call Main, whose generator
+// is used in the children; inner is only asked for its version. A child is started when a request needs it. The
+// children end with this process, and with Close.
+//
+// A deadline of the context bounds the time in line for a child; Options.Timeout bounds the rendering. If the context
+// is cancelled, the rendering is killed.
+func New(inner generator.Generator, o Options) (*Generator, error) {
+	codec, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	return &Generator{inner: inner, options: o, codec: codec, spawner: newSpawner(), line: newLine(o.Processes)}, nil
+}
+
+// Version returns the version of the inner generator.
+func (g *Generator) Version() string { return generator.VersionOf(g.inner) }
+
+// Close ends all children. Renderings that are running fail, and so do later ones.
+func (g *Generator) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	g.closed = true
+	for _, p := range g.idle {
+		p.kill()
+	}
+	g.idle = nil
+	g.spawner.close()
+}
+
+// Generate renders in a child.
+func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	o, err := g.render(ctx, req, false)
+	if err != nil {
+		return nil, err
+	}
+	return objectsOf(o.Objects), nil
+}
+
+// Notes returns the notes of the inner generator, rendered in a child.
+func (g *Generator) Notes(ctx context.Context, req generator.Request) (string, error) {
+	if _, ok := g.inner.(generator.Noter); !ok {
+		return "", nil
+	}
+	o, err := g.render(ctx, req, true)
+	if err != nil {
+		return "", err
+	}
+	return o.Notes, nil
+}
+
+// render renders in a child, or returns the error of the rendering.
+func (g *Generator) render(ctx context.Context, req generator.Request, notes bool) (*outcome, error) {
+	job, err := jobOf(req, g.options.Scheme)
+	if err != nil {
+		return nil, err
+	}
+	job.Notes = notes
+	namespace, component := "", req.Namespace+"/"+req.Name
+	if req.Component != nil {
+		namespace = req.Component.GetNamespace()
+		component = namespace + "/" + req.Component.GetName()
+	}
+	if err := g.line.enter(ctx, namespace); err != nil {
+		return nil, busyError{err}
+	}
+	defer g.line.leave()
+	p, err := g.take(ctx, component)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := g.bounded(ctx)
+	defer cancel(nil)
+	c := &conversation{options: g.options, codec: g.codec, request: req, process: p, errors: map[uint64]error{}}
+	o, err := c.run(ctx, job)
+	if budget.Refused(err) {
+		// The child did nothing wrong, but it may have sent more than this process has read.
+		p.kill()
+		return nil, err
+	}
+	if err != nil {
+		g.discard(p)
+		return nil, p.causeOf(context.Cause(ctx), err)
+	}
+	g.give(p, component, o.Memory)
+	return o, c.finish(ctx, o)
+}
+
+// errTimeout is the cause of the end of a rendering that took too long.
+var errTimeout = errors.New("timeout")
+
+// bounded returns a context that ends after the maximum time of a rendering, or when ctx is cancelled. The deadline of
+// ctx does not apply, because a part of it may have passed in line.
+func (g *Generator) bounded(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	rendering, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stopped := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel(context.Cause(ctx))
+		}
+	})
+	timer := time.AfterFunc(g.options.Timeout, func() { cancel(errTimeout) })
+	return rendering, func(cause error) {
+		stopped()
+		timer.Stop()
+		cancel(cause)
+	}
+}
+
+// take returns an idle child, if possible the child that rendered the component last, whose caches are warm. Without an
+// idle child it starts one.
+func (g *Generator) take(ctx context.Context, component string) (*process, error) {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return nil, errors.New("isolate: the generator is closed")
+	}
+	for len(g.idle) > 0 {
+		chosen := len(g.idle) - 1
+		for i, p := range g.idle {
+			if p.last == component {
+				chosen = i
+			}
+		}
+		p := g.idle[chosen]
+		g.idle = append(g.idle[:chosen], g.idle[chosen+1:]...)
+		if p.isAlive() {
+			g.mu.Unlock()
+			return p, nil
+		}
+	}
+	deaths := g.deaths
+	g.mu.Unlock()
+	return g.start(ctx, deaths)
+}
+
+// Delays before a child is started after the death of several children in a row.
+const (
+	freeDeaths = 3
+	firstDelay = 100 * time.Millisecond
+	maxDoubled = 6
+)
+
+// start starts a child. After several deaths in a row it waits first.
+func (g *Generator) start(ctx context.Context, deaths int) (*process, error) {
+	if deaths > freeDeaths {
+		select {
+		case <-ctx.Done():
+			return nil, busyError{ctx.Err()}
+		case <-time.After(firstDelay << min(deaths-freeDeaths-1, maxDoubled)):
+		}
+	}
+	p, r, err := startProcess(ctx, g.spawner, g.codec, g.options)
+	if err != nil {
+		g.noteDeath()
+		return nil, busyError{fmt.Errorf("start a process for the rendering: %w", err)}
+	}
+	g.mu.Lock()
+	first := !g.reported
+	g.reported = true
+	g.mu.Unlock()
+	if first && len(r.Missing) > 0 {
+		log.FromContext(ctx).Info("renderings are not confined completely, because the system lacks some measures",
+			"missing", r.Missing)
+	}
+	return p, nil
+}
+
+func (g *Generator) noteDeath() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deaths++
+}
+
+// discard kills a child after a failed conversation.
+func (g *Generator) discard(p *process) {
+	p.kill()
+	g.noteDeath()
+}
+
+// Limits above which a child is replaced after a rendering.
+const (
+	// slowRendering is a time after which an engine may have left work behind that cannot be interrupted.
+	slowRendering = 10 * time.Second
+	// memoryShare is the part of the memory that a child may hold between two renderings: one half.
+	memoryShare = 2
+)
+
+// give returns a child after a complete rendering. A child that has rendered often, took long or holds much memory is
+// replaced.
+func (g *Generator) give(p *process, component string, memory uint64) {
+	p.renderings++
+	p.last = component
+	slow := p.elapsed() > slowRendering
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deaths = 0
+	if g.closed || slow || p.renderings >= g.options.Renderings || memory > uint64(g.options.Memory)/memoryShare {
+		p.kill()
+		return
+	}
+	g.idle = append(g.idle, p)
+}
+
+// busyError is the error of a request that got no child. It is retried.
+type busyError struct{ cause error }
+
+// Error implements error.
+func (e busyError) Error() string {
+	return fmt.Sprintf("no process is free for the rendering: %v", e.cause)
+}
+
+// Unwrap returns the cause.
+func (e busyError) Unwrap() error { return e.cause }
+
+// RetryAfter lets the back-off determine the delay.
+func (e busyError) RetryAfter() time.Duration { return 0 }
