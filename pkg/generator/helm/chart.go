@@ -40,6 +40,9 @@ func parseChart(source fs.FS) (*parsedChart, error) {
 	for i, file := range files {
 		buffered[i] = &loader.BufferedFile{Name: file.Name, Data: bytes.TrimPrefix(file.Data, []byte("\xef\xbb\xbf"))}
 	}
+	if err := newChartBounds().check("", buffered, 0); err != nil {
+		return nil, fmt.Errorf("load the chart: %w", err)
+	}
 	loaded, err := loader.LoadFiles(buffered)
 	if err != nil {
 		return nil, fmt.Errorf("load the chart: %w", err)

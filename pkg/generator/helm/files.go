@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gobwas/glob"
 	"helm.sh/helm/v3/pkg/chart"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
 )
 
 // files is the value of .Files in templates, with the methods of Helm.
@@ -31,13 +32,13 @@ func (f files) Get(name string) string { return string(f[name]) }
 
 // Glob returns the files whose paths match a pattern. An invalid pattern matches all files, as in Helm.
 func (f files) Glob(pattern string) files {
-	matching, err := glob.Compile(pattern, '/')
+	matches, err := templating.Glob(pattern)
 	if err != nil {
 		return maps.Clone(f)
 	}
 	found := files{}
 	for name, content := range f {
-		if matching.Match(name) {
+		if matches(name) {
 			found[name] = content
 		}
 	}

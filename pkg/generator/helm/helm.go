@@ -2,8 +2,10 @@ package helm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +25,13 @@ type Options struct {
 	Tests bool
 	// SkipCRDs omits the objects in the folders crds of the chart and its sub-charts.
 	SkipCRDs bool
+	// HookTimeout is the setting timeout of all hooks whose manifests do not set one, like the flag --timeout of Helm: a
+	// hook that is not ready within this time has failed. Zero, the default, means that hooks have no timeout.
+	HookTimeout time.Duration
+	// Sequencing reads the annotations helm.sh/resource-group and helm.sh/depends-on/resource-groups (HIP-0025) as
+	// dependencies between objects. By default they have no effect, as in Helm without its option for them. It requires
+	// AnnotationPrefix.
+	Sequencing bool
 	// Limits limits each rendering.
 	Limits generator.Limits
 }
@@ -39,15 +48,40 @@ var (
 )
 
 // New returns a generator for the chart in source, whose root contains the Chart.yaml. New parses and validates the
-// chart, and returns an error for an invalid chart. If source is nil, the generator renders the chart in
-// Request.Source.
+// chart, and returns an error for an invalid chart or a negative timeout. If source is nil, the generator renders the
+// chart in Request.Source.
 func New(source fs.FS, options Options) (*Generator, error) {
+	if err := options.check(); err != nil {
+		return nil, err
+	}
 	charts, err := rendering.NewParsed(source, parseChart)
 	if err != nil {
 		return nil, err
 	}
 	options.Limits = options.Limits.WithDefaults()
 	return &Generator{charts: charts, options: options}, nil
+}
+
+// With returns a generator for the same charts with changed options. Both generators share the parsed charts, so a call
+// costs little. With returns an error for a negative timeout.
+func (g *Generator) With(change func(*Options)) (*Generator, error) {
+	options := g.options
+	change(&options)
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	options.Limits = options.Limits.WithDefaults()
+	return &Generator{charts: g.charts, options: options}, nil
+}
+
+func (o Options) check() error {
+	if o.HookTimeout < 0 {
+		return fmt.Errorf("the timeout of hooks is %s: want 0, which means none, or a longer time", o.HookTimeout)
+	}
+	if o.Sequencing && o.AnnotationPrefix == "" {
+		return errors.New("resource groups are converted to settings, whose prefix is not set: set Options.AnnotationPrefix")
+	}
+	return nil
 }
 
 // Generate renders the chart for a request. Errors name the file and line of the template, or the path of the value.

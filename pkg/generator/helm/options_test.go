@@ -2,6 +2,7 @@ package helm_test
 
 import (
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,6 +93,56 @@ func TestSkipCRDsLeavesOutTheFolderCRDs(t *testing.T) {
 	}
 }
 
+func TestHookTimeoutIsTheTimeoutOfHooksThatSetNone(t *testing.T) {
+	files := map[string]string{
+		"templates/a.yaml":    configMap,
+		"templates/hook.yaml": hookObject("batch/v1", "Job", "hook", "post-install", "", ""),
+		"templates/own.yaml":  hookObject("batch/v1", "Job", "own", "pre-install", "", ", demo.example.io/timeout: 7m"),
+		"templates/last.yaml": hookObject("batch/v1", "Job", "last", "post-delete", "", ""),
+		"templates/kept.yaml": hookObject("v1", "Secret", "kept", "pre-install", "", ""),
+	}
+	base, err := helm.New(chartOf(files), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	timed, err := base.With(func(o *helm.Options) { o.HookTimeout = 90 * time.Second })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		generator generator.Generator
+		revision  int64
+		want      map[string]string
+	}{
+		{"no timeout by default", base, 1, map[string]string{"own": "7m"}},
+		{"all hooks of an installation", timed, 1, map[string]string{"hook": "1m30s", "own": "7m", "last": "1m30s", "kept": "1m30s"}},
+		{"only the hooks that an upgrade runs", timed, 2, map[string]string{"last": "1m30s"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			objects, err := c.generator.Generate(t.Context(), generator.Request{Revision: c.revision})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, o := range objects {
+				if timeout, ok := o.GetAnnotations()["demo.example.io/timeout"]; ok {
+					got[o.GetName()] = timeout
+				}
+			}
+			if !maps.Equal(got, c.want) {
+				t.Errorf("got the timeouts %v, want %v", got, c.want)
+			}
+		})
+	}
+	if _, err := base.With(func(o *helm.Options) { o.HookTimeout = -time.Second }); err == nil {
+		t.Error("With: want an error for a negative timeout")
+	}
+	if _, err := helm.New(nil, helm.Options{HookTimeout: -time.Second}); err == nil {
+		t.Error("New: want an error for a negative timeout")
+	}
+}
+
 func TestLimits(t *testing.T) {
 	many := map[string]string{"templates/a.yaml": `{{ range until 4 }}
 ---
@@ -176,5 +227,28 @@ func TestNotesAreThoseOfTheChart(t *testing.T) {
 	got, err := g.Notes(t.Context(), generator.Request{Name: "shop", Revision: 3})
 	if want := "Welcome to shop, revision 3."; err != nil || got != want {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestADefinitionThatASubChartRepeatsIsRenderedOnce(t *testing.T) {
+	definition := func(value string) string {
+		return strings.Replace(configMap, "name: a", "name: definition", 1) + "data: {value: " + value + "}\n"
+	}
+	files := map[string]string{
+		"crds/a.yaml":            definition("chart"),
+		"charts/sub/Chart.yaml":  "apiVersion: v2\nname: sub\nversion: 0.0.1\n",
+		"charts/sub/crds/a.yaml": definition("sub"),
+	}
+	var told []string
+	req := generator.Request{Report: func(r generator.Result) { told = append(told, r.String()) }}
+	objects := generate(t, chartOf(files), options, req)
+	if len(objects) != 1 || dataOf(t, objects[0])["value"] != "chart" {
+		t.Errorf("got %d objects, want the definition of the chart", len(objects))
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "crds/a.yaml and") || !strings.Contains(told[0], "the former is used") {
+		t.Errorf("got the messages %q", told)
+	}
+	if raw := generate(t, chartOf(files), helm.Options{Raw: true}, req); len(raw) != 2 {
+		t.Errorf("raw: got %d objects, want both, as by helm template", len(raw))
 	}
 }

@@ -40,15 +40,23 @@ func (p *parsedChart) render(
 	decoder := &manifests.Decoder{
 		MaxObjects:    options.Limits.Objects,
 		MaxAliasBytes: options.Limits.AliasBytes,
+		MaxNodes:      options.Limits.Nodes,
 		TrimDocuments: true,
 	}
-	set := waves{prefix: options.AnnotationPrefix, revision: req.Revision, namespace: req.Namespace}
+	set := waves{
+		prefix: options.AnnotationPrefix, revision: req.Revision, namespace: req.Namespace, hookTimeout: options.HookTimeout,
+	}
 	var definitions []*unstructured.Unstructured
 	var failed error
 	if !options.SkipCRDs {
-		definitions, failed = decodeDefinitions(working, decoder, req)
+		definitions, failed = decodeDefinitions(working, decoder, req, options.Raw)
 	}
-	objects, hooks, err := decodeRendered(rendered, decoder, req, options.Raw)
+	var groups sequencing
+	if options.Sequencing && !options.Raw {
+		groups.prefix = options.AnnotationPrefix
+	}
+	objects, hooks, err := decodeRendered(rendered, decoder, req, options.Raw, groups)
+	groups.share(objects)
 	switch {
 	case failed != nil:
 		return nil, errors.Join(failed, err)
@@ -92,7 +100,7 @@ func (p *parsedChart) notes(ctx context.Context, req generator.Request, limits g
 // decodeRendered decodes the output of templates, and returns ordinary objects and hooks separately, both in the order
 // of their files. With Options.Raw, hooks are returned as ordinary objects.
 func decodeRendered(
-	rendered []rendering.File, decoder *manifests.Decoder, req generator.Request, raw bool,
+	rendered []rendering.File, decoder *manifests.Decoder, req generator.Request, raw bool, groups sequencing,
 ) (objects []*unstructured.Unstructured, hooks []hook, err error) {
 	var errs []error
 	slices.SortFunc(rendered, func(a, b rendering.File) int { return strings.Compare(a.Name, b.Name) })
@@ -101,7 +109,7 @@ func decodeRendered(
 			continue
 		}
 		decoded, err := decoder.Decode(file.Name+" (rendered)", file.Data)
-		errs = append(errs, err)
+		errs = append(errs, err, groups.enter(file.Name, decoded))
 		req.Located(file.Name, decoded...)
 		for _, object := range decoded {
 			switch h, isHook, known := hookOf(object, file.Name); {
@@ -117,21 +125,46 @@ func decodeRendered(
 	return objects, hooks, errors.Join(errs...)
 }
 
-// decodeDefinitions returns the objects in the folders crds. Files in these folders are not templates.
+// decodeDefinitions returns the objects in the folders crds. Files in these folders are not templates. If a sub-chart
+// repeats an object of the chart or of another sub-chart, only the first is returned, as Helm installs only the
+// first. With Options.Raw, all are returned, as by helm template.
 func decodeDefinitions(
 	c *chart.Chart,
 	decoder *manifests.Decoder,
 	req generator.Request,
+	raw bool,
 ) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
+	sources := map[string]string{}
 	for _, definition := range c.CRDObjects() {
 		decoded, err := decoder.Decode(definition.Filename, definition.File.Data)
 		errs = append(errs, err)
-		req.Located(definition.Filename, decoded...)
-		objects = append(objects, decoded...)
+		first := slices.DeleteFunc(decoded, func(object *unstructured.Unstructured) bool {
+			id := object.GroupVersionKind().GroupKind().String() + " " + object.GetName()
+			source, repeated := sources[id]
+			if !repeated {
+				sources[id] = definition.Filename
+			}
+			superfluous := repeated && source != definition.Filename && !raw
+			if superfluous {
+				warnOfRepetition(req, object, source, definition.Filename)
+			}
+			return superfluous
+		})
+		req.Located(definition.Filename, first...)
+		objects = append(objects, first...)
 	}
 	return objects, errors.Join(errs...)
+}
+
+// warnOfRepetition reports an object that two files in folders crds contain.
+func warnOfRepetition(req generator.Request, object *unstructured.Unstructured, used, unused string) {
+	req.Tell(generator.Result{
+		Severity: generator.SeverityWarning,
+		Message:  fmt.Sprintf("%s and %s contain the object; the former is used, as in Helm", used, unused),
+		Object:   object.GetKind() + " " + object.GetName(),
+	})
 }
 
 // renderValues computes the values for the templates, as helm install does. It also removes disabled sub-charts from
@@ -145,6 +178,9 @@ func (p *parsedChart) renderValues(working *chart.Chart, req generator.Request) 
 		}
 	}
 	parameters := valuesOf(req.Parameters)
+	if err := checkGlobals(working, parameters); err != nil {
+		return nil, err
+	}
 	// Merging, as helm install does it: a null in the parameters removes a default of a sub-chart.
 	if err := chartutil.ProcessDependenciesWithMerge(working, parameters); err != nil {
 		return nil, fmt.Errorf("dependencies: %w", err)
@@ -160,6 +196,7 @@ func (p *parsedChart) renderValues(working *chart.Chart, req generator.Request) 
 	if err != nil {
 		return nil, fmt.Errorf("values: %w", err)
 	}
+	values["Capabilities"] = forTemplates(capabilities, req.Capabilities)
 	composed, err := values.Table("Values")
 	if err != nil {
 		return nil, fmt.Errorf("values: %w", err)

@@ -1,10 +1,10 @@
 package helm
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,12 +24,13 @@ const schemaName = "chart:///values.schema.json"
 func compileSchemas(c *chart.Chart, schemas map[string]*jsonschema.Schema) error {
 	if c.Schema != nil {
 		file := path.Join(c.ChartFullPath(), "values.schema.json")
-		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
+		document, err := decodeSchema(c.Schema)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		compiler := jsonschema.NewCompiler()
 		compiler.UseLoader(noLoader{})
+		compiler.UseRegexpEngine(new(patterns).compile)
 		if err := compiler.AddResource(schemaName, document); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -61,15 +62,10 @@ func (noLoader) Load(url string) (any, error) {
 func (p *parsedChart) validate(c *chart.Chart, values map[string]any, at string) []error {
 	var errs []error
 	if schema := p.schemas[string(c.Schema)]; schema != nil {
-		err := schema.Validate(values)
-		if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-			found := violations(invalid, at)
-			// The library iterates over maps in random order.
-			slices.SortFunc(found, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-			errs = append(errs, found...)
-		} else if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", at, err))
+		if err := checkEvaluations(schema, values); err != nil {
+			return []error{fmt.Errorf("%s: %w", at, err)}
 		}
+		errs = append(errs, violationsOf(schema, values, at)...)
 	}
 	for _, sub := range c.Dependencies() {
 		if subValues, ok := values[sub.Name()].(map[string]any); ok {
@@ -78,6 +74,28 @@ func (p *parsedChart) validate(c *chart.Chart, values map[string]any, at string)
 	}
 	return errs
 }
+
+// violationsOf validates values, and returns the violations in order, up to a maximum number.
+func violationsOf(schema *jsonschema.Schema, values map[string]any, at string) []error {
+	err := schema.Validate(values)
+	if err == nil {
+		return nil
+	}
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return []error{fmt.Errorf("%s: %w", at, err)}
+	}
+	found := violations(invalid, at)
+	// The library iterates over maps in random order.
+	slices.SortFunc(found, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	if more := len(found) - maxViolations; more > 0 {
+		found = append(found[:maxViolations], fmt.Errorf("%s: %d more violations of the schema", at, more))
+	}
+	return found
+}
+
+// compilePattern compiles a regular expression of a schema.
+func compilePattern(expression string) (jsonschema.Regexp, error) { return regexp.Compile(expression) }
 
 func violations(invalid *jsonschema.ValidationError, at string) []error {
 	if len(invalid.Causes) > 0 {

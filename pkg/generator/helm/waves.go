@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,6 +42,8 @@ type waves struct {
 	prefix    string
 	revision  int64
 	namespace string
+	// hookTimeout is the timeout of hooks whose manifests set none; zero means none.
+	hookTimeout time.Duration
 }
 
 // arrange converts hooks to dependents, removes hooks that run neither at this revision nor on deletion, and sets the
@@ -168,6 +171,12 @@ func (w waves) place(h hook, m moments, rank, count int) {
 		w.placeInApply(h, m, rank, count)
 	}
 	w.placeInDeletion(h, m, rank)
+	if h.failed && h.runs() {
+		w.set(h.object, manifests.AnnotationPurgeFailed, "true")
+	}
+	if w.hookTimeout > 0 && !m.kept {
+		w.set(h.object, manifests.AnnotationTimeout, w.hookTimeout.String())
+	}
 }
 
 // placeInApply sets the settings of a hook within an apply. A hook for two events of the operation has two orders. A
@@ -187,9 +196,6 @@ func (w waves) placeInApply(h hook, m moments, rank, count int) {
 		w.set(h.object, manifests.AnnotationPurgeOrder, cmp.Or(w.orderOf(h.object), strings.Join(purges, ",")))
 	}
 	w.set(h.object, manifests.AnnotationOrder, strings.Join(orders, ","))
-	if h.failed && h.runs() {
-		w.set(h.object, manifests.AnnotationPurgeFailed, "true")
-	}
 	if installs(h) && !h.runs() {
 		w.set(h.object, manifests.AnnotationReconcilePolicy, string(metav1alpha1.ReconcileOnce))
 		if len(orders) > 1 {
