@@ -21,7 +21,9 @@ var building = make(chan struct{}, 1)
 
 // build returns the objects of a source.
 func build(ctx context.Context, t *tree, found checked, req generator.Request) ([]*unstructured.Unstructured, error) {
-	decoder := &manifests.Decoder{MaxObjects: t.limits.Objects, MaxAliasBytes: t.limits.AliasBytes}
+	decoder := &manifests.Decoder{
+		MaxObjects: t.limits.Objects, MaxAliasBytes: t.limits.AliasBytes, MaxNodes: t.limits.Nodes,
+	}
 	if found.isPlain {
 		return decodePlain(found.plain, decoder, req)
 	}
@@ -32,6 +34,7 @@ func build(ctx context.Context, t *tree, found checked, req generator.Request) (
 	}
 	defer func() { <-building }()
 
+	limitCopies(1, 1)
 	files := newBuildFiles(ctx, t)
 	if req.Locate != nil {
 		files.traced = found.entry

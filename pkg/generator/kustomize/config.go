@@ -12,6 +12,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/bounded"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -44,7 +45,7 @@ type delimiters struct {
 
 // parseConfiguration parses a ConfigFile. Each error names file and line.
 func parseConfiguration(file string, text []byte, limitOfAliases int) (*configuration, error) {
-	if err := manifests.CheckAliases(text, limitOfAliases); err != nil {
+	if err := bounded.YAML(text, bounded.Limits{AliasBytes: limitOfAliases}); err != nil {
 		return nil, errorsIn(file, err.Error())
 	}
 	c := &configuration{}

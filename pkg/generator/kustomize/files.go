@@ -19,8 +19,10 @@ type buildFiles struct {
 	filesys.FileSystem
 	ctx  context.Context
 	tree *tree
-	// bytes is the number of bytes read so far.
-	bytes int
+	// bytes and nodes are the numbers of bytes and of nodes read so far.
+	bytes, nodes int
+	// copies and objects are upper bounds of the operations copy, and of the objects, read so far.
+	copies, objects int
 	// traced is the folder whose kustomization adds the origin to each object; empty if origins are not requested.
 	traced string
 	// err is the error that ended the build. It is kept here because kustomize mixes it with other errors.
@@ -77,6 +79,9 @@ func (f *buildFiles) ReadFile(name string) ([]byte, error) {
 		f.err = err
 		return nil, err
 	}
+	f.copies += f.tree.copies[relative]
+	f.objects += f.tree.objectsIn(relative, content)
+	limitCopies(f.copies, f.objects)
 	return f.tracing(relative, append([]byte(nil), content...)), nil
 }
 
@@ -90,6 +95,14 @@ func (f *buildFiles) spend(name string, bytes int) error {
 				"multiply",
 			name,
 			f.tree.limits.OutputBytes,
+		)
+	}
+	if f.nodes += f.tree.nodes[name]; f.nodes > f.tree.maxNodes() {
+		return fmt.Errorf(
+			"%s: the kustomization reads more than %d maps, lists, values and keys, files counted each time: bases that are "+
+				"used by several others multiply",
+			name,
+			f.tree.maxNodes(),
 		)
 	}
 	return nil

@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/bounded"
 )
 
 // compile validates a patch and converts it to a form that kustomize accepts. The result is JSON, because kustomize
@@ -45,7 +44,7 @@ func (p Patch) compile() (types.Patch, error) {
 }
 
 func onlyDocument(text string) (any, error) {
-	if err := manifests.CheckAliases([]byte(text), generator.DefaultMaxAliasBytes); err != nil {
+	if err := bounded.YAML([]byte(text), bounded.Limits{}); err != nil {
 		return nil, err
 	}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
@@ -163,6 +162,11 @@ func (t *Target) check() error {
 		return nil
 	}
 	var errs []error
+	for _, pattern := range []string{t.Group, t.Version, t.Kind, t.Namespace, t.Name} {
+		if _, err := bounded.Pattern(pattern); err != nil {
+			return err
+		}
+	}
 	if _, err := types.NewSelectorRegex(t.selector()); err != nil {
 		errs = append(errs, err)
 	}

@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -91,6 +92,8 @@ func (r *references) configurations(file, field string, configurations []*resour
 				continue
 			}
 			r.pathsIn(file, name, fields)
+			r.patchIn(file, fields)
+			r.fieldPathsIn(file, name, fields)
 		}
 	}
 }
@@ -131,5 +134,18 @@ func stringsIn(field any) []string {
 		return texts
 	default:
 		return nil
+	}
+}
+
+// patchIn counts the operations copy of the patch in the configuration of a plugin that patches objects.
+func (r *references) patchIn(file string, fields map[string]any) {
+	for _, key := range []string{"patch", "jsonOp", "path"} {
+		text, _ := fields[key].(string)
+		content := []byte(text)
+		if key == "path" && text != "" {
+			// Other plugins have paths of fields here. kustomize reports a file that cannot be read.
+			content, _ = r.tree.read(path.Join(path.Dir(file), text))
+		}
+		r.tree.copies[file] += copiesIn(content)
 	}
 }

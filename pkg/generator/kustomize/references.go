@@ -48,6 +48,8 @@ func (r *references) folder(folder string) {
 			fmt.Errorf("%s: %s runs helm, which is not supported: render the chart with the Helm engine", file, field),
 		)
 	}
+	r.fieldPaths(file, k)
+	r.patches(file, k)
 	r.filesOf(file, k)
 	for _, field := range k.folders() {
 		for _, entry := range field.entries {

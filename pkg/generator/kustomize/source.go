@@ -54,6 +54,8 @@ type checked struct {
 	// isPlain is set if the entry folder has no kustomization. Then the field plain contains its manifests.
 	isPlain bool
 	plain   []rendering.File
+	// copies and objects are those of the tree.
+	copies, objects map[string]int
 }
 
 // parseSource reads a source, and validates the parts that do not depend on a request.
@@ -85,7 +87,9 @@ func (s *parsedSource) forRequest(
 	limits generator.Limits,
 ) (*tree, checked, error) {
 	if s.templated == nil {
-		return newTree(s.contents, limits), s.checked, nil
+		t := newTree(s.contents, limits)
+		t.copies, t.objects = s.checked.copies, s.checked.objects
+		return t, s.checked, nil
 	}
 	rendered := newTemplatedTree(ctx, s.templated, req, limits)
 	found, err := check(rendered, s.entry)
@@ -107,7 +111,8 @@ func check(t *tree, entry string) (checked, error) {
 		return checked{entry: entry, isPlain: true, plain: files}, errors.Join(errs...)
 	}
 	checks.folder(entry)
-	return checked{entry: entry, ownSchema: checks.ownSchema}, errors.Join(checks.errs...)
+	found := checked{entry: entry, ownSchema: checks.ownSchema, copies: t.copies, objects: t.objects}
+	return found, errors.Join(checks.errs...)
 }
 
 // isRepository omits the git repository of a checkout.

@@ -8,6 +8,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -46,7 +47,7 @@ func TestErrorsOfTemplates(t *testing.T) {
 			files: map[string]string{config: "suffix: a\nsuffix: b\n"},
 			want:  []string{config + `:2: mapping key "suffix" already defined at line 1`},
 		},
-		"aliases that expand to too many bytes": {
+		"aliases that expand to too many nodes": {
 			files: map[string]string{
 				config: "values:\n  a: &a [" + strings.Repeat(
 					"x,",
@@ -56,7 +57,7 @@ func TestErrorsOfTemplates(t *testing.T) {
 					5000,
 				) + "*a]\n",
 			},
-			want: []string{config + ":3: the aliases up to here expand to more than"},
+			want: []string{config + ":3: more than 200000 maps, lists, values and keys"},
 		},
 		"an ignore file that does not exist": {
 			files: map[string]string{
@@ -273,7 +274,7 @@ func FuzzConfiguration(f *testing.F) {
 	f.Add("suffix: .tmpl\ndelimiters: {left: '[[', right: ']]'}\nvalues: {a: 1}\n", "[[ .Values.a ]]")
 	f.Add("# nothing\n---\n", "{{ .Name }}")
 	f.Add("include: [., .]\nignoreFile: a.yaml\nvalues: &a {b: *a}", "{{")
-	f.Fuzz(func(t *testing.T, config, template string) {
+	fuzzing.Run(f, func(t *testing.T, config, template string) {
 		g, err := kustomize.New(
 			sourceOf(map[string]string{".fairlead-kustomize.yaml": config, "a.yaml": template}),
 			kustomize.Options{

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
@@ -31,7 +33,8 @@ type Changes struct {
 type Patch struct {
 	// Patch is the text, as YAML or JSON.
 	Patch string
-	// Target selects the patched objects; nil selects the object that a strategic merge patch names.
+	// Target selects the patched objects; nil selects the object that a strategic merge patch names. If the patch names no
+	// namespace, this is the object without a namespace or, if there is none, the object in the component's namespace.
 	Target *Target
 }
 
@@ -68,6 +71,7 @@ func NewTransformer(changes Changes) (generator.Transformer, error) {
 			errs = append(errs, fmt.Errorf("patches[%d]: %w", i, err))
 		}
 		t.kustomization.Patches = append(t.kustomization.Patches, compiled)
+		t.copies += copiesIn([]byte(compiled.Patch))
 	}
 	for i, image := range changes.Images {
 		if image.Name == "" {
@@ -89,6 +93,8 @@ const objectsFile = "objects.yaml"
 type transformer struct {
 	kustomization types.Kustomization
 	version       string
+	// copies is the number of operations copy in the patches.
+	copies int
 }
 
 var _ generator.Versioner = (*transformer)(nil)
@@ -99,11 +105,15 @@ func (t *transformer) Version() string { return t.version }
 // Transform builds a kustomization of the objects and the changes. An error names the patch.
 func (t *transformer) Transform(
 	ctx context.Context,
-	_ generator.Request,
+	req generator.Request,
 	objects []*unstructured.Unstructured,
 ) ([]*unstructured.Unstructured, error) {
 	if len(objects) == 0 {
 		return objects, nil
+	}
+	kustomization, err := t.placed(req.Namespace, objects)
+	if err != nil {
+		return nil, err
 	}
 	stream, err := streamOf(objects)
 	if err != nil {
@@ -111,7 +121,7 @@ func (t *transformer) Transform(
 	}
 	var changed []*unstructured.Unstructured
 	_, err = rendering.Detached(ctx, func() (_ []client.Object, err error) {
-		changed, err = t.build(ctx, stream)
+		changed, err = t.build(ctx, kustomization, stream, len(objects))
 		return nil, err
 	})
 	if err != nil {
@@ -120,33 +130,77 @@ func (t *transformer) Transform(
 	return changed, nil
 }
 
+// placed returns the kustomization for the objects of a component in a namespace. A merge patch that names its object
+// without a namespace changes the object without a namespace or, if there is none, the object in the namespace of the
+// component: charts differ in whether they set this namespace.
+func (t *transformer) placed(
+	namespace string,
+	objects []*unstructured.Unstructured,
+) (types.Kustomization, error) {
+	placed := t.kustomization
+	placed.Patches = slices.Clone(placed.Patches)
+	for i, patch := range placed.Patches {
+		if patch.Target != nil {
+			continue
+		}
+		content := &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal([]byte(patch.Patch), &content.Object); err != nil {
+			return types.Kustomization{}, fmt.Errorf("patches[%d]: %w", i, err)
+		}
+		in := func(namespace string) bool {
+			return slices.ContainsFunc(objects, func(object *unstructured.Unstructured) bool {
+				return object.GetNamespace() == namespace && object.GetName() == content.GetName() &&
+					object.GetKind() == content.GetKind() && object.GetAPIVersion() == content.GetAPIVersion()
+			})
+		}
+		if content.GetNamespace() != "" || in("") || !in(namespace) {
+			continue
+		}
+		content.SetNamespace(namespace)
+		text, err := json.Marshal(content.Object)
+		if err != nil {
+			return types.Kustomization{}, fmt.Errorf("patches[%d]: %w", i, err)
+		}
+		placed.Patches[i].Patch = string(text)
+	}
+	return placed, nil
+}
+
 // build changes the objects. If that fails, it finds the first patch that fails.
-func (t *transformer) build(ctx context.Context, stream []byte) ([]*unstructured.Unstructured, error) {
-	changed, err := buildWith(ctx, t.kustomization, stream)
+func (t *transformer) build(
+	ctx context.Context, kustomization types.Kustomization, stream []byte, objects int,
+) ([]*unstructured.Unstructured, error) {
+	changed, err := t.buildWith(ctx, kustomization, stream, objects)
 	if err == nil {
 		return changed, nil
 	}
-	fewer := t.kustomization
-	for i := range t.kustomization.Patches {
-		fewer.Patches = t.kustomization.Patches[:i+1]
-		if _, err := buildWith(ctx, fewer, stream); err != nil {
+	fewer := kustomization
+	for i := range kustomization.Patches {
+		fewer.Patches = kustomization.Patches[:i+1]
+		if _, err := t.buildWith(ctx, fewer, stream, objects); err != nil {
 			return nil, fmt.Errorf("patches[%d]: %w", i, err)
 		}
 	}
 	return nil, err
 }
 
-func buildWith(
+func (t *transformer) buildWith(
 	ctx context.Context,
 	kustomization types.Kustomization,
 	stream []byte,
+	objects int,
 ) ([]*unstructured.Unstructured, error) {
 	text, err := yaml.Marshal(kustomization)
 	if err != nil {
 		return nil, err
 	}
 	files := map[string][]byte{"kustomization.yaml": text, objectsFile: stream}
-	return build(ctx, newTree(files, generator.Limits{}.WithDefaults()), checked{}, generator.Request{})
+	source := newTree(files, generator.Limits{}.WithDefaults())
+	// The files are not texts of a source: they were encoded here.
+	source.nodes["kustomization.yaml"], source.nodes[objectsFile] = 0, 0
+	source.copies["kustomization.yaml"] = t.copies
+	source.objects["kustomization.yaml"], source.objects[objectsFile] = 0, objects
+	return build(ctx, source, checked{}, generator.Request{})
 }
 
 // streamOf returns objects as a stream of documents.

@@ -73,6 +73,36 @@ spec: {replicas: 3, template: {spec: {containers: [{name: web, env: [{name: B, v
 `)
 }
 
+func TestAPatchWithoutNamespaceChangesTheObjectInTheNamespaceOfTheComponent(t *testing.T) {
+	web := func(namespace, data string) string {
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: web" + namespace + "}" + data + "}\n---\n"
+	}
+	const own, other, patched = ", namespace: apps", ", namespace: other", ", data: {n: 12345678901234567}"
+	for name, c := range map[string]struct{ patch, before, after string }{
+		"the only object of the name":                 {web("", patched), web(own, ""), web(own, patched)},
+		"and not the object in another namespace":     {web("", patched), web(other, "") + web(own, ""), web(other, "") + web(own, patched)},
+		"but the object without a namespace, if any":  {web("", patched), web("", "") + web(other, ""), web("", patched) + web(other, "")},
+		"and a patch with a namespace is not changed": {web(other, patched), web(own, "") + web(other, ""), web(own, "") + web(other, patched)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expectChanged(t, kustomize.Changes{Patches: []kustomize.Patch{{Patch: c.patch}}}, c.before, c.after)
+		})
+	}
+	for name, other := range map[string]string{
+		"not an object in another namespace": web(other, ""),
+		"not an object of another kind":      strings.Replace(web(own, ""), "ConfigMap", "Secret", 1),
+		"not an object of another name":      strings.Replace(web(own, ""), "web", "api", 1),
+		"not an object of another version":   strings.Replace(web(own, ""), "v1", "example.com/v1", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := transform(t, kustomize.Changes{Patches: []kustomize.Patch{{Patch: web("", patched)}}}, other)
+			if err == nil || !strings.HasPrefix(err.Error(), "patches[0]: ") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 func TestPatchesAreAppliedInTheirOrderToTheirTargets(t *testing.T) {
 	replicas := func(target kustomize.Target, value string) kustomize.Patch {
 		return kustomize.Patch{Target: &target, Patch: "[{op: replace, path: /spec/replicas, value: " + value + "}]"}

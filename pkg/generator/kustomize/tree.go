@@ -8,10 +8,10 @@ import (
 	"path"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/bounded"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // tree is the source as kustomize reads it: with the output of templates instead of the templates. Each rendering has
@@ -24,13 +24,19 @@ type tree struct {
 	// outputs are the output files of templates. The field rendition renders them.
 	outputs   map[string]output
 	rendition *rendition
-	// sound holds files that were read before and are safe to parse.
-	sound map[string]bool
+	// nodes has the number of nodes of each file that was read before and is safe to parse.
+	nodes map[string]int
+	// copies has the number of operations copy in the JSON patches of a kustomization file. objects has the number of
+	// objects that a file makes, for files whose text does not show it.
+	copies, objects map[string]int
 }
 
 // newTree returns the tree of files without templates.
 func newTree(contents map[string][]byte, limits generator.Limits) *tree {
-	t := &tree{limits: limits, contents: contents, folders: map[string]bool{".": true}, sound: map[string]bool{}}
+	t := &tree{
+		limits: limits, contents: contents, folders: map[string]bool{".": true},
+		nodes: map[string]int{}, copies: map[string]int{}, objects: map[string]int{},
+	}
 	for name := range contents {
 		t.addFolders(name)
 	}
@@ -71,6 +77,12 @@ func (t *tree) addFolders(name string) {
 	}
 }
 
+// nodeShare is the part of Limits.Nodes that a build may read. kustomize takes about 1700 bytes for a node.
+const nodeShare = 4
+
+// maxNodes is the number of nodes that a build may read.
+func (t *tree) maxNodes() int { return t.limits.Nodes / nodeShare }
+
 func (t *tree) isFile(name string) bool {
 	if _, given := t.outputs[name]; given {
 		return true
@@ -90,13 +102,14 @@ func (t *tree) read(name string) ([]byte, error) {
 	} else if !found {
 		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 	}
-	if t.sound[name] {
+	if _, known := t.nodes[name]; known {
 		return content, nil
 	}
-	if err := manifests.CheckAliases(content, t.limits.AliasBytes); err != nil {
+	nodes, err := bounded.Count(content, bounded.Limits{Nodes: t.maxNodes(), AliasBytes: t.limits.AliasBytes})
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	t.sound[name] = true
+	t.nodes[name] = nodes
 	return content, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/transform"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func pod(_ context.Context, req generator.Request) ([]client.Object, error) {
@@ -60,4 +61,12 @@ func ExampleServiceAccount() {
 		fmt.Println(manifest.Object["spec"])
 	}
 	// Output: map[containers:<nil> serviceAccountName:platform]
+}
+
+// DependsOn lets the pods of a generator wait for a database that the generator does not know.
+func ExampleDependsOn() {
+	isPod := func(o *unstructured.Unstructured) bool { return o.GetKind() == "Pod" }
+	db := manifests.Key{Group: "apps", Kind: "StatefulSet", Name: "db"}
+	show(generator.Chain(generator.GeneratorFunc(pod), transform.DependsOn("fairlead.io", isPod, db)))
+	// Output: demo map[] map[fairlead.io/depends-on:StatefulSet.apps db]
 }

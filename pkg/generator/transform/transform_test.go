@@ -165,3 +165,32 @@ func TestAVersionTellsTheConfiguration(t *testing.T) {
 }
 
 func replace(stream, account string) string { return strings.ReplaceAll(stream, "ACCOUNT", account) }
+
+func TestDependenciesAreAdded(t *testing.T) {
+	isDeployment := func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" }
+	check(t, transform.DependsOn("fairlead.io", isDeployment,
+		manifests.Key{Group: "apps", Kind: "StatefulSet", Name: "db"}, manifests.Key{Group: "apps", Kind: "Deployment", Name: "first"}), `
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: first}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: second, annotations: {fairlead.io/depends-on: "@schema,StatefulSet.apps db"}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}
+`, `
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: first, annotations: {fairlead.io/depends-on: StatefulSet.apps db}}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: second, annotations: {fairlead.io/depends-on: "@schema, StatefulSet.apps db, Deployment.apps first"}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}
+`)
+}
+
+func TestAnInvalidListOfDependenciesIsRefused(t *testing.T) {
+	all := func(*unstructured.Unstructured) bool { return true }
+	_, err := transform.DependsOn("fairlead.io", all, manifests.Key{Kind: "Secret", Name: "a"}).Transform(
+		t.Context(), generator.Request{},
+		decode(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {fairlead.io/depends-on: "@"}}}`),
+	)
+	if err == nil || !strings.HasPrefix(err.Error(), "ConfigMap a: annotation fairlead.io/depends-on: at character 1: ") {
+		t.Errorf("got %v", err)
+	}
+}
