@@ -52,6 +52,9 @@ func (c *Component) KubeConfig() *metav1alpha1.KubeConfigReference {
 	return &metav1alpha1.KubeConfigReference{Name: ref.Name, Key: ref.Key}
 }
 
+// IgnoreRules returns the rules of fields that are left to others.
+func (c *Component) IgnoreRules() []metav1alpha1.IgnoreRule { return c.Spec.Ignore }
+
 // Suspended reports whether the reconciliation is suspended.
 func (c *Component) Suspended() bool { return c.Spec.Suspend }
 
@@ -119,14 +122,15 @@ func (s *ConfigMapsSource) describe() string {
 	return fmt.Sprintf("%s %s and %d more", metav1alpha1.ConfigMapReference, s.Names[0], len(s.Names)-1)
 }
 
-// References returns the Secrets and ConfigMaps that the component reads: the source, the values, and the inputs and
-// credentials of a function. Each object is returned once. An object with several references is optional only if all
-// references are optional, and a credential only if all references are credentials.
+// References returns the Secrets, the ConfigMaps and the exports of components that the component reads: the source,
+// the values, and the inputs and credentials of a function. Each object or export is returned once. An object with
+// several references is optional only if all references are optional, and a credential only if all references are
+// credentials.
 func (c *Component) References() []metav1alpha1.Reference {
 	var refs []metav1alpha1.Reference
 	add := func(ref metav1alpha1.Reference) {
 		for i := range refs {
-			if refs[i].Kind == ref.Kind && refs[i].Name == ref.Name {
+			if refs[i].Kind == ref.Kind && refs[i].Name == ref.Name && refs[i].Export == ref.Export {
 				refs[i].Optional = refs[i].Optional && ref.Optional
 				refs[i].Credential = refs[i].Credential && ref.Credential
 				return
@@ -143,7 +147,7 @@ func (c *Component) References() []metav1alpha1.Reference {
 		}
 	}
 	for _, v := range c.Spec.ValuesFrom {
-		add(metav1alpha1.Reference{Kind: v.Kind, Name: v.Name, Optional: v.Optional})
+		add(v.Reference())
 	}
 	for _, ref := range c.Spec.Function.references() {
 		add(ref)
@@ -169,14 +173,17 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 	return c.Spec.AdditionalManagedTypes
 }
 
+// Exports returns the names of the exports of dependents that are published in the status.
+func (c *Component) Exports() []string { return c.Spec.Exports }
+
 // RenderInputs returns the part of the spec that affects the rendering. A change of other fields makes no new revision:
-// intervals, timeouts, suspend, policies, the identity, the target cluster, the credentials of a function, and the URL
-// of an archive.
+// intervals, timeouts, suspend, policies, ignored fields, the identity, the target cluster, the credentials of a
+// function, and the URL of an archive.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
 	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy = "", "", "", ""
-	spec.AllowEmpty = false
+	spec.AllowEmpty, spec.Ignore, spec.Exports = false, nil, nil
 	spec.ServiceAccountName, spec.KubeConfig = "", nil
 	if spec.Source.HTTP != nil {
 		spec.Source.HTTP.URL = "" // The digest identifies the content of the archive.

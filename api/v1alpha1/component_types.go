@@ -88,12 +88,22 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:Schemaless
 	Values *runtime.RawExtension `json:"values,omitempty"`
 
-	// ValuesFrom lists Secrets and ConfigMaps in the component's namespace from which values are read. Later entries
-	// override earlier entries.
+	// ValuesFrom lists Secrets, ConfigMaps, and exports of other components, in the component's namespace, from which
+	// values are read. Later entries override earlier entries.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	ValuesFrom []metav1alpha1.ValuesReference `json:"valuesFrom,omitempty"`
+
+	// Exports are the names of exports of dependents whose values are published in status.exports. Everybody who may read
+	// the component can read these values. Exports of Secrets cannot be published. A value that vanishes stays in the
+	// status until the dependent exports another value, or until the name is removed here.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	Exports []string `json:"exports,omitempty"`
 
 	// PostRenderers change the rendered objects, one after the other.
 	// +optional
@@ -132,6 +142,14 @@ type ComponentSpec struct {
 	// that were created because of this policy are never deleted.
 	// +optional
 	MissingNamespacesPolicy metav1alpha1.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
+
+	// Ignore names fields of dependents that are left to others, such as the replicas that an autoscaler sets, in addition
+	// to the annotation fairlead.io/ignore of manifests. A dependent has the value of its manifest when it is created;
+	// after that the field is neither changed nor removed. A change of these rules makes no new revision.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Ignore []metav1alpha1.IgnoreRule `json:"ignore,omitempty"`
 
 	// AdditionalManagedTypes are types that no dependent defines in its manifest, for example types that a dependent
 	// creates at run time. Foreign instances of these types (objects that are not dependents) block the deletion of the
@@ -180,6 +198,20 @@ type HelmOptions struct {
 	// CustomResourceDefinitions that the component applied before are pruned, unless they have foreign instances.
 	// +optional
 	SkipCRDs bool `json:"skipCRDs,omitempty"`
+
+	// HookTimeout is the time in which each hook of the chart must be ready, like helm install --timeout. A hook that is
+	// not ready after this time has failed. A hook with the annotation fairlead.io/timeout has its own timeout. The
+	// default is 0: no hook has a timeout.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
+	HookTimeout *metav1.Duration `json:"hookTimeout,omitempty"`
+
+	// Sequencing reads the annotations helm.sh/resource-group and helm.sh/depends-on/resource-groups of the chart as
+	// dependencies between objects. By default they have no effect.
+	// +optional
+	Sequencing bool `json:"sequencing,omitempty"`
 }
 
 // GeneratorName is the name of a generator.

@@ -118,6 +118,8 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Entry("a function with a timeout that is too long", "{generator: Function, function: {url: 'https://a', timeout: 51s}}", "want a duration up to 50s"),
 		Entry("a function with a timeout of zero", "{generator: Function, function: {url: 'https://a', timeout: 0s}}", "want a duration up to 50s"),
 		Entry("a misspelt field", "{"+inline+", valeus: {}}", `unknown field "spec.valeus"`),
+		Entry("a negative timeout of hooks", "{"+inline+", helm: {hookTimeout: -1m}}", badDuration),
+		Entry("a timeout of hooks without unit", "{"+inline+", helm: {hookTimeout: '10'}}", badDuration),
 		Entry("a negative duration", "{"+inline+", timeout: -1m}", badDuration),
 		Entry("a duration without unit", "{"+inline+", interval: '10'}", badDuration),
 		Entry("a duration that Go cannot read", "{"+inline+", retryInterval: 1d}", badDuration),

@@ -73,6 +73,7 @@ func (f *FunctionGenerator) references() []metav1alpha1.Reference {
 type CAReference struct {
 	// Kind is Secret or ConfigMap. The default is Secret.
 	// +optional
+	// +kubebuilder:validation:Enum=Secret;ConfigMap
 	Kind metav1alpha1.ReferenceKind `json:"kind,omitempty"`
 	// Name of the object.
 	// +kubebuilder:validation:MinLength=1
@@ -115,6 +116,7 @@ type SecretReference struct {
 // FunctionItem names a Secret or ConfigMap in the component's namespace.
 type FunctionItem struct {
 	// Kind is Secret or ConfigMap.
+	// +kubebuilder:validation:Enum=Secret;ConfigMap
 	Kind metav1alpha1.ReferenceKind `json:"kind"`
 	// Name of the object.
 	// +kubebuilder:validation:MinLength=1

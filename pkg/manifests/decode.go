@@ -11,13 +11,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/internal/bounded"
 )
 
 // Defaults of the limits of a Decoder.
 const (
 	defaultMaxObjects    = 20_000
 	defaultMaxAliasBytes = 8 << 20
+	defaultMaxNodes      = 1_000_000
 )
+
+// documentShare is the part of MaxNodes that one document may have: decoding takes about five times as much memory as
+// its result.
+const documentShare = 5
+
+// maxMistakes is the number of mistakes after which the rest of a file is not decoded.
+const maxMistakes = 1000
 
 // Decode decodes a stream of manifests with the default limits; see Decoder.
 func Decode(file string, data []byte) ([]*unstructured.Unstructured, error) {
@@ -30,11 +40,14 @@ type Decoder struct {
 	MaxObjects int
 	// MaxAliasBytes limits the expansion of aliases in a document, see CheckAliases; 8 MiB by default.
 	MaxAliasBytes int
+	// MaxNodes is the maximum number of maps, lists, values and keys; 1,000,000 by default. A document may have a fifth
+	// of them. Maps and lists may nest 1000 deep.
+	MaxNodes int
 	// TrimDocuments removes trailing white space of each document and adds a line break, as Helm does before it parses
 	// rendered templates. This changes the value of a block scalar at the end of a document.
 	TrimDocuments bool
 
-	found int
+	found, nodes int
 }
 
 // Decode decodes a stream of manifests, YAML or JSON, as kubectl does. Empty documents are skipped. Lists (a kind that
@@ -49,7 +62,7 @@ type Decoder struct {
 func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
-	for _, document := range splitDocuments(data) {
+	for document := range splitDocuments(data) {
 		if d.TrimDocuments {
 			document.text = append(bytes.TrimRight(document.text, " \t\r\n"), '\n')
 		}
@@ -59,6 +72,10 @@ func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured
 			errs = append(errs, mistake)
 		}
 		objects = append(objects, found...)
+		if len(errs) >= maxMistakes {
+			errs = append(errs, fmt.Errorf("%s: there may be more mistakes than these %d", file, len(errs)))
+			break
+		}
 		if limit := cmp.Or(d.MaxObjects, defaultMaxObjects); d.found > limit {
 			return nil, &FileError{
 				File: file,
@@ -75,13 +92,23 @@ func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured
 
 // document returns the manifests in a document, and its mistakes without the file name.
 func (d *Decoder) document(document document) ([]*unstructured.Unstructured, []*FileError) {
-	if err := CheckAliases(document.text, cmp.Or(d.MaxAliasBytes, defaultMaxAliasBytes)); err != nil {
+	limits := d.documentLimits()
+	if err := bounded.YAMLNodes(document.text, limits); err != nil {
 		line, message := document.place(err.Error())
 		return nil, []*FileError{{Line: line, Err: errors.New(message)}}
 	}
 	values, syntax := document.parse()
 	if syntax != nil {
 		return nil, []*FileError{syntax}
+	}
+	for _, value := range values {
+		nodes, err := bounded.Value(value.data, limits)
+		if d.nodes += nodes; err == nil && d.nodes > d.maxNodes() {
+			err = fmt.Errorf("the limit of %d maps, lists, values and keys of a rendering is exceeded here", d.maxNodes())
+		}
+		if err != nil {
+			return nil, []*FileError{{Line: value.line, Err: err}}
+		}
 	}
 	var objects []*unstructured.Unstructured
 	var mistakes []*FileError
@@ -94,6 +121,16 @@ func (d *Decoder) document(document document) ([]*unstructured.Unstructured, []*
 	}
 	d.found += len(objects)
 	return objects, mistakes
+}
+
+func (d *Decoder) maxNodes() int { return cmp.Or(d.MaxNodes, defaultMaxNodes) }
+
+// documentLimits returns the limits of the next document.
+func (d *Decoder) documentLimits() bounded.Limits {
+	return bounded.Limits{
+		Nodes:      max(d.maxNodes()/documentShare, 1),
+		AliasBytes: cmp.Or(d.MaxAliasBytes, defaultMaxAliasBytes),
+	}
 }
 
 // manifestsOf returns the manifests in data, which is a manifest or a list. at is the path of data in its document,

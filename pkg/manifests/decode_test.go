@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -255,7 +256,7 @@ func FuzzDecode(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, stream []byte) {
+	fuzzing.Run(f, func(t *testing.T, stream []byte) {
 		objects, err := manifests.Decode("f.yaml", stream)
 		if err != nil {
 			if objects != nil {

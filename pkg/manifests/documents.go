@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,20 +22,24 @@ type document struct {
 	text []byte
 }
 
-// splitDocuments splits a YAML stream at its document markers. Documents without content are omitted.
+// splitDocuments returns the documents of a YAML stream, which it splits at the document markers. Documents without
+// content are omitted.
 //
 // A marker is a line that begins with --- or ... . Text after --- on the same line belongs to the new document, even
 // without a space: templates that trim too much white space produce such lines, and Helm accepts them. YAML allows no
 // marker inside a quoted or block scalar, so splitting by lines is exact. A line that begins with more than three
 // dashes is no marker.
-func splitDocuments(data []byte) []document {
-	var documents []document
+func splitDocuments(data []byte) iter.Seq[document] {
+	return func(yield func(document) bool) { yieldDocuments(data, yield) }
+}
+
+func yieldDocuments(data []byte, yield func(document) bool) {
 	current := document{line: 1}
-	finish := func(next int) {
-		if current.hasContent() {
-			documents = append(documents, current)
-		}
+	// finish returns false if no more documents are wanted.
+	finish := func(next int) bool {
+		finished := current
 		current = document{line: next}
+		return !finished.hasContent() || yield(finished)
 	}
 	number := 0
 	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) {
@@ -42,16 +47,19 @@ func splitDocuments(data []byte) []document {
 		rest, starts := bytes.CutPrefix(line, []byte("---"))
 		switch {
 		case starts && !bytes.HasPrefix(rest, []byte("-")):
-			finish(number)
+			if !finish(number) {
+				return
+			}
 			current.text = append(current.text, bytes.TrimLeft(rest, " \t")...)
 		case isEndMarker(line):
-			finish(number + 1)
+			if !finish(number + 1) {
+				return
+			}
 		default:
 			current.text = append(current.text, line...)
 		}
 	}
 	finish(0)
-	return documents
 }
 
 func isEndMarker(line []byte) bool {

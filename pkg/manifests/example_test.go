@@ -168,3 +168,33 @@ func ExampleCheckAliases() {
 	fmt.Println(manifests.CheckAliases([]byte(bomb), 1<<20), manifests.CheckAliases([]byte(bomb), 10) != nil)
 	// Output: <nil> true
 }
+
+// The annotation depends-on has objects and groups. A question mark makes an element optional.
+func ExampleParseDependencies() {
+	parsed, err := manifests.ParseDependencies("StatefulSet.apps db,@schema, Job.batch shop/seed?")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range parsed {
+		fmt.Printf("%s, optional %v, may be %v\n", d, d.Optional, d.In("apps"))
+	}
+	// Output:
+	// StatefulSet.apps db, optional false, may be [StatefulSet.apps apps/db StatefulSet.apps db]
+	// @schema, optional false, may be []
+	// Job.batch shop/seed?, optional true, may be [Job.batch shop/seed]
+}
+
+func ExampleJoinDependencies() {
+	fmt.Println(manifests.JoinDependencies([]manifests.Dependency{
+		{Key: manifests.Key{Group: "apps", Kind: "StatefulSet", Name: "db"}}, {Group: "schema", Optional: true},
+	}))
+	// Output: StatefulSet.apps db, @schema?
+}
+
+// Node 0 leads to node 1. Nodes 2 and 3 lead to each other.
+func ExampleTopological() {
+	order, rest := manifests.Topological([][]int{{1}, {}, {3}, {2}})
+	fmt.Println(order, rest)
+	// Output: [1 0] [2 3]
+}

@@ -32,7 +32,9 @@ func ParseKey(text string) (Key, bool) {
 	if namespace, rest, namespaced := strings.Cut(name, "/"); namespaced {
 		key.Namespace, key.Name = namespace, rest
 	}
-	return key, found && key.Kind != "" && key.Name != "" && !strings.ContainsAny(key.Name, " /")
+	// The comparison excludes other texts, such as a kind with a dot and without a group.
+	valid := found && key.Kind != "" && key.Name != "" && !strings.ContainsAny(key.Name, " /")
+	return key, valid && key.String() == text
 }
 
 // Compare orders keys by group, kind, namespace and name.

@@ -39,22 +39,31 @@ type NormaliseOptions struct {
 	// writes to the object. It is called only for manifests with a status whose type is neither built in nor defined in
 	// the set. If the function is nil, the status of every type counts as a subresource.
 	StatusIsSubresource func(gvk schema.GroupVersionKind) (bool, error)
+	// Ignore are rules of the reconciler's options and of the component, in addition to the annotations of manifests.
+	Ignore []IgnoreRule
+	// Conditions are the names of the conditions in Go that ready-when may name. If Conditions is nil, every name is
+	// accepted.
+	Conditions []string
 }
 
 // Normalise converts generated manifests to the objects that are applied. It validates each manifest, sets its scope
 // and namespace, reads its settings, merges stringData, removes fields that only the API server sets, adds the owner,
 // computes the digest, and sorts the set in apply order. An object with several orders is in the set once for each of
-// them; see Object.Occurrence. It does not change its input. The returned error joins all
-// errors, each with the key of its object.
+// them; see Object.Occurrence. Objects that depend on other objects come last, each after its dependencies; see
+// Object.Edges. It does not change its input. The returned error joins all errors, each with the key of its object.
 func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Object, error) {
 	bodies, errs := copyAll(generated)
-	bodies, err := inOccurrences(o.Reconciler, inPhases(o.Reconciler, bodies))
+	copies := &copyBudget{}
+	bodies, err := inPhases(o.Reconciler, bodies, copies)
+	errs = append(errs, err)
+	bodies, err = inOccurrences(o.Reconciler, bodies, copies)
 	errs = append(errs, err)
 	n := normaliser{
 		NormaliseOptions: o,
 		defined:          map[schema.GroupKind]Scope{},
 		statuses:         map[schema.GroupVersionKind]bool{},
 		managed:          slices.Clone(o.Managed),
+		expressions:      &expressionBudget{seen: map[string]bool{}},
 	}
 	for _, body := range bodies {
 		for _, t := range ManagedTypes(body) {
@@ -65,10 +74,12 @@ func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Ob
 	}
 	n.types = NewTypeSet(n.managed)
 	objects := make([]Object, 0, len(bodies))
+	refused := map[Key]bool{}
 	for i, body := range bodies {
 		obj, err := n.normalise(body)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", describe(body, i), err))
+			refused[anyNamespace(keyOf(body))] = true
 			continue
 		}
 		objects = append(objects, obj)
@@ -76,6 +87,12 @@ func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Ob
 	slices.SortFunc(objects, compareApply)
 	errs = append(errs, n.numberOccurrences(objects)...)
 	errs = append(errs, findOrderConflicts(objects)...)
+	used, problems := n.checkBindings(objects)
+	errs = append(errs, problems...)
+	errs = append(errs, n.addExporters(objects, used.inHoles)...)
+	objects, problems = resolveGraph(objects, refused)
+	errs = append(errs, problems...)
+	errs = append(errs, checkFlow(objects, used.all)...)
 	return objects, errors.Join(errs...)
 }
 
@@ -115,8 +132,13 @@ func describe(m *unstructured.Unstructured, index int) string {
 	if m.GetKind() == "" || m.GetName() == "" {
 		return fmt.Sprintf("manifest %d (kind %q, name %q)", index+1, m.GetKind(), m.GetName())
 	}
+	return keyOf(m).String()
+}
+
+// keyOf returns the key of a manifest.
+func keyOf(m *unstructured.Unstructured) Key {
 	gk := m.GroupVersionKind().GroupKind()
-	return Key{Group: gk.Group, Kind: gk.Kind, Namespace: m.GetNamespace(), Name: m.GetName()}.String()
+	return Key{Group: gk.Group, Kind: gk.Kind, Namespace: m.GetNamespace(), Name: m.GetName()}
 }
 
 type normaliser struct {
@@ -126,6 +148,8 @@ type normaliser struct {
 	statuses map[schema.GroupVersionKind]bool
 	managed  []ManagedType
 	types    TypeSet
+	// expressions bounds the expressions of the set.
+	expressions *expressionBudget
 }
 
 // normalise normalises the body in place.
@@ -133,12 +157,21 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	if err := errors.Join(checkManifest(body.Object)...); err != nil {
 		return Object{}, err
 	}
+	if err := n.expressions.spendAll(n.Reconciler, body.GetAnnotations()); err != nil {
+		return Object{}, err
+	}
 	settings, err := ParseSettings(n.Reconciler, body.GetAnnotations())
 	if err != nil {
 		return Object{}, err
 	}
+	if err := checkObservedManifest(settings, body.Object); err != nil {
+		return Object{}, err
+	}
 	gvk := body.GroupVersionKind()
 	if err := checkHints(settings.Hints, gvk.GroupKind(), n.Reconciler); err != nil {
+		return Object{}, err
+	}
+	if err := n.checkCondition(settings.ReadyWhen); err != nil {
 		return Object{}, err
 	}
 	scope, err := n.scope(gvk)
@@ -151,11 +184,16 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	if err := n.clean(body, scope); err != nil {
 		return Object{}, err
 	}
+	if settings.Ignore, err = n.ignore(body, settings); err != nil {
+		return Object{}, err
+	}
 	digest, err := digestManifest(body.Object, n.Reconciler)
 	if err != nil {
 		return Object{}, err
 	}
-	n.Owner.mark(body, n.Reconciler, digest)
+	if !settings.IsObserved() {
+		n.Owner.mark(body, n.Reconciler, digest)
+	}
 	if err := checkAnnotationSize(body.GetAnnotations()); err != nil {
 		return Object{}, err
 	}

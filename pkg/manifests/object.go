@@ -23,6 +23,10 @@ type Object struct {
 	// apply order. A set contains several objects with the same key if an object is applied at several points of the
 	// order. They are the same object in the cluster.
 	Occurrence int
+	// Edges are the objects that must be applied and ready before this object is applied, in the order of their keys: the
+	// objects of its annotation depends-on and, for an object with this annotation, its namespace and the definition of
+	// its type if they are in the set. Edges is nil for other objects.
+	Edges []Key
 	// Digest is the digest of the content of the manifest and of its settings; see SameContent.
 	Digest string
 	// Body is the manifest as it is applied, with the labels and annotations of the reconciler. It is nil if the object
@@ -30,6 +34,17 @@ type Object struct {
 	Body *unstructured.Unstructured
 	// Packed is the compressed form of the body, and nil if the object is not packed; see Whole.
 	Packed Packed
+	// Held is set if the conditions of the object do not permit that it is applied or deleted; nil for all other objects.
+	Held *Held
+}
+
+// Held says why an object is neither applied nor deleted.
+type Held struct {
+	// Undecided is the reason why a condition has no value. It is empty if the object is inactive, because its condition
+	// active-when is false.
+	Undecided string
+	// Transient is set if the condition may have a value later without any change.
+	Transient bool
 }
 
 // GroupVersionKind returns the type with the API version of the manifest.
@@ -71,6 +86,8 @@ func (o Object) Unmarked(reconciler string) (*unstructured.Unstructured, error) 
 		labels = nil
 	}
 	delete(annotations, reconciler+"/"+AnnotationOwnerID)
+	delete(annotations, reconciler+"/"+AnnotationIgnoredByOption)
+	delete(annotations, reconciler+"/"+AnnotationIgnoredBySpec)
 	if delete(annotations, reconciler+"/"+AnnotationDigest); len(annotations) == 0 {
 		annotations = nil
 	}

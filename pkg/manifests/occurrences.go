@@ -3,18 +3,19 @@ package manifests
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/bounded"
 )
 
 // inOccurrences returns a copy of a manifest for each order that its annotation lists. The n-th copy has the n-th order
 // and the n-th purge order. A manifest of a phase of the deletion can have only one order.
 func inOccurrences(
-	reconciler string,
-	bodies []*unstructured.Unstructured,
+	reconciler string, bodies []*unstructured.Unstructured, budget *copyBudget,
 ) (expanded []*unstructured.Unstructured, err error) {
 	expanded = make([]*unstructured.Unstructured, 0, len(bodies))
 	var errs []error
@@ -30,6 +31,10 @@ func inOccurrences(
 			expanded = append(expanded, body)
 			continue
 		}
+		if err := budget.spend(body, named, annotations[named], maxOrders); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", describe(body, i), err))
+			continue
+		}
 		copies, err := perOrder(body, named, reconciler+"/"+AnnotationPurgeOrder)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", describe(body, i), err))
@@ -41,6 +46,38 @@ func inOccurrences(
 }
 
 const listSeparator = ","
+
+const (
+	// maxOrders is the maximum number of orders of a manifest.
+	maxOrders = 100
+	// maxCopiedNodes is the maximum number of maps, lists, values and keys of the copies that are made of manifests with
+	// several orders or phases. A short annotation could multiply the memory that a large manifest takes.
+	maxCopiedNodes = 1_000_000
+)
+
+// copyBudget limits the copies of the manifests of a set.
+type copyBudget struct{ spent int }
+
+// spend returns an error if the list in an annotation has too many elements, or if the copies of the manifest exceed
+// the budget.
+func (b *copyBudget) spend(body *unstructured.Unstructured, key, list string, most int) error {
+	count := strings.Count(list, listSeparator) + 1
+	if count > most {
+		return fmt.Errorf("annotation %s: it has %d values, more than %d", key, count, most)
+	}
+	if count == 1 {
+		return nil
+	}
+	nodes, err := bounded.Value(body.Object, bounded.Limits{Nodes: maxCopiedNodes})
+	if err != nil {
+		return err
+	}
+	if b.spent += count * nodes; b.spent > maxCopiedNodes {
+		return fmt.Errorf("annotation %s: the manifests with several orders or phases have together more than %d maps, "+
+			"lists, values and keys", key, maxCopiedNodes)
+	}
+	return nil
+}
 
 // perOrder returns a copy of a manifest for each order in the annotation orderKey.
 func perOrder(body *unstructured.Unstructured, orderKey, purgeKey string) ([]*unstructured.Unstructured, error) {
@@ -113,6 +150,15 @@ func checkOccurrences(occurrences []*Object) error {
 		before, next := *occurrences[i], *occurrences[i+1]
 		order, purge := next.Settings.Order, before.Settings.PurgeOrder
 		switch {
+		case before.InGraph() || next.InGraph():
+			return fmt.Errorf(
+				"rendered more than once, and with %s; an object that depends on others is applied once, so it "+
+					"has a single manifest",
+				AnnotationDependsOn,
+			)
+		case before.Settings.isInFlow() || next.Settings.isInFlow():
+			return errors.New("rendered more than once; an object that is observed, exports values or binds values must be " +
+				"rendered once, with one order")
 		case before.Settings.Phase != PhaseApply, before.Settings.Order == order:
 			return errors.New("rendered more than once; names are unique in a component")
 		case purge != nil && *purge >= order:
@@ -149,4 +195,41 @@ func (n normaliser) numberObject(occurrences []*Object) error {
 		n.Owner.mark(o.Body, n.Reconciler, digest)
 	}
 	return nil
+}
+
+func (p *settingsParser) order(name string) *int {
+	v, ok := p.value(name)
+	if !ok {
+		return nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil && strings.Contains(v, listSeparator) {
+		p.fail(name, "%q: only order, apply-order and purge-order may have several values, and only in the phase apply", v)
+		return nil
+	}
+	if err != nil || n < MinOrder || n > MaxOrder {
+		p.fail(name, "%q is not a whole number from %d to %d", v, MinOrder, MaxOrder)
+		return nil
+	}
+	return &n
+}
+
+func (p *settingsParser) applyOrder() int {
+	order, alias := p.order(AnnotationOrder), p.order(AnnotationApplyOrder)
+	switch {
+	case order != nil && alias != nil && *order != *alias:
+		p.fail(
+			AnnotationOrder,
+			"is %d, but its alias %s is %d; remove one of them",
+			*order,
+			AnnotationApplyOrder,
+			*alias,
+		)
+		return *order
+	case order != nil:
+		return *order
+	case alias != nil:
+		return *alias
+	}
+	return 0
 }

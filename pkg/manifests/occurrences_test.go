@@ -112,3 +112,32 @@ func TestManifestsOfOneName(t *testing.T) {
 		})
 	}
 }
+
+// A short annotation must not multiply the memory that a manifest takes.
+func TestCopiesAreBounded(t *testing.T) {
+	orders := func(count int) string {
+		var list []string
+		for i := range count {
+			list = append(list, fmt.Sprint(i))
+		}
+		return "~order: '" + strings.Join(list, ",") + "', ~update-policy: recreate"
+	}
+	var large strings.Builder
+	for i := range 6000 {
+		fmt.Fprintf(&large, "{a%d: b}, ", i)
+	}
+	wide := strings.Replace(settled("a", "x", orders(100)), ", data: {", ", list: ["+large.String()+"], data: {", 1)
+	for _, c := range []struct{ name, text, want string }{
+		{"as many orders as are allowed", settled("a", "x", orders(100)), ""},
+		{"too many orders", settled("a", "x", orders(101)), "annotation shop.example.com/order: it has 101 values, more than 100"},
+		{"too many phases", settled("a", "x", "~phase: 'apply,pre-delete,apply,apply'"), "it has 4 values, more than 3"},
+		{"too many nodes", wide, "have together more than 1000000 maps, lists, values and keys"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := normalised(t, c.text)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("want %q, got %v", c.want, err)
+			}
+		})
+	}
+}

@@ -1,6 +1,11 @@
 package manifests
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
 
 // EffectiveDeleteOrder returns the deletion wave of the object: DeleteOrder, or the negative Order. Deletion waves run
 // in ascending order.
@@ -25,6 +30,14 @@ func purgedHolder(_ orders, o Object) error {
 	}
 	return fmt.Errorf("its purge-order %d would delete all objects that it contains or defines; remove the "+
 		"setting", *o.Settings.PurgeOrder)
+}
+
+func holderPrunedAtOnce(_ orders, o Object) error {
+	if o.Settings.PrunePolicy != metav1alpha1.PruneAtOnce || !holders[o.Key.GroupKind()] {
+		return nil
+	}
+	return errors.New("its prune-policy at-once would delete all objects that it contains or defines while they are " +
+		"still needed; remove the setting")
 }
 
 func instanceBeforeDefinition(s orders, o Object) error {

@@ -16,6 +16,7 @@ type orderConflict func(s orders, o Object) error
 // deleted before all other objects.
 var orderConflicts = []orderConflict{
 	purgedHolder,
+	holderPrunedAtOnce,
 	instanceBeforeDefinition,
 	contentBeforeNamespace,
 	backendBeforeService,
@@ -29,11 +30,15 @@ var orderConflicts = []orderConflict{
 // phaseConflicts are the rules for objects that are applied in a phase of the deletion.
 var phaseConflicts = []orderConflict{phasedHolder, phasedAfterDefinition, phasedAfterNamespace}
 
-// findOrderConflicts returns all order conflicts in a set. Its time is linear in the size of the set.
+// findOrderConflicts returns all order conflicts in a set. Objects that depend on others belong to no wave, so they
+// have none. Its time is linear in the size of the set.
 func findOrderConflicts(objects []Object) []error {
 	s := newOrders(objects)
 	var errs []error
 	for _, o := range objects {
+		if o.InGraph() || o.Settings.IsObserved() {
+			continue
+		}
 		rules := orderConflicts
 		if o.Settings.Phase != PhaseApply {
 			rules = phaseConflicts
@@ -66,7 +71,7 @@ type span struct{ last, first Object }
 func newOrders(objects []Object) orders {
 	s := orders{definitions: map[ManagedType]*span{}, namespaces: map[string]Object{}, services: map[Key]Object{}}
 	for i := range objects {
-		if o := &objects[i]; o.Settings.Phase == PhaseApply {
+		if o := &objects[i]; o.Settings.Phase == PhaseApply && !o.InGraph() && !o.Settings.IsObserved() {
 			s.add(o)
 		}
 	}

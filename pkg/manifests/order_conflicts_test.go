@@ -166,6 +166,12 @@ var conflictRows = []contradictionRow{
 	},
 	{"an object that contains nothing is purged", set(builtConfigMap("purge-order=1")), ""},
 	{
+		"a namespace is pruned at once", set(builtNamespace("prune-policy=at-once")),
+		"Namespace shop: its prune-policy at-once would delete all objects that it contains or defines while they are still " +
+			"needed; remove the setting",
+	},
+	{"an object that contains nothing is pruned at once", set(builtConfigMap("prune-policy=at-once")), ""},
+	{
 		"a service is purged while a webhook needs it", set(builtWebhook("order=1"), builtService("purge-order=1")),
 		"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook: the purge-order 1 of Service shop/server, " +
 			"through which the API server calls it, is before its own deletion; remove the setting from the service",

@@ -1,6 +1,8 @@
 package manifests
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,7 +27,6 @@ func (p *settingsParser) checkPhase(s Settings) {
 		}
 	}
 	refuse(AnnotationPurgeOrder, s.PurgeOrder != nil)
-	refuse(AnnotationPurgeFailed, s.PurgeFailed)
 	refuse(AnnotationReapplyInterval, s.ReapplyInterval != nil)
 	refuse(
 		AnnotationReconcilePolicy,
@@ -35,22 +36,32 @@ func (p *settingsParser) checkPhase(s Settings) {
 
 // inPhases returns a copy of a manifest for each phase that its annotation names. The copies have the same settings,
 // with two exceptions in the phases of the deletion: phase-order replaces the order, and settings that have no effect
-// in such a phase are removed.
-func inPhases(reconciler string, bodies []*unstructured.Unstructured) []*unstructured.Unstructured {
-	expanded := make([]*unstructured.Unstructured, 0, len(bodies))
-	for _, body := range bodies {
+// in such a phase are removed. The errors of all manifests are joined.
+func inPhases(
+	reconciler string, bodies []*unstructured.Unstructured, copies *copyBudget,
+) (expanded []*unstructured.Unstructured, err error) {
+	expanded = make([]*unstructured.Unstructured, 0, len(bodies))
+	var errs []error
+	for i, body := range bodies {
 		named := body.GetAnnotations()[reconciler+"/"+AnnotationPhase]
 		if named == "" {
 			expanded = append(expanded, body)
 			continue
 		}
-		phases := strings.Split(named, ",")
+		if err := copies.spend(body, reconciler+"/"+AnnotationPhase, named, maxPhases); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", describe(body, i), err))
+			continue
+		}
+		phases := strings.Split(named, listSeparator)
 		for _, phase := range phases {
 			expanded = append(expanded, inPhase(reconciler, body, strings.TrimSpace(phase), len(phases) > 1))
 		}
 	}
-	return expanded
+	return expanded, errors.Join(errs...)
 }
+
+// maxPhases is the number of phases.
+const maxPhases = 3
 
 func inPhase(reconciler string, body *unstructured.Unstructured, phase string, shared bool) *unstructured.Unstructured {
 	body = body.DeepCopy()
@@ -70,7 +81,6 @@ func inPhase(reconciler string, body *unstructured.Unstructured, phase string, s
 		}
 		if shared {
 			delete(annotations, reconciler+"/"+AnnotationPurgeOrder)
-			delete(annotations, reconciler+"/"+AnnotationPurgeFailed)
 			delete(annotations, reconciler+"/"+AnnotationReapplyInterval)
 			delete(annotations, reconciler+"/"+AnnotationReconcilePolicy)
 		}

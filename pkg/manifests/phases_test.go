@@ -45,18 +45,19 @@ metadata:
 		got = append(
 			got,
 			fmt.Sprintf(
-				"%q at %d, purged %t, %s",
+				"%q at %d, purged %t, purged if failed %t, %s",
 				o.Settings.Phase,
 				o.Settings.Order,
 				o.Settings.PurgeOrder != nil,
+				o.Settings.PurgeFailed,
 				o.Settings.ReconcilePolicy,
 			),
 		)
 	}
 	want := []string{
-		`"" at -7, purged true, once`,
-		`"pre-delete" at 3, purged false, `,
-		`"post-delete" at 3, purged false, `,
+		`"" at -7, purged true, purged if failed true, once`,
+		`"pre-delete" at 3, purged false, purged if failed true, `,
+		`"post-delete" at 3, purged false, purged if failed true, `,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +22,9 @@ const (
 	// not be lower than the order. Without this annotation the object is not purged. An object with several orders has
 	// a purge order for each of them, which is lower than the next order.
 	AnnotationPurgeOrder = "purge-order"
-	// AnnotationPurgeFailed deletes the object when it has failed: true, or false by default. The object is still
-	// counted as failed until its reconcile policy applies it again.
+	// AnnotationPurgeFailed deletes the object when it has failed, also by its timeout: true, or false by default. The
+	// object is still counted as failed until its reconcile policy applies it again, or, in a phase of the deletion, until
+	// a pass is requested.
 	AnnotationPurgeFailed = "purge-failed"
 	// AnnotationDeleteOrder is the number of the wave of the deletion that deletes the object, from -32768 to 32767.
 	// Deletion waves run in ascending order. By default it is the negative order.
@@ -37,11 +37,18 @@ const (
 	AnnotationAdoptionPolicy = "adoption-policy"
 	// AnnotationDeletePolicy selects whether the object is deleted or orphaned when it is no longer rendered.
 	AnnotationDeletePolicy = "delete-policy"
+	// AnnotationPrunePolicy selects when the object is deleted or orphaned after it is no longer rendered. It has no
+	// effect in the phases of the deletion.
+	AnnotationPrunePolicy = "prune-policy"
+	// AnnotationIgnore lists fields that are left to others, such as spec.replicas or
+	// spec.template.spec.containers[name=web].image, separated by commas. They have the values of the manifest when the
+	// object is created, and are neither changed nor removed after that.
+	AnnotationIgnore = "ignore"
 	// AnnotationReapplyInterval is the time after which the object is applied again although it is in sync, such as
 	// 30m; 0 means never. By default the interval of the reconciler applies, which is never unless it is configured.
 	AnnotationReapplyInterval = "reapply-interval"
 	// AnnotationTimeout is the time after which an object that is applied and not ready counts as failed, such as 5m. The
-	// default is 0: never. An object that becomes ready later counts as ready.
+	// default is 0: never. An object that becomes ready later counts as ready, unless it was deleted because it failed.
 	AnnotationTimeout = "timeout"
 	// AnnotationStatusHint describes how readiness is read from a status that does not follow the API conventions:
 	// has-observed-generation, has-ready-condition, conditions=A;B, or several of them, separated by commas.
@@ -53,6 +60,40 @@ const (
 	// AnnotationPhaseOrder is the number of the wave in the phases of the deletion, from -32768 to 32767. The default
 	// is the value of the annotation order.
 	AnnotationPhaseOrder = "phase-order"
+	// AnnotationIncludeWhen is an expression in CEL over parameters, component and exports. While it is false, the object
+	// is not applied, and is deleted at once if it was applied before. An error, a parameter that is not set, or an export
+	// without a value, is not false: the object stays as it is, and the component waits.
+	AnnotationIncludeWhen = "include-when"
+	// AnnotationActiveWhen is an expression in CEL over parameters, component, exports and the function
+	// served("Kind.group"), which reports whether the API server serves a type. While it is false, the object is neither
+	// applied nor deleted.
+	AnnotationActiveWhen = "active-when"
+	// AnnotationDependsOn lists what must be applied and ready before the object is applied: objects such as
+	// StatefulSet.apps db or Job.batch shop/migrate, and groups such as @schema, separated by commas. Without a namespace
+	// the namespace of the object applies. With a question mark at the end, an element counts only if it is rendered. The
+	// object belongs to no wave, and is deleted before the objects of this list.
+	AnnotationDependsOn = "depends-on"
+	// AnnotationDependsOnGroup is the name of the group that the object belongs to. The annotation depends-on of other
+	// objects names the group with an at sign.
+	AnnotationDependsOnGroup = "depends-on-group"
+	// AnnotationDependsOnTimeout is the time after which an object that still waits for the list in depends-on counts as
+	// failed, such as 5m. The default is 0: never. It is applied nevertheless as soon as the list is ready.
+	AnnotationDependsOnTimeout = "depends-on-timeout"
+	// AnnotationReadyWhen is a condition that must hold for the object to be ready, besides the rules of its type and
+	// its status hints: a CEL expression over self, the live object, such as self.status.phase == "Bound", or go/NAME,
+	// a condition of the reconciler's author. An object whose condition cannot be evaluated is not ready.
+	AnnotationReadyWhen = "ready-when"
+	// AnnotationGoneWhen is a condition on an object that is being deleted: a CEL expression over self, the live object,
+	// such as self.status.phase == "Released". While it is true, the objects that wait for the deletion of this object are
+	// deleted, although this object still exists. An error is not true. An object that is gone needs no condition.
+	AnnotationGoneWhen = "gone-when"
+	// AnnotationExport names values of the live object that other objects of the component use: NAME=EXPRESSION, with a
+	// CEL expression over the object, self. Several are separated by commas or lines. An object may have 16 exports, and
+	// their values together 4 KiB.
+	AnnotationExport = "export"
+	// AnnotationBind replaces the holes in the texts of the manifest by values that other objects export: true, or false
+	// by default. A hole is a CEL expression over the names of exports: ${{ dbHost }}.
+	AnnotationBind = "bind"
 )
 
 // The reconciler writes the names below, with its prefix. Manifests must not contain them.
@@ -62,19 +103,52 @@ const (
 	// LabelGuardOf is a label of the admission policy that guards the deletion of definitions; it identifies the
 	// component.
 	LabelGuardOf = "guard-of"
+	// AnnotationGuardOf is an annotation of the same policy that identifies the component in readable form.
+	AnnotationGuardOf = "guard-of"
+	// AnnotationGuardNote is an annotation of the same policy that says when it can be removed, and how.
+	AnnotationGuardNote = "guard-note"
 	// AnnotationOwnerID is an annotation that identifies the component in readable form: cluster, reconciler, group,
 	// kind, namespace, name.
 	AnnotationOwnerID = "owner-id"
 	// AnnotationDigest is an annotation that identifies the manifest: its content and, after a dot, its settings.
 	AnnotationDigest = "digest"
+	// AnnotationIgnoredByOption is an annotation that lists the fields that an option of the reconciler ignores.
+	AnnotationIgnoredByOption = "ignored-by-option"
+	// AnnotationIgnoredBySpec is an annotation that lists the fields that the spec of the component ignores.
+	AnnotationIgnoredBySpec = "ignored-by-spec"
 )
 
 // marks are the names of all labels and annotations that identify a dependent or configure how it is applied.
 var marks = []string{
-	LabelOwnerID, AnnotationDigest, AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationPurgeFailed,
+	LabelOwnerID,
+	AnnotationDigest,
+	AnnotationOrder,
+	AnnotationApplyOrder,
+	AnnotationPurgeOrder,
+	AnnotationPurgeFailed,
 	AnnotationDeleteOrder,
-	AnnotationReconcilePolicy, AnnotationUpdatePolicy, AnnotationAdoptionPolicy, AnnotationDeletePolicy,
-	AnnotationReapplyInterval, AnnotationTimeout, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
+	AnnotationReconcilePolicy,
+	AnnotationUpdatePolicy,
+	AnnotationAdoptionPolicy,
+	AnnotationDeletePolicy,
+	AnnotationPrunePolicy,
+	AnnotationIgnore,
+	AnnotationIgnoredByOption,
+	AnnotationIgnoredBySpec,
+	AnnotationReapplyInterval,
+	AnnotationTimeout,
+	AnnotationStatusHint,
+	AnnotationPhase,
+	AnnotationPhaseOrder,
+	AnnotationIncludeWhen,
+	AnnotationActiveWhen,
+	AnnotationDependsOn,
+	AnnotationDependsOnGroup,
+	AnnotationDependsOnTimeout,
+	AnnotationReadyWhen,
+	AnnotationGoneWhen,
+	AnnotationExport,
+	AnnotationBind,
 }
 
 // IsMark reports whether the key of a label or an annotation is one of the names that the reconciler writes.
@@ -104,6 +178,9 @@ type Settings struct {
 	UpdatePolicy    metav1alpha1.UpdatePolicy
 	AdoptionPolicy  metav1alpha1.AdoptionPolicy
 	DeletePolicy    metav1alpha1.DeletePolicy
+	PrunePolicy     metav1alpha1.PrunePolicy
+	// Ignore are the fields that are left to others.
+	Ignore []Ignored
 	// ReapplyInterval is the time after which an unchanged dependent is applied again. Zero means never; nil selects
 	// the default.
 	ReapplyInterval *time.Duration
@@ -113,6 +190,16 @@ type Settings struct {
 	Phase Phase
 	// Hints describe how readiness is read from the status.
 	Hints StatusHints
+	// Conditions decide whether the dependent is applied; nil if the manifest has no conditions.
+	Conditions *Conditions
+	// Graph are the settings of dependencies between objects; nil if there are none.
+	Graph *GraphSettings
+	// ReadyWhen is the condition that must hold for the dependent to be ready.
+	ReadyWhen ReadyWhen
+	// Exports are the values of the live object that other objects use.
+	Exports []Export
+	// Bind is set if the manifest has holes for exported values.
+	Bind bool
 }
 
 // Phase is the part of a component's life in which a dependent is applied.
@@ -139,6 +226,10 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 			metav1alpha1.ReconcileOnObjectChange,
 			metav1alpha1.ReconcileOnObjectOrComponentChange,
 			metav1alpha1.ReconcileOnce,
+			metav1alpha1.ReconcileCreateOnly,
+			metav1alpha1.ReconcileUpdateOnly,
+			metav1alpha1.ReconcileAlways,
+			metav1alpha1.ReconcileObserve,
 		),
 		UpdatePolicy: enum(&p, AnnotationUpdatePolicy,
 			metav1alpha1.UpdateDefault, metav1alpha1.UpdateReplace, metav1alpha1.UpdateRecreate,
@@ -153,10 +244,14 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 			metav1alpha1.DeleteOrphanOnApply,
 			metav1alpha1.DeleteOrphanOnDelete,
 		),
+		PrunePolicy:     enum(&p, AnnotationPrunePolicy, metav1alpha1.PruneWhenReady, metav1alpha1.PruneAtOnce),
+		Ignore:          p.ignored(),
 		PurgeOrder:      p.order(AnnotationPurgeOrder),
 		DeleteOrder:     p.order(AnnotationDeleteOrder),
 		ReapplyInterval: p.duration(AnnotationReapplyInterval),
 		Hints:           p.hints(),
+		Conditions:      p.conditions(),
+		ReadyWhen:       p.readyWhen(),
 	}
 	if s.UpdatePolicy == metav1alpha1.UpdateDefault {
 		s.UpdatePolicy = ""
@@ -185,7 +280,16 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 			AnnotationOrder,
 		)
 	}
+	if s.ReconcilePolicy == metav1alpha1.ReconcileUpdateOnly && s.UpdatePolicy == metav1alpha1.UpdateRecreate {
+		p.fail(AnnotationReconcilePolicy, "update-only does not create the object, so %s %s cannot be used with it; "+
+			"remove one of them", AnnotationUpdatePolicy, s.UpdatePolicy)
+	}
+	s.Graph = p.graph()
+	s.Exports, s.Bind = p.exports(), enum(&p, AnnotationBind, "false", "true") == "true"
+	p.goneWhen()
 	p.checkPhase(s)
+	p.checkObserved(s)
+	p.checkFlow(s)
 	p.refuseUnknown()
 	return s, errors.Join(p.errs...)
 }
@@ -252,44 +356,10 @@ func joinStrings[E ~string](values []E) string {
 	return strings.Join(texts, ", ")
 }
 
-func (p *settingsParser) order(name string) *int {
-	v, ok := p.value(name)
-	if !ok {
-		return nil
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil && strings.Contains(v, listSeparator) {
-		p.fail(name, "%q: only order, apply-order and purge-order may have several values, and only in the phase apply", v)
-		return nil
-	}
-	if err != nil || n < MinOrder || n > MaxOrder {
-		p.fail(name, "%q is not a whole number from %d to %d", v, MinOrder, MaxOrder)
-		return nil
-	}
-	return &n
-}
+// maxUnknown is the maximum number of annotations that refuseUnknown names.
+const maxUnknown = 20
 
-func (p *settingsParser) applyOrder() int {
-	order, alias := p.order(AnnotationOrder), p.order(AnnotationApplyOrder)
-	switch {
-	case order != nil && alias != nil && *order != *alias:
-		p.fail(
-			AnnotationOrder,
-			"is %d, but its alias %s is %d; remove one of them",
-			*order,
-			AnnotationApplyOrder,
-			*alias,
-		)
-		return *order
-	case order != nil:
-		return *order
-	case alias != nil:
-		return *alias
-	}
-	return 0
-}
-
-// refuseUnknown returns an error for each annotation under the prefix that is no setting.
+// refuseUnknown adds an error for each annotation under the prefix that is no setting.
 func (p *settingsParser) refuseUnknown() {
 	var unknown []string
 	for key := range p.annotations {
@@ -299,9 +369,13 @@ func (p *settingsParser) refuseUnknown() {
 		}
 	}
 	slices.Sort(unknown)
+	if more := len(unknown) - maxUnknown; more > 0 {
+		unknown = unknown[:maxUnknown]
+		p.errs = append(p.errs, fmt.Errorf("%d more annotations %s/... are no settings", more, p.prefix))
+	}
 	for _, name := range unknown {
 		switch name {
-		case AnnotationOwnerID, AnnotationDigest:
+		case AnnotationOwnerID, AnnotationDigest, AnnotationIgnoredByOption, AnnotationIgnoredBySpec:
 			p.fail(name, "is written by the reconciler; remove it from the manifest")
 		default:
 			p.fail(name, "is not a setting; settings are %s", strings.Join(p.known, ", "))

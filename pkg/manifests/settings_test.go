@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -110,8 +111,15 @@ func TestSettingsErrors(t *testing.T) {
 		{"an empty update policy", map[string]string{"update-policy": ""}, `update-policy: "" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
 		{"an update policy in upper case", map[string]string{"update-policy": "Replace"}, `update-policy: "Replace" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
 		{"an unknown adoption policy", map[string]string{"adoption-policy": "ever"}, `adoption-policy: "ever" ` + notOne + "if-unowned, never, always"},
-		{"an unknown reconcile policy", map[string]string{"reconcile-policy": "x"}, `reconcile-policy: "x" ` + notOne + "on-object-change, on-object-or-component-change, once"},
+		{"an unknown reconcile policy", map[string]string{"reconcile-policy": "x"}, `reconcile-policy: "x" ` + notOne + "on-object-change, on-object-or-component-change, once, create-only, update-only, always, observe"},
 		{"an unknown delete policy", map[string]string{"delete-policy": "keep"}, `delete-policy: "keep" ` + notOne + "delete, orphan, orphan-on-apply, orphan-on-delete"},
+		{"an unknown prune policy", map[string]string{"prune-policy": "now"}, `prune-policy: "now" ` + notOne + "when-ready, at-once"},
+		{
+			"an object that is never created, and recreated when it changes",
+			map[string]string{"reconcile-policy": "update-only", "update-policy": "recreate"},
+			"reconcile-policy: update-only does not create the object, so update-policy recreate cannot be used with it; " +
+				"remove one of them",
+		},
 		{"an unknown phase", map[string]string{"phase": "test"}, `phase: "test" ` + notOne + "apply, pre-delete, post-delete"},
 		{"a phase order without a " +
 			"phase", map[string]string{"phase-order": "1"}, "phase-order: has no effect, because phase names no phase of the deletion; use order"},
@@ -121,6 +129,17 @@ func TestSettingsErrors(t *testing.T) {
 			"unit", map[string]string{"reapply-interval": "10"}, `reapply-interval: "10" is neither a duration such as 30m nor 0, which disables it`},
 		{"a timeout without a unit", map[string]string{"timeout": "5"}, `timeout: "5" is neither a duration such as 30m nor 0, which disables it`},
 		{"a negative reapply interval", map[string]string{"reapply-interval": "-1h"}, `reapply-interval: "-1h" is neither a duration such as 30m nor 0, which disables it`},
+		{
+			"a condition with an error",
+			map[string]string{"ready-when": "self.status.phase == other"},
+			`ready-when: expression "self.status.phase == other": line 1, column 22: undeclared reference to 'other' (in container '')`,
+		},
+		{
+			"a condition that does not read the object",
+			map[string]string{"ready-when": "1 == 1"},
+			`ready-when: expression "1 == 1": it does not read self, so its value never changes`,
+		},
+		{"a condition in Go without a name", map[string]string{"ready-when": "go/"}, `ready-when: "go/" names no condition; write go/<name>`},
 		{"an unknown status hint", map[string]string{"status-hint": "has-status"}, `status-hint: "has-status" is none of has-observed-generation, has-ready-condition, conditions=A;B`},
 		{"an empty status hint", map[string]string{"status-hint": ""}, `status-hint: "" is none of has-observed-generation, has-ready-condition, conditions=A;B`},
 		{"a status hint with an empty " +
@@ -129,7 +148,7 @@ func TestSettingsErrors(t *testing.T) {
 			"a setting with an unknown name",
 			map[string]string{"oder": "1"},
 			"oder: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, " +
-				"purge-order, delete-order, reapply-interval, status-hint, purge-failed, timeout, order, apply-order, phase, phase-order",
+				"prune-policy, ignore, purge-order, delete-order, reapply-interval, status-hint, include-when, active-when, ready-when, purge-failed, timeout, order, apply-order, phase, phase-order, depends-on, depends-on-group, depends-on-timeout, export, bind, gone-when",
 		},
 		{"the owner id that the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
 		{"the digest that the reconciler " +
@@ -163,7 +182,7 @@ func FuzzSettings(f *testing.F) {
 	f.Add("order", "7", "apply-order", "7")
 	f.Add("delete-order", "-32769", "update-policy", "replace")
 	f.Add("owner-id", "", "\xff", "\x00")
-	f.Fuzz(func(t *testing.T, name, value, secondName, secondValue string) {
+	fuzzing.Run(f, func(t *testing.T, name, value, secondName, secondValue string) {
 		got, err := manifests.ParseSettings(
 			reconciler,
 			map[string]string{reconciler + "/" + name: value, reconciler + "/" + secondName: secondValue},

@@ -48,11 +48,15 @@ type InventoryEntry struct {
 	// DeletePolicy is the delete policy at the last record, from the manifest or from a default. If it is empty, the
 	// policy is delete, or orphan for PersistentVolumeClaims.
 	DeletePolicy DeletePolicy
+	// PrunePolicy is the prune policy at the last record. If it is empty, the policy is when-ready. The field is not
+	// critical, because a reader that ignores it prunes the object later.
+	PrunePolicy PrunePolicy
 	// Completed is set if the object, such as a Job, completed its work and may be gone, or if it was purged. The object
 	// is not created again until its reconcile policy requires another apply.
 	Completed bool
 	// Trigger identifies the state of the component at the last apply. It is empty unless the reconcile policy is
-	// on-object-or-component-change.
+	// on-object-or-component-change. For an object of a deletion phase with Failed set, it identifies the request for a
+	// pass after which the object failed.
 	Trigger string
 	// AppliedAt is the time of the object's last apply, in seconds since 1970. It is zero if the object has neither a
 	// reapply interval nor a timeout.
@@ -70,6 +74,17 @@ type InventoryEntry struct {
 	// Failed is the message of an object that failed and was therefore deleted. It is empty for other objects. The field
 	// is critical, because a reader that ignores it would create the object again.
 	Failed string
+	// DependsOn has the objects and groups that the object depends on, in the form of the annotation depends-on. The
+	// object is deleted before them. The field is critical, because a reader that ignores it would delete the object too
+	// late, or the objects that it depends on too early.
+	DependsOn string
+	// DependencyGroup is the name of the group that the object belongs to. Only DependsOn of other entries refers to it,
+	// so the field is not critical.
+	DependencyGroup string
+	// HeldSince is set while the object waits for its dependencies, if this wait has a timeout: the start of the wait in
+	// seconds since 1970 and, after a slash, the revision of the component. The field is not critical, because a reader
+	// that ignores it only reports the end of the timeout later.
+	HeldSince string
 	// Types are the managed types that this dependent defines. The format of each is Kind.group, or *.group.
 	Types []string
 	// Unserved is set for a definition (a CustomResourceDefinition or APIService) whose types have never been served since
@@ -86,6 +101,7 @@ type InventoryEntry struct {
 const (
 	occurrenceKey = criticalMark + "oc@v0.1"
 	failedKey     = criticalMark + "fd@v0.1"
+	dependsOnKey  = criticalMark + "on@v0.1"
 )
 
 // criticalMark is the first character of the key of a critical field.
@@ -157,6 +173,7 @@ func (e InventoryEntry) String() string {
 	}
 	text("up", string(e.UpdatePolicy))
 	text("dp", string(e.DeletePolicy))
+	text("pp", string(e.PrunePolicy))
 	if e.Completed {
 		field("c", "true")
 	}
@@ -172,6 +189,9 @@ func (e InventoryEntry) String() string {
 		field(occurrenceKey, strconv.Itoa(e.Occurrence))
 	}
 	text(failedKey, e.Failed)
+	text(dependsOnKey, e.DependsOn)
+	text("og", e.DependencyGroup)
+	text("hs", e.HeldSince)
 	types := make([]string, 0, len(e.Types))
 	for _, t := range e.Types {
 		types = append(types, escape(t))
@@ -296,8 +316,16 @@ func (e *InventoryEntry) textField(key string) *string {
 		return &e.Unserved
 	case "dp":
 		return (*string)(&e.DeletePolicy)
+	case "pp":
+		return (*string)(&e.PrunePolicy)
 	case failedKey:
 		return &e.Failed
+	case dependsOnKey:
+		return &e.DependsOn
+	case "og":
+		return &e.DependencyGroup
+	case "hs":
+		return &e.HeldSince
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 )
 
 const typical = "apps/v1/Deployment/production/checkout-api u=8f0c1f0e-6f0a-4f7e-9b53-2d5f0d0a3c11 d=5b0e8c1d2f3a4b5c f=91aa0c1d2e3f4a5b o=1"
@@ -37,6 +39,11 @@ func TestInventoryEntry(t *testing.T) {
 			"an object that failed and was deleted",
 			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Failed: "no, 2 = 1"},
 			"/v1/K//n !fd@v0.1=no%2C%202%20=%201",
+		},
+		{
+			"an object that depends on others, and belongs to a group",
+			InventoryEntry{Version: "v1", Kind: "K", Name: "n", DependsOn: "Job.batch a, @b?", DependencyGroup: "c", HeldSince: "5/2"},
+			"/v1/K//n !on@v0.1=Job.batch%20a%2C%20@b%3F og=c hs=5%2F2",
 		},
 		{"a delete order of zero", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
@@ -194,7 +201,7 @@ func FuzzParseInventoryEntry(f *testing.F) {
 	f.Add(typical)
 	f.Add("/v1/K//a%20b u=x new=1 t=a,*.b x=0 c=true")
 	f.Add("/v1/K//n t=, t=%2C o=007 u= =")
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzing.Run(f, func(t *testing.T, text string) {
 		first, err := ParseInventoryEntry(text)
 		if err != nil {
 			return
@@ -212,7 +219,7 @@ func FuzzParseInventoryEntry(f *testing.F) {
 func FuzzInventoryEntry(f *testing.F) {
 	f.Add("apps", "v1", "Deployment", "shop", "web", "u", "A.b")
 	f.Add("", "v 1", "K%", "a/b", "x\ny", "=", "a,b")
-	f.Fuzz(func(t *testing.T, group, version, kind, namespace, name, uid, defined string) {
+	fuzzing.Run(f, func(t *testing.T, group, version, kind, namespace, name, uid, defined string) {
 		want := InventoryEntry{Group: group, Version: version, Kind: kind, Namespace: namespace, Name: name, Digest: uid}
 		if defined != "" {
 			want.Types = []string{defined, defined}

@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 )
 
 func TestTheTextOfALookup(t *testing.T) {
@@ -45,7 +47,7 @@ func TestALookupThatCannotBeReadIsAnError(t *testing.T) {
 
 func FuzzParseLookup(f *testing.F) {
 	f.Add("apps/v1/Deployment/shop/web d=5b0e s=true l=true is=own")
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzing.Run(f, func(t *testing.T, text string) {
 		l, err := ParseLookup(text)
 		if err != nil {
 			return

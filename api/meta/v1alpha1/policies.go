@@ -45,7 +45,7 @@ func fill[V comparable](value *V, fallback V) {
 }
 
 // ReconcilePolicy sets when a dependent is applied again.
-// +kubebuilder:validation:Enum=on-object-change;on-object-or-component-change;once
+// +kubebuilder:validation:Enum=on-object-change;on-object-or-component-change;once;create-only;update-only;always
 type ReconcilePolicy string
 
 // The reconcile policies.
@@ -58,6 +58,19 @@ const (
 	ReconcileOnObjectOrComponentChange ReconcilePolicy = "on-object-or-component-change"
 	// ReconcileOnce applies the dependent once. Later changes of the manifest and drift have no effect.
 	ReconcileOnce ReconcilePolicy = "once"
+	// ReconcileCreateOnly creates the dependent if it does not exist, also after somebody deleted it, and never updates
+	// it. Later changes of the manifest and drift have no effect on an existing object.
+	ReconcileCreateOnly ReconcilePolicy = "create-only"
+	// ReconcileUpdateOnly updates the dependent and repairs drift, and never creates it. The component waits until the
+	// object exists. By default, the object is kept when it is no longer needed.
+	ReconcileUpdateOnly ReconcilePolicy = "update-only"
+	// ReconcileAlways is like ReconcileOnObjectChange, and also applies the dependent in each pass over the component. It
+	// starts no pass.
+	ReconcileAlways ReconcilePolicy = "always"
+	// ReconcileObserve only reads the object, which somebody else creates: the component waits in its wave until the
+	// object exists and is ready, and never writes, adopts or deletes it. The manifest has a type and a name only. The
+	// policy is a setting of manifests, and cannot be a default.
+	ReconcileObserve ReconcilePolicy = "observe"
 )
 
 // UpdatePolicy sets how an existing dependent is updated.
@@ -110,6 +123,18 @@ const (
 	DeleteOrphanOnApply DeletePolicy = "orphan-on-apply"
 	// DeleteOrphanOnDelete releases the dependent when the component is deleted, and deletes it when it is pruned.
 	DeleteOrphanOnDelete DeletePolicy = "orphan-on-delete"
+)
+
+// PrunePolicy sets when a dependent that is no longer rendered is pruned.
+// +kubebuilder:validation:Enum=when-ready;at-once
+type PrunePolicy string
+
+// The prune policies.
+const (
+	// PruneWhenReady prunes the dependent when all other dependents are applied and ready. It is the default.
+	PruneWhenReady PrunePolicy = "when-ready"
+	// PruneAtOnce prunes the dependent at once, also while other dependents are not ready or have failed.
+	PruneAtOnce PrunePolicy = "at-once"
 )
 
 // MissingNamespacesPolicy sets what happens if the namespace of a dependent does not exist and is not a dependent

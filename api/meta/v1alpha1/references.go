@@ -7,19 +7,27 @@ import (
 	"regexp"
 )
 
-// ReferenceKind is the kind of a referenced object.
-// +kubebuilder:validation:Enum=Secret;ConfigMap
+// ReferenceKind is the kind of a referenced object. The type has no enumeration for its schema, because most fields
+// with this type accept only some of the kinds.
 type ReferenceKind string
 
 // The kinds that can be referenced.
 const (
 	SecretReference    ReferenceKind = "Secret"
 	ConfigMapReference ReferenceKind = "ConfigMap"
+	// ComponentReference refers to a published export of another component, see Status.Exports.
+	ComponentReference ReferenceKind = "Component"
 )
 
-// ValuesReference refers to a YAML document of values in a Secret or ConfigMap in the component's namespace.
+// ValuesReference refers to values in the component's namespace: to a YAML document in a Secret or ConfigMap, or to a
+// published export of another component.
+//
+// +kubebuilder:validation:XValidation:rule="(self.kind == 'Component') == has(self.export)",message="set either kind: Component and export, or neither"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'Component' || !has(self.path)",message="path can be set for kind: Component only"
+// +kubebuilder:validation:XValidation:rule="self.kind != 'Component' || !has(self.valuesKey)",message="valuesKey is a key of a Secret or ConfigMap; for kind: Component set export and path"
 type ValuesReference struct {
-	// Kind is Secret or ConfigMap.
+	// Kind is Secret, ConfigMap or Component.
+	// +kubebuilder:validation:Enum=Secret;ConfigMap;Component
 	Kind ReferenceKind `json:"kind"`
 	// Name of the object.
 	// +kubebuilder:validation:MinLength=1
@@ -29,18 +37,43 @@ type ValuesReference struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ValuesKey string `json:"valuesKey,omitempty"`
-	// Optional means that a missing object or key is not an error.
+	// Export is the name of a value in status.exports of the component with Name. While the component has no such value,
+	// nothing is rendered, unless the reference is optional.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
+	Export string `json:"export,omitempty"`
+	// Path is the path of the exported value in the values, such as database.host. A backslash precedes a dot in a key.
+	// The default is the name of the export.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^([^.\\]|\\[.\\])+(\.([^.\\]|\\[.\\])+)*$`
+	Path string `json:"path,omitempty"`
+	// Optional means that a missing object, key or export is not an error.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Reference names a Secret or ConfigMap in the component's namespace.
+// Reference returns the Reference to the object.
+func (v ValuesReference) Reference() Reference {
+	return Reference{Kind: v.Kind, Name: v.Name, Export: v.Export, Optional: v.Optional}
+}
+
+// Reference names a Secret, a ConfigMap, or a published export of a component, in the component's namespace.
 type Reference struct {
-	// Kind is Secret or ConfigMap.
+	// Kind is Secret, ConfigMap or Component.
 	Kind ReferenceKind `json:"kind"`
+	// Type is the type of a referenced component in the form Kind.group, such as Database.example.com. The default is the
+	// type of the component that has the reference. Any object with the field status.exports can be referenced. Type must
+	// be empty for Secrets and ConfigMaps.
+	Type string `json:"type,omitempty"`
 	// Name of the object.
 	Name string `json:"name"`
-	// Optional means that a missing object is not an error.
+	// Export is the name of the published export of a component. It must be empty for Secrets and ConfigMaps. A component
+	// may have several references to the same object, with different exports.
+	Export string `json:"export,omitempty"`
+	// Optional means that a missing object or export is not an error. Without it, a missing Secret or ConfigMap is an
+	// error, and the component waits for a missing export.
 	Optional bool `json:"optional,omitempty"`
 	// Credential means that the content is a credential and not an input of the rendering. A change of the content starts
 	// a pass, but makes no new revision. The generator is called again only if the last rendering failed.

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Condition types of a component. They follow kstatus: Ready is True if the desired state is reached; Reconciling and
@@ -58,6 +59,9 @@ const (
 	ReasonObserving = "Observing"
 	// ReasonDependentsNotReady: some dependents are not ready yet, and later waves wait for them. The message names them.
 	ReasonDependentsNotReady = "DependentsNotReady"
+	// ReasonRenderingIncomplete: the rendering asked for exports that have no value now. The rendering may lack objects
+	// until the exports have values, so nothing is pruned. The message names the exports.
+	ReasonRenderingIncomplete = "RenderingIncomplete"
 	// ReasonKindNotServed: the component waits only for dependents whose types the API server does not serve, and that
 	// nothing in the component defines. It continues when the types are served.
 	ReasonKindNotServed = "KindNotServed"
@@ -79,6 +83,12 @@ const (
 	ReasonFetchFailed = "FetchFailed"
 	// ReasonGenerateFailed: the generator returned an error.
 	ReasonGenerateFailed = "GenerateFailed"
+	// ReasonRenderingKilled: three renderings of the same inputs were killed, because they needed too much memory or time,
+	// or because their process crashed. Nothing is rendered until the inputs change.
+	ReasonRenderingKilled = "RenderingKilled"
+	// ReasonQuotaExceeded: the component exceeds a quota that an administrator set for its namespace. Nothing is written
+	// until the quota is raised or the component is smaller.
+	ReasonQuotaExceeded = "QuotaExceeded"
 	// ReasonNonDeterministic: two renderings of the same inputs have different objects, or lists of different length.
 	ReasonNonDeterministic = "NonDeterministic"
 	// ReasonValuesKept: two renderings of the same inputs have different values. The values of the first rendering are
@@ -92,6 +102,11 @@ const (
 	ReasonHookFailed = "HookFailed"
 	// ReasonReferenceNotFound: a referenced Secret or ConfigMap does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonExportMissing: nothing is rendered, because the component waits for a published export of another component.
+	// The message names both.
+	ReasonExportMissing = "ExportMissing"
+	// ReasonReferenceCycle: the component reads an export that depends on its own exports. The message names the cycle.
+	ReasonReferenceCycle = "ReferenceCycle"
 	// ReasonForbidden: the component's identity, or the operator, lacks the permission that the message names.
 	ReasonForbidden = "Forbidden"
 	// ReasonTimeout: the component was not ready within its timeout.
@@ -186,6 +201,12 @@ type Status struct {
 	// +optional
 	LookupsDigest string `json:"lookupsDigest,omitempty"`
 
+	// AskedExports are the exports that the current rendering asked for, with the values that it got, in the text form of
+	// AskedExport. The values are used while an export has no value, so that a value that vanishes changes no dependent.
+	// +optional
+	// +listType=atomic
+	AskedExports []string `json:"askedExports,omitempty"`
+
 	// RenderedSet identifies the recorded rendering if the rendering is not deterministic. It is empty for a deterministic
 	// rendering.
 	// +optional
@@ -240,6 +261,21 @@ type Status struct {
 	// +optional
 	// +listType=atomic
 	Inventory []string `json:"inventory,omitempty"`
+
+	// Observed lists the objects that the component only observes, in the text form of InventoryEntry. They are not part
+	// of the inventory, so they are never changed or deleted.
+	// +optional
+	// +listType=atomic
+	Observed []string `json:"observed,omitempty"`
+
+	// Exports are the published values of dependents, by the names of the exports. A value that vanishes stays until the
+	// dependent exports another value, or until the component does not publish the name any more. Values of Secrets are
+	// never published.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	Exports map[string]runtime.RawExtension `json:"exports,omitempty"`
 
 	// InventoryRecord names the Secrets with the inventory, if the inventory is too large for the status. An
 	// InventoryRecord without a name means that the inventory is in the status, and that outdated Secrets may still exist.

@@ -1,0 +1,292 @@
+package manifests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/expression"
+)
+
+// Bindings are the exports of a set, by name, with the objects that export them. The zero value has no exports.
+type Bindings struct {
+	reconciler string
+	scope      expression.Scope
+	exporters  map[string]Key
+}
+
+// NewBindings returns the bindings of a normalised set. Used is false if no object of the set has holes, or a condition
+// that reads exports.
+func NewBindings(reconciler string, objects []Object) (b Bindings, used bool) {
+	used = slices.ContainsFunc(objects, func(o Object) bool { return o.Settings.Bind || o.ReadsExports() })
+	if !used {
+		return Bindings{}, false
+	}
+	b = Bindings{reconciler: reconciler, exporters: map[string]Key{}}
+	for i := range objects {
+		for _, e := range objects[i].Settings.Exports {
+			b.exporters[e.Name] = objects[i].Key
+		}
+	}
+	b.scope.Variables = slices.Sorted(maps.Keys(b.exporters))
+	return b, true
+}
+
+// Exporter returns the object that exports a value.
+func (b Bindings) Exporter(name string) Key { return b.exporters[name] }
+
+// Bound is the result of Bind.
+type Bound struct {
+	// Object has no holes, and its digest covers the values. It is only valid if Missing is empty.
+	Object Object
+	// Missing are the names of the exports without a value, in ascending order.
+	Missing []string
+}
+
+// ErrNotYet is the error of Bind if an expression reads a field that the exported values do not have yet.
+var ErrNotYet = errNoValue
+
+// Bind replaces the holes of an object. The function value returns the value of an export; known is false if it has
+// none. The error names the field, and has no values of Secrets.
+func (b Bindings) Bind(ctx context.Context, o Object, value func(name string) (v any, known bool)) (Bound, error) {
+	whole, err := o.Whole()
+	if err != nil {
+		return Bound{}, err
+	}
+	values, missing := map[string]any{}, map[string]bool{}
+	body, err := mapHoles(whole.Body.Object, o.Key.GroupKind(), b.scope, nil, func(at place, parts []hole) (any, error) {
+		complete := true
+		for _, name := range variablesOf(parts) {
+			v, known := value(name)
+			if values[name] = v; !known {
+				missing[name], complete = true, false
+			}
+		}
+		if !complete {
+			return "", nil
+		}
+		filled, err := fill(ctx, parts, values, at.isText(o.Key.GroupKind()))
+		if err != nil {
+			return nil, b.withoutValues(o, err)
+		}
+		return filled, nil
+	})
+	if len(missing) > 0 {
+		return Bound{Missing: slices.Sorted(maps.Keys(missing))}, nil
+	}
+	if err != nil {
+		return Bound{}, err
+	}
+	bound := whole
+	if bound.Digest, err = boundDigest(o.Digest, values); err != nil {
+		return Bound{}, err
+	}
+	bound.Packed, bound.Body = nil, whole.Body.DeepCopy()
+	bound.Body.Object = body
+	annotations := bound.Body.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[b.reconciler+"/"+AnnotationDigest] = bound.Digest
+	bound.Body.SetAnnotations(annotations)
+	return Bound{Object: bound}, checkAnnotationSize(annotations)
+}
+
+// withoutValues returns the error of a hole without values of Secrets, which only Secrets can bind, and without the text
+// of a Secret.
+func (b Bindings) withoutValues(o Object, err error) error {
+	switch {
+	case o.Key.GroupKind() != secretKind:
+		return err
+	case errors.Is(err, ErrNotYet):
+		return ErrNotYet
+	}
+	return errors.New(
+		"a hole has no value: its expression failed; the reason may contain values of Secrets, and is not shown",
+	)
+}
+
+// variablesOf returns the names of the exports that a text uses, in ascending order.
+func variablesOf(parts []hole) []string {
+	var names []string
+	for _, p := range parts {
+		if p.program != nil {
+			names = append(names, p.program.Variables()...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// boundDigest returns the digest of an object with bound values: the digest of the content with the values, the digest
+// of the settings, and the digest of the content with holes. So a changed value can be distinguished from a changed
+// manifest; see Template.
+func boundDigest(digest string, values map[string]any) (string, error) {
+	content, settings, _ := strings.Cut(digest, settingsMark)
+	bound, err := Digest([]any{content, values})
+	if err != nil {
+		return "", err
+	}
+	return bound + settingsMark + settings + settingsMark + content, nil
+}
+
+// Template returns the digest of the manifest with holes from which an object with the given digest was bound. The
+// digest of an object without bound values is returned unchanged.
+func Template(digest string) string {
+	parts := strings.Split(digest, settingsMark)
+	if len(parts) != 3 {
+		return digest
+	}
+	return parts[2] + settingsMark + parts[1]
+}
+
+// checkBindings returns the contradictions between the exports and the holes of a set: names that two objects export,
+// holes without an export, holes that wait for a later wave, and values of Secrets that would leave Secrets. It also
+// returns the objects whose values each object uses; see checkFlow.
+func (n normaliser) checkBindings(objects []Object) (found uses, errs []error) {
+	c := bindingCheck{
+		orders: map[Key]int{}, uses: uses{inHoles: needs{}, all: needs{}}, budget: n.expressions,
+	}
+	for i := range objects {
+		c.addExports(objects[i])
+	}
+	c.bindings, _ = NewBindings(n.Reconciler, objects)
+	if len(c.bindings.scope.Variables) > maxExportsOfSet {
+		c.errs = append(
+			c.errs,
+			fmt.Errorf("the set has %d exports, more than %d", len(c.bindings.scope.Variables), maxExportsOfSet),
+		)
+	}
+	for i := range objects {
+		if objects[i].Settings.Bind {
+			c.addHoles(n.Reconciler, objects[i])
+		}
+		if objects[i].ReadsExports() {
+			c.addConditions(objects[i])
+		}
+	}
+	return c.uses, c.errs
+}
+
+// bindingCheck collects the contradictions of a set.
+type bindingCheck struct {
+	bindings  Bindings
+	exporters map[string]Key
+	// orders are the orders of the exporters in waves.
+	orders map[Key]int
+	uses   uses
+	errs   []error
+	// budget bounds the expressions of the set.
+	budget *expressionBudget
+}
+
+func (c *bindingCheck) fail(key Key, format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf("%s: "+format, append([]any{key}, args...)...))
+}
+
+func (c *bindingCheck) addExports(o Object) {
+	if len(o.Settings.Exports) == 0 {
+		return
+	}
+	if c.exporters == nil {
+		c.exporters = map[string]Key{}
+	}
+	if !o.InGraph() {
+		c.orders[o.Key] = o.Settings.Order
+	}
+	for _, e := range o.Settings.Exports {
+		if other, taken := c.exporters[e.Name]; taken && other != o.Key {
+			c.fail(o.Key, "it exports %s, and so does %s; export names are unique in a component", e.Name, other)
+			continue
+		}
+		c.exporters[e.Name] = o.Key
+	}
+}
+
+func (c *bindingCheck) addHoles(reconciler string, o Object) {
+	count := 0
+	_, err := mapHoles(
+		o.Body.Object,
+		o.Key.GroupKind(),
+		c.bindings.scope,
+		c.budget,
+		func(at place, parts []hole) (any, error) {
+			if count += len(parts); count > maxHoles {
+				return nil, errTooManyHoles
+			}
+			if at.isIdentity(reconciler) {
+				return nil, errors.New("the identity and the settings of an object cannot have holes")
+			}
+			names := variablesOf(parts)
+			for _, name := range names {
+				c.uses.inHoles.add(o.Key, c.bindings.exporters[name])
+			}
+			return "", c.checkUse(o, names, at.isEncoded(o.Key.GroupKind()))
+		},
+	)
+	if err != nil {
+		c.fail(o.Key, "annotation %s/%s: %w; %s", reconciler, AnnotationBind, err, c.known())
+	}
+}
+
+// known returns the names of the exports for a message.
+func (c *bindingCheck) known() string {
+	if names := c.bindings.scope.Variables; len(names) > 0 {
+		return "the exports are " + strings.Join(names[:min(len(names), maxUnknown)], ", ")
+	}
+	return "nothing in this component exports values"
+}
+
+// addConditions checks the exports that the conditions of an object read.
+func (c *bindingCheck) addConditions(o Object) {
+	names := o.Settings.Conditions.Exports
+	for _, name := range names {
+		if _, known := c.bindings.exporters[name]; !known {
+			c.fail(o.Key, "a condition reads exports.%s, which no object exports; %s", name, c.known())
+			return
+		}
+	}
+	if err := c.checkUse(o, names, false); err != nil {
+		c.fail(o.Key, "a condition reads an export: %w", err)
+	}
+}
+
+// isIdentity reports whether a text at the place identifies the object, or is a setting.
+func (p place) isIdentity(reconciler string) bool {
+	switch {
+	case len(p) == 1:
+		return p[0] == "apiVersion" || p[0] == "kind"
+	case len(p) == 2 && p[0] == "metadata":
+		return true
+	case len(p) == 3 && p[0] == "metadata" && (p[1] == "annotations" || p[1] == "labels"):
+		return strings.HasPrefix(p[2], reconciler+"/")
+	}
+	return false
+}
+
+// checkUse checks the exports that an object uses, and records them. protected is set if the data of a Secret receives
+// the values. Conditions show values to all who see the object. So does the metadata of a Secret, for example in diffs.
+func (c *bindingCheck) checkUse(o Object, names []string, protected bool) error {
+	for _, name := range names {
+		exporter := c.bindings.exporters[name]
+		order, inWave := c.orders[exporter]
+		switch {
+		case exporter.GroupKind() == secretKind && !protected:
+			return fmt.Errorf("%s is a value of %s, and values of Secrets can be bound into the data of Secrets only", name, exporter)
+		case inWave && !o.InGraph() && order > o.Settings.Order:
+			return fmt.Errorf(
+				"it waits for %s of %s, whose order %d is after its own order %d; give it order %d or a later one",
+				name,
+				exporter,
+				order,
+				o.Settings.Order,
+				order,
+			)
+		}
+		c.uses.all.add(o.Key, exporter)
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package manifests
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// maxEdges is the maximum number of edges of a set. Groups multiply edges: each object that depends on a group has an
+// edge to each of its members.
+const maxEdges = 100_000
+
+// resolveGraph sets the edges of all objects that depend on others, and moves these objects behind all waves, so that
+// each object comes after the objects that it depends on. objects must be sorted in apply order. It returns the objects
+// in the new order, and all errors: dependencies that do not exist, and contradictions. The objects of cycles come
+// last; see checkFlow. Its time is linear in the number of objects and edges. refused are the keys, without namespaces,
+// of objects that are missing because their manifests are invalid.
+func resolveGraph(objects []Object, refused map[Key]bool) ([]Object, []error) {
+	if !slices.ContainsFunc(objects, Object.InGraph) {
+		return objects, nil
+	}
+	g := newGraph(objects)
+	g.refused = refused
+	var errs []error
+	for i := range objects {
+		if o := &objects[i]; o.InGraph() {
+			if err := g.resolve(o); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", o.Key, err))
+			}
+		}
+	}
+	if g.edges > maxEdges {
+		return objects, append(errs, fmt.Errorf("%s: the objects have together more than %d dependencies; let fewer "+
+			"objects depend on large groups", AnnotationDependsOn, maxEdges))
+	}
+	return sortGraph(objects), errs
+}
+
+// graph indexes the objects of a set that are applied with the component.
+type graph struct {
+	// objects has the objects of the phase apply, and phased the keys of all other objects.
+	objects map[Key]*Object
+	phased  map[Key]Phase
+	// groups are the members of each group, in apply order.
+	groups map[string][]Key
+	// definitions are the objects that define each managed type.
+	definitions map[ManagedType][]Key
+	// refused are the keys, without namespaces, of objects whose manifests are invalid.
+	refused map[Key]bool
+	edges   int
+}
+
+func newGraph(objects []Object) *graph {
+	g := &graph{
+		objects: make(map[Key]*Object, len(objects)), phased: map[Key]Phase{}, groups: map[string][]Key{},
+		definitions: map[ManagedType][]Key{},
+	}
+	for i := range objects {
+		o := &objects[i]
+		if o.Settings.Phase != PhaseApply {
+			g.phased[o.Key] = o.Settings.Phase
+			continue
+		}
+		if g.objects[o.Key] == nil {
+			g.objects[o.Key] = o
+			if name := o.DependencyGroup(); name != "" {
+				g.groups[name] = append(g.groups[name], o.Key)
+			}
+		}
+		for _, t := range o.Types {
+			g.definitions[t] = append(g.definitions[t], o.Key)
+		}
+	}
+	return g
+}
+
+// resolve sets the edges of an object. The returned error joins all errors of its dependencies.
+func (g *graph) resolve(o *Object) error {
+	if holders[o.Key.GroupKind()] {
+		return fmt.Errorf("annotation %s: an object that contains or defines others cannot depend on others; remove the "+
+			"setting, or give the object an order", AnnotationDependsOn)
+	}
+	var errs []error
+	edges := map[Key]bool{}
+	for _, d := range o.Settings.Graph.DependsOn {
+		keys, err := g.find(o, d)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("annotation %s: %w", AnnotationDependsOn, err))
+		}
+		for _, key := range keys {
+			edges[key] = true
+		}
+	}
+	for _, key := range g.implied(o) {
+		edges[key] = true
+	}
+	if g.edges += len(edges); len(edges) == 0 || g.edges > maxEdges {
+		return errors.Join(errs...)
+	}
+	o.Edges = make([]Key, 0, len(edges))
+	for key := range edges {
+		o.Edges = append(o.Edges, key)
+	}
+	slices.SortFunc(o.Edges, Key.Compare)
+	return errors.Join(errs...)
+}
+
+// find returns the objects that a dependency names. It returns none for an optional dependency that is not in the set.
+func (g *graph) find(o *Object, d Dependency) ([]Key, error) {
+	if d.Group != "" {
+		members := slices.DeleteFunc(slices.Clone(g.groups[d.Group]), func(key Key) bool { return key == o.Key })
+		switch {
+		case d.Group == o.DependencyGroup():
+			return nil, fmt.Errorf("the object belongs to the group %s, which it depends on; remove one of the settings", d)
+		case len(members) == 0 && !d.Optional && len(g.refused) == 0:
+			return nil, fmt.Errorf("no object belongs to the group %s; set %s: %s on an object, or write %s?",
+				d, AnnotationDependsOnGroup, d.Group, d)
+		}
+		return members, nil
+	}
+	candidates := d.In(o.Key.Namespace)
+	for _, key := range candidates {
+		if g.objects[key] != nil {
+			return []Key{key}, nil
+		}
+	}
+	for _, key := range candidates {
+		if phase, phased := g.phased[key]; phased {
+			return nil, fmt.Errorf("%s belongs to the phase %s, and is not applied with this object; remove it from the list",
+				key, phase)
+		}
+	}
+	if d.Optional || g.refused[anyNamespace(d.Key)] {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%s is not in the set; render it, or write %s? if it may be missing%s",
+		candidates[0], d, g.similar(candidates[0]))
+}
+
+// anyNamespace returns the key without its namespace.
+func anyNamespace(key Key) Key {
+	key.Namespace = ""
+	return key
+}
+
+// similar returns advice if the set has an object of the same name and another type or namespace.
+func (g *graph) similar(wanted Key) string {
+	var found []Key
+	for key := range g.objects {
+		if key.Name == wanted.Name && strings.EqualFold(key.Kind, wanted.Kind) {
+			found = append(found, key)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", slices.MinFunc(found, Key.Compare))
+}
+
+// implied returns the namespace of an object and the definitions of its type, if they are in the set.
+func (g *graph) implied(o *Object) []Key {
+	var keys []Key
+	namespace := Key{Kind: "Namespace", Name: o.Key.Namespace}
+	if o.Key.Namespace != "" && g.objects[namespace] != nil {
+		keys = append(keys, namespace)
+	}
+	for _, kind := range []string{o.Key.Kind, "*"} {
+		keys = append(keys, g.definitions[ManagedType{schema.GroupKind{Group: o.Key.Group, Kind: kind}}]...)
+	}
+	return keys
+}
+
+// sortGraph moves the objects that depend on others behind all other objects, each behind the objects that it depends
+// on. The objects of cycles come last.
+func sortGraph(objects []Object) []Object {
+	sorted := make([]Object, 0, len(objects))
+	var nodes []Object
+	for _, o := range objects {
+		if o.InGraph() {
+			nodes = append(nodes, o)
+		} else {
+			sorted = append(sorted, o)
+		}
+	}
+	slices.SortFunc(nodes, func(a, b Object) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), a.Key.Compare(b.Key))
+	})
+	edges := make([][]int, len(nodes))
+	index := make(map[Key]int, len(nodes))
+	for i := range nodes {
+		index[nodes[i].Key] = i
+	}
+	for i := range nodes {
+		for _, key := range nodes[i].Edges {
+			if j, inGraph := index[key]; inGraph {
+				edges[i] = append(edges[i], j)
+			}
+		}
+	}
+	order, rest := Topological(edges)
+	for _, i := range order {
+		sorted = append(sorted, nodes[i])
+	}
+	for _, i := range rest {
+		sorted = append(sorted, nodes[i])
+	}
+	return sorted
+}
+
+// Topological returns the nodes 0 to len(edges)-1 of a graph so that each node comes after the nodes that its edges
+// lead to; nodes without such an order between them come in generations, each ascending. rest are the nodes that are in
+// cycles, or from which an edge leads to a cycle. Its time is linear in the number of nodes and edges.
+func Topological(edges [][]int) (order, rest []int) {
+	open, dependents := make([]int, len(edges)), make([][]int, len(edges))
+	for i, to := range edges {
+		open[i] = len(to)
+		for _, j := range to {
+			dependents[j] = append(dependents[j], i)
+		}
+	}
+	order = make([]int, 0, len(edges))
+	for i := range edges {
+		if open[i] == 0 {
+			order = append(order, i)
+		}
+	}
+	for next := 0; next < len(order); next++ {
+		for _, i := range dependents[order[next]] {
+			if open[i]--; open[i] == 0 {
+				order = append(order, i)
+			}
+		}
+	}
+	for i := range edges {
+		if open[i] > 0 {
+			rest = append(rest, i)
+		}
+	}
+	return order, rest
+}
+
+// findCycles returns cycles among the nodes that have no topological order. Each node is in at most one of them.
+func findCycles(edges [][]int, rest []int) [][]int {
+	const unseen, current, done = 0, 1, 2
+	state := map[int]int{}
+	remains := make(map[int]bool, len(rest))
+	for _, i := range rest {
+		remains[i] = true
+	}
+	var cycles [][]int
+	for _, start := range rest {
+		var path []int
+		at := start
+		for state[at] == unseen {
+			state[at] = current
+			path = append(path, at)
+			for _, next := range edges[at] {
+				if remains[next] {
+					at = next
+					break
+				}
+			}
+		}
+		if state[at] == current {
+			cycles = append(cycles, slices.Clone(path[slices.Index(path, at):]))
+		}
+		for _, i := range path {
+			state[i] = done
+		}
+	}
+	return cycles
+}

@@ -1,0 +1,86 @@
+package manifests
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/expression"
+)
+
+// conditionPrefix marks the name of a condition that is written in Go, as in go/rolled-out.
+const conditionPrefix = "go/"
+
+// ReadyWhen is a parsed condition of an object: an expression, or the name of a condition that is written in Go. The
+// zero value is no condition.
+type ReadyWhen struct {
+	// Expression is a CEL expression over the variable self, the live object.
+	Expression *expression.Program
+	// Name is the name of a condition in Go, without the prefix go/.
+	Name string
+}
+
+// conditionScope is the environment of conditions.
+var conditionScope = expression.Scope{Variables: []string{"self"}}
+
+// ParseReadyWhen parses the value of the annotation ready-when. An error names the position in the expression.
+func ParseReadyWhen(text string) (ReadyWhen, error) {
+	if name, ok := strings.CutPrefix(text, conditionPrefix); ok {
+		if name == "" || strings.TrimSpace(name) != name {
+			return ReadyWhen{}, fmt.Errorf("%q names no condition; write %s<name>", text, conditionPrefix)
+		}
+		return ReadyWhen{Name: name}, nil
+	}
+	program, err := compileOverSelf(text)
+	return ReadyWhen{Expression: program}, err
+}
+
+// compileOverSelf compiles an expression that must read the variable self.
+func compileOverSelf(text string) (*expression.Program, error) {
+	program, err := expression.Compile(text, conditionScope)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(program.Variables(), "self") {
+		return nil, fmt.Errorf("expression %q: it does not read self, so its value never changes", text)
+	}
+	return program, nil
+}
+
+// ParseGoneWhen parses the value of the annotation gone-when: an expression over the variable self.
+func ParseGoneWhen(text string) (*expression.Program, error) { return compileOverSelf(text) }
+
+// goneWhen checks the condition gone-when. It is only read from live objects.
+func (p *settingsParser) goneWhen() {
+	if text, ok := p.value(AnnotationGoneWhen); ok {
+		if _, err := ParseGoneWhen(text); err != nil {
+			p.fail(AnnotationGoneWhen, "%w", err)
+		}
+	}
+}
+
+func (p *settingsParser) readyWhen() ReadyWhen {
+	text, ok := p.value(AnnotationReadyWhen)
+	if !ok {
+		return ReadyWhen{}
+	}
+	parsed, err := ParseReadyWhen(text)
+	if err != nil {
+		p.fail(AnnotationReadyWhen, "%w", err)
+	}
+	return parsed
+}
+
+// checkCondition returns an error if the condition is written in Go and the reconciler has no condition of this name.
+func (n normaliser) checkCondition(r ReadyWhen) error {
+	if r.Name == "" || n.Conditions == nil || slices.Contains(n.Conditions, r.Name) {
+		return nil
+	}
+	known := "it has no conditions"
+	if len(n.Conditions) > 0 {
+		known = "its conditions are " + conditionPrefix + strings.Join(n.Conditions, ", "+conditionPrefix)
+	}
+	return errors.New("annotation " + n.Reconciler + "/" + AnnotationReadyWhen + ": the reconciler has no condition " +
+		conditionPrefix + r.Name + "; " + known)
+}
