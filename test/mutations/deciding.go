@@ -14,7 +14,7 @@ var deciding = []mutation{
 	},
 	{
 		"a terminating object counts as gone", "execute/write.go",
-		`if obj == nil || obj.GetDeletionTimestamp() == nil {`, `if obj == nil || true {`,
+		`if obj == nil || obj.GetDeletionTimestamp() == nil || isRemoved(obj) {`, `if obj == nil || true {`,
 		"Deletions of components",
 	},
 	{

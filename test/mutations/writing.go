@@ -15,8 +15,8 @@ var writing = []mutation{
 	{
 		"a replace ignores UID and owner",
 		"execute/replace.go",
-		"	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {\n		return nil, staleConflict(a)\n	}\n	merged,",
-		"	merged,",
+		"	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {\n		return nil, staleConflict(a)\n	}\n	if a, err",
+		"	if a, err",
 		"Objects whose owner changes right before a write",
 	},
 	{
@@ -42,8 +42,8 @@ var writing = []mutation{
 	{
 		"a replace removes no fields",
 		"execute/replace.go",
-		`merge(live, a.Object.Body.Object, droppableFields(live, found, a, w.reconciler))`,
-		`merge(live, a.Object.Body.Object, nil)`,
+		`ignore.Mask(droppableFields(live, found, a, w.reconciler),`,
+		`ignore.Mask(map[string]any{},`,
 		"Changes of the manifests",
 	},
 	{

@@ -20,9 +20,9 @@ import (
 // point, because all created objects are already in the inventory, and running requests are completed first.
 var ErrSuperseded = errors.New("the component has changed since the pass began")
 
-// ErrObserving ends a step that needs the first list of a watch, or the result of a job such as a fetch. The arrival of
-// the list or of the result starts the next pass.
-var ErrObserving = errors.New("the first list of a watch, or the result of a job, is not available yet")
+// ErrObserving ends a step that needs the first list of a watch, the result of a job such as a fetch, or a turn among
+// the components with kubeconfigs. The arrival of the list, of the result or of the turn starts the next pass.
+var ErrObserving = errors.New("the first list of a watch, the result of a job, or a turn is not available yet")
 
 // Error ends a pass early. Package status converts it to the conditions of the component.
 type Error struct {
@@ -75,6 +75,11 @@ func Interrupted(err error) bool {
 // as temporary.
 func InvalidSpec(err error) *Error { return FromAuthor(err, metav1alpha1.ReasonInvalidSpec, true) }
 
+// QuotaExceeded returns the error of a component that exceeds a quota of its namespace.
+func QuotaExceeded(err error) *Error {
+	return &Error{Reason: metav1alpha1.ReasonQuotaExceeded, Message: err.Error(), Terminal: true, Cause: err}
+}
+
 // Forbidden returns the error for a request that the API server refused because a right is missing. action describes
 // the request, and err is the error of the API server, which names the user and the missing right. user is the
 // impersonated user; it is empty without impersonation.
@@ -84,12 +89,16 @@ func Forbidden(action, user string, err error) *Error {
 }
 
 // FromAuthor classifies an error of an author's code. The first rule that matches decides:
+//   - an exceeded quota (see QuotaExceeded) is returned unchanged;
 //   - a refused deletion (see Refusal) blocks the deletion;
 //   - an error with a method RetryAfter() time.Duration is retried after that delay;
 //   - a reconcile.TerminalError is terminal, with the given reason;
 //   - an error of an overloaded or unreachable API server is retried;
 //   - any other error is terminal if the argument terminal is set, and is retried otherwise.
 func FromAuthor(err error, reason string, terminal bool) *Error {
+	if exceeded, ok := errors.AsType[*Error](err); ok && exceeded.Reason == metav1alpha1.ReasonQuotaExceeded {
+		return exceeded
+	}
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return &Error{
 			Reason: metav1alpha1.ReasonDeletionRefused, Message: "deletion is refused: " + refused.Error(),

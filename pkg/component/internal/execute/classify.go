@@ -54,7 +54,10 @@ func isNotServed(err error) bool {
 // message.
 func Classify(err error) *plan.Failure {
 	var status apierrors.APIStatus
+	_, contradiction := errors.AsType[*ignoredError](err)
 	switch {
+	case contradiction:
+		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: err.Error()}
 	case isNotServed(err):
 		const message = "the API server does not serve its type"
 		return &plan.Failure{Class: plan.Transient, Reason: plan.WaitNotServed, Message: message}

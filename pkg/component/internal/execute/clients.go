@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -138,7 +139,12 @@ func (c *clients) delete(
 	if mapping.Resource.Group == "" {
 		path = "/api/" + mapping.Resource.Version
 	}
-	result := c.rest.Delete().AbsPath(path).NamespaceIfScoped(a.Key.Namespace, a.Key.Namespace != "").
+	request := c.rest.Delete()
+	for _, dryRun := range options.DryRun {
+		// The API server reads the options in the body. The parameter shows the dry run in audit logs.
+		request = request.Param("dryRun", dryRun)
+	}
+	result := request.AbsPath(path).NamespaceIfScoped(a.Key.Namespace, a.Key.Namespace != "").
 		Resource(mapping.Resource.Resource).Name(a.Key.Name).
 		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").
 		Body(body).Do(ctx)
@@ -152,7 +158,7 @@ func (c *clients) delete(
 		return nil, err
 	}
 	obj := &unstructured.Unstructured{}
-	if err := json.Unmarshal(answer, &obj.Object); err != nil {
+	if err := utiljson.Unmarshal(answer, &obj.Object); err != nil {
 		return nil, err
 	}
 	if obj.GetKind() == "Status" {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/ignore"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -32,6 +33,7 @@ func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
 	dry := *e
 	// No event follows a dry run, so the watches must not expect one.
 	dry.writes = untracked{}
+	dry.writer.dryRun = true
 	dry.writer.onAnswer = func(obj *unstructured.Unstructured) { r.After = obj.DeepCopy() }
 	if a.Verb == plan.VerbApply && a.Migrate {
 		r.Result = dry.writer.dryRunMigration(ctx, a)
@@ -80,6 +82,11 @@ func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Obser
 	if err != nil {
 		return nil, err
 	}
+	managed := live.DeepCopy()
+	managed.SetManagedFields(entries)
+	if a, err = w.keepIgnored(a, managed); err != nil {
+		return nil, err
+	}
 	if a.TakesOver() {
 		data, err := json.Marshal(map[string]any{"metadata": takeoverPatch(live, a.Object.Body, w.reconciler)})
 		if err != nil {
@@ -91,7 +98,7 @@ func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Obser
 		}
 	}
 	owned := inspect.Entry(entries, w.reconciler, inspect.Operation(metav1alpha1.UpdateSSAOverride))
-	merged, _ := merge(live, a.Object.Body.Object, owned)
+	merged, _ := merge(live, a.Object.Body.Object, ignore.Mask(owned, a.Object.Settings.IgnoredPaths()))
 	updated := &unstructured.Unstructured{Object: merged}
 	updated.SetManagedFields(entries)
 	updated.SetResourceVersion(live.GetResourceVersion())
@@ -99,5 +106,5 @@ func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Obser
 	if err != nil {
 		return nil, err
 	}
-	return w.observe(obj, a), nil
+	return w.observe(ctx, obj, a), nil
 }

@@ -2,10 +2,12 @@ package execute
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -33,7 +35,7 @@ type Monitor interface {
 // Executor writes the dependents of one reconciler in one target. Executor is safe for concurrent use.
 type Executor struct {
 	writer  writer
-	guard   admissionGuard
+	guard   *admissionGuard
 	writes  WriteTracker
 	monitor Monitor
 	limiter *limiter
@@ -43,7 +45,9 @@ type Executor struct {
 type Options struct {
 	// Reconciler is the reconciler's name: the field manager of all writes.
 	Reconciler string
-	Dynamic    dynamic.Interface
+	// View reduces the objects in responses to facts.
+	View    inspect.View
+	Dynamic dynamic.Interface
 	// REST sends the requests that the dynamic client does not support. All requests use absolute paths.
 	REST    rest.Interface
 	Mapper  meta.RESTMapper
@@ -57,10 +61,10 @@ type Options struct {
 func New(o Options) *Executor {
 	return &Executor{
 		writer: writer{
-			reconciler: o.Reconciler,
-			clients:    clients{mapper: o.Mapper, rest: o.REST, own: o.Dynamic, operator: o.Dynamic, reader: o.Dynamic},
+			reconciler: o.Reconciler, view: o.View.Of(o.Reconciler),
+			clients: clients{mapper: o.Mapper, rest: o.REST, own: o.Dynamic, operator: o.Dynamic, reader: o.Dynamic},
 		},
-		guard:  admissionGuard{reconciler: o.Reconciler, client: o.Dynamic},
+		guard:  &admissionGuard{reconciler: o.Reconciler, client: o.Dynamic},
 		writes: o.Tracker, monitor: o.Monitor, limiter: newLimiter(max(1, o.Writers)),
 	}
 }
@@ -154,6 +158,9 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	if a.Verb.Guards() {
 		return e.guard.run(ctx, a)
 	}
+	if a.Verb == plan.VerbTryDelete {
+		return e.tryDelete(ctx, a)
+	}
 	if a.Object != nil {
 		whole, err := a.Object.Whole()
 		if err != nil {
@@ -170,23 +177,73 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	}
 	if isConflict(err) {
 		done(nil)
-		observed, err = e.writer.read(ctx, a)
-		result := plan.Result{Verb: plan.VerbRead, Observed: withLastVersion(observed, a)}
-		if err != nil {
-			result.Failure = failureOf(err, a, e.writer.clients.user)
-		}
-		return result
+		return e.readInstead(ctx, a)
+	}
+	if err == nil && isOutdated(observed, a) {
+		done(nil)
+		return plan.Result{Verb: a.Verb, Failure: outdated(observed, a)}
 	}
 	done(trackedAnswer(observed, a))
 	if err != nil && a.FindConflictingManagers {
 		return plan.Result{Verb: a.Verb}
 	}
 	if err != nil {
-		f := failureOf(err, a, e.writer.clients.user)
-		return plan.Result{Verb: a.Verb, Failure: e.writer.clients.explainForbidden(ctx, f, a)}
+		return e.failed(ctx, a, err)
 	}
 	return plan.Result{Verb: a.Verb, Observed: withLastVersion(observed, a)}
 }
+
+// isOutdated reports whether a read returned an older version of an object than the watches have shown.
+func isOutdated(observed *plan.Observed, a plan.Action) bool {
+	return a.Verb == plan.VerbRead && observed != nil && observed.Presence == plan.Present &&
+		a.Preconditions.ResourceVersion != "" &&
+		inspect.Older(observed.ResourceVersion, a.Preconditions.ResourceVersion)
+}
+
+// outdated returns the failure of a read that returned an older version. The read is repeated, because no event will
+// follow.
+func outdated(observed *plan.Observed, a plan.Action) *plan.Failure {
+	return &plan.Failure{Class: plan.Transient, Reason: plan.WaitAPIError, Message: fmt.Sprintf(
+		"the API server returned the resource version %s of the object, but %s is known; it is read again",
+		observed.ResourceVersion, a.Preconditions.ResourceVersion)}
+}
+
+// readInstead reads the object of an action whose preconditions are not met.
+func (e *Executor) readInstead(ctx context.Context, a plan.Action) plan.Result {
+	observed, err := e.writer.read(ctx, a)
+	result := plan.Result{Verb: plan.VerbRead, Observed: withLastVersion(observed, a)}
+	if err != nil {
+		result.Failure = failureOf(err, a, e.writer.clients.user)
+	}
+	return result
+}
+
+func (e *Executor) failed(ctx context.Context, a plan.Action, err error) plan.Result {
+	f := failureOf(err, a, e.writer.clients.user)
+	return plan.Result{Verb: a.Verb, Failure: e.writer.clients.explainForbidden(ctx, f, a)}
+}
+
+// tryDelete makes a dry run of a deletion, with the identity and the preconditions of the deletion. So the same rights,
+// webhooks and policies decide about it. A webhook that supports no dry runs is asked only after the API server has
+// checked the rights, so the dry run then counts as successful.
+func (e *Executor) tryDelete(ctx context.Context, a plan.Action) plan.Result {
+	err := discovery.WithRenewal(e.writer.clients.mapper, func() error {
+		options := deleteOptions(a)
+		options.DryRun = []string{metav1.DryRunAll}
+		_, err := e.writer.clients.delete(ctx, a, options)
+		return err
+	})
+	switch {
+	case isConflict(err), isNotFound(err):
+		return e.readInstead(ctx, a)
+	case err != nil && causeOf(err) != plan.CauseDryRunUnsupported:
+		return e.failed(ctx, a, err)
+	}
+	return plan.Result{Verb: a.Verb}
+}
+
+// Guards lists the guards of the reconciler in the cluster, with the rights of the operator.
+func (e *Executor) Guards(ctx context.Context) ([]Guard, error) { return e.guard.list(ctx) }
 
 // unreadable returns the result of an action whose compressed manifest could not be read.
 func unreadable(err error, a plan.Action) plan.Result {

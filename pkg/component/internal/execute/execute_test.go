@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -157,6 +158,16 @@ func found(edit func(*unstructured.Unstructured)) answer {
 		edit(o)
 	}
 	return answer{http.StatusOK, o.Object}
+}
+
+// podThatEnds makes an object a Pod that is being deleted.
+func podThatEnds(grace int64, finalizers ...string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		o.SetKind("Pod")
+		o.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
+		o.SetDeletionGracePeriodSeconds(&grace)
+		o.SetFinalizers(finalizers)
+	}
 }
 
 // ownedInPart adds a managed fields entry of ours with a single field of the ConfigMap.
@@ -364,6 +375,21 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 		{
 			name: "returns an object that finalizers hold", action: action(plan.VerbDelete, ""),
 			answers: []answer{found(func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(&deleted) })},
+			want:    []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Present, known: true,
+		},
+		{
+			name: "confirms the end of a Pod without a grace period", action: action(plan.VerbDelete, ""),
+			answers: []answer{found(podThatEnds(0))},
+			want:    []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Absent, known: true,
+		},
+		{
+			name: "returns a Pod whose grace period runs", action: action(plan.VerbDelete, ""),
+			answers: []answer{found(podThatEnds(30))},
+			want:    []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Present, known: true,
+		},
+		{
+			name: "returns a Pod that finalizers hold", action: action(plan.VerbDelete, ""),
+			answers: []answer{found(podThatEnds(0, "example.com/hold"))},
 			want:    []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Present, known: true,
 		},
 		{

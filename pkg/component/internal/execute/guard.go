@@ -4,13 +4,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/internal/apitext"
@@ -32,6 +37,25 @@ var (
 type admissionGuard struct {
 	reconciler string
 	client     dynamic.Interface
+
+	mu sync.Mutex
+	// uids are the UIDs of the policies and bindings that this process wrote or listed.
+	uids map[guardObject]types.UID
+}
+
+// guardObject identifies a policy or a binding.
+type guardObject struct {
+	resource schema.GroupVersionResource
+	name     string
+}
+
+// Guard is a guard that exists in a cluster.
+type Guard struct {
+	Name, OwnerID string
+	// Owner is the component that set up the guard. The zero Owner means that a former version wrote the guard.
+	Owner manifests.Owner
+	// Created is the time at which the policy or the binding was created, whichever is later.
+	Created time.Time
 }
 
 // run carries out an action on a guard.
@@ -56,18 +80,7 @@ func (g *admissionGuard) run(ctx context.Context, a plan.Action) plan.Result {
 // install writes the policy and its binding. The owner references of policy and binding name the definitions. So
 // garbage collection deletes policy and binding together with the definitions, even if the operator is gone.
 func (g *admissionGuard) install(ctx context.Context, a plan.Action) error {
-	metadata := map[string]any{
-		"name":   a.Key.Name,
-		"labels": map[string]any{g.reconciler + "/" + manifests.LabelGuardOf: a.Owner},
-	}
-	var owners []any
-	for _, d := range a.Definitions {
-		owners = append(owners, map[string]any{
-			"apiVersion": customResourceDefinitions.GroupVersion().String(), "kind": "CustomResourceDefinition",
-			"name": d.Name, "uid": string(d.UID),
-		})
-	}
-	metadata["ownerReferences"] = owners
+	metadata := g.metadata(a)
 	policy := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": policies.GroupVersion().String(), "kind": "ValidatingAdmissionPolicy", "metadata": metadata,
 		"spec": map[string]any{
@@ -75,8 +88,8 @@ func (g *admissionGuard) install(ctx context.Context, a plan.Action) error {
 			"matchConstraints": map[string]any{"resourceRules": rulesFor(a)},
 			"validations": []any{map[string]any{
 				"expression": "false", "reason": string(metav1.StatusReasonForbidden),
-				"message": "the definition of this type is about to be deleted by " + g.reconciler +
-					"; create the object after the type is defined again",
+				"message": "the definition of this type is about to be deleted by " + g.reconciler + " for " +
+					componentOf(a) + "; create the object after the type is defined again. " + noteOf(a),
 			}},
 		},
 	}}
@@ -84,12 +97,57 @@ func (g *admissionGuard) install(ctx context.Context, a plan.Action) error {
 		"apiVersion": bindings.GroupVersion().String(), "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata,
 		"spec": map[string]any{"policyName": a.Key.Name, "validationActions": []any{"Deny"}},
 	}}
-	options := metav1.ApplyOptions{FieldManager: g.reconciler, Force: true}
-	if _, err := g.client.Resource(policies).Apply(ctx, a.Key.Name, policy, options); err != nil {
+	if err := g.apply(ctx, policies, policy); err != nil {
 		return err
 	}
-	_, err := g.client.Resource(bindings).Apply(ctx, a.Key.Name, binding, options)
+	return g.apply(ctx, bindings, binding)
+}
+
+func (g *admissionGuard) apply(
+	ctx context.Context, resource schema.GroupVersionResource, obj *unstructured.Unstructured,
+) error {
+	options := metav1.ApplyOptions{FieldManager: g.reconciler, Force: true}
+	written, err := g.client.Resource(resource).Apply(ctx, obj.GetName(), obj, options)
+	if err == nil {
+		g.keep(guardObject{resource, obj.GetName()}, written.GetUID())
+	}
 	return err
+}
+
+// metadata returns the metadata of policy and binding.
+func (g *admissionGuard) metadata(a plan.Action) map[string]any {
+	owners := make([]any, 0, len(a.Definitions))
+	for _, d := range a.Definitions {
+		owners = append(owners, map[string]any{
+			"apiVersion": customResourceDefinitions.GroupVersion().String(), "kind": "CustomResourceDefinition",
+			"name": d.Name, "uid": string(d.UID),
+		})
+	}
+	return map[string]any{
+		"name":   a.Key.Name,
+		"labels": map[string]any{g.reconciler + "/" + manifests.LabelGuardOf: a.Owner},
+		"annotations": map[string]any{
+			g.reconciler + "/" + manifests.AnnotationGuardOf:   a.OwnerName,
+			g.reconciler + "/" + manifests.AnnotationGuardNote: noteOf(a),
+		},
+		"ownerReferences": owners,
+	}
+}
+
+// componentOf returns a text that names the component of an action on a guard.
+func componentOf(a plan.Action) string {
+	owner, ok := manifests.ParseOwner(a.OwnerName)
+	if !ok {
+		return "a component"
+	}
+	return owner.Component().String()
+}
+
+// noteOf returns a text that says when a guard can be removed, and how.
+func noteOf(a plan.Action) string {
+	return "This guard lasts for seconds, until the definition is deleted or its deletion is refused. " +
+		"If it lasts for minutes, an administrator can remove it: " +
+		"kubectl delete validatingadmissionpolicybindings,validatingadmissionpolicies " + a.Key.Name
 }
 
 // rulesFor returns the rules of the policy. The rules match the creation of instances in every version, and the
@@ -165,10 +223,100 @@ func (g *admissionGuard) probe(ctx context.Context, a plan.Action) (*plan.Observ
 // cannot have installed the guard.
 func (g *admissionGuard) remove(ctx context.Context, a plan.Action) error {
 	for _, resource := range []schema.GroupVersionResource{bindings, policies} {
-		err := g.client.Resource(resource).Delete(ctx, a.Key.Name, metav1.DeleteOptions{})
+		err := g.removeObject(ctx, guardObject{resource, a.Key.Name})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// removeObject deletes a policy or a binding, with its UID as a precondition. If this process does not know the UID,
+// the object is read, and deleted only if it is a guard. The roles of former versions do not include the right to read
+// it; then the name decides.
+func (g *admissionGuard) removeObject(ctx context.Context, object guardObject) error {
+	uid, err := g.uidOf(ctx, object)
+	var options metav1.DeleteOptions
+	switch {
+	case apierrors.IsForbidden(err):
+	case err != nil || uid == "":
+		return err
+	default:
+		options.Preconditions = metav1.NewUIDPreconditions(string(uid))
+	}
+	err = g.client.Resource(object.resource).Delete(ctx, object.name, options)
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		// After a conflict, the next attempt reads the object.
+		g.keep(object, "")
+	}
+	return err
+}
+
+// uidOf returns the UID of a policy or a binding. The UID is empty if there is no such object, or if it is not a guard.
+func (g *admissionGuard) uidOf(ctx context.Context, object guardObject) (types.UID, error) {
+	g.mu.Lock()
+	uid := g.uids[object]
+	g.mu.Unlock()
+	if uid != "" {
+		return uid, nil
+	}
+	obj, err := g.client.Resource(object.resource).Get(ctx, object.name, metav1.GetOptions{})
+	if err != nil || !g.isGuard(obj) {
+		return "", err
+	}
+	return obj.GetUID(), nil
+}
+
+// keep stores the UID of a policy or a binding. An empty UID removes the stored UID.
+func (g *admissionGuard) keep(object guardObject, uid types.UID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if uid == "" {
+		delete(g.uids, object)
+		return
+	}
+	if g.uids == nil {
+		g.uids = map[guardObject]types.UID{}
+	}
+	g.uids[object] = uid
+}
+
+// isGuard reports whether a policy or a binding is a guard of the reconciler: its name belongs to the owner in its
+// label.
+func (g *admissionGuard) isGuard(obj *unstructured.Unstructured) bool {
+	owner := obj.GetLabels()[g.reconciler+"/"+manifests.LabelGuardOf]
+	return owner != "" && obj.GetName() == plan.GuardName(g.reconciler, owner)
+}
+
+// list returns the guards of the reconciler that exist, sorted by name. A guard may have lost its policy or its
+// binding.
+func (g *admissionGuard) list(ctx context.Context) ([]Guard, error) {
+	found := map[string]Guard{}
+	selector := metav1.ListOptions{LabelSelector: g.reconciler + "/" + manifests.LabelGuardOf}
+	for _, resource := range []schema.GroupVersionResource{bindings, policies} {
+		list, err := g.client.Resource(resource).List(ctx, selector)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
+		}
+		for i := range list.Items {
+			obj := &list.Items[i]
+			if !g.isGuard(obj) {
+				continue
+			}
+			g.keep(guardObject{resource, obj.GetName()}, obj.GetUID())
+			guard := Guard{
+				Name: obj.GetName(), OwnerID: obj.GetLabels()[g.reconciler+"/"+manifests.LabelGuardOf],
+				Created: obj.GetCreationTimestamp().Time,
+			}
+			owner, ok := manifests.ParseOwner(obj.GetAnnotations()[g.reconciler+"/"+manifests.AnnotationGuardOf])
+			if ok && owner.ID() == guard.OwnerID {
+				guard.Owner = owner
+			}
+			if former := found[guard.Name]; former.Created.After(guard.Created) {
+				guard.Created = former.Created
+			}
+			found[guard.Name] = guard
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b Guard) int { return strings.Compare(a.Name, b.Name) }), nil
 }

@@ -34,7 +34,7 @@ func (w *writer) rewriteManagedFields(
 	if err != nil {
 		return "", err
 	}
-	if found := w.observe(live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
+	if found := w.observe(ctx, live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
 		return "", staleConflict(a)
 	}
 	entries, err := by(live.GetManagedFields())

@@ -27,7 +27,7 @@ func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, err
 	if err != nil {
 		return nil, err
 	}
-	if found := w.observe(live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
+	if found := w.observe(ctx, live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
 		return nil, staleConflict(a)
 	}
 	data, err := json.Marshal(map[string]any{"metadata": orphanPatch(live, w.reconciler)})
@@ -42,7 +42,7 @@ func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, err
 	if err != nil {
 		return nil, err
 	}
-	return w.observe(obj, a), nil
+	return w.observe(ctx, obj, a), nil
 }
 
 // orphanPatch returns a merge patch of the metadata of an object. The UID and the resource version in the patch make

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/fairlead-io/fairlead/internal/ignore"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -30,11 +31,15 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 	if err != nil {
 		return nil, err
 	}
-	found := w.observe(live, a)
+	found := w.observe(ctx, live, a)
 	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {
 		return nil, staleConflict(a)
 	}
-	merged, changed := merge(live, a.Object.Body.Object, droppableFields(live, found, a, w.reconciler))
+	if a, err = w.keepIgnored(a, live); err != nil {
+		return nil, err
+	}
+	owned := ignore.Mask(droppableFields(live, found, a, w.reconciler), a.Object.Settings.IgnoredPaths())
+	merged, changed := merge(live, a.Object.Body.Object, owned)
 	if !changed && found.Coverage == plan.CoverageFull && !a.Forced {
 		return found, nil
 	}
@@ -49,7 +54,7 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 	if err != nil {
 		return nil, err
 	}
-	return w.observe(obj, a), nil
+	return w.observe(ctx, obj, a), nil
 }
 
 // droppableFields returns the fields of a live object that the reconciler owns, and that it removes if the manifest

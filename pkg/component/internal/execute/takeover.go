@@ -28,7 +28,7 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 	if err != nil {
 		return a, err
 	}
-	if found := w.observe(live, a); found.UID != a.Preconditions.UID || found.Owner != a.Preconditions.Owner {
+	if found := w.observe(ctx, live, a); found.UID != a.Preconditions.UID || found.Owner != a.Preconditions.Owner {
 		return a, staleConflict(a)
 	}
 	data, err := json.Marshal(map[string]any{"metadata": takeoverPatch(live, a.Object.Body, w.reconciler)})

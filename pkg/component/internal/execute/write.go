@@ -23,9 +23,13 @@ import (
 type writer struct {
 	// reconciler is the field manager of all writes.
 	reconciler string
-	clients    clients
+	// view reduces the objects in responses to facts.
+	view    inspect.View
+	clients clients
 	// onAnswer, if set, is called with each object in a response.
 	onAnswer func(*unstructured.Unstructured)
+	// dryRun is set if the API server stores nothing.
+	dryRun bool
 }
 
 // perform carries out an action. If the action takes the object over from another owner, perform does that first.
@@ -51,7 +55,7 @@ func (w *writer) perform(ctx context.Context, a plan.Action) (*plan.Observed, er
 		return w.orphan(ctx, a)
 	case plan.VerbRead:
 		return w.read(ctx, a)
-	case plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
+	case plan.VerbTryDelete, plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
 	}
 	return nil, &unknownVerbError{a}
 }
@@ -65,13 +69,21 @@ func (e *unknownVerbError) Error() string {
 
 // observe returns the facts about the object in a response. If the action has a manifest, the facts include the
 // comparison with the manifest.
-func (w *writer) observe(obj *unstructured.Unstructured, a plan.Action) *plan.Observed {
+func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a plan.Action) *plan.Observed {
 	if w.onAnswer != nil {
 		w.onAnswer(obj)
 	}
-	o := inspect.Object(obj, w.reconciler)
-	if a.Object != nil {
+	observed := a.Object != nil && a.Object.Settings.IsObserved()
+	if observed {
+		obj = inspect.WithSettings(obj, a.Object.Body, w.view.Reconciler)
+	}
+	// The object is observed as a whole even if the pass ends, because the watch stores the facts.
+	whole := context.WithoutCancel(ctx)
+	o := w.view.Object(whole, obj)
+	o.Exports = w.view.Exports(whole, obj)
+	if a.Object != nil && !observed {
 		o = inspect.Compare(o, obj, *a.Object, a.Policy, w.reconciler)
+		o.Verdict = w.view.Verdict(obj, *a.Object)
 	}
 	if a.FindConflictingManagers {
 		o.ConflictingManagers = inspect.ConflictingManagers(obj, *a.Object, a.Policy, w.reconciler)
@@ -91,7 +103,7 @@ func (w *writer) read(ctx context.Context, a plan.Action) (*plan.Observed, error
 	case err != nil:
 		return nil, err
 	}
-	return w.observe(obj, a), nil
+	return w.observe(ctx, obj, a), nil
 }
 
 // create creates an object and never adopts an existing object. create sends a POST, or a server-side apply with a
@@ -112,7 +124,7 @@ func (w *writer) create(ctx context.Context, a plan.Action) (*plan.Observed, err
 	if err != nil {
 		return nil, err
 	}
-	return w.observe(obj, a), nil
+	return w.observe(ctx, obj, a), nil
 }
 
 // createNamespace creates a namespace without owner label and annotations, because the namespace is not a dependent.
@@ -128,25 +140,37 @@ func (w *writer) createNamespace(ctx context.Context, a plan.Action) (*plan.Obse
 	if err != nil {
 		return nil, err
 	}
-	return w.observe(obj, a), nil
+	return w.observe(ctx, obj, a), nil
 }
 
 // apply updates an object by server-side apply. The UID in the body is a precondition. The resource version is a
 // precondition only if the action has exact preconditions, which is the case for an object without an owner that
 // another client may adopt. In other cases this precondition would cause a conflict after each write of the status. If
-// another owner takes the object over at the same moment, that owner gets an event about the changed label.
+// another owner takes the object over at the same moment, that owner gets an event about the changed label. An object
+// with ignored fields is read first, because its live values and managers decide about the fields that are sent.
 func (w *writer) apply(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
 		return nil, err
 	}
-	preconditions := map[string]any{"uid": string(a.Preconditions.UID)}
 	version := a.Preconditions.ResourceVersion
 	if a.Migrate {
 		if version, err = w.rewriteManagedFields(ctx, resource, a, handOverFields(a, w.reconciler)); err != nil {
 			return nil, err
 		}
 	}
+	if len(a.Object.Settings.Ignore) > 0 {
+		return w.applyIgnoring(ctx, resource, a, version)
+	}
+	return w.applyVersion(ctx, resource, a, version)
+}
+
+// applyVersion updates an object by server-side apply. version is the resource version of the object, which is a
+// precondition if the action has exact preconditions.
+func (w *writer) applyVersion(
+	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, version string,
+) (*plan.Observed, error) {
+	preconditions := map[string]any{"uid": string(a.Preconditions.UID)}
 	send := func() (*unstructured.Unstructured, error) {
 		if a.Preconditions.Exact {
 			preconditions["resourceVersion"] = version
@@ -161,10 +185,16 @@ func (w *writer) apply(ctx context.Context, a plan.Action) (*plan.Observed, erro
 		}
 		obj, err = send()
 	}
+	switch emptied := apitext.NullFields(err); {
+	case len(emptied) > 0:
+		obj, err = w.applyWithout(ctx, resource, a, preconditions, emptied, err)
+	case err == nil && a.Migrate && lacksEmpty(a.Object.Body.Object, obj.Object):
+		obj, err = w.applyAgain(ctx, resource, a, preconditions)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return w.observe(obj, a), nil
+	return w.observe(ctx, obj, a), nil
 }
 
 // patch sends the manifest, with additional metadata, as an apply configuration.
@@ -194,22 +224,36 @@ func applyConfiguration(body, extra map[string]any) ([]byte, error) {
 }
 
 // delete deletes an object, with the observed UID and resource version as preconditions. If the response has the object
-// with a deletion timestamp, the object is terminating: it still has finalizers or pods. In all other cases the object
-// is gone, even if the response has the object, as it does for some types.
+// with a deletion timestamp, the object is terminating: it still has finalizers or pods, or its grace period runs. In
+// all other cases the object is gone, even if the response has the object, as it does for some types.
 func (w *writer) delete(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	obj, err := w.clients.delete(ctx, a, metav1.DeleteOptions{
+	obj, err := w.clients.delete(ctx, a, deleteOptions(a))
+	if err != nil && !isNotFound(err) {
+		return nil, err
+	}
+	if obj == nil || obj.GetDeletionTimestamp() == nil || isRemoved(obj) {
+		return confirmedAbsent(a), nil
+	}
+	return w.observe(ctx, obj, a), nil
+}
+
+// deleteOptions returns the preconditions and the propagation policy of a deletion.
+func deleteOptions(a plan.Action) metav1.DeleteOptions {
+	return metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{
 			UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,
 		},
 		PropagationPolicy: new(propagation(a.Key.GroupKind())),
-	})
-	if err != nil && !isNotFound(err) {
-		return nil, err
 	}
-	if obj == nil || obj.GetDeletionTimestamp() == nil {
-		return confirmedAbsent(a), nil
-	}
-	return w.observe(obj, a), nil
+}
+
+// isRemoved reports whether the API server removed the Pod in the response to a delete: the Pod has no finalizers, and
+// its grace period is zero. This holds for a Pod that completed, or that has no node. The resource version in the
+// response is that of the removal, so no later event of a watch would show that the Pod is gone.
+func isRemoved(obj *unstructured.Unstructured) bool {
+	grace := obj.GetDeletionGracePeriodSeconds()
+	return obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Pod"} && grace != nil && *grace == 0 &&
+		len(obj.GetFinalizers()) == 0
 }
 
 // propagation returns the propagation policy of a deletion. A workload is deleted only after its pods are gone. With

@@ -14,6 +14,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/fieldset"
+	"github.com/fairlead-io/fairlead/internal/ignore"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -21,13 +22,13 @@ import (
 // ConflictingManagers returns the fields of the manifest that we no longer own, each with its manager, ordered by
 // manager and field. A field whose manager has our own name is returned only if no other manager owns a lost field. A
 // manager with our own name means that another client writes under our name, or that admission changed our write. If no
-// manager owns the lost fields, they were removed, and are returned without a manager.
+// manager owns the lost fields, they were removed, and are returned without a manager. Ignored fields are not lost.
 func ConflictingManagers(
 	obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string,
 ) []plan.ConflictingManager {
-	entries := obj.GetManagedFields()
+	entries, desired := obj.GetManagedFields(), ignore.Strip(manifest.Body.Object, manifest.Settings.IgnoredPaths())
 	ours := fieldSet(Entry(entries, reconciler, Operation(policy)))
-	lost := fieldSet(FieldsOf(manifest.Body.Object, Shape(entries))).Difference(ours).Leaves()
+	lost := fieldSet(FieldsOf(desired, Shape(entries))).Difference(ours).Leaves()
 	var others, sameName []plan.ConflictingManager
 	for _, e := range entries {
 		switch {
@@ -44,7 +45,7 @@ func ConflictingManagers(
 		found = sameName
 	}
 	if len(found) == 0 {
-		found = removed(obj.Object, manifest.Body.Object, reconciler)
+		found = removed(obj.Object, desired, reconciler)
 	}
 	slices.SortFunc(found, func(a, b plan.ConflictingManager) int {
 		return cmp.Or(strings.Compare(a.Manager, b.Manager), strings.Compare(a.Operation, b.Operation),

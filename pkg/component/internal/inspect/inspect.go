@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,31 +11,21 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/fieldset"
+	"github.com/fairlead-io/fairlead/internal/ignore"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Object returns the facts about a whole object, from the view of the reconciler with the given name.
-func Object(obj *unstructured.Unstructured, reconciler string) plan.Observed {
-	o := Metadata(obj, reconciler)
-	o.Readiness = ready.Of(obj, Hints(obj, reconciler))
+// Object returns the facts about a whole object.
+func (v View) Object(ctx context.Context, obj *unstructured.Unstructured) plan.Observed {
+	o := Metadata(obj, v.Reconciler)
+	o.Readiness = v.Readiness(ctx, obj)
+	v.addGone(ctx, obj, &o)
 	o.Finished = manifests.IsEphemeral(obj) && hasSucceeded(obj)
-	o.Retained = retained(obj, reconciler)
+	o.Retained = retained(obj, v.Reconciler)
 	o.Unserved = Unserved(obj)
 	return o
-}
-
-// Hints returns the status hints in the reconciler's annotation of a live object. A watch does not have the manifest,
-// so it can read the hints only from this annotation. Unreadable hints are ignored, because they are drift: another
-// client changed the annotation, and a later pass repairs it.
-func Hints(obj metav1.Object, reconciler string) ready.Hints {
-	text, ok := obj.GetAnnotations()[reconciler+"/"+manifests.AnnotationStatusHint]
-	if !ok {
-		return ready.Hints{}
-	}
-	parsed, _ := manifests.ParseStatusHints(text)
-	return ready.Hints(parsed)
 }
 
 // hasSucceeded reports whether a Job completed successfully.
@@ -49,7 +40,7 @@ func hasSucceeded(job *unstructured.Unstructured) bool {
 }
 
 // Metadata returns the facts about an object that can be read from its metadata. For types without a status, Object
-// adds no further facts.
+// adds no further facts, unless the object has a condition: its state is then Unread.
 func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	o := plan.Observed{
@@ -61,8 +52,14 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 		Terminating:     obj.GetDeletionTimestamp() != nil,
 		Readiness:       ready.Result{State: ready.Ready},
 	}
-	if o.Terminating {
+	switch {
+	case o.Terminating:
 		o.Readiness = ready.Result{State: ready.Terminating, Message: "it is being deleted"}
+		if hasGoneWhen(obj, reconciler) {
+			o.Gone = plan.GoneUnread
+		}
+	case hasCondition(obj, reconciler):
+		o.Readiness = ready.Result{State: ready.Unread, Message: "its content is not read yet"}
 	}
 	controller := ""
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
@@ -79,26 +76,28 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 		}
 		switch entry.Operation {
 		case metav1.ManagedFieldsOperationApply:
-			o.Applied = hashEntry(entry)
+			o.Applied = hashEntry(entry, annotations, reconciler)
 		case metav1.ManagedFieldsOperationUpdate:
-			o.Updated = hashEntry(entry)
+			o.Updated = hashEntry(entry, annotations, reconciler)
 		}
 	}
 	return o
 }
 
 // Compare adds two facts about an object and its manifest: whether our managed fields cover all fields of the manifest,
-// and a hash of the live values of these fields.
+// and a hash of the live values of these fields. Ignored fields do not count.
 func Compare(
 	o plan.Observed, obj *unstructured.Unstructured, manifest manifests.Object,
 	policy metav1alpha1.UpdatePolicy, reconciler string,
 ) plan.Observed {
 	o.Coverage = plan.CoveragePartial
 	entry := Entry(obj.GetManagedFields(), reconciler, Operation(policy))
-	if entry != nil && covers(manifest.Body.Object, entry) {
+	ignored := manifest.Settings.IgnoredPaths()
+	desired := ignore.Strip(manifest.Body.Object, ignored)
+	if entry != nil && covers(desired, entry) {
 		o.Coverage = plan.CoverageFull
 	}
-	o.Values = hash(project(obj.Object, manifest.Body.Object))
+	o.Values = hash(project(ignore.Strip(obj.Object, ignored), desired))
 	return o
 }
 
@@ -124,13 +123,31 @@ func Entry(
 	return nil
 }
 
-// hashEntry returns a hash of the apiVersion and the fields of an entry, without its time. The fields are decoded
-// first, because two encodings of the same fields may order their keys differently.
-func hashEntry(e metav1.ManagedFieldsEntry) string {
+// hashEntry returns a hash of the apiVersion and the fields of an entry, without its time and without ignored fields.
+// The fields are decoded first, because two encodings of the same fields may order their keys differently.
+func hashEntry(e metav1.ManagedFieldsEntry, annotations map[string]string, reconciler string) string {
 	if e.FieldsV1 == nil {
 		return hash([]any{e.APIVersion, nil})
 	}
-	return hash([]any{e.APIVersion, fieldset.Decode(e.FieldsV1)})
+	fields := fieldset.Decode(e.FieldsV1)
+	return hash([]any{e.APIVersion, ignore.Mask(fields, ownIgnored(fields, annotations, reconciler))})
+}
+
+// ownIgnored returns the ignored fields by those annotations of a live object that are among our fields. A rule that
+// another client wrote to the live object would hide the changes of this client.
+func ownIgnored(fields map[string]any, annotations map[string]string, reconciler string) []ignore.Path {
+	if len(manifests.LiveIgnored(annotations, reconciler)) == 0 {
+		return nil
+	}
+	metadata, _ := fields["f:metadata"].(map[string]any)
+	ours, _ := metadata["f:annotations"].(map[string]any)
+	own := map[string]string{}
+	for key, value := range annotations {
+		if _, owned := ours["f:"+key]; owned {
+			own[key] = value
+		}
+	}
+	return manifests.IgnoredOf(own, reconciler)
 }
 
 // hash returns a hash of a JSON value. The hash has only 64 bits, to keep inventories small.

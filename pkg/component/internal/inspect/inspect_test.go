@@ -63,7 +63,7 @@ func TestObjectAndMetadataAgree(t *testing.T) {
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(whole.Object, partial); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(Object(whole, reconciler), Metadata(partial, reconciler)); diff != "" {
+			if diff := cmp.Diff(ours.Object(t.Context(), whole), Metadata(partial, reconciler)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -122,7 +122,7 @@ func TestFinished(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Object(object(t, c.object), reconciler).Finished; got != c.want {
+			if got := ours.Object(t.Context(), object(t, c.object)).Finished; got != c.want {
 				t.Errorf("the object is reported as finished: %v", got)
 			}
 		})
@@ -292,7 +292,7 @@ func TestHintsAreReadOffTheLiveObject(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			widget := object(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: "+c.annotations+"}}")
-			if got := Object(widget, reconciler).Readiness.State; got != c.want {
+			if got := ours.Object(t.Context(), widget).Readiness.State; got != c.want {
 				t.Errorf("the widget has the readiness %s", got)
 			}
 		})
@@ -306,7 +306,7 @@ func TestManagersAndKept(t *testing.T) {
 	service.SetManagedFields([]metav1.ManagedFieldsEntry{
 		entry(t, reconciler, apply, `{f:spec: {f:clusterIP: {}}}`), entry(t, "kubectl", apply, `{}`), entry(t, "kubectl", update, `{}`), scaled,
 	})
-	got := Object(service, reconciler)
+	got := ours.Object(t.Context(), service)
 	t.Run("other managers are listed once, without managers that write only subresources", func(t *testing.T) {
 		if diff := cmp.Diff([]string{"kubectl"}, got.Managers); diff != "" {
 			t.Error(diff)
@@ -318,7 +318,8 @@ func TestManagersAndKept(t *testing.T) {
 		}
 	})
 	t.Run("an address of a Service that others set is not retained", func(t *testing.T) {
-		if retained := Object(service, "other.example.com").Retained; retained != nil {
+		other := View{Reconciler: "other.example.com"}
+		if retained := other.Object(t.Context(), service).Retained; retained != nil {
 			t.Errorf("the object has the retained fields %v, want none", retained)
 		}
 	})

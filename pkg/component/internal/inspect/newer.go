@@ -8,3 +8,9 @@ func Newer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err != nil && a != b || order > 0
 }
+
+// Older reports whether resource version a is older than b. Older returns false if a and b cannot be compared.
+func Older(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order < 0
+}

@@ -69,7 +69,8 @@ func (w *dependentWatch) reduce(obj any) *observedObject {
 	case *observedObject:
 		return x
 	case *unstructured.Unstructured:
-		object := &observedObject{Observed: inspect.Object(x, w.observer.reconciler), key: w.resource.keyOf(x)}
+		object := &observedObject{Observed: w.observer.view.Object(w.observer.lifetime, x), key: w.resource.keyOf(x)}
+		object.Exports = w.observer.view.Exports(w.observer.lifetime, x)
 		if w.withBodies {
 			object.body = x
 		}

@@ -30,7 +30,7 @@ func (o *Observer) startDependentWatch(reader Reader, r WatchedResource, version
 	selector := o.reconciler + "/" + manifests.LabelOwnerID
 	go reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
-			metadataOnly := !manifests.HasStatus(r.Type) && !w.withBodies
+			metadataOnly := !manifests.HasStatus(r.Type) && !w.withBodies && !o.view.NeedsBody(r.Type)
 			return o.sources.listWatch(reader, r, w.preferredVersion(), selector, metadataOnly)
 		},
 		mapper: o.sources.mapper, store: w, listener: w, retry: w.retrySignal,
@@ -171,6 +171,8 @@ func (w *dependentWatch) handle(key manifests.Key, e event) {
 // storeAnswer stores the object from the response to a read or write of the reconciler. If the owner of the object
 // changed, only the former owner is enqueued. The caller holds the lock.
 func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed) {
+	// The verdict depends on the manifest, which may change while the object does not.
+	answer.Verdict = nil
 	old := w.objects.observed[key]
 	switch {
 	case answer.Presence == plan.Absent:

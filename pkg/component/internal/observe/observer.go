@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
+	"k8s.io/utils/clock"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -22,6 +24,7 @@ import (
 // Observer watches the dependents of all components of one reconciler in one target. It is safe for concurrent use.
 type Observer struct {
 	reconciler string
+	view       inspect.View
 	sources    sources
 	lifetime   context.Context
 	withBodies map[schema.GroupKind]bool
@@ -40,9 +43,11 @@ type Observer struct {
 type Options struct {
 	// Reconciler is the reconciler's name. It is the prefix of the owner label, and the field manager of all writes.
 	Reconciler string
-	Dynamic    dynamic.Interface
-	Metadata   metadata.Interface
-	Mapper     meta.RESTMapper
+	// View reduces objects to facts.
+	View     inspect.View
+	Dynamic  dynamic.Interface
+	Metadata metadata.Interface
+	Mapper   meta.RESTMapper
 	// Verbs returns the verbs that discovery lists for a resource. If a type can be neither listed nor watched, but
 	// supports get, its objects are read one by one. If Verbs is nil, the objects of such a type are not read.
 	Verbs func(schema.GroupVersionResource) ([]string, error)
@@ -54,8 +59,10 @@ type Options struct {
 
 // New returns an Observer whose watches end with ctx.
 func New(ctx context.Context, options Options) *Observer {
+	view := options.View.Of(options.Reconciler)
+	view.Allowance = inspect.NewAllowance(clock.RealClock{}.Now)
 	o := &Observer{
-		reconciler: options.Reconciler,
+		reconciler: options.Reconciler, view: view,
 		sources: sources{
 			self:   Reader{Dynamic: options.Dynamic, Metadata: options.Metadata},
 			mapper: options.Mapper, verbs: options.Verbs,

@@ -157,3 +157,6 @@ func (r *References) startWatch(reader Reader, key referenceWatchKey) *reference
 	}.run(ctx)
 	return w
 }
+
+// ObservedBy returns the name under which References watches the objects that a component only observes.
+func ObservedBy(ownerID string) string { return ownerID + " observes" }

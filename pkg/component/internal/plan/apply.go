@@ -2,6 +2,8 @@ package plan
 
 import (
 	"maps"
+	"slices"
+	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -9,8 +11,9 @@ import (
 
 // ForApply plans the next actions of an apply. The waves are applied in order, and the stages of each wave in order.
 // Each wave is followed by its purges: the deletion of the objects whose purge order is that wave. Repairs are the
-// exception: they do not wait for earlier waves. When all waves are ready, the recorded objects that are no longer
-// desired are removed.
+// exception: they do not wait for earlier waves. Objects that depend on other objects belong to no wave; see
+// applyGraph. When everything is ready, the recorded objects that are no longer desired are removed. Objects with the
+// prune policy at-once are removed earlier.
 func ForApply(f Facts) Plan {
 	p := newPlan(f)
 	p.Desired, p.Applied, p.occurrences = CountObjects(f.Desired), true, occurrencesOf(f.Desired)
@@ -19,8 +22,10 @@ func ForApply(f Facts) Plan {
 		return p
 	}
 	var g gate
-	purges := purgesOf(f.Desired)
-	for group := range stages(f.Desired) {
+	inWaves, inGraph := splitGraph(f.Desired)
+	p.dependencies = newDependencies(inGraph)
+	purges := purgesOf(inWaves)
+	for group := range stages(inWaves) {
 		if next := group[0].Settings.Order; g.ends(next) && g.passed() {
 			g.earlier = !p.purge(f, purges, next-1)
 		}
@@ -30,11 +35,10 @@ func ForApply(f Facts) Plan {
 	if g.passed() {
 		p.purge(f, purges, manifests.MaxOrder)
 	}
+	p.applyGraph(f, inGraph)
 	p.resetCompleted(f)
 	p.markUndefined(f)
-	if len(p.Actions) == 0 && len(p.Waiting) == 0 {
-		p.prune(f)
-	}
+	p.prune(f)
 	return p
 }
 
@@ -51,12 +55,67 @@ func newPlan(f Facts) Plan {
 	return p
 }
 
-// prune removes recorded objects that are no longer desired.
+// prune removes recorded objects that are no longer desired. While the component waits for other objects, prune removes
+// only excluded objects, and the objects whose prune policy is at-once. While exports are open, it removes only
+// excluded objects; see openSet.
 func (p *Plan) prune(f Facts) {
-	removals := Removals(p.Inventory, f.Desired)
+	removals := releaseObserved(f, Removals(p.Inventory, f.Desired))
+	if len(f.Open) > 0 {
+		p.openSet(f, removals)
+		return
+	}
+	if len(p.Actions) > 0 || len(p.Waiting) > 0 {
+		p.pruneAtOnce(f, removals)
+		return
+	}
 	if !p.mustWait(f, removals, ReasonPruned) {
 		p.removeAll(f, removals, ReasonPruned)
 	}
+}
+
+// releaseObserved returns removals that orphan the objects that the component only observes from now on, although their
+// condition include-when is false.
+func releaseObserved(f Facts, removals []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry {
+	for i := range removals {
+		if deletes, excluded := f.Excluded[KeyOf(removals[i])]; excluded && !deletes {
+			removals[i].DeletePolicy = metav1alpha1.DeleteOrphan
+		}
+	}
+	return removals
+}
+
+// pruneAtOnce adds the removal of those objects whose prune policy is at-once to a plan that has other actions, or
+// waits for other objects. An object on which an object of all depends waits until that object is gone.
+func (p *Plan) pruneAtOnce(f Facts, all []metav1alpha1.InventoryEntry) {
+	g := newRemovalGraph(all)
+	atOnce := slices.DeleteFunc(
+		slices.Clone(all),
+		func(e metav1alpha1.InventoryEntry) bool { return !isPrunedAtOnce(f, e) },
+	)
+	removals := g.unheld(atOnce)
+	q := Plan{Inventory: p.Inventory}
+	if !q.mustWait(f, removals, ReasonPruned) {
+		q.removeInOrder(f, g, removals, ReasonPruned)
+	}
+	p.Actions, p.Waiting = append(p.Actions, q.Actions...), append(p.Waiting, q.Waiting...)
+	p.Blocked = append(p.Blocked, q.Blocked...)
+}
+
+// recordedPrunePolicy returns the prune policy as the inventory records it. The default is recorded as an empty string.
+func recordedPrunePolicy(own metav1alpha1.PrunePolicy) metav1alpha1.PrunePolicy {
+	if own == metav1alpha1.PruneWhenReady {
+		return ""
+	}
+	return own
+}
+
+// isPrunedAtOnce reports whether a recorded object is removed as soon as it is not desired. While exports are open, the
+// prune policy does not count. An object that contains or defines other objects is always removed last.
+func isPrunedAtOnce(f Facts, e metav1alpha1.InventoryEntry) bool {
+	key := KeyOf(e)
+	_, excluded := f.Excluded[key]
+	atOnce := e.PrunePolicy == metav1alpha1.PruneAtOnce && len(f.Open) == 0
+	return (atOnce || excluded) && len(e.Types) == 0 && !IsNamespace(key)
 }
 
 // applyStage decides about each object of a stage. The caller must call g.enter for the stage first. The actions of the
@@ -64,18 +123,54 @@ func (p *Plan) prune(f Facts) {
 func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	var actions []Action
 	for i := range group {
+		if group[i].Held != nil {
+			undecided := p.leave(f, &group[i])
+			waitsForValue := undecided && group[i].ReadsExports()
+			g.unbound = g.unbound || waitsForValue
+			g.unapplied[g.stage] = g.unapplied[g.stage] || undecided && !waitsForValue
+			continue
+		}
 		c, ok := p.candidate(f, g, &group[i])
 		if !ok {
+			p.dependencies.postpone(group[i].Key, notApplied)
 			continue
 		}
 		d := decide(applyRules, c)
 		p.add(c, d)
-		g.count(d)
+		p.dependencies.enter(c, d)
+		g.count(c, d)
 		if d.action != nil && (d.repair || g.open()) {
 			actions = addAction(actions, *d.action)
 		}
 	}
 	p.begin(actions)
+}
+
+// undecidedRetry is the time after which a condition is evaluated again that failed for a reason that may have ended,
+// such as a failure of discovery.
+const undecidedRetry = 30 * time.Second
+
+// leave leaves a held object as it is. It reports whether the object delays others, because a condition of the object
+// has no value.
+func (p *Plan) leave(f Facts, o *manifests.Object) (undecided bool) {
+	if o.Settings.IsObserved() {
+		p.Observed = append(p.Observed, observedEntry(o))
+	}
+	if o.Held.Undecided == "" {
+		if o.Occurrence == 0 {
+			p.Desired--
+		}
+		return false
+	}
+	p.Applied = false
+	p.Waiting = append(p.Waiting, Waiting{
+		Key: o.Key, Wave: o.Settings.Order, Reason: WaitUndecided, Message: o.Held.Undecided,
+	})
+	p.dependencies.postpone(o.Key, o.Held.Undecided)
+	if o.Held.Transient {
+		p.planAgainAt(f.Now.Add(undecidedRetry))
+	}
+	return true
 }
 
 // candidate returns the candidate for an object in the stage of the gate. ok is false if there is no decision about
@@ -111,6 +206,10 @@ func CountObjects(objects []manifests.Object) int {
 // add adds the decision about a desired object to the plan. An object that is not recorded yet gets an inventory entry
 // now, because objects must be recorded before they are written.
 func (p *Plan) add(c candidate, d decision) {
+	if c.object.Settings.IsObserved() {
+		p.addObserved(c, d)
+		return
+	}
 	if c.object.Scope != manifests.ScopeUnknown {
 		if _, recorded := p.Inventory[c.object.Key]; !recorded {
 			p.Record = true
@@ -122,8 +221,9 @@ func (p *Plan) add(c candidate, d decision) {
 	if d.entry != nil {
 		p.replaceEntry(c, *d.entry)
 	}
-	p.updateEntry(c, d.action == nil && (d.waiting == nil || d.applied))
+	p.updateEntry(c, d.action == nil && (d.waiting == nil || d.applied) && c.unbound == nil)
 	p.scheduleTimeout(c, d)
+	p.scheduleLeftAlone(c)
 	inConflict := p.recordRepairs(c, d)
 	switch {
 	case d.action != nil:
@@ -142,15 +242,17 @@ func (p *Plan) replaceEntry(c candidate, e metav1alpha1.InventoryEntry) {
 	p.Inventory[c.object.Key] = e
 }
 
-// updateEntry updates the fields of an inventory entry that can change without a write to the object: the delete policy
-// and the unserved state. If the object is in sync, it also updates the revision, the orders and the start of the
-// reapply interval.
+// updateEntry updates the fields of an inventory entry that can change without a write to the object: the policies for
+// its removal, and the unserved state. If the object is in sync, it also updates the revision, the orders and the start
+// of the reapply interval.
 func (p *Plan) updateEntry(c candidate, inSync bool) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded {
 		return
 	}
-	e.DeletePolicy, e.Unserved = c.deletion, c.unserved()
+	e.DeletePolicy, e.PrunePolicy = c.deletion, recordedPrunePolicy(c.object.Settings.PrunePolicy)
+	e.DependencyGroup = c.object.DependencyGroup()
+	e.Unserved = c.unserved()
 	if inSync {
 		e = inSyncEntry(c, e)
 		p.scheduleReapply(c, e)
@@ -186,6 +288,9 @@ type gate struct {
 	started bool
 	// earlier is set if an earlier wave is not ready.
 	earlier bool
+	// unbound is set if an object of the current wave waits for values that it or its condition uses. Later waves wait;
+	// later stages of the same wave do not, because they may export these values.
+	unbound bool
 	// unapplied and unready are indexed by stage. unapplied is set if an object of this stage in the current wave is
 	// not applied, and unready is set if such an object is not ready.
 	unapplied, unready [manifests.StageInstances + 1]bool
@@ -195,6 +300,7 @@ type gate struct {
 func (g *gate) enter(o manifests.Object) {
 	if g.ends(o.Settings.Order) {
 		g.earlier = !g.passed()
+		g.unbound = false
 		g.unapplied, g.unready = [len(g.unapplied)]bool{}, [len(g.unready)]bool{}
 	}
 	g.started, g.wave, g.stage = true, o.Settings.Order, o.Stage
@@ -205,7 +311,7 @@ func (g *gate) ends(order int) bool { return g.started && order != g.wave }
 
 // passed reports whether the current wave and all earlier waves are applied and ready.
 func (g *gate) passed() bool {
-	ok := !g.earlier
+	ok := !g.earlier && !g.unbound
 	for s := range g.unready {
 		ok = ok && !g.unready[s] && !g.unapplied[s]
 	}
@@ -213,13 +319,23 @@ func (g *gate) passed() bool {
 }
 
 // count records whether the decision about an object leaves the current stage unapplied or not ready.
-func (g *gate) count(d decision) {
+func (g *gate) count(c candidate, d decision) {
+	if waitsForValues(d) {
+		g.unbound = true
+		return
+	}
 	if d.action != nil || d.waiting != nil && !d.applied {
 		g.unapplied[g.stage] = true
 	}
-	if d.action != nil || d.waiting != nil {
+	if (d.action != nil || d.waiting != nil) && !waitsForConsumer(c, d) {
 		g.unready[g.stage] = true
 	}
+}
+
+// waitsForConsumer reports whether an object is a PersistentVolumeClaim that is applied and not bound. Later stages and
+// waves do not wait for such a claim: by its storage class, it may be bound only when a Pod of a later wave uses it.
+func waitsForConsumer(c candidate, d decision) bool {
+	return IsClaim(c.object.Key) && d.applied && d.waiting != nil && d.waiting.Failure == nil
 }
 
 // open reports whether the objects of the current stage may be written: all earlier waves are ready, all earlier stages

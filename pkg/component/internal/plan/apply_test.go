@@ -154,6 +154,31 @@ func TestGates(t *testing.T) {
 	}
 }
 
+// A claim may be bound only when a Pod of a later wave uses it.
+func TestLaterWavesDoNotWaitForAClaimThatIsNotBound(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		state func(*component, manifests.Object)
+		want  string
+	}{
+		{"a claim that is not bound", inProgress, "create later, wait for earlier"},
+		{"a claim that is not created", missing, "create earlier"},
+		{"a claim that is not updated", outdated, "apply earlier"},
+		{"a claim that failed", func(c *component, o manifests.Object) { c.applied(o).state = ready.Failed }, "wait for earlier"},
+		{"a claim of another owner", refused, "wait for earlier"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			claim := desiredObject(0, manifests.StageConfiguration, "earlier")
+			claim.Key.Kind = "PersistentVolumeClaim"
+			x := &component{world: newWorld(), desired: []manifests.Object{claim, desiredObject(1, manifests.StageWorkloads, "later")}}
+			c.state(x, claim)
+			if got := x.next(); got != c.want {
+				t.Errorf("the next plan is  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
 // The functions below set the state of the earlier object.
 
 func missing(*component, manifests.Object) {}

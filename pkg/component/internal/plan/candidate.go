@@ -33,12 +33,16 @@ type candidate struct {
 	result   Result
 	// repairs are the recent repairs of the object. The field is empty if the manifest has changed since then.
 	repairs Repairs
+	// matchedKinds are the kinds whose objects an author compares with their manifests.
+	matchedKinds Matched
 	// missing is the namespace that did not exist, so that the last write failed.
 	missing missingNamespace
 	// attempts is the maximum number of actions on the object in a pass.
 	attempts int
 	// last is set if the object has no later occurrence.
 	last bool
+	// unbound says which value the object waits for; nil if the object has no holes, or if they are filled.
+	unbound *Unbound
 }
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
@@ -48,16 +52,19 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
 		policy:    cmp.Or(o.Settings.UpdatePolicy, f.Defaults.Update),
 		adoption:  cmp.Or(o.Settings.AdoptionPolicy, f.Defaults.Adoption),
-		deletion:  RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),
 		reapply:   f.Defaults.Reapply,
 		entry:     f.Inventory[o.Key], live: f.Live.Of(o.Key), result: f.Results[o.Key],
-		attempts: maxAttempts, last: true,
+		attempts: maxAttempts, last: true, matchedKinds: f.Matched,
 	}
+	c.deletion = RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, DefaultDeletePolicy(c.reconcile, f.Defaults.Delete))
 	if o.Settings.ReapplyInterval != nil {
 		c.reapply = *o.Settings.ReapplyInterval
 	}
 	if r := f.Repairs[o.Key]; r.Digest == o.Digest {
 		c.repairs = r
+	}
+	if u, ok := f.Unbound[o.Key]; ok {
+		c.unbound = &u
 	}
 	c.sameInputs = c.isSameInputs()
 	if m, ok := namespaceMissedBy(f, o, c.result); ok {
@@ -73,11 +80,22 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 // object that runs once, such as a Job, only the revision is compared: the work must not run again because a looked-up
 // object changed.
 func (c candidate) isSameInputs() bool {
-	if c.entry.Digest == "" || c.entry.Revision == 0 || c.entry.Revision != c.revision {
+	if c.entry.Digest == "" || c.entry.Revision == 0 || c.entry.Revision != c.revision || c.differsInIgnored() {
 		return false
+	}
+	if c.differsInValues() {
+		return c.entry.Completed || c.object.Ephemeral || manifests.RunsOnce(c.object.Key.GroupKind())
 	}
 	return c.entry.Rendition == c.rendition || c.entry.Completed || c.object.Ephemeral ||
 		manifests.RunsOnce(c.object.Key.GroupKind())
+}
+
+// differsInIgnored reports whether the applied manifest and the current manifest of an object differ only in settings.
+// Rules of ignored fields are among the settings, and are no inputs of the rendering. An object with several
+// occurrences has other settings in each of them.
+func (c candidate) differsInIgnored() bool {
+	return c.entry.Digest != c.object.Digest && manifests.SameContent(c.entry.Digest, c.object.Digest) &&
+		c.object.Occurrence == 0 && c.last
 }
 
 // decision is the result of a rule for one object: an action, a wait, or neither. Without an action and a wait, a
@@ -154,7 +172,8 @@ func (c candidate) update(reason Reason) decision {
 		})
 	case c.policy == metav1alpha1.UpdateReplace:
 		return c.act(VerbReplace, reason)
-	case c.policy == metav1alpha1.UpdateRecreate && reason == ReasonChanged && !c.holdsOthers():
+	case c.policy == metav1alpha1.UpdateRecreate && reason == ReasonChanged && !c.holdsOthers() &&
+		c.reconcile != metav1alpha1.ReconcileUpdateOnly:
 		return c.act(VerbDelete, reason)
 	}
 	d := c.act(VerbApply, reason)
@@ -163,6 +182,9 @@ func (c candidate) update(reason Reason) decision {
 		reason.Adopts() && c.hasPreviousManagers()
 	return d
 }
+
+// inDeletion reports whether the object belongs to a phase of the deletion.
+func (c candidate) inDeletion() bool { return c.object.Settings.Phase != manifests.PhaseApply }
 
 // applied reports whether the manifest was applied before. If the manifest was rendered from the same inputs as the
 // applied manifest, applied returns true even if they differ.
@@ -201,7 +223,8 @@ func (c candidate) newEntry() metav1alpha1.InventoryEntry {
 		Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
 		Revision: c.revision, Rendition: c.rendition, Order: o.Settings.Order, DeleteOrder: o.Settings.DeleteOrder,
 		UpdatePolicy: o.Settings.UpdatePolicy, DeletePolicy: c.deletion, Phase: string(o.Settings.Phase),
-		Occurrence: c.recordedNumber(),
+		Occurrence: c.recordedNumber(), PrunePolicy: recordedPrunePolicy(o.Settings.PrunePolicy),
+		DependsOn: o.DependsOn(), DependencyGroup: o.DependencyGroup(),
 	}
 	for _, t := range o.Types {
 		e.Types = append(e.Types, t.String())

@@ -28,12 +28,15 @@ func (r Repairs) describe() string {
 	switch {
 	case len(r.ConflictingManagers) > 0:
 		return describeManagers(r.ConflictingManagers) + meanwhile
+	case slices.Contains(r.Losses, lostMatch):
+		return "its matcher says repeatedly that it differs from its manifest, although it was written; " +
+			"stop clients that change it, or correct the matcher" + meanwhile
 	case slices.Contains(r.Losses, lostObject):
 		return "an unknown client deletes it repeatedly; " +
 			"stop that client, or remove the object from the manifests" + meanwhile
 	}
 	return "an unknown client changes fields of its manifest repeatedly; " +
-		"stop that client, or remove the fields from the manifest" + meanwhile
+		"stop that client, or name the fields in the annotation ignore" + meanwhile
 }
 
 // describeManagers returns a message that names the managers with the fields that they change, followed by advice for
@@ -91,16 +94,23 @@ func cause(group []ConflictingManager) string {
 // group have the same manager.
 func remedy(group []ConflictingManager) string {
 	m, fields := group[0], fieldsText(group, "", "")
+	leave := fmt.Sprintf("name %s in the annotation ignore or remove %s from the manifest", fields, pronoun(group))
 	switch {
 	case m.Mark:
 		return "stop that client: dependents are identified by such labels and annotations"
 	case m.Manager == "":
-		return fmt.Sprintf("remove %s from the manifest, or stop that client", fields)
+		return leave + ", or stop that client"
 	case m.isAutoscaler():
-		return fmt.Sprintf("a HorizontalPodAutoscaler sets it: remove %s from the manifest to let the autoscaler own it, "+
-			"or delete the autoscaler", fields)
+		return "a HorizontalPodAutoscaler sets it: " + leave + " to let the autoscaler own it, or delete the autoscaler"
 	}
-	return fmt.Sprintf("remove %s from the manifest to let %q own it, or stop %[2]q from writing it", fields, m.Manager)
+	return fmt.Sprintf("%s to let %q own %s, or stop %[2]q from writing %[3]s", leave, m.Manager, pronoun(group))
+}
+
+func pronoun(group []ConflictingManager) string {
+	if len(group) == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 // isAutoscaler reports whether the manager is the controller of HorizontalPodAutoscalers. The controller of

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -10,9 +9,11 @@ import (
 
 // ForDelete plans the next actions of the deletion of all dependents in the inventory. While managed types have foreign
 // instances the deletion is blocked, and nothing is changed. Then the objects of the phase pre-delete are applied, the
-// dependents are removed, the objects of the phase post-delete are applied, and finally these objects are removed.
+// dependents are removed, the objects of the phase post-delete are applied, and finally these objects are removed. If
+// the deletion releases all dependents, the phases are left out.
 func ForDelete(f Facts) Plan {
 	p := newPlan(f)
+	p.leaveOutPhases(f)
 	p.Skipped = p.Inventory.skipped()
 	switch {
 	case p.mustWait(f, p.Inventory.existing(notPostDelete), ReasonDeleted):
@@ -47,26 +48,33 @@ func (p *Plan) mustWait(f Facts, removals []metav1alpha1.InventoryEntry, reason 
 	return len(p.Blocked) > 0 || len(p.Waiting) > 0
 }
 
-// removeAll removes recorded objects in steps. A step begins when the objects of the previous step are gone. removeAll
-// reports whether the plan has actions, or has to wait.
+// removeAll removes recorded objects; see removeInOrder.
 func (p *Plan) removeAll(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
-	if len(removals) == 0 {
-		return false
-	}
-	types := append(ManagedTypes(slices.Collect(maps.Values(f.Inventory))), f.Managed...)
-	for _, step := range deleteSteps(removals, manifests.NewTypeSet(types)) {
-		var unprotected []removal
-		for _, e := range step {
-			if r := newRemoval(f, e, reason); p.remove(r) {
-				unprotected = append(unprotected, r)
-			}
+	return p.removeInOrder(f, newRemovalGraph(removals), removals, reason)
+}
+
+// removeStep removes the objects of a step, except those on which other objects depend. If the deletion of a guarded
+// definition fails, the guard is removed, because the definition stays. removeStep reports whether the objects of the
+// step are gone, or count as gone by their condition gone-when.
+func (p *Plan) removeStep(f Facts, g *removalGraph, step []metav1alpha1.InventoryEntry, reason Reason) (done bool) {
+	var unprotected []removal
+	refused, done := false, true
+	for _, e := range step {
+		if g.holds(KeyOf(e)) {
+			done = false
+			continue
 		}
-		p.guard(f, unprotected)
-		if len(p.Actions) > 0 || len(p.Waiting) > 0 {
-			return true
+		r := newRemoval(f, e, reason)
+		passed, needsGuard := p.remove(r)
+		if done = done && passed; needsGuard {
+			unprotected = append(unprotected, r)
 		}
+		refused = refused || r.refused()
 	}
-	return false
+	if p.guard(f, unprotected); refused && len(p.Actions) == 0 {
+		p.removeGuard(f)
+	}
+	return done
 }
 
 // blockers returns the managed types with foreign instances that would be deleted with their definition, or would lose

@@ -33,17 +33,34 @@ type Facts struct {
 	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise. An object with several
 	// occurrences is in Desired several times.
 	Desired []manifests.Object
+	// Excluded has the objects that are not in Desired because their condition include-when is false. The value is false
+	// for an object that the component only observes, and that is released instead of deleted if it is recorded.
+	Excluded map[manifests.Key]bool
+	// Conditional are the objects that can become a part of Desired in this pass, because the values change that their
+	// conditions read.
+	Conditional []manifests.Object
 	// Revision is the revision of the inputs that Desired was rendered from. Rendition counts the renderings of one
 	// revision that differ because a looked-up object changed. If a manifest differs within one rendition, for example
 	// because of random values, the applied manifest is kept.
 	Revision, Rendition int64
 	// Trigger identifies the state of the component, for dependents that are applied again whenever the component
-	// changes.
+	// changes. In a deletion, Trigger identifies the latest request for a pass.
 	Trigger string
 	// Reason is the reason for the removal of recorded objects that are not desired.
 	Reason Reason
 	// Inventory is the record of dependents with the changes of this pass. Recorded is the persisted inventory.
 	Inventory, Recorded Inventory
+	// Matched are the kinds whose objects an author compares with their manifests; see Observed.Verdict.
+	Matched Matched
+	// Observed is the state of the objects that the component only observes. It replaces the state that the watches on
+	// dependents show.
+	Observed Snapshot
+	// Unbound are the objects of Desired with holes that are not filled, because a value is missing. All other objects
+	// of Desired have no holes.
+	Unbound map[manifests.Key]Unbound
+	// Open are the exports that the rendering asked for and that have no value now. While there are any, Desired may lack
+	// objects, so nothing is removed because it is not in Desired.
+	Open []OpenExport
 	// Live is the state of the objects named by Keys, taken right before the planning.
 	Live Snapshot
 	// Results has, by key, the result of the latest action on the object in this pass.
@@ -65,7 +82,7 @@ type Facts struct {
 // of the phases of a deletion. The caller must put the state of each object into Facts.Live.
 func (f Facts) Keys() []manifests.Key {
 	keys := slices.AppendSeq(make([]manifests.Key, 0, max(len(f.Inventory), len(f.Desired))), maps.Keys(f.Inventory))
-	for _, objects := range [][]manifests.Object{f.Desired, f.PreDelete, f.PostDelete} {
+	for _, objects := range [][]manifests.Object{f.Desired, f.Conditional, f.PreDelete, f.PostDelete} {
 		for i := range objects {
 			if _, recorded := f.Inventory[objects[i].Key]; !recorded && objects[i].Occurrence == 0 {
 				keys = append(keys, objects[i].Key)
@@ -159,16 +176,37 @@ type Observed struct {
 	// the manifest's fields.
 	Coverage Coverage
 	Values   string
+	// Verdict is the author's comparison with the manifest, for the kinds in Facts.Matched. It is nil if this version of
+	// the object was not compared.
+	Verdict *Verdict
 	// Terminating is set if the object has a deletion timestamp.
 	Terminating bool
 	// Finished is set if the object is a Job that completed its work and that Kubernetes removes some time after that
 	// (ttlSecondsAfterFinished). An Absent object may be Finished: it was removed after its work.
 	Finished  bool
 	Readiness ready.Result
+	// Gone is the state of the condition gone-when. It is empty unless the object is being deleted.
+	Gone GoneState
+	// Exports are the values that the object exports. It is nil for an object without exports, and if its type is watched
+	// without bodies, so that only a read can show them; see also UnreadExports.
+	Exports *Exports
 	// Unserved identifies the state of a definition that serves no version of its type. Unserved is empty for a
 	// definition that serves a version, and for all other objects.
 	Unserved string
 }
+
+// GoneState is the state of the condition gone-when of an object that is being deleted.
+type GoneState string
+
+// The states. An object without the condition, or that is not being deleted, has none.
+const (
+	// GoneHolds: objects that wait for the deletion of this object go on.
+	GoneHolds GoneState = "Holds"
+	// GoneWaits: the condition is false, or has no value. The message of the readiness says why.
+	GoneWaits GoneState = "Waits"
+	// GoneUnread: only the content of the object shows whether the condition holds, and only its metadata is known.
+	GoneUnread GoneState = "Unread"
+)
 
 // fields returns the hash of our managed fields entry for an update policy.
 func (o Observed) fields(p metav1alpha1.UpdatePolicy) string {
@@ -240,6 +278,8 @@ const (
 	// CauseMissingRight: the user lacks a right for the request. Without this cause, a failure with the reason Forbidden
 	// is a request that a webhook or a quota refused.
 	CauseMissingRight FailureCause = "MissingRight"
+	// CausePurged: the object had failed and was deleted, as its manifest requires.
+	CausePurged FailureCause = "Purged"
 	// CauseDryRunUnsupported: the request was a dry run, and a webhook or the API server of the type does not support
 	// dry runs.
 	CauseDryRunUnsupported FailureCause = "DryRunUnsupported"

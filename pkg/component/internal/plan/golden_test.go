@@ -194,6 +194,21 @@ var stories = []story{
 		c.purged(notPostDelete)
 		c.deleting, c.preDelete, c.postDelete = true, []manifests.Object{inPre}, []manifests.Object{inPost}
 	}},
+	{"deletion-phases-left-out", "The delete policy orphan releases all dependents, one of which is also an object of a phase. No Job runs.", func(c *component) {
+		prepare(c)
+		shared := phased(manifests.PhaseApply, "shared")
+		c.applied(shared)
+		c.postDelete = append(c.postDelete, phased(manifests.PhasePostDelete, "shared"))
+		c.orphans = true
+		for key, e := range c.inventory {
+			e.DeletePolicy = metav1alpha1.DeleteOrphan
+			c.inventory[key] = e
+		}
+	}},
+	{"deletion-phases-policy-not-recorded", "The component has the delete policy orphan, but the policy delete is recorded. The dependents are deleted, and the Jobs run.", func(c *component) {
+		prepare(c)
+		c.orphans = true
+	}},
 	{"deletion-phases-after-a-crash", "The pre-delete Job was created, but the response was not recorded. The post-delete Job was deleted.", func(c *component) {
 		prepare(c)
 		c.applied(preJob)

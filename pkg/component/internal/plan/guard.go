@@ -15,8 +15,8 @@ import (
 // takes effect a moment after it is written. The operator detects this moment by probes: requests that are refused only
 // when the policy is in effect.
 type Guard struct {
-	// Name is the name of the policy.
-	Name string
+	// Name is the name of the policy. Owner is the readable form of the owner id of the component.
+	Name, Owner string
 	// Definitions are the names of the definitions that the guard was set up for; nil if they are not known.
 	Definitions []string
 	// SetUp is the time at which the guard was set up.
@@ -40,6 +40,9 @@ const (
 	guardTimeout = 5 * time.Second
 )
 
+// GuardName returns the name of the guard of an owner.
+func GuardName(reconciler, ownerID string) string { return "guard-" + ownerID + "." + reconciler }
+
 // Key returns the key of the policy.
 func (g Guard) Key() manifests.Key {
 	return manifests.Key{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Name: g.Name}
@@ -56,7 +59,7 @@ func (g Guard) After(a Action, r Result, now time.Time) Guard {
 		g.Unavailable = g.Unavailable || a.Verb == VerbGuard && r.Failure.permanent()
 		return g
 	}
-	g = Guard{Name: g.Name}
+	g = Guard{Name: g.Name, Owner: g.Owner}
 	if a.Verb == VerbGuard {
 		g.SetUp = now
 		for _, d := range a.Definitions {
@@ -79,6 +82,14 @@ func (g Guard) probed(r Result, now time.Time) Guard {
 	}
 	g.Probed = now
 	return g
+}
+
+// LastUsed returns the time at which the guard was last set up or probed. It is zero if no guard is known.
+func (g Guard) LastUsed() time.Time {
+	if g.Probed.After(g.SetUp) {
+		return g.Probed
+	}
+	return g.SetUp
 }
 
 // protects reports whether the definition with the given name may be deleted, because the guard covers it and has been
@@ -155,7 +166,7 @@ func (p *Plan) guard(f Facts, unprotected []removal) {
 		return
 	}
 	g, result := f.Guard, f.Results[f.Guard.Key()]
-	action := Action{Key: g.Key(), Reason: ReasonGuard, Owner: f.Owner}
+	action := Action{Key: g.Key(), Reason: ReasonGuard, Owner: f.Owner, OwnerName: g.Owner}
 	for _, r := range unprotected {
 		action.Definitions = append(action.Definitions, Definition{Name: r.key.Name, UID: r.live.UID})
 	}

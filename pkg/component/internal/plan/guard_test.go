@@ -70,7 +70,7 @@ func TestGuard(t *testing.T) {
 					t.Errorf("the next probe of the admission guard is due at %s, and the time is %s", p.NextDue, f.Now)
 				}
 			}
-		}), "record, guard guard", "probe guard", waiting)
+		}), "trydelete definition", "record, guard guard", "probe guard", waiting)
 		expectSteps(t, c.steps(nothing), "probe guard", waiting)
 		c.world.held[definition.Key] = true
 		expectSteps(t, c.steps(nothing), "delete definition", "wait for definition: NotGone")
@@ -143,7 +143,49 @@ func TestGuard(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.guard, c.world.probes = Guard{}, 0
-		expectSteps(t, c.steps(nothing), "guard guard", "probe guard", waiting)
+		expectSteps(t, c.steps(nothing), "trydelete definition", "guard guard", "probe guard", waiting)
+	})
+	refused := "wait for definition: Forbidden"
+	t.Run("no admission guard is set up for a definition that cannot be deleted", func(t *testing.T) {
+		c, definition := guardedComponent()
+		c.world.undeletable[definition.Key] = true
+		expectSteps(t, c.steps(nothing), "trydelete definition", refused)
+	})
+	t.Run("the admission guard is removed if the deletion of the definition fails", func(t *testing.T) {
+		c, definition := guardedComponent()
+		c.steps(nothing)
+		c.steps(nothing)
+		c.world.undeletable[definition.Key] = true
+		expectSteps(t, c.steps(nothing), "delete definition", "unguard guard", refused)
+		if anyGuarded(sortedInventory(c.inventory)) {
+			t.Error("the field Guarded of a definition is still set after the guard was removed")
+		}
+		expectSteps(t, c.steps(nothing), "trydelete definition", refused)
+	})
+	t.Run("the admission guard is removed after a crash if the definition cannot be deleted", func(t *testing.T) {
+		c, definition := guardedComponent()
+		c.steps(nothing)
+		c.guard, c.world.undeletable[definition.Key] = Guard{}, true
+		expectSteps(t, c.steps(nothing), "trydelete definition", "unguard guard", refused)
+	})
+	t.Run("a definition without our label or the recorded UID is deleted without an admission guard", func(t *testing.T) {
+		for _, edit := range []func(*thing){
+			func(x *thing) { x.owner = "" },
+			func(x *thing) { x.uid = "another" },
+		} {
+			c, definition := guardedComponent()
+			edit(c.world.objects[definition.Key])
+			expectSteps(t, c.steps(nothing), "delete definition", "delete namespace")
+		}
+	})
+	t.Run("a recorded definition without a trace of ours is neither guarded nor deleted", func(t *testing.T) {
+		c, definition := guardedComponent()
+		x := c.world.objects[definition.Key]
+		x.owner, x.labelled, x.digest, x.fields = "", false, "", ""
+		expectSteps(t, c.steps(nothing), "read definition", "delete namespace")
+		if c.world.objects[definition.Key] == nil {
+			t.Error("the definition was deleted")
+		}
 	})
 	t.Run("no admission guard is set up if no definition is deleted", func(t *testing.T) {
 		c, definition := guardedComponent()

@@ -104,6 +104,18 @@ func RecordedDeletePolicy(key manifests.Key, own, fallback metav1alpha1.DeletePo
 	return own
 }
 
+// DefaultDeletePolicy returns the delete policy of an object whose manifest sets none. The policy is orphan if the
+// reconcile policy of the object is update-only, because the component did not create such an object. Otherwise it is
+// fallback.
+func DefaultDeletePolicy(
+	reconcile metav1alpha1.ReconcilePolicy, fallback metav1alpha1.DeletePolicy,
+) metav1alpha1.DeletePolicy {
+	if reconcile == metav1alpha1.ReconcileUpdateOnly {
+		return metav1alpha1.DeleteOrphan
+	}
+	return fallback
+}
+
 // Orphans reports whether a recorded object is orphaned instead of deleted when it is removed for the given reason. The
 // recorded policy decides, not the current manifest or defaults. If this version does not know the policy, the object
 // is orphaned. A purge ignores the policy and deletes the object. A PersistentVolumeClaim is always orphaned unless its
@@ -119,7 +131,7 @@ func Orphans(e metav1alpha1.InventoryEntry, reason Reason) bool {
 	case "", metav1alpha1.DeleteDelete:
 		return false
 	case metav1alpha1.DeleteOrphanOnApply:
-		return reason == ReasonPruned
+		return reason == ReasonPruned || reason == ReasonExcluded
 	case metav1alpha1.DeleteOrphanOnDelete:
 		return reason == ReasonDeleted
 	case metav1alpha1.DeleteOrphan:
@@ -172,6 +184,16 @@ func (inv Inventory) formerDependents(objects []manifests.Object) []metav1alpha1
 func (inv Inventory) dropFormerPhase(phase manifests.Phase, objects []manifests.Object) {
 	for _, o := range objects {
 		if e := inv[o.Key]; e.Phase != string(phase) && isGone(e) {
+			delete(inv, o.Key)
+		}
+	}
+}
+
+// retryFailed drops the entries of objects that were deleted because they failed, if a pass was requested after that.
+// So these objects are applied again. An object that still exists stays failed.
+func (inv Inventory) retryFailed(f Facts, objects []manifests.Object) {
+	for _, o := range objects {
+		if e := inv[o.Key]; e.Failed != "" && e.Trigger != f.Trigger && f.Live.Of(o.Key).Presence == Absent {
 			delete(inv, o.Key)
 		}
 	}

@@ -14,6 +14,7 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 		return false
 	}
 	p.Inventory.dropFormerPhase(phase, objects)
+	p.Inventory.retryFailed(f, objects)
 	p.Phase, p.Desired = phase, len(objects)
 	// An object of a phase runs once, and must complete. So the component's default reconcile policy and reapply
 	// interval are ignored.
@@ -36,6 +37,34 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 	}
 	p.Phase, p.Record = manifests.PhaseApply, true
 	return false
+}
+
+// leaveOutPhases records all phases as completed if the component's delete policy and all recorded policies release the
+// dependents. The phases prepare and complete the removal of the dependents, for example when a pre-delete hook of a
+// chart deletes data, so they must not run if the dependents remain. Phases that have begun are completed.
+func (p *Plan) leaveOutPhases(f Facts) {
+	fallback := metav1alpha1.InventoryEntry{DeletePolicy: f.Defaults.Delete}
+	if !Orphans(fallback, ReasonDeleted) || len(f.PreDelete)+len(f.PostDelete) == 0 {
+		return
+	}
+	for _, e := range p.Inventory {
+		if e.Phase != "" || !Orphans(e, ReasonDeleted) {
+			return
+		}
+	}
+	for _, o := range slices.Concat(f.PreDelete, f.PostDelete) {
+		e, recorded := p.Inventory[o.Key]
+		if !recorded {
+			e = metav1alpha1.InventoryEntry{
+				Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
+				Digest: o.Digest,
+			}
+		}
+		// An object that was applied with the dependents too is released with them.
+		e.Phase, e.Completed = string(o.Settings.Phase), true
+		p.Inventory[o.Key] = e
+		p.Record = true
+	}
 }
 
 // ruleSkipped skips an object of a phase that cannot be created because its namespace is being deleted. An object that

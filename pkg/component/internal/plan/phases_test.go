@@ -1,10 +1,58 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
+
+// A Job of a deletion phase that failed is deleted if its manifest requires that, and runs again only when a pass is
+// requested.
+func TestFailedObjectsOfAPhase(t *testing.T) {
+	key := manifests.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: "backup"}
+	backup := manifests.Object{Key: key, Version: "v1", Scope: manifests.ScopeNamespaced, Ephemeral: true, Digest: "d.s"}
+	backup.Settings.Phase, backup.Settings.PurgeFailed, backup.Stage = manifests.PhasePreDelete, true, manifests.StageWorkloads
+	live := Observed{
+		Presence: Present, Owner: us, UID: "u1", Digest: "d.s", ResourceVersion: "1", Applied: "f",
+		Readiness: ready.Result{State: ready.Failed, Message: "no"},
+	}
+	f := Facts{
+		Owner: us, PreDelete: []manifests.Object{backup}, Live: Snapshot{key: &live}, Trigger: "one",
+		Inventory: Inventory{key: {
+			Group: "batch", Version: "v1", Kind: "Job", Namespace: "shop", Name: "backup", UID: "u1", Digest: "d.s", Fields: "f",
+			Phase: string(manifests.PhasePreDelete),
+		}},
+	}
+	expect := func(when string, verbs ...Verb) {
+		t.Helper()
+		p := ForDelete(f)
+		var got []Verb
+		for _, a := range p.Actions {
+			got = append(got, a.Verb)
+		}
+		if !slices.Equal(got, verbs) {
+			t.Fatalf("%s: got the actions %v, want %v; waits: %v", when, got, verbs, p.Waiting)
+		}
+		if failed := len(p.Waiting) == 1 && p.Waiting[0].Failure != nil && p.Waiting[0].Failure.Cause == CausePurged; failed != (len(verbs) == 0) {
+			t.Fatalf("%s: got the waits %v", when, p.Waiting)
+		}
+		f.Inventory = p.Inventory
+	}
+	expect("when it fails", VerbDelete)
+	if e := f.Inventory[key]; e.Failed != "no" || e.Trigger != "one" {
+		t.Fatalf("got the entry %+v, want the failure and the request", e)
+	}
+	live = Observed{Presence: Absent, Confirmed: true, UID: "u1"}
+	expect("when it is gone")
+	expect("in a later pass")
+	f.Trigger = "two"
+	expect("when a pass is requested", VerbCreate)
+	if e := f.Inventory[key]; e.Failed != "" {
+		t.Fatalf("got the entry %+v, want no failure", e)
+	}
+}
 
 // A Job that already ran as an ordinary dependent must run again when it belongs to a deletion phase.
 func TestFormerDependents(t *testing.T) {

@@ -27,6 +27,9 @@ type Plan struct {
 	Phase manifests.Phase
 	// Skipped are the objects of a phase that could not be applied because their namespace is being deleted.
 	Skipped []manifests.Key
+	// Observed are the objects of the apply set that the component only observes, in apply order. They have no UID and no
+	// digest.
+	Observed []metav1alpha1.InventoryEntry
 	// Applied is set if the whole apply set is applied, whether it is ready or not.
 	Applied bool
 	// Ready is the number of ready dependents, and Desired the number of desired dependents. A dependent with several
@@ -39,6 +42,8 @@ type Plan struct {
 	Repairs map[manifests.Key]Repairs
 	// occurrences are the occurrences of the objects in the apply set.
 	occurrences occurrences
+	// dependencies are the states of the objects that others depend on; nil if there are none.
+	dependencies dependencies
 	// NextDue is the time of the next plan if no event starts one earlier: the time at which a dependent in sync is
 	// applied again, a guard is probed, or a deferred repair is made. Zero means that there is no such time.
 	NextDue time.Time
@@ -82,6 +87,8 @@ const (
 	VerbOrphan Verb = "Orphan"
 	// VerbRead reads an object whose state the watches do not show.
 	VerbRead Verb = "Read"
+	// VerbTryDelete makes a dry run of VerbDelete. Its result has no object.
+	VerbTryDelete Verb = "TryDelete"
 	// VerbGuard sets up a guard for the definitions of the action, VerbProbe tests whether the guard is in effect, and
 	// VerbUnguard removes it. The result of VerbProbe is Present if the guard is in effect.
 	VerbGuard   Verb = "Guard"
@@ -93,7 +100,7 @@ const (
 func (v Verb) Guards() bool { return v == VerbGuard || v == VerbProbe || v == VerbUnguard }
 
 // Writes reports whether the verb writes a dependent or its namespace.
-func (v Verb) Writes() bool { return v != VerbRead && !v.Guards() }
+func (v Verb) Writes() bool { return v != VerbRead && v != VerbTryDelete && !v.Guards() }
 
 // Action is one step of a plan about one object. The executor may need several requests for it.
 type Action struct {
@@ -117,8 +124,8 @@ type Action struct {
 	// Policy is the update policy of the object. Policy determines how the object is created, and how it is compared
 	// with its manifest.
 	Policy metav1alpha1.UpdatePolicy
-	// Owner is the owner id of the component.
-	Owner string
+	// Owner is the owner id of the component. OwnerName is its readable form; only VerbGuard has it.
+	Owner, OwnerName string
 	// Preconditions bind the action to the observed state of the object.
 	Preconditions Preconditions
 	// Forced is set if the object is written even if it does not differ from the manifest.

@@ -2,10 +2,12 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"hash/fnv"
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -34,6 +36,35 @@ func ruleOnce(c candidate) (decision, bool) {
 	return d, true
 }
 
+// ruleCreateOnly leaves an object of the component unchanged while it exists, if its reconcile policy is create-only.
+func ruleCreateOnly(c candidate) (decision, bool) {
+	exists := c.live.Presence == Present && !c.live.Terminating
+	ours := c.live.Owner == c.owner || c.live.Owner == "" && c.entry.UID != "" && c.live.UID == c.entry.UID
+	if c.reconcile != metav1alpha1.ReconcileCreateOnly || !exists || !ours {
+		return decision{}, false
+	}
+	d, _ := ruleInSync(c)
+	if d.entry == nil && (c.entry.UID != c.live.UID || c.entry.Digest != c.live.Digest) {
+		d.entry = new(entryAfterWrite(c))
+	}
+	return d, true
+}
+
+// ruleUpdateOnly makes the component wait for an object that does not exist, if its reconcile policy is update-only.
+// The watches on dependents do not show an object that another client created, because it has no owner label, so the
+// absence is confirmed by a read.
+func ruleUpdateOnly(c candidate) (decision, bool) {
+	switch {
+	case c.reconcile != metav1alpha1.ReconcileUpdateOnly || c.live.Presence != Absent:
+		return decision{}, false
+	case !c.live.Confirmed:
+		d := c.act(VerbRead, ReasonConfirm)
+		d.repair = false
+		return d, true
+	}
+	return c.wait(WaitAbsent, "it does not exist, and its reconcile policy update-only does not create it"), true
+}
+
 // ruleTriggered applies an object again after the component changed, if its reconcile policy is
 // on-object-or-component-change. The write is recorded even if it changed nothing, so that it is not repeated.
 func ruleTriggered(c candidate) (decision, bool) {
@@ -52,6 +83,20 @@ func ruleReapply(c candidate) (decision, bool) {
 	d := applyAgain(c, ReasonReapply)
 	d.repair = d.action != nil
 	return d, true
+}
+
+// ruleAlways applies an object once in each pass, if its reconcile policy is always. The first action of the pass on
+// the object may be a read, if its type is not watched.
+func ruleAlways(c candidate) (decision, bool) {
+	if c.reconcile != metav1alpha1.ReconcileAlways || c.renderedAgain() || c.written() || c.result.Attempts > 1 {
+		return decision{}, false
+	}
+	return applyAgain(c, ReasonAlways), true
+}
+
+// updates reports whether the reconcile policy permits that an existing object is updated after it was applied.
+func (c candidate) updates() bool {
+	return c.reconcile != metav1alpha1.ReconcileOnce && c.reconcile != metav1alpha1.ReconcileCreateOnly
 }
 
 // applyAgain plans another apply of an object that is in sync. If this pass has already applied the object, applyAgain
@@ -113,7 +158,7 @@ func reasonOfRenewal(c candidate) Reason {
 // neither a reapply interval nor a timeout. The time is rounded up, so that a short interval or timeout does not end
 // immediately.
 func appliedAt(c candidate) int64 {
-	if (c.reapply <= 0 || c.reconcile == metav1alpha1.ReconcileOnce) && c.object.Settings.Timeout <= 0 {
+	if (c.reapply <= 0 || !c.updates()) && c.object.Settings.Timeout <= 0 {
 		return 0
 	}
 	return c.now.Add(time.Second - 1).Unix()
@@ -127,13 +172,14 @@ func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.Invent
 	}
 	e.Revision, e.Rendition = c.revision, c.rendition
 	e.Order, e.DeleteOrder = c.object.Settings.Order, c.object.Settings.DeleteOrder
+	e.DependsOn, e.HeldSince = c.object.DependsOn(), ""
 	switch at := appliedAt(c); {
 	case at == 0:
 		e.AppliedAt = 0
 	case e.AppliedAt == 0:
 		e.AppliedAt = at
 	}
-	if c.followedTrigger() == "" {
+	if c.followedTrigger() == "" && e.Failed == "" {
 		e.Trigger = ""
 	}
 	return e
@@ -142,7 +188,7 @@ func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.Invent
 // scheduleReapply schedules the next plan for the time at which the object is to be applied again.
 func (p *Plan) scheduleReapply(c candidate, e metav1alpha1.InventoryEntry) {
 	at := reapplyDue(c, e)
-	if !at.After(c.now) || c.reconcile == metav1alpha1.ReconcileOnce || e.Completed {
+	if !at.After(c.now) || !c.updates() || e.Completed {
 		return
 	}
 	p.planAgainAt(at)
@@ -155,6 +201,17 @@ func timeoutDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(e.AppliedAt, 0).Add(c.object.Settings.Timeout)
+}
+
+// isTimedOut reports whether the timeout of an object ended before the object was ready.
+func isTimedOut(c candidate) bool {
+	due := timeoutDue(c, c.entry)
+	known := c.live.Readiness.State != ready.Unread
+	return known && c.live.Readiness.State != ready.Ready && !due.IsZero() && !c.now.Before(due) && !c.written()
+}
+
+func timeoutMessage(c candidate) string {
+	return fmt.Sprintf("not ready within %s: %s", c.object.Settings.Timeout, c.live.Readiness.Message)
 }
 
 // scheduleTimeout schedules the next plan for the end of the timeout of an object that is applied but not ready.

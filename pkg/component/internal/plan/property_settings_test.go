@@ -22,11 +22,17 @@ func oneOf[V any](r *randomRun, percent int, values ...V) V {
 func (r *randomRun) randomSettings(o *manifests.Object) {
 	r.trigger = "t1"
 	s := &o.Settings
-	s.ReconcilePolicy = oneOf(r, 25, metav1alpha1.ReconcileOnce, metav1alpha1.ReconcileOnObjectOrComponentChange)
+	s.ReconcilePolicy = oneOf(r, 40, metav1alpha1.ReconcileOnce, metav1alpha1.ReconcileOnObjectOrComponentChange,
+		metav1alpha1.ReconcileCreateOnly, metav1alpha1.ReconcileUpdateOnly, metav1alpha1.ReconcileAlways)
+	// Nobody may create the object.
+	r.permanent[o.Key] = s.ReconcilePolicy == metav1alpha1.ReconcileUpdateOnly
 	s.UpdatePolicy = oneOf(r, 50, metav1alpha1.UpdateReplace, metav1alpha1.UpdateRecreate, metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateSSAOverride)
 	s.AdoptionPolicy = oneOf(r, 20, metav1alpha1.AdoptNever, metav1alpha1.AdoptAlways)
 	if r.chance(15) {
 		s.ReapplyInterval = new(time.Minute)
+	}
+	if o.Stage > manifests.StageDefinitions {
+		s.PrunePolicy = oneOf(r, 30, metav1alpha1.PruneAtOnce)
 	}
 	if r.chance(15) {
 		s.DeleteOrder = new(r.random.IntN(4) - 2)
@@ -48,6 +54,13 @@ func (r *randomRun) appliedOnce(o manifests.Object, f Facts) bool {
 	return isOnce(o) && (e.UID != "" || e.Completed || f.Live.Of(o.Key).Owner == us)
 }
 
+// leftAlone reports whether an object has the reconcile policy create-only, and exists as a dependent of the component.
+func leftAlone(o manifests.Object, f Facts) bool {
+	live := f.Live.Of(o.Key)
+	ours := live.Owner == us || live.Owner == "" && live.UID != "" && live.UID == f.Inventory[o.Key].UID
+	return o.Settings.ReconcilePolicy == metav1alpha1.ReconcileCreateOnly && live.Presence == Present && ours && !live.Terminating
+}
+
 // mayTakeOver reports whether an action takes an object over from its owner, and the adoption policy allows that. No
 // policy allows a deletion of such an object.
 func (r *randomRun) mayTakeOver(a Action) bool {
@@ -61,11 +74,17 @@ func (r *randomRun) recreates(o manifests.Object, f Facts) bool {
 		len(o.Types) == 0 && o.Stage != manifests.StageNamespaces
 }
 
-// checkOnce returns a message if a plan writes an object with the reconcile policy once that was already applied.
+// checkOnce returns a message if a plan writes an object although its reconcile policy forbids that.
 func (r *randomRun) checkOnce(f Facts, p Plan) string {
 	for _, a := range p.Actions {
 		if a.Object != nil && a.Verb != VerbRead && r.appliedOnce(*a.Object, f) {
 			return fmt.Sprintf("%s %s, which has the policy once and was already applied", a.Verb, a.Key)
+		}
+		if a.Object != nil && a.Verb != VerbRead && a.Verb != VerbDelete && leftAlone(*a.Object, f) {
+			return fmt.Sprintf("%s %s, which has the policy create-only and exists", a.Verb, a.Key)
+		}
+		if a.Verb == VerbCreate && a.Object.Settings.ReconcilePolicy == metav1alpha1.ReconcileUpdateOnly {
+			return fmt.Sprintf("%s %s, which has the policy update-only", a.Verb, a.Key)
 		}
 	}
 	return ""
@@ -80,7 +99,7 @@ func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 		}
 		e := f.Inventory[a.Key]
 		for _, other := range Removals(f.Inventory, f.Desired) {
-			if !stands(other, f) {
+			if !stands(other, f) || isPrunedAtOnce(f, e) && !isPrunedAtOnce(f, other) && a.Reason == ReasonPruned {
 				continue
 			}
 			if goesBefore(f, other, e) {
@@ -91,7 +110,7 @@ func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 			}
 		}
 		last := desiredObject(100, manifests.StageNamespaces, "last")
-		if missing, unready := r.overtakes(last, f, manifests.Key{}); unready && a.Reason == ReasonPruned {
+		if missing, unready := r.overtakes(last, f, manifests.Key{}); unready && a.Reason == ReasonPruned && !isPrunedAtOnce(f, e) {
 			return fmt.Sprintf("%s %s, although %s is not ready", a.Verb, a.Key, missing)
 		}
 	}

@@ -22,6 +22,17 @@ const componentsTried = 3000
 // TestPlansKeepTheirPromises checks the plans for many random components in random worlds. In these worlds, other
 // clients also write objects at random.
 func TestPlansKeepTheirPromises(t *testing.T) {
+	tryRandom(t, componentsTried, func(random *rand.Rand) (broken, log string) {
+		c := randomComponent(random)
+		broken = c.run()
+		return broken, c.log
+	})
+}
+
+// tryRandom calls a test with different random numbers, and reports the first broken promise with the seed that repeats
+// it. The log is read after the test.
+func tryRandom(t *testing.T, count int, try func(*rand.Rand) (broken, log string)) {
+	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv(seedVariable); text != "" {
 		var err error
@@ -29,10 +40,9 @@ func TestPlansKeepTheirPromises(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range uint64(componentsTried) {
-		c := randomComponent(rand.New(rand.NewPCG(seed, i)))
-		if broken := c.run(); broken != "" {
-			t.Fatalf("%s\nrepeat with %s=%d; the failed component is number %d\n%s", broken, seedVariable, seed, i, c.log)
+	for i := range uint64(count) {
+		if broken, log := try(rand.New(rand.NewPCG(seed, i))); broken != "" {
+			t.Fatalf("%s\nrepeat with %s=%d; the failed try is number %d\n%s", broken, seedVariable, seed, i, log)
 		}
 	}
 }
@@ -107,7 +117,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 		x.owner, x.labelled = "", false
 		if r.chance(50) {
 			x.uid = "recreated"
-			r.permanent[key] = wanted && o.Settings.AdoptionPolicy == metav1alpha1.AdoptNever
+			r.permanent[key] = r.permanent[key] || wanted && o.Settings.AdoptionPolicy == metav1alpha1.AdoptNever
 		}
 		r.world.touch(x)
 	case 7: // Somebody else owns the object.
@@ -119,7 +129,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 			r.applied(before)
 			r.world.objects[key] = x
 		}
-		r.permanent[key] = wanted && (taken || o.Settings.AdoptionPolicy != metav1alpha1.AdoptAlways)
+		r.permanent[key] = r.permanent[key] || wanted && (taken || o.Settings.AdoptionPolicy != metav1alpha1.AdoptAlways)
 	case 8:
 		r.applied(before).terminating = true
 	case 9: // The object was purged, or is about to be purged.
@@ -223,7 +233,7 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			return fmt.Sprintf("%s %s, which somebody else owns", a.Verb, a.Key)
 		case a.Verb == VerbDelete && live.Owner == "" && live.UID != entry.UID:
 			return fmt.Sprintf("%s %s, which has no owner and not the recorded UID", a.Verb, a.Key)
-		case a.Verb == VerbDelete && IsDefinition(a.Key) && !f.Guard.protects(a.Key.Name, f.Now):
+		case a.Verb == VerbDelete && IsDefinition(a.Key) && verified(live, entry) && !f.Guard.protects(a.Key.Name, f.Now):
 			return fmt.Sprintf("%s %s, without a guard in effect", a.Verb, a.Key)
 		case a.Verb == VerbDelete && (a.Preconditions.UID == "" || a.Preconditions.ResourceVersion == "" || !a.Preconditions.Exact):
 			return fmt.Sprintf("%s %s without preconditions", a.Verb, a.Key)
@@ -243,6 +253,11 @@ func (r *randomRun) check(f Facts, p Plan) string {
 		}
 	}
 	return cmp.Or(r.checkOnce(f, p), r.checkRemovals(f, p), r.checkForgotten(f, p))
+}
+
+// verified reports whether a live definition has our label and the recorded UID.
+func verified(live Observed, entry metav1alpha1.InventoryEntry) bool {
+	return live.Owner == us && (entry.UID == "" || entry.UID == live.UID)
 }
 
 // checkPurge checks the deletion of a desired object.
@@ -290,9 +305,9 @@ func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) 
 			continue
 		}
 		live, completed := f.Live.Of(earlier.Key), isPurged(&earlier) && f.Inventory[earlier.Key].Completed
-		notOurs := live.Presence != Present || live.Owner != us
+		notOurs := (live.Presence != Present || live.Owner != us) && !leftAlone(earlier, f)
 		gone := isPurged(&earlier) && *earlier.Settings.PurgeOrder < o.Settings.Order && o.Key == acted
-		switch current := live.Digest == earlier.Digest || r.same; {
+		switch current := live.Digest == earlier.Digest || r.same || leftAlone(earlier, f); {
 		case gone && (!completed || !notOurs):
 			return earlier.Key, true
 		case !completed && (notOurs || !current || live.Terminating || live.Readiness.State != ready.Ready):
@@ -363,7 +378,7 @@ func (r *randomRun) checkEnd(p Plan) string {
 			}
 			continue
 		}
-		if isOnce(o) {
+		if isOnce(o) || o.Settings.ReconcilePolicy == metav1alpha1.ReconcileCreateOnly && x != nil {
 			continue
 		}
 		if x == nil || x.owner != us || x.digest != o.Digest && !r.same || x.fields == "fields-drifted" {

@@ -15,22 +15,35 @@ func rulePurged(c candidate) (decision, bool) {
 	return decision{}, isPurged(c.object) && c.entry.Completed && !c.renewed()
 }
 
-// rulePurgeFailed deletes an object that has failed, if its manifest requires that. The failure is recorded before the
-// deletion, because a missing object without a recorded failure is created again.
+// rulePurgeFailed deletes an object that has failed, or whose timeout ended before it was ready, if its manifest
+// requires that. The failure is recorded before the deletion, because a missing object without a recorded failure is
+// created again.
 func rulePurgeFailed(c candidate) (decision, bool) {
-	if !c.object.Settings.PurgeFailed || c.live.Readiness.State != ready.Failed || c.holdsOthers() {
+	if !c.object.Settings.PurgeFailed || c.holdsOthers() {
+		return decision{}, false
+	}
+	message := cmp.Or(c.live.Readiness.Message, "it failed")
+	switch {
+	case c.live.Readiness.State == ready.Failed:
+	case isTimedOut(c):
+		message = timeoutMessage(c)
+	default:
 		return decision{}, false
 	}
 	d := c.act(VerbDelete, ReasonPurgedFailed)
 	d.repair = false
 	e := c.entry
-	e.Failed = truncate(cmp.Or(c.live.Readiness.Message, "it failed"))
+	e.Failed = truncate(message)
+	if c.inDeletion() {
+		e.Trigger = c.trigger
+	}
 	d.entry = &e
 	return d, true
 }
 
 // rulePurgedFailed reports the recorded failure of an object, and deletes the object if it still exists. The rule
-// applies until the reconcile policy requires that the object is applied again.
+// applies until the reconcile policy requires that the object is applied again. In a deletion, it applies until a pass
+// is requested, see retryFailed.
 func rulePurgedFailed(c candidate) (decision, bool) {
 	ours := c.live.Presence == Present && c.live.Owner == c.owner && c.live.UID == c.entry.UID
 	switch {
@@ -41,9 +54,13 @@ func rulePurgedFailed(c candidate) (decision, bool) {
 		d.repair = false
 		return d, true
 	}
+	retry := "when its content changes"
+	if c.inDeletion() {
+		retry = "when a pass is requested"
+	}
 	d := c.fail(Failure{
-		Class: Terminal, Reason: WaitDependentFailed,
-		Message: c.entry.Failed + "; it was deleted, as its manifest says; it is created again when its content changes",
+		Class: Terminal, Reason: WaitDependentFailed, Cause: CausePurged,
+		Message: c.entry.Failed + "; it was deleted, as its manifest says; it is created again " + retry,
 	})
 	d.applied = true
 	return d, true
@@ -69,7 +86,7 @@ func isPurged(o *manifests.Object) bool {
 func purgesOf(desired []manifests.Object) []*manifests.Object {
 	var found []*manifests.Object
 	for i := range desired {
-		if isPurged(&desired[i]) {
+		if isPurged(&desired[i]) && desired[i].Held == nil {
 			found = append(found, &desired[i])
 		}
 	}
@@ -110,7 +127,7 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 		r := newRemoval(f, e, ReasonPurged)
 		r.wave, r.attempts = *o.Settings.PurgeOrder, maxAttempts*p.occurrences.several(o.Key)
 		d := decide(deleteRules, r)
-		done = done && d.action == nil && d.waiting == nil
+		done = done && d.action == nil && (d.waiting == nil || r.countsAsGone(d))
 		switch {
 		case d.action != nil:
 			actions = append(actions, *d.action)

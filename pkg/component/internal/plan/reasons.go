@@ -22,15 +22,24 @@ const (
 	ReasonSettings       Reason = "its settings changed"
 	ReasonTriggered      Reason = "the component changed"
 	ReasonReapply        Reason = "its reapply interval is over"
+	ReasonAlways         Reason = "its reconcile policy is always"
+	ReasonObserved       Reason = "the component only observes it"
+	ReasonExports        Reason = "it exports values that no watch shows"
 	ReasonUnverified     Reason = "it is not known whether it drifted since it was applied"
 	ReasonUnwatched      Reason = "its type cannot be watched"
+	ReasonGoneUnread     Reason = "the condition of its deletion reads its content"
+	ReasonUnread         Reason = "the condition of its readiness reads its content"
+	ReasonUnmatched      Reason = "its matcher compares its content"
+	ReasonDiffers        Reason = "it differs by its matcher"
 	ReasonConfirm        Reason = "its absence must be confirmed"
 	ReasonPruned         Reason = "it is no longer rendered"
+	ReasonExcluded       Reason = "its condition include-when is false"
 	ReasonPurged         Reason = "its purge wave is ready"
 	ReasonPurgedFailed   Reason = "it failed"
 	ReasonDeleted        Reason = "the component is being deleted"
 	ReasonClaimOrphaned  Reason = "a claim is deleted only if its delete policy is delete"
 	ReasonOrphaned       Reason = "its delete policy orphans it"
+	ReasonTryDelete      Reason = "the deletion of a definition is tried before a guard is set up"
 	ReasonGuard          Reason = "definitions are about to be deleted"
 	ReasonUnguard        Reason = "no definition is about to be deleted"
 	ReasonRepairConflict Reason = "an unknown client reverts its repairs"
@@ -52,12 +61,28 @@ type WaitReason string
 func (r WaitReason) IsRefusal() bool {
 	switch r {
 	case WaitNone, WaitObserving, WaitListFailed, WaitUnwatched, WaitNotListable, WaitNotServed, WaitInProgress,
-		WaitTerminating, WaitNotGone, WaitUnguarded, WaitRepairConflict, WaitDependentFailed, WaitTimeout, WaitNotEmpty,
+		WaitTerminating, WaitNotGone, WaitUnguarded, WaitAbsent, WaitUndecided, WaitLeftAlone, WaitExport, WaitOpenSet, WaitExportFailed,
+		WaitRepairConflict, WaitDependentFailed, WaitTimeout, WaitNotEmpty,
+		WaitDependency,
 		WaitReason(ready.Unknown), WaitReason(ready.Failed), WaitReason(ready.Ready):
 		return false
-	case WaitUnauthorized, WaitOwnershipConflict, WaitContended, WaitNotDeterministic, WaitImmutable, WaitUnreadable,
-		WaitNamespaceMissing, WaitNamespaceTerminating, WaitForbidden, WaitInvalid, WaitNotFound, WaitTooLarge,
-		WaitAPIError, WaitUnreachable, WaitError:
+	case WaitUnauthorized,
+		WaitOwnershipConflict,
+		WaitContended,
+		WaitBindingFailed,
+		WaitNotDeterministic,
+		WaitMatcherFailed,
+		WaitImmutable,
+		WaitUnreadable,
+		WaitNamespaceMissing,
+		WaitNamespaceTerminating,
+		WaitForbidden,
+		WaitInvalid,
+		WaitNotFound,
+		WaitTooLarge,
+		WaitAPIError,
+		WaitUnreachable,
+		WaitError:
 		return true
 	}
 	// The API server gave another reason.
@@ -90,6 +115,18 @@ const (
 	WaitTerminating WaitReason = "Terminating"
 	WaitNotGone     WaitReason = "NotGone"
 	WaitUnguarded   WaitReason = "NotGuarded"
+	// WaitAbsent: the object does not exist, and its reconcile policy does not create it.
+	WaitAbsent WaitReason = "Absent"
+	// WaitUndecided: a condition of the object has no value.
+	WaitUndecided WaitReason = "ConditionUndecided"
+	// WaitDependency: an object that the object depends on is not applied, or not ready.
+	WaitDependency WaitReason = "DependencyNotReady"
+	// WaitLeftAlone: the author's comparison leaves the object alone for some time, although its manifest changed.
+	WaitLeftAlone WaitReason = "LeftAlone"
+	// WaitExport: the object binds a value that another dependent does not export yet.
+	WaitExport WaitReason = "ExportMissing"
+	// WaitOpenSet: the rendering asked for an export that the object has no value of now.
+	WaitOpenSet WaitReason = metav1alpha1.ReasonRenderingIncomplete
 	// WaitRepairConflict: another client repeatedly deletes the object or takes it over, and the repair is deferred.
 	WaitRepairConflict WaitReason = "Contested"
 )
@@ -108,6 +145,11 @@ const (
 	WaitNotDeterministic WaitReason = "NotDeterministic"
 	// WaitImmutable: the manifest changes a field that cannot change.
 	WaitImmutable WaitReason = "Immutable"
+	// WaitMatcherFailed: the author's comparison of the object with its manifest failed.
+	WaitMatcherFailed WaitReason = "MatcherFailed"
+	// WaitExportFailed: the expression of an export failed. WaitBindingFailed: a hole could not be filled.
+	WaitExportFailed  WaitReason = "ExportFailed"
+	WaitBindingFailed WaitReason = "BindingFailed"
 	// WaitUnreadable: a compressed manifest in memory could not be read.
 	WaitUnreadable WaitReason = "ManifestUnreadable"
 )

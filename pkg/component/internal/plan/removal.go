@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -23,17 +24,23 @@ type removal struct {
 	// protected is set if the object may be deleted even if it is a definition: an admission guard refuses new
 	// instances of its type, or a guard cannot be set up.
 	protected bool
+	// tried is set if a dry run of the deletion has succeeded: in this pass, or before the guard was set up.
+	tried bool
 	// attempts is the maximum number of actions on the object in a pass.
 	attempts int
 }
 
 func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 	key := KeyOf(e)
+	if _, excluded := f.Excluded[key]; excluded && reason == ReasonPruned {
+		reason = ReasonExcluded
+	}
 	r := removal{
 		owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(),
 		live: f.Live.Of(key), result: f.Results[key], protected: f.Guard.protects(key.Name, f.Now),
 		attempts: maxAttempts,
 	}
+	r.tried = r.result.Verb == VerbTryDelete || slices.Contains(f.Guard.Definitions, key.Name)
 	if IsNamespace(key) {
 		r.contents = f.Contents[key.Name]
 	}
@@ -54,27 +61,37 @@ var deleteRules = []rule[removal]{
 	{"an object in an unknown state waits", deleteUnknown},
 	{"the entry of an orphaned object is dropped", deleteOrphaned},
 	{"an object is orphaned if its delete policy requires that", deleteOrphan},
+	{"an object that is being deleted is read if no watch shows its condition gone-when", deleteGoneUnread},
 	{"the component waits for an object that is being deleted", deleteTerminating},
 	{"a namespace is not deleted while it holds objects that would be deleted only with it", deleteNotEmpty},
+	{"a guard is set up for a definition only after a dry run of its deletion", deleteUntried},
 	{"a definition is not deleted before a guard is in effect", deleteUnprotected},
 	{"an object of ours is deleted", deletePresent},
 }
 
-// remove adds the decision about a removal to the plan. remove reports whether the removal is a definition that needs a
-// guard first.
-func (p *Plan) remove(r removal) (unprotected bool) {
+// remove adds the decision about a removal to the plan. passed reports whether the objects that wait for this removal
+// go on. unprotected reports whether the removal is a definition that needs a guard first.
+func (p *Plan) remove(r removal) (passed, unprotected bool) {
 	d := decide(deleteRules, r)
 	switch {
 	case d.guard:
-		return true
+		return false, true
 	case d.action != nil:
 		p.Actions = append(p.Actions, *d.action)
 	case d.waiting != nil:
 		p.Waiting = append(p.Waiting, *d.waiting)
+		return r.countsAsGone(d), false
 	default:
 		p.Inventory.drop(r.entry)
+		return true, false
 	}
-	return false
+	return false, false
+}
+
+// countsAsGone reports whether the objects that wait for a removal go on, although the object is only being deleted.
+// Definitions and namespaces wait for all objects nevertheless; see removeSteps.
+func (r removal) countsAsGone(d decision) bool {
+	return r.live.Terminating && r.live.Gone == GoneHolds && d.waiting != nil && d.waiting.Failure == nil
 }
 
 func deleteFailed(r removal) (decision, bool) {
@@ -138,8 +155,16 @@ func deleteOrphan(r removal) (decision, bool) {
 	return r.act(VerbOrphan, reason), Orphans(r.entry, r.reason)
 }
 
+// deleteGoneUnread reads an object with the condition gone-when: once after each change.
+func deleteGoneUnread(r removal) (decision, bool) {
+	return r.act(VerbRead, ReasonGoneUnread), r.live.Terminating && r.live.Gone == GoneUnread
+}
+
 func deleteTerminating(r removal) (decision, bool) {
-	const message = "it is being deleted; finalizers or pods may hold it"
+	message := "it is being deleted; finalizers or pods may hold it"
+	if r.live.Gone != "" {
+		message += "; " + r.live.Readiness.Message
+	}
 	if r.live.Terminating && r.live.Owner != r.owner {
 		// The object does not have our label, so our watches do not show when it is gone. A transient failure makes
 		// later passes read the object.
@@ -168,9 +193,13 @@ func deleteNotEmpty(r removal) (decision, bool) {
 	return r.wait(failure.Reason, failure.Message, failure), true
 }
 
-func deleteUnprotected(r removal) (decision, bool) {
-	return decision{guard: true}, IsDefinition(r.key) && !r.protected
+// deleteUntried tries the deletion of a definition as the identity of the component. A guard for a definition that the
+// identity may not delete would refuse new instances although the definition stays.
+func deleteUntried(r removal) (decision, bool) {
+	return r.act(VerbTryDelete, ReasonTryDelete), r.needsGuard() && !r.tried
 }
+
+func deleteUnprotected(r removal) (decision, bool) { return decision{guard: true}, r.needsGuard() }
 
 func deletePresent(r removal) (decision, bool) { return r.act(VerbDelete, r.reason), true }
 
@@ -180,8 +209,23 @@ func (r removal) gone() bool {
 	return r.live.Presence == Absent && (r.live.Confirmed || r.entry.Completed && r.entry.UID == "")
 }
 
+// needsGuard reports whether the object is a definition that must not be deleted before a guard is in effect. The guard
+// affects all users of the type, and the inventory can be edited. So the live definition must have our owner label, and
+// the recorded UID if a UID is recorded. A definition without them is deleted without a guard, or not at all; see
+// notOurs.
+func (r removal) needsGuard() bool {
+	verified := r.live.Owner == r.owner && (r.entry.UID == "" || r.entry.UID == r.live.UID)
+	return IsDefinition(r.key) && verified && !r.protected
+}
+
+// refused reports whether an action on a guarded definition failed, so that the definition is not deleted now.
+func (r removal) refused() bool {
+	return IsDefinition(r.key) && r.entry.Guarded && r.result.Failure != nil
+}
+
 // notOurs reports whether the live object is not ours any more: it is another object with the same name, or it has
-// another owner.
+// another owner. An object without an owner must have the recorded UID, and an annotation or a managed field of ours.
+// The UID alone is not sufficient, because users who can edit the inventory can enter the UID of any object.
 func (r removal) notOurs() bool {
 	if r.live.Presence != Present {
 		return false
@@ -189,7 +233,7 @@ func (r removal) notOurs() bool {
 	if r.live.Owner != "" {
 		return r.live.Owner != r.owner
 	}
-	return r.entry.UID == "" || r.entry.UID != r.live.UID
+	return r.entry.UID == "" || r.entry.UID != r.live.UID || r.live.orphaned()
 }
 
 func (r removal) wait(reason WaitReason, message string, failure *Failure) decision {
@@ -202,7 +246,8 @@ func (r removal) act(verb Verb, reason Reason) decision {
 	return decision{action: &Action{
 		Verb: verb, Key: r.key, Reason: reason, Wave: r.wave, Version: r.entry.Version, Owner: r.owner,
 		Preconditions: Preconditions{
-			UID: r.live.UID, ResourceVersion: r.live.ResourceVersion, Owner: r.owner, Exact: verb == VerbDelete,
+			UID: r.live.UID, ResourceVersion: r.live.ResourceVersion, Owner: r.owner,
+			Exact: verb == VerbDelete || verb == VerbTryDelete,
 		},
 	}}
 }

@@ -58,7 +58,13 @@ type Loss string
 // lostObject is the loss of the object itself.
 const lostObject Loss = "object"
 
+// lostMatch is the loss of an object that differs from its manifest by its matcher.
+const lostMatch Loss = "match"
+
 func lossOf(c candidate) Loss {
+	if v := c.live.Verdict; c.live.Presence == Present && v != nil && v.Differs != "" && !c.changed() {
+		return lostMatch
+	}
 	if c.live.Presence == Absent {
 		return lostObject
 	}
@@ -101,7 +107,7 @@ func deferRepair(c candidate, r Repairs) decision {
 
 // mustReadManagers reports whether the managers of the lost fields are not known, and a read may show them.
 func (r Repairs) mustReadManagers(loss Loss) bool {
-	return loss != lostObject && loss != r.ManagersOf && !r.ManagersRead
+	return loss != lostObject && loss != lostMatch && loss != r.ManagersOf && !r.ManagersRead
 }
 
 // countLoss returns the repairs with the loss that was just observed. If the last repair was not reverted, the count

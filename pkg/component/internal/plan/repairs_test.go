@@ -199,3 +199,44 @@ func seconds(all []time.Duration) string {
 	}
 	return strings.Join(parts, " ")
 }
+
+func TestTheRemediesOfRepairConflicts(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		conflicts []ConflictingManager
+		want      string
+	}{
+		{
+			"a field of another controller",
+			[]ConflictingManager{{Field: "data.a", Manager: "tuner", Operation: "Update"}},
+			`data.a is changed repeatedly by "tuner" (Update); name data.a in the annotation ignore or remove it from the ` +
+				`manifest to let "tuner" own it, or stop "tuner" from writing it`,
+		},
+		{
+			"two fields of another controller",
+			[]ConflictingManager{
+				{Field: "data.a", Manager: "tuner", Operation: "Apply"}, {Field: "data.b", Manager: "tuner", Operation: "Apply"},
+			},
+			`data.a, data.b are changed repeatedly by "tuner" (Apply); name data.a, data.b in the annotation ignore or remove ` +
+				`them from the manifest to let "tuner" own them, or stop "tuner" from writing them`,
+		},
+		{
+			"a field that somebody removes",
+			[]ConflictingManager{{Field: "data.a"}},
+			"data.a is removed repeatedly by an unknown client; name data.a in the annotation ignore or remove it from the " +
+				"manifest, or stop that client",
+		},
+		{
+			"a label that cannot be ignored, because it identifies the dependent",
+			[]ConflictingManager{{Field: "metadata.labels.owner", Manager: "tuner", Operation: "Update", Mark: true}},
+			`metadata.labels.owner is changed repeatedly by "tuner" (Update); stop that client: dependents are identified by ` +
+				`such labels and annotations`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := describeManagers(c.conflicts); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}

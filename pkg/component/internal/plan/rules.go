@@ -18,25 +18,36 @@ var applyRules = []rule[candidate]{
 	{"an object of a phase is skipped if its namespace is being deleted", ruleSkipped},
 	{"an object that failed in this pass is not tried again before the next pass", ruleFailed},
 	{"an object of a type that is not served waits", ruleNotServed},
+	{"the component waits for an object that it only observes", ruleObserved},
 	{"an object that was purged is complete", rulePurged},
 	{"an object that was deleted because it failed stays failed", rulePurgedFailed},
 	{"an object of a type that is not watched is read", ruleUnwatched},
 	{"an object in an unknown state waits", ruleUnknown},
+	{"an object that is not updated is read if no watch shows the values that it exports", ruleUnreadKept},
 	{"an object with the reconcile policy once is not written again", ruleOnce},
+	{"an object with the reconcile policy create-only is not changed while it exists", ruleCreateOnly},
 	{"an object that completed its work and was removed after that is complete", ruleCompleted},
+	{"an object with holes waits for the values that it binds", ruleUnbound},
+	{"the component waits for an absent object with the reconcile policy update-only", ruleUpdateOnly},
 	{"an absent object is created", ruleAbsent},
 	{"the component waits for an object that is being deleted", ruleTerminating},
 	{"an object with another owner is taken over if the policy permits that", ruleTakeOver},
 	{"an object with another owner is a conflict", ruleOwned},
 	{"an object of ours without its label is labelled again", ruleUnlabelled},
 	{"an object without an owner is adopted if the policy permits that", ruleUnowned},
+	{"an object whose current version its matcher has not seen is read", ruleUnmatched},
+	{"an object whose matcher failed is left unchanged", ruleMatcherFailed},
+	{"an object that its matcher leaves alone is not written", ruleLeftAlone},
 	{"an object whose manifest drops a field that the API server retains is a failure", ruleRetained},
 	{"an object that was written from another manifest is updated", ruleChanged},
 	{"an object whose state after the last write was not recorded is compared with its manifest", ruleUnverified},
 	{"an object that drifted is repaired", ruleDrifted},
 	{"an object is applied again when the component changed, if its reconcile policy requires that", ruleTriggered},
 	{"an object is applied again after its reapply interval", ruleReapply},
+	{"an object with the reconcile policy always is applied in each pass", ruleAlways},
 	{"an object that failed is deleted if its manifest requires that", rulePurgeFailed},
+	{"an object is read if no watch shows the values that it exports", ruleUnread},
+	{"an object whose exports cannot be evaluated is a failure", ruleUnexported},
 	{"the component waits for an object in sync until it is ready", ruleInSync},
 }
 
@@ -189,6 +200,8 @@ func entryAfterWrite(c candidate) metav1alpha1.InventoryEntry {
 
 func ruleDrifted(c candidate) (decision, bool) {
 	switch {
+	case c.live.Verdict != nil:
+		return repairMatched(c)
 	case c.entry.Values != "" && c.live.Values == "" && c.waitsForRepair():
 		return deferRepair(c, c.repairs), true
 	case c.entry.Values != "" && c.live.Values == "":
@@ -216,11 +229,12 @@ func ruleInSync(c candidate) (decision, bool) {
 		d := c.fail(Failure{Class: Terminal, Reason: WaitDependentFailed, Message: r.Message})
 		d.applied = true
 		return d, true
+	case ready.Unread:
+		return c.act(VerbRead, ReasonUnread), true
 	case ready.InProgress, ready.Terminating, ready.Unknown:
 	}
-	if due := timeoutDue(c, c.entry); !due.IsZero() && !c.now.Before(due) && !c.written() {
-		message := fmt.Sprintf("not ready within %s: %s", c.object.Settings.Timeout, r.Message)
-		return unready(c, c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: message})), true
+	if isTimedOut(c) {
+		return unready(c, c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: timeoutMessage(c)})), true
 	}
 	return unready(c, c.wait(WaitReason(r.State), r.Message)), true
 }

@@ -18,7 +18,7 @@ type row struct {
 }
 
 // applyRows has at least one row for each of the applyRules.
-var applyRows = []row{
+var applyRows = slices.Concat(flowRows, []row{
 	// An object of another owner is taken over if the adoption policy is always.
 	{
 		"takes over an object of another owner with the adoption policy always", edits(always, unrecorded, ownedByOthers),
@@ -163,6 +163,69 @@ var applyRows = []row{
 	{
 		"treats an empty presence as unknown", edits(newManifest, func(s *scene) { s.live = Observed{Reason: "Observing"} }),
 		"waits, Observing: ",
+	},
+
+	// An object with the reconcile policy create-only is not changed while it exists.
+	{"creates a new dependent with the policy create-only", edits(createOnly, unrecorded, absent), "Create: it is new"},
+	{
+		"creates a dependent with the policy create-only again after somebody deleted it", edits(createOnly, absent),
+		"Create: somebody deleted it [repair]",
+	},
+	{"does not repair a dependent with the policy create-only", edits(createOnly, drifted), "done"},
+	{"does not update a dependent with the policy create-only", edits(createOnly, newManifest), "done"},
+	{"does not label a dependent with the policy create-only again", edits(createOnly, unowned), "done"},
+	{
+		"applies a dependent with the policy create-only neither at its reapply interval nor after a change of the component",
+		edits(following, componentChanged, reapplied(60), createOnly), "done",
+	},
+	{
+		"waits until a dependent with the policy create-only is ready",
+		edits(createOnly, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]",
+	},
+	{
+		"records a dependent with the policy create-only after a crash prevented its record",
+		edits(createOnly, neverWritten, newManifest), "done [record u=u1 d=d1]",
+	},
+	{
+		"adopts an object with the policy create-only by one write", edits(createOnly, unrecorded, unowned),
+		"Apply: it exists and nobody owns it (uid u1, version 7)",
+	},
+
+	// The component waits for an absent object with the reconcile policy update-only.
+	{
+		"reads an absent object with the policy update-only, because the watches do not show objects of others",
+		edits(updateOnly, unrecorded, absent), "Read: its absence must be confirmed",
+	},
+	{
+		"waits for an absent object with the policy update-only", edits(updateOnly, confirmedAbsent),
+		"waits, Absent: it does not exist, and its reconcile policy update-only does not create it",
+	},
+	{
+		"adopts an object with the policy update-only", edits(updateOnly, unrecorded, unowned),
+		"Apply: it exists and nobody owns it (uid u1, version 7)",
+	},
+	{
+		"repairs a dependent with the policy update-only", edits(updateOnly, drifted),
+		"Apply: it drifted (uid u1, version 7) [repair]",
+	},
+	{
+		"does not recreate a dependent with the policy update-only", edits(updateOnly, recreating, newManifest),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
+
+	// An object with the reconcile policy always is applied in each pass.
+	{
+		"applies a dependent with the policy always", edits(inEachPass),
+		"Apply: its reconcile policy is always (uid u1, version 7)",
+	},
+	{"applies a dependent with the policy always once in a pass", edits(inEachPass, answered(VerbApply)), "done"},
+	{
+		"applies a dependent with the policy always after a read", edits(inEachPass, answered(VerbRead), attempts(1)),
+		"Apply: its reconcile policy is always (uid u1, version 7)",
+	},
+	{
+		"does not apply a dependent with the policy always if its manifest differs in each rendering",
+		edits(inEachPass, renderedAgain), "done",
 	},
 
 	// An object with the reconcile policy once is not written again.
@@ -699,6 +762,60 @@ var applyRows = []row{
 		"waits for an object with the setting purge-failed that has not failed",
 		edits(purgingFailed, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]",
 	},
+	// An author compares objects with their manifests.
+	{"reads an object whose matcher has not seen this version", edits(matched(nil)), "Read: its matcher compares its content (uid u1, version 7) [repair]"},
+	{"leaves an object that equals its manifest by its matcher, although its fields drifted", edits(drifted, matched(&Verdict{})), "done"},
+	{
+		"repairs an object that differs by its matcher, although its fields did not drift", edits(matched(&Verdict{Differs: "x"})),
+		"Apply: it differs by its matcher (uid u1, version 7) [repair]",
+	},
+	{
+		"repairs an object once in a pass if it differs always", edits(answered(VerbApply), coverage(CoverageFull), matched(&Verdict{Differs: "x"})),
+		"done [record u=u1 d=d1 f=f1]",
+	},
+	{
+		"leaves an object that differs alone until the time of its matcher",
+		edits(drifted, matched(&Verdict{Differs: "x", LeaveUntil: sceneTime.Add(time.Minute)})), "done",
+	},
+	{
+		"does not update an object before the time of its matcher", edits(newManifest, matched(&Verdict{LeaveUntil: sceneTime.Add(time.Minute)})),
+		"waits, LeftAlone: its manifest changed, but its matcher leaves it alone until 1970-01-01T02:47:40Z",
+	},
+	{
+		"updates an object after the time of its matcher", edits(newManifest, matched(&Verdict{LeaveUntil: sceneTime})),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
+	{
+		"updates an object with a new manifest, whatever its matcher says", edits(newManifest, matched(&Verdict{})),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
+	{
+		"leaves an object whose matcher failed", edits(drifted, matched(&Verdict{Failed: "its matcher panicked"})),
+		"fails (Terminal), MatcherFailed: its matcher panicked",
+	},
+	{
+		"reads an object whose readiness only its content shows",
+		edits(readiness(ready.Unread, "")), "Read: the condition of its readiness reads its content (uid u1, version 7) [repair]",
+	},
+	{
+		"reads an object whose readiness only its content shows before it counts as failed by its timeout",
+		edits(purgingFailed, timed(60), readiness(ready.Unread, "")),
+		"Read: the condition of its readiness reads its content (uid u1, version 7) [repair]",
+	},
+	{
+		"updates an object whose readiness only its content shows without a read", edits(newManifest, readiness(ready.Unread, "")),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
+	{
+		"deletes an object with the setting purge-failed that is not ready at its timeout",
+		edits(purgingFailed, timed(60), readiness(ready.InProgress, "it runs")),
+		"Delete: it failed (uid u1, version 7) [record u=u1 d=d1 f=f1 a=9940 !fd@v0.1=not%20ready%20within%201m0s:%20it%20runs]",
+	},
+	{
+		"waits for an object with the setting purge-failed until its timeout",
+		edits(purgingFailed, timed(59), readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]",
+	},
+	{"is done if an object with the setting purge-failed is ready after its timeout", edits(purgingFailed, timed(60)), "done"},
 	{
 		"deletes a failed object with the setting purge-failed after a crash",
 		edits(purgedFailed, readiness(ready.Failed, "no")),
@@ -762,7 +879,7 @@ var applyRows = []row{
 		"does not record a running Job as completed", edits(job, readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied]",
 	},
-}
+})
 
 func TestApplyRules(t *testing.T) {
 	for _, r := range applyRows {
@@ -960,6 +1077,11 @@ var deleteRows = []row{
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{
+		"reads an object that is being deleted if no watch shows its condition gone-when",
+		edits(terminating, func(s *scene) { s.live.Gone = GoneUnread }),
+		"Read: the condition of its deletion reads its content (uid u1, version 7)",
+	},
+	{
 		"waits until a namespace with any contents that another client deletes is gone",
 		edits(namespace(Contents{Count: 1}), terminating),
 		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
@@ -981,8 +1103,34 @@ var deleteRows = []row{
 		"fails (Transient), NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 
+	// A guard is set up only for a definition of ours that can be deleted.
+	{
+		"tries the deletion of a definition before an admission guard is set up", edits(definition(Guard{})),
+		"TryDelete: the deletion of a definition is tried before a guard is set up (uid u1, version 7)",
+	},
+	{
+		"tries the deletion of a definition that the admission guard does not protect",
+		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, EffectiveSince: sceneTime.Add(-guardSettleTime)})),
+		"TryDelete: the deletion of a definition is tried before a guard is set up (uid u1, version 7)",
+	},
+	{
+		"deletes a definition without an admission guard if it lost its owner label", edits(definition(Guard{}), unowned),
+		"Delete: it is no longer rendered (uid u1, version 7)",
+	},
+	{
+		"deletes a definition without an admission guard if its UID is not the recorded UID",
+		edits(definition(Guard{}), recreatedByOthers), "Delete: it is no longer rendered (uid u2, version 7)",
+	},
+	{
+		"drops an object with the recorded UID that has no trace of ours",
+		edits(orphaned), "done",
+	},
+
 	// A definition is not deleted before a guard is in effect.
-	{"does not delete a definition without an admission guard", edits(definition(Guard{})), "waits for a guard"},
+	{
+		"does not delete a definition without an admission guard", edits(definition(Guard{}), answered(VerbTryDelete)),
+		"waits for a guard",
+	},
 	{
 		"does not delete a definition while its admission guard is not in effect",
 		edits(definition(Guard{Definitions: widgetNames})),
@@ -994,7 +1142,8 @@ var deleteRows = []row{
 	},
 	{
 		"does not delete a definition that the admission guard does not protect",
-		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, EffectiveSince: sceneTime.Add(-guardSettleTime)})), "waits for a guard",
+		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, EffectiveSince: sceneTime.Add(-guardSettleTime)}), answered(VerbTryDelete)),
+		"waits for a guard",
 	},
 	{
 		"deletes a definition when its admission guard has been in effect for the settle time",

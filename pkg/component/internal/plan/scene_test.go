@@ -33,6 +33,10 @@ type scene struct {
 	// home is set if the namespace of the object is also a dependent.
 	home  bool
 	guard Guard
+	// matched is set if an author compares the object with its manifest.
+	matched bool
+	// unbound says which value the object waits for, if it has holes.
+	unbound *Unbound
 	// reason is the reason for the removal of the object.
 	reason Reason
 }
@@ -65,6 +69,12 @@ func (s scene) facts() Facts {
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
 		Guard: s.guard,
+	}
+	if s.matched {
+		f.Matched = Matched{s.object.Key.GroupKind(): true}
+	}
+	if s.unbound != nil {
+		f.Unbound = map[manifests.Key]Unbound{s.object.Key: *s.unbound}
 	}
 	if s.namespace.Attempts > 0 {
 		f.Results[manifests.Key{Kind: "Namespace", Name: "shop"}] = s.namespace
@@ -194,6 +204,12 @@ func renderedAgain(s *scene) { s.object.Digest, s.sameInputs = "d2", true }
 
 // newSettings changes only the settings in the manifest.
 func newSettings(s *scene) { s.object.Digest = "d1.s2" }
+
+func createOnly(s *scene) { s.object.Settings.ReconcilePolicy = metav1alpha1.ReconcileCreateOnly }
+
+func updateOnly(s *scene) { s.object.Settings.ReconcilePolicy = metav1alpha1.ReconcileUpdateOnly }
+
+func inEachPass(s *scene) { s.object.Settings.ReconcilePolicy = metav1alpha1.ReconcileAlways }
 
 // following sets the reconcile policy on-object-or-component-change. The dependent was applied for the current state of
 // the component.

@@ -34,9 +34,15 @@ func definedTypes(desired []manifests.Object, managed []manifests.ManagedType) m
 	return manifests.NewTypeSet(types)
 }
 
-// setUndefined marks the wait for an object as a wait for a type that nothing here defines.
+// setUndefined marks the wait for an object as a wait for a type that nothing here defines. Nobody can install the types
+// of Kubernetes: a newer Kubernetes serves another version of them.
 func (w *Waiting) setUndefined(o *manifests.Object) {
 	w.Undefined = true
+	if manifests.IsBuiltIn(o.Key.Group) {
+		w.Message = fmt.Sprintf("%s is not served in version %s; write an apiVersion and a kind that this Kubernetes serves",
+			o.Key.GroupKind(), o.Version)
+		return
+	}
 	w.Message = fmt.Sprintf("%s is not served, and nothing here defines it; install what defines version %s",
 		o.Key.GroupKind(), o.Version)
 }

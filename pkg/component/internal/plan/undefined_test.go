@@ -85,3 +85,16 @@ func TestAFailedRequestIsNoMissingDefinition(t *testing.T) {
 		t.Errorf("the failed look-up of a type must not report the type as undefined, got %v", waiting)
 	}
 }
+
+func TestAVersionOfKubernetesThatIsNotServed(t *testing.T) {
+	class := manifests.Object{
+		Key: manifests.Key{Group: "networking.k8s.io", Kind: "IngressClass", Name: "nginx"}, Version: "v1beta1",
+		Scope: manifests.ScopeUnknown,
+	}
+	const want = "IngressClass.networking.k8s.io is not served in version v1beta1; " +
+		"write an apiVersion and a kind that this Kubernetes serves"
+	waiting := ForApply(Facts{Desired: []manifests.Object{class}}).Waiting
+	if len(waiting) != 1 || !waiting[0].Undefined || waiting[0].Message != want {
+		t.Errorf("got %v, want %s", waiting, want)
+	}
+}

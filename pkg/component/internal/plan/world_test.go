@@ -24,8 +24,11 @@ type world struct {
 	// slow are the objects that are not ready at once. held are the objects with finalizers of others. uncovered are
 	// the objects whose fields we do not all own.
 	slow, held, uncovered map[manifests.Key]bool
-	// unreadable are the objects that we have no permission to read.
-	unreadable map[manifests.Key]bool
+	// unreadable are the objects that we have no permission to read, and undeletable those that we have no permission to
+	// delete.
+	unreadable, undeletable map[manifests.Key]bool
+	// named are the objects that a watch shows without our label, because it selects them by name.
+	named map[manifests.Key]bool
 	// probes is the number of probes of the guard.
 	probes int
 	// closed are namespaces that are being deleted, so that no object can be created in them.
@@ -51,7 +54,8 @@ func newWorld() *world {
 	return &world{
 		objects: map[manifests.Key]*thing{}, blind: map[manifests.Key]bool{}, unwatched: map[manifests.Key]bool{},
 		slow: map[manifests.Key]bool{}, held: map[manifests.Key]bool{}, uncovered: map[manifests.Key]bool{},
-		unreadable: map[manifests.Key]bool{}, closed: map[string]bool{},
+		unreadable: map[manifests.Key]bool{}, undeletable: map[manifests.Key]bool{}, closed: map[string]bool{},
+		named: map[manifests.Key]bool{},
 	}
 }
 
@@ -91,7 +95,7 @@ func (w *world) observed(key manifests.Key) Observed {
 	}
 }
 
-// watched returns the state of an object as a watch shows it.
+// watched returns the state of an object as a watch shows it. The watch selects objects by our label, or by name.
 func (w *world) watched(key manifests.Key) Observed {
 	switch {
 	case w.blind[key]:
@@ -99,7 +103,7 @@ func (w *world) watched(key manifests.Key) Observed {
 	case w.unwatched[key]:
 		return Observed{Presence: Unknown, Reason: WaitUnwatched, Message: "its type cannot be watched"}
 	}
-	if x := w.objects[key]; x != nil && !x.labelled {
+	if x := w.objects[key]; x != nil && !x.labelled && !w.named[key] {
 		return Observed{Presence: Absent}
 	}
 	return w.observed(key)
@@ -144,9 +148,15 @@ func (w *world) perform(a Action) Result {
 			return w.read(a)
 		}
 		w.touch(x)
-	case VerbDelete:
+	case VerbTryDelete, VerbDelete:
+		if w.undeletable[a.Key] {
+			return Result{Verb: a.Verb, Failure: &Failure{Class: Terminal, Reason: WaitForbidden, Message: "it may not be deleted"}}
+		}
 		if x == nil || x.uid != a.Preconditions.UID || strconv.Itoa(x.version) != a.Preconditions.ResourceVersion {
 			return w.read(a)
+		}
+		if a.Verb == VerbTryDelete {
+			return Result{Verb: a.Verb}
 		}
 		w.touch(x)
 		if x.terminating = w.held[a.Key]; !x.terminating {
@@ -161,8 +171,10 @@ func (w *world) perform(a Action) Result {
 	}
 	if a.Object != nil {
 		digest := a.Object.Digest
+		// A write that changes nothing does not affect the readiness.
+		changed := x.digest != digest || x.fields != "fields-"+digest
 		x.owner, x.labelled, x.digest, x.fields, x.values = a.Owner, true, digest, "fields-"+digest, "values-"+digest
-		if w.slow[a.Key] {
+		if w.slow[a.Key] && changed {
 			x.state = ready.InProgress
 		}
 	}
@@ -204,8 +216,12 @@ func (w *world) passTime() {
 
 // component is a component in a world, with the state that is kept between plans.
 type component struct {
-	world     *world
-	desired   []manifests.Object
+	world   *world
+	desired []manifests.Object
+	// excluded are the objects that are not desired because of their condition; see Facts.Excluded.
+	excluded map[manifests.Key]bool
+	// unbound are the objects with holes that are not filled; see Facts.Unbound.
+	unbound   map[manifests.Key]Unbound
 	inventory Inventory
 	foreign   map[manifests.ManagedType]ForeignInstances
 	managed   []manifests.ManagedType
@@ -220,6 +236,8 @@ type component struct {
 	clock  int
 	// preDelete and postDelete are the objects of the deletion phases.
 	preDelete, postDelete []manifests.Object
+	// orphans is set if the delete policy of the component is orphan.
+	orphans bool
 	// same is set if desired was rendered from the same inputs as the applied objects.
 	same bool
 	// repairs are the repairs of the last plan.
@@ -252,7 +270,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 		f := Facts{
 			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 			PreDelete: c.preDelete, PostDelete: c.postDelete,
-			Managed: c.managed, Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Recorded: recorded, Results: results, Foreign: c.foreign, Contents: c.contents,
+			Managed: c.managed, Desired: c.desired, Excluded: c.excluded, Unbound: c.unbound, Revision: c.revision(), Inventory: c.inventory, Recorded: recorded, Results: results, Foreign: c.foreign, Contents: c.contents,
 			Trigger: c.trigger, Guard: c.knownGuard(), Repairs: c.repairs, Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
 		}
 		f = f.seen(func(key manifests.Key) Observed {
@@ -262,6 +280,9 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 			}
 			return watched
 		})
+		if c.orphans {
+			f.Defaults.Delete = metav1alpha1.DeleteOrphan
+		}
 		planner := ForApply
 		if c.deleting {
 			planner = ForDelete
@@ -278,6 +299,9 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 		for _, a := range p.Actions {
 			r := c.world.perform(a)
 			r.Attempts = results[a.Key].Attempts + 1
+			if r.Observed == nil && r.Failure == nil {
+				r.Observed = results[a.Key].Observed
+			}
 			results[a.Key] = r
 			c.guard = f.Guard.After(a, r, f.Now)
 			if kept, ok := a.Remembered(r); ok {

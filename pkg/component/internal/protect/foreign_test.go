@@ -2,7 +2,9 @@ package protect
 
 import (
 	"errors"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -341,4 +344,97 @@ func TestAdditionalTypes(t *testing.T) {
 			t.Errorf("want one foreign instance, got %+v", got)
 		}
 	})
+}
+
+func TestAdditionalTypesThatTheIdentityMayNotList(t *testing.T) {
+	server, own := newProtector(t)
+	server.Serve("other.example.com/v1", "gizmos", "Gizmo", true)
+	server.Put("other.example.com/v1", "Gizmo", "shop", "of-another-tenant", nil)
+	server.Refuse(func(r apiservertest.Request) error {
+		if r.User != "" && strings.HasSuffix(r.Path, "/gizmos") {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "gizmos"}, "", nil)
+		}
+		return nil
+	})
+	client, err := own.client.As(target.Identity{User: "tenant"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := manifests.ManagedType{GroupKind: schema.GroupKind{Group: "*.example.com", Kind: "Gizmo"}}
+	of := func(p *Protector, defined ...metav1alpha1.InventoryEntry) Types {
+		return p.Types(t.Context(), defined, []manifests.ManagedType{chosen, widgetType})
+	}
+	p := New(client, WellKnown, nil)
+	types := of(p)
+	if diff := cmp.Diff([]schema.GroupKind{widgetKind}, types.Kinds()); diff != "" {
+		t.Errorf("only the types that the identity may list are watched: %s", diff)
+	}
+	watchInstances(t, p, widgetKind)
+	got := p.WatchedForeign(t.Context(), deleting(), types)
+	want := "tenant may not list gizmos.other.example.com in all namespaces, so it is not known whether there are " +
+		"foreign instances; grant this right, or accept the loss of its instances: fairlead delete --accept-unknown *.example.com"
+	if f := got[chosen]; f.Err == nil || f.Err.Error() != want || f.Count != 0 || len(f.Names) != 0 {
+		t.Errorf("got %+v, want the error %q and no names", f, want)
+	}
+	if f := got[widgetType]; f.Err != nil {
+		t.Errorf("a type that the identity may list has the error %v", f.Err)
+	}
+
+	definition := widgets()
+	definition.Name, definition.Types = "gizmos.other.example.com", []string{"Gizmo.other.example.com"}
+	if types := of(p, definition); len(types.Kinds()) != 2 || types[1].failure != "" {
+		t.Errorf("the types that a dependent defines need no right of the identity, got %+v", types)
+	}
+	if types := of(own); len(types.Kinds()) != 2 || types[0].failure != "" {
+		t.Errorf("a component without an impersonated identity lists with the rights of the connection, got %+v", types)
+	}
+	accepting := New(client, WellKnown, []string{"*.example.com"})
+	if f := accepting.WatchedForeign(t.Context(), deleting(), of(accepting))[chosen]; f.Err != nil || f.Count != 0 {
+		t.Errorf("in an accepted group only instances that can be listed block a deletion, got %+v", f)
+	}
+}
+
+// meeting is a transport in which each list request of an instance waits until the given number of them has been sent.
+type meeting struct {
+	http.RoundTripper
+	sent *sync.WaitGroup
+}
+
+func (m meeting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/widgets") || strings.HasSuffix(r.URL.Path, "/gadgets") {
+		m.sent.Done()
+		m.sent.Wait()
+	}
+	return m.RoundTripper.RoundTrip(r)
+}
+
+func TestCheckListsTheInstancesOfAllDefinitionsAtTheSameTime(t *testing.T) {
+	server := apiservertest.New(t)
+	server.Serve("example.com/v1", "gadgets", "Gadget", true)
+	var sent sync.WaitGroup
+	sent.Add(2)
+	connection, err := target.Connect(t.Context(), server.Config(), target.Options{
+		Reconciler: reconciler,
+		Wrap:       func(next http.RoundTripper) http.RoundTripper { return meeting{next, &sent} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Put("example.com/v1", "Gadget", "shop", "late", nil)
+	gadgets := widgets()
+	gadgets.Name, gadgets.Types = "gadgets.example.com", []string{"Gadget.example.com"}
+	f := deleting(widgets(), gadgets)
+	decided := plan.Plan{Inventory: f.Inventory, Actions: []plan.Action{
+		{Verb: plan.VerbDelete, Key: plan.KeyOf(widgets())}, {Verb: plan.VerbDelete, Key: plan.KeyOf(gadgets)},
+	}}
+	New(connection.Own(), WellKnown, nil).Check(t.Context(), f, decided, map[manifests.Key]bool{})
+	want := map[manifests.ManagedType]plan.ForeignInstances{
+		widgetType: {},
+		{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Gadget"}}: {
+			Count: 1, Names: []string{"Gadget.example.com shop/late"},
+		},
+	}
+	if diff := cmp.Diff(want, f.Foreign, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
 }

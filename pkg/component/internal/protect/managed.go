@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -52,7 +54,7 @@ func (p *Protector) definedBy(ctx context.Context, removals []metav1alpha1.Inven
 	return found
 }
 
-// merge adds the kinds, and the failure, of another version of the same aggregated API group.
+// merge adds the kinds, and the failure, of other types that match the same pattern.
 func (m *managedType) merge(other managedType) {
 	for _, gk := range other.kinds {
 		if !slices.Contains(m.kinds, gk) {
@@ -97,7 +99,8 @@ func (p *Protector) aggregated(
 
 // additional returns the additional managed types with the kinds that are served, and can be listed and created. If the
 // discovery of a group failed, the managed types that match the group get a failure. A group whose aggregated API was
-// never available, according to the defined types, gets no failure, because such a group has no instances.
+// never available, according to the defined types, gets no failure, because such a group has no instances. A kind that
+// the identity of the component may not list is a failure.
 func (p *Protector) additional(
 	ctx context.Context, types []manifests.ManagedType, defined []managedType,
 ) []managedType {
@@ -110,16 +113,58 @@ func (p *Protector) additional(
 		})
 	}
 	served, err := p.client.Discovery.Resources(ctx, "list", "create")
+	refused := p.unlistable(ctx, served, types, defined)
 	found := make([]managedType, 0, len(types))
 	for _, t := range types {
 		concerns := func(group string) bool { return t.MatchesGroup(group) && matters(group) }
 		m := managedType{ManagedType: t, failure: discovery.PartialFailure(err, concerns)}
 		for _, r := range served {
-			if t.Matches(r.GroupKind()) {
+			switch why, isRefused := refused[r.GroupKind()]; {
+			case !t.Matches(r.GroupKind()):
+			case isRefused:
+				m.merge(managedType{failure: why + ", " + execute.HintAcceptUnknown(t.Group)})
+			default:
 				m.kinds = append(m.kinds, r.GroupKind())
 			}
 		}
 		found = append(found, m)
+	}
+	return found
+}
+
+// unlistable returns the kinds that match additional managed types and that the identity of the component may not list
+// in all namespaces, with the reason. The author of a component chooses these types, so only instances that the author
+// may list are counted, named and watched. A component without an impersonated identity has the rights of the
+// connection. Kinds that dependents define are not checked.
+func (p *Protector) unlistable(
+	ctx context.Context, served []discovery.Resource, types []manifests.ManagedType, defined []managedType,
+) map[schema.GroupKind]string {
+	if p.client.User == "" {
+		return nil
+	}
+	chosen := slices.DeleteFunc(slices.Clone(served), func(r discovery.Resource) bool {
+		matches := func(t manifests.ManagedType) bool { return t.Matches(r.GroupKind()) }
+		return !slices.ContainsFunc(types, matches) || slices.Contains(kindsOf(defined), r.GroupKind())
+	})
+	type refusal struct {
+		kind schema.GroupKind
+		why  string
+	}
+	// The errors of lists are reasons, so ForEach returns no error.
+	refusals, _ := discovery.ForEach(chosen, func(r discovery.Resource) ([]refusal, error) {
+		_, err := p.client.Dynamic.Resource(r.GroupVersionResource).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case err == nil, apierrors.IsNotFound(err):
+			return nil, nil
+		case apierrors.IsForbidden(err):
+			return []refusal{{r.GroupKind(), fmt.Sprintf("%s may not list %s in all namespaces, so it is not known whether "+
+				"there are foreign instances; grant this right", p.client.User, r.GroupResource())}}, nil
+		}
+		return []refusal{{r.GroupKind(), fmt.Sprintf("%s cannot be listed: %v", r.GroupResource(), err)}}, nil
+	})
+	found := make(map[schema.GroupKind]string, len(refusals))
+	for _, r := range refusals {
+		found[r.kind] = r.why
 	}
 	return found
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -50,8 +51,13 @@ func (p *Protector) Types(
 // list. Check adds the keys to checked; the caller clears checked after each execution of actions.
 func (p *Protector) Check(ctx context.Context, f plan.Facts, decided plan.Plan, checked map[manifests.Key]bool) bool {
 	fresh := unchecked(decided, checked)
-	for _, m := range p.definedBy(ctx, fresh) {
-		f.Foreign[m.ManagedType] = p.listForeign(ctx, f, m)
+	types := p.definedBy(ctx, fresh)
+	// The instances are listed at the same time, because a definition must be deleted soon after its list.
+	listed, _ := discovery.ForEach(types, func(m managedType) ([]plan.ForeignInstances, error) {
+		return []plan.ForeignInstances{p.listForeign(ctx, f, m)}, nil
+	})
+	for i, m := range types {
+		f.Foreign[m.ManagedType] = listed[i]
 	}
 	for _, entry := range fresh {
 		if plan.IsNamespace(plan.KeyOf(entry)) {

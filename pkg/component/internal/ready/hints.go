@@ -24,9 +24,9 @@ const (
 	conditionStalled = "Stalled"
 )
 
-// missing returns a message about the first requirement of the hints that an object does not meet. The message is empty
+// Missing returns a message about the first requirement of the hints that an object does not meet. The message is empty
 // if the object meets all requirements.
-func (h Hints) missing(obj *unstructured.Unstructured) string {
+func (h Hints) Missing(obj *unstructured.Unstructured) string {
 	if h.HasObservedGeneration {
 		if _, found, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "observedGeneration"); !found || err != nil {
 			return "its controller has not processed it yet: it has no status.observedGeneration"

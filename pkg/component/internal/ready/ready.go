@@ -25,6 +25,8 @@ const (
 	Terminating State = "Terminating"
 	// Unknown: the status of the object cannot be read.
 	Unknown State = "Unknown"
+	// Unread: only the content of the object shows its readiness, and only its metadata is known.
+	Unread State = "Unread"
 )
 
 // Result is a state with its explanation.
@@ -78,7 +80,7 @@ func of(obj *unstructured.Unstructured, hints Hints) Result {
 	known := conventions[gk]
 	known.Conditions = []string{required[gk]}
 	for _, h := range []Hints{known, hints} {
-		if message := h.missing(obj); message != "" {
+		if message := h.Missing(obj); message != "" {
 			return Result{State: InProgress, Message: message}
 		}
 	}

@@ -1,0 +1,120 @@
+package execute
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// If a manifest has an empty map, and the applied object has entries there that the apply removes, the API server
+// merges the two to null (kubernetes/kubernetes#135841). For custom resources it refuses the null. For other types it
+// stores the object without the map, and without the defaults of the fields in the map.
+
+// applyWithout updates an object by two requests after the API server has refused null in fields that are empty in the
+// manifest: without these fields, and with them. If the fields are not empty in the manifest, or the first request is
+// refused, too, applyWithout returns the given error. A dry run stores nothing, so it has only the first request.
+func (w *writer) applyWithout(
+	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any,
+	emptied []string, refused error,
+) (*unstructured.Unstructured, error) {
+	without := a
+	object := *a.Object
+	object.Body = &unstructured.Unstructured{Object: withoutEmptied(a.Object.Body.Object, emptied)}
+	without.Object = &object
+	if equality.Semantic.DeepEqual(object.Body.Object, a.Object.Body.Object) {
+		return nil, refused
+	}
+	obj, err := w.patch(ctx, resource, without, extra)
+	if apierrors.IsInvalid(err) {
+		return nil, refused
+	}
+	if err != nil || w.dryRun {
+		return obj, err
+	}
+	return w.applyAgain(ctx, resource, a, extra)
+}
+
+// applyAgain applies a manifest for the second time. The object is ours since the first time, and a controller may have
+// written its status in the meantime, so the resource version is no precondition.
+func (w *writer) applyAgain(
+	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any,
+) (*unstructured.Unstructured, error) {
+	delete(extra, "resourceVersion")
+	return w.patch(ctx, resource, a, extra)
+}
+
+// withoutEmptied returns a copy of a manifest without the empty maps at the given paths. A map that has no
+// other field is left out, too. In the paths, names are separated by periods, and items of a list have no index.
+func withoutEmptied(body map[string]any, paths []string) map[string]any {
+	copied, _ := withoutEmptyAt(body, "", paths).(map[string]any)
+	return copied
+}
+
+// withoutEmptyAt returns a copy of the value at a path.
+func withoutEmptyAt(value any, path string, paths []string) any {
+	switch value := value.(type) {
+	case map[string]any:
+		copied := maps.Clone(value)
+		for name, field := range value {
+			at := name
+			if path != "" {
+				at = path + "." + name
+			}
+			left := withoutEmptyAt(field, at, paths)
+			if isEmpty(left) && (slices.Contains(paths, at) || !isEmpty(field)) {
+				delete(copied, name)
+				continue
+			}
+			copied[name] = left
+		}
+		return copied
+	case []any:
+		copied := make([]any, len(value))
+		for i, item := range value {
+			copied[i] = withoutEmptyAt(item, path, paths)
+		}
+		return copied
+	}
+	return value
+}
+
+// isEmpty reports whether a value is a map without entries.
+func isEmpty(value any) bool {
+	m, ok := value.(map[string]any)
+	return ok && len(m) == 0
+}
+
+// lacksEmpty reports whether an object in a response lacks a field that the manifest sets to an empty map. The next
+// apply of the manifest restores the map. Some types never show empty maps, and then the next apply changes nothing.
+func lacksEmpty(manifest, response any) bool {
+	switch manifest := manifest.(type) {
+	case map[string]any:
+		live, ok := response.(map[string]any)
+		if !ok {
+			return response == nil && len(manifest) == 0
+		}
+		for key, value := range manifest {
+			if lacksEmpty(value, live[key]) {
+				return true
+			}
+		}
+	case []any:
+		live, ok := response.([]any)
+		if !ok || len(live) != len(manifest) {
+			return false
+		}
+		for i, item := range manifest {
+			if lacksEmpty(item, live[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,5 @@
+// Package inclusion evaluates the conditions that decide which objects of a rendered set are applied: include-when and
+// active-when. It runs before the planning, so that plans never evaluate expressions.
+//
+// The package is pure. A condition without a value neither includes nor excludes an object: the object stays as it is.
+package inclusion

@@ -1,0 +1,167 @@
+package inclusion_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func object(name string, c *manifests.Conditions) manifests.Object {
+	return manifests.Object{Key: manifests.Key{Kind: "ConfigMap", Name: name}, Settings: manifests.Settings{Conditions: c}}
+}
+
+func TestDecide(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		conditions manifests.Conditions
+		recorded   bool
+		// want is applied, excluded, left out, inactive, or the beginning of the reason why the condition has no value.
+		want string
+	}{
+		{"true", manifests.Conditions{Include: "parameters.exposed"}, false, "applied"},
+		{"false", manifests.Conditions{Include: "!parameters.exposed"}, true, "excluded"},
+		{"the name of the component", manifests.Conditions{Include: "component.name == 'shop' && component.namespace == 'a'"}, true, "applied"},
+		{"a missing parameter", manifests.Conditions{Include: "parameters.none"}, true, `include-when: the expression "parameters.none" reads a parameter that is not set; set it`},
+		{"an export", manifests.Conditions{Include: "exports.ready", Exports: []string{"ready"}}, false, "applied"},
+		{"a false export", manifests.Conditions{Include: "!exports.ready", Exports: []string{"ready"}}, true, "excluded"},
+		{"a missing export", manifests.Conditions{Include: "exports.none == 1", Exports: []string{"none"}}, true, `include-when: the expression "exports.none == 1" waits for export none: it does not exist; the object stays as it is`},
+		{"a missing export of an active object", manifests.Conditions{Active: "exports.none == 1", Exports: []string{"none"}}, true, `active-when: the expression "exports.none == 1" waits for export none`},
+		{"a missing export that does not matter", manifests.Conditions{Include: "exports.none == 1 && false", Exports: []string{"none"}}, true, "excluded"},
+		{"a missing export beside a true value", manifests.Conditions{Include: "exports.none == 1 || parameters.exposed", Exports: []string{"none"}}, true, "applied"},
+		{"a missing field of an export", manifests.Conditions{Include: "has(exports.list.none)", Exports: []string{"list"}}, true, "excluded"},
+		{"a missing parameter with a default", manifests.Conditions{Include: "parameters.?none.orValue(false)"}, true, "excluded"},
+		{"a text", manifests.Conditions{Include: "parameters.password"}, true, "include-when: the expression failed; check the types of the parameters and exports"},
+		{"a served type", manifests.Conditions{Active: "served('Yes.example.com')"}, false, "applied"},
+		{"an unserved type", manifests.Conditions{Active: "served('No.example.com')"}, false, "left out"},
+		{"an unserved type of a recorded object", manifests.Conditions{Active: "served('No.example.com')"}, true, "inactive"},
+		{"a type that may be served", manifests.Conditions{Active: "served('Unknown.example.com')"}, true, "active-when: it is not known whether the API server serves a type that served() names, because discovery failed"},
+		{"a text instead of a type", manifests.Conditions{Active: "served('')"}, true, "active-when: the expression failed"},
+		{"excluded and inactive", manifests.Conditions{Include: "false", Active: "false"}, true, "excluded"},
+		{"excluded and undecided", manifests.Conditions{Include: "false", Active: "parameters.none"}, true, "excluded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plain, conditional := object("plain", nil), object("conditional", &c.conditions)
+			desired, excluded := inclusion.Decide(t.Context(), []manifests.Object{plain, conditional, plain}, inclusion.Inputs{
+				Namespace: "a", Name: "shop", Parameters: map[string]any{"exposed": true, "password": "geheim"},
+				Recorded: func(manifests.Key) bool { return c.recorded },
+				Export: func(name string) (any, string) {
+					value, known := map[string]any{"ready": true, "list": map[string]any{"a": int64(1)}}[name]
+					if !known {
+						return nil, "it does not exist"
+					}
+					return value, ""
+				},
+				Served: func(gk schema.GroupKind) (bool, error) {
+					if gk.Kind == "Unknown" {
+						return false, errors.New("discovery of geheim failed")
+					}
+					return gk.Kind == "Yes", nil
+				},
+			})
+			if got := state(desired, excluded, conditional.Key); !strings.Contains(got, c.want) || strings.Contains(got, "geheim") {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if len(desired) < 2 || desired[0].Held != nil || desired[len(desired)-1].Key != plain.Key {
+				t.Errorf("the other objects changed: %v", desired)
+			}
+		})
+	}
+}
+
+func TestDependentObjectsInherit(t *testing.T) {
+	for _, c := range []struct {
+		dependency string
+		conditions manifests.Conditions
+		want       string
+	}{
+		{"ConfigMap conditional", manifests.Conditions{Include: "false"}, "excluded"},
+		{"ConfigMap conditional?", manifests.Conditions{Include: "false"}, "applied"},
+		{"ConfigMap conditional", manifests.Conditions{Active: "false"}, "inactive"},
+		{"ConfigMap conditional?", manifests.Conditions{Active: "false"}, "applied"},
+		{"ConfigMap conditional", manifests.Conditions{Active: "parameters.none"}, "applied"},
+	} {
+		dependencies, err := manifests.ParseDependencies(c.dependency)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second, third := object("conditional", &c.conditions), object("second", nil), object("third", &manifests.Conditions{Include: "true"})
+		second.Settings.Graph, second.Edges = &manifests.GraphSettings{DependsOn: dependencies, List: manifests.JoinDependencies(dependencies)}, []manifests.Key{first.Key}
+		third.Settings.Graph, third.Edges = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: second.Key}}}, []manifests.Key{second.Key}
+		desired, excluded := inclusion.Decide(t.Context(), []manifests.Object{first, second, third}, inclusion.Inputs{
+			Recorded: func(manifests.Key) bool { return true },
+		})
+		for _, o := range []manifests.Object{second, third} {
+			if got := state(desired, excluded, o.Key); got != c.want {
+				t.Errorf("%s: %s is %s, want %s", c.dependency, o.Key, got, c.want)
+			}
+		}
+	}
+}
+
+func TestBindersInherit(t *testing.T) {
+	for _, c := range []struct {
+		conditions manifests.Conditions
+		want       string
+	}{
+		{manifests.Conditions{Include: "false"}, "excluded"},
+		{manifests.Conditions{Active: "false"}, "inactive"},
+		{manifests.Conditions{Active: "parameters.none"}, "applied"},
+		{manifests.Conditions{Include: "true"}, "applied"},
+	} {
+		// The binder comes before the object that exports the value, and a further object depends on the binder.
+		exporter, binder, third := object("source", &c.conditions), object("binder", nil), object("third", nil)
+		binder.Settings.Graph = &manifests.GraphSettings{Exporters: []manifests.Key{exporter.Key}}
+		third.Settings.Graph, third.Edges = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: binder.Key}}}, []manifests.Key{binder.Key}
+		desired, excluded := inclusion.Decide(t.Context(), []manifests.Object{binder, exporter, third}, inclusion.Inputs{
+			Recorded: func(manifests.Key) bool { return true },
+		})
+		for _, o := range []manifests.Object{binder, third} {
+			if got := state(desired, excluded, o.Key); got != c.want {
+				t.Errorf("%v: %s is %s, want %s", c.conditions, o.Key, got, c.want)
+			}
+		}
+	}
+}
+
+func TestAnExcludedObservedObjectIsNotDeleted(t *testing.T) {
+	for _, conditions := range []manifests.Conditions{{Include: "false"}, {Active: "false"}} {
+		observed := object("theirs", &conditions)
+		observed.Settings.ReconcilePolicy = metav1alpha1.ReconcileObserve
+		desired, excluded := inclusion.Decide(t.Context(), []manifests.Object{observed}, inclusion.Inputs{})
+		if deletes, ok := excluded[observed.Key]; !ok || deletes || len(desired) != 0 {
+			t.Errorf("%v: got %v, %v", conditions, desired, excluded)
+		}
+	}
+}
+
+func state(desired []manifests.Object, excluded map[manifests.Key]bool, key manifests.Key) string {
+	if excluded[key] {
+		return "excluded"
+	}
+	for _, o := range desired {
+		switch {
+		case o.Key != key:
+		case o.Held == nil:
+			return "applied"
+		case o.Held.Undecided == "":
+			return "inactive"
+		default:
+			return o.Held.Undecided
+		}
+	}
+	return "left out"
+}
+
+func TestASetWithoutConditionsIsNotCopied(t *testing.T) {
+	set := []manifests.Object{object("a", nil), object("b", nil)}
+	desired, excluded := inclusion.Decide(t.Context(), set, inclusion.Inputs{})
+	if &desired[0] != &set[0] || excluded != nil {
+		t.Error("the set was copied")
+	}
+}

@@ -1,0 +1,43 @@
+package inspect
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/internal/ignore"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Matcher compares a live object with its manifest.
+type Matcher func(desired, live *unstructured.Unstructured) plan.Verdict
+
+// Matched returns the kinds with a matcher.
+func (v View) Matched() plan.Matched {
+	matched := plan.Matched{}
+	for gk := range v.Matchers {
+		matched[gk] = true
+	}
+	return matched
+}
+
+// Verdict returns the result of the matcher of an object's kind, or nil if there is no matcher. The matcher gets
+// copies. Ignored fields have their live values in the copy of the manifest.
+func (v View) Verdict(obj *unstructured.Unstructured, manifest manifests.Object) (verdict *plan.Verdict) {
+	match := v.Matchers[manifest.Key.GroupKind()]
+	if match == nil {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			verdict = &plan.Verdict{Failed: "its matcher panicked" + detail(obj, p)}
+		}
+	}()
+	whole, err := manifest.Whole()
+	if err != nil {
+		return &plan.Verdict{Failed: fmt.Sprintf("its manifest cannot be compared: %v", err)}
+	}
+	desired := ignore.Overlay(whole.Body.Object, obj.Object, manifest.Settings.IgnoredPaths())
+	return new(match((&unstructured.Unstructured{Object: desired}).DeepCopy(), obj.DeepCopy()))
+}

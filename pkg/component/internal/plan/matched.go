@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Verdict is the result of an author's comparison of a live object with its manifest.
+type Verdict struct {
+	// Differs says how the object differs from its manifest. It is empty if the object need not be written.
+	Differs string
+	// LeaveUntil is the time before which the object must not be written.
+	LeaveUntil time.Time
+	// Failed is set if the comparison itself failed.
+	Failed string
+}
+
+// Matched are the kinds whose objects an author compares with their manifests.
+type Matched map[schema.GroupKind]bool
+
+// matched reports whether an author compares the object with its manifest.
+func (c candidate) matched() bool { return c.matchedKinds[c.object.Key.GroupKind()] }
+
+// ruleUnmatched reads an object whose current version was not compared. The response has the verdict.
+func ruleUnmatched(c candidate) (decision, bool) {
+	if !c.matched() || c.live.Verdict != nil || c.written() {
+		return decision{}, false
+	}
+	return c.act(VerbRead, ReasonUnmatched), true
+}
+
+// ruleMatcherFailed leaves an object unchanged whose comparison failed.
+func ruleMatcherFailed(c candidate) (decision, bool) {
+	if c.live.Verdict == nil || c.live.Verdict.Failed == "" {
+		return decision{}, false
+	}
+	return c.fail(Failure{Class: Terminal, Reason: WaitMatcherFailed, Message: c.live.Verdict.Failed}), true
+}
+
+// ruleLeftAlone leaves an object unchanged until the time in its verdict. A changed manifest waits for that time.
+func ruleLeftAlone(c candidate) (decision, bool) {
+	v := c.live.Verdict
+	switch {
+	case v == nil || !v.LeaveUntil.After(c.now):
+		return decision{}, false
+	case c.changed():
+		return c.wait(WaitLeftAlone, fmt.Sprintf("its manifest changed, but its matcher leaves it alone until %s",
+			v.LeaveUntil.UTC().Format(time.RFC3339))), true
+	}
+	return ruleInSync(c)
+}
+
+// scheduleLeftAlone schedules the next plan for the time until which an object is left alone.
+func (p *Plan) scheduleLeftAlone(c candidate) {
+	if v := c.live.Verdict; v != nil && v.LeaveUntil.After(c.now) {
+		p.planAgainAt(v.LeaveUntil)
+	}
+}
+
+// repairMatched repairs an object that differs from its manifest by its verdict. It is written even if the request
+// changes nothing, because only the author knows what differs.
+func repairMatched(c candidate) (decision, bool) {
+	switch {
+	case c.live.Verdict.Differs == "":
+		return decision{}, false
+	case c.written():
+		d, _ := ruleInSync(c)
+		d.entry = new(entryAfterWrite(c))
+		return d, true
+	}
+	d := c.update(ReasonDiffers)
+	if d.action != nil {
+		d.action.Forced = true
+	}
+	return withBackoff(c, d), true
+}
