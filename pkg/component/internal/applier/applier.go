@@ -37,7 +37,9 @@ type Applier struct {
 func New(o Options) *Applier { return &Applier{options: o} }
 
 // DefaultDeletePolicy returns the delete policy of dependents whose manifests set no delete policy.
-func (a *Applier) DefaultDeletePolicy() metav1alpha1.DeletePolicy { return a.options.Policies.Delete }
+func (a *Applier) DefaultDeletePolicy() metav1alpha1.DeletePolicy {
+	return plan.DefaultDeletePolicy(a.options.Policies.Reconcile, a.options.Policies.Delete)
+}
 
 // Apply creates, updates and prunes dependents until they match the apply set, as far as possible without waiting.
 func (a *Applier) Apply(ctx context.Context, client *target.Client, r Request) (outcome.Outcome, error) {
@@ -61,7 +63,7 @@ func (a *Applier) Plan(ctx context.Context, client *target.Client, r Request) ou
 	if !ok {
 		return outcome.Outcome{Inventory: r.Inventory, Observing: true}
 	}
-	decided := plan.ForApply(facts)
+	decided := plan.ForApply(a.Binder(r).Bind(ctx, facts))
 	var changes []outcome.Change
 	for _, action := range decided.Actions {
 		if action.Verb.Writes() {
@@ -80,24 +82,33 @@ func (a *Applier) Protector(client *target.Client, r Request) *protect.Protector
 	return protect.New(client, a.options.Incidental, accepted)
 }
 
-// Forget drops the state that the applier keeps for an owner.
+// Forget drops the state that the applier keeps for an owner. If a guard is left, the GuardCollector removes it.
 func (a *Applier) Forget(owner manifests.Owner) { a.memory.forget(owner.ID()) }
 
 // run makes a plan, executes its actions, and repeats this until a plan has no actions.
 func (a *Applier) run(
 	ctx context.Context, client *target.Client, r Request, planner func(plan.Facts) plan.Plan,
 ) (outcome.Outcome, error) {
+	a.memory.begin(r.Owner.ID())
+	defer a.memory.end(r.Owner.ID())
 	facts, ok := a.Watch(ctx, client, r)
 	if !ok {
 		return outcome.Outcome{Inventory: r.Inventory, Observing: true}, nil
 	}
 	var changes []outcome.Change
 	protector, checked := a.Protector(client, r), map[manifests.Key]bool{}
-	var guard createGuard
+	binder, asked := a.Binder(r), a.Asked(r)
+	guard := createGuard{record: r.Unrecorded}
 	waves := a.options.Monitor.Waves()
 	defer waves.End()
 	confirmed := false
 	for {
+		facts = binder.Bind(ctx, facts)
+		var renewed []metav1alpha1.AskedExport
+		if renewed, facts.Open = asked.Compare(facts); renewed != nil {
+			return outdated(renewed, facts, guard, changes), nil
+		}
+		facts.Desired = asked.Hold(facts)
 		decided := a.plan(planner, facts)
 		facts.Inventory, facts.Repairs = decided.Inventory, decided.Repairs
 		guard.record = guard.record || decided.Record
@@ -123,15 +134,7 @@ func (a *Applier) run(
 		}
 		clear(checked)
 		for i, result := range a.execute(ctx, client, waves, r, decided.Actions) {
-			action := decided.Actions[i]
-			changes = Fold(facts.Results, action, result, changes)
-			if action.Verb.Guards() {
-				facts.Guard = facts.Guard.After(action, result, facts.Now)
-				a.memory.keepGuard(facts.Owner, facts.Guard)
-			}
-			if kept, ok := action.Remembered(result); ok {
-				facts.Repairs[action.Key] = kept
-			}
+			changes = a.learn(client, &facts, decided.Actions[i], result, changes)
 		}
 		a.memory.keepRepairs(facts.Owner, r.RepairNonce, facts.Repairs)
 		if err := r.ended(ctx); err != nil {
@@ -139,6 +142,21 @@ func (a *Applier) run(
 		}
 		facts.Live = Snapshot(client, facts)
 	}
+}
+
+// learn adds the result of an action to the facts. It returns changes with the write of the action.
+func (a *Applier) learn(
+	client *target.Client, facts *plan.Facts, action plan.Action, result plan.Result, changes []outcome.Change,
+) []outcome.Change {
+	changes = Fold(facts.Results, action, result, changes)
+	if action.Verb.Guards() {
+		facts.Guard = facts.Guard.After(action, result, facts.Now)
+		a.memory.keepGuard(facts.Owner, facts.Guard, client)
+	}
+	if kept, ok := action.Remembered(result); ok {
+		facts.Repairs[action.Key] = kept
+	}
+	return changes
 }
 
 // end completes a pass whose last plan has no actions. end stops the component's watches that are no longer needed,
@@ -149,9 +167,12 @@ func (a *Applier) end(
 	client.Observer.StopWatchesExcept(facts.Owner, watchedResources(client, r, decided.Inventory))
 	a.memory.keepRepairs(facts.Owner, r.RepairNonce, decided.Repairs)
 	awaitNamespaces(client, facts.Owner, decided.Waiting, r.Wake)
+	a.keepObserved(client, facts)
+	unheard := awaitAbsent(client, facts.Owner, decided.Waiting, facts.Observed, r.Wake)
 	awaitOwners(client, a.options.Reconciler, facts, decided)
 	o := OutcomeOf(decided, changes)
-	o.Created, o.Unwatched = guard.entries(decided.Inventory), unwatched(client, r.Owner)
+	o.Exports = requestedExports(r, facts)
+	o.Created, o.Unwatched = guard.entries(decided.Inventory), append(unwatched(client, r.Owner), unheard...)
 	return o
 }
 

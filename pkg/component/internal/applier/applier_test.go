@@ -321,18 +321,18 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	c.refuse(func(r apiservertest.Request) error {
 		if r.DryRun && refused {
 			return apierrors.NewForbidden(namespaces.GroupResource(), "probe", errors.New(
-				"ValidatingAdmissionPolicy '"+guardName(reconciler, component.ID())+"' denied request"))
+				"ValidatingAdmissionPolicy '"+plan.GuardName(reconciler, component.ID())+"' denied request"))
 		}
 		return nil
 	})
-	guard := guardName(reconciler, component.ID())
+	guard := plan.GuardName(reconciler, component.ID())
 
 	o := c.delete()
-	c.expect("before", "record widgets.example.com", "PATCH "+guard, "PATCH "+guard, "POST customresourcedefinitions")
+	c.expect("DELETE widgets.example.com", "before", "record widgets.example.com", "PATCH "+guard, "PATCH "+guard, "POST customresourcedefinitions")
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitUnguarded) || !o.NextDue.After(start) {
 		t.Errorf("the deletion must wait for the guard of the definition, got %+v", o)
 	}
-	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.SetUp.Equal(start) ||
+	if known := c.applier.memory.guardOf(component); !known.SetUp.Equal(start) ||
 		!known.EffectiveSince.IsZero() {
 		t.Errorf("the memory has the wrong state of the guard: %+v", known)
 	}
@@ -343,7 +343,7 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 		t.Errorf("the definition was deleted before the admission guard was in effect long enough: %+v", o)
 	}
 	c.expect("before", "POST customresourcedefinitions")
-	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.EffectiveSince.Equal(c.request.Now) {
+	if known := c.applier.memory.guardOf(component); !known.EffectiveSince.Equal(c.request.Now) {
 		t.Errorf("the memory does not have the time at which the guard took effect: %+v", known)
 	}
 

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -34,6 +35,38 @@ func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiti
 		)
 	}
 	client.Namespaces.Watch(ownerID, observe.Reader{}, refs, wake)
+}
+
+// awaitAbsent watches the objects that the component never creates, and that do not exist. Only their metadata is
+// watched, with the identity of the component. An event on such an object calls wake. awaitAbsent returns the types
+// that cannot be watched, also those of the objects that the component only observes, which are watched already.
+func awaitAbsent(
+	client *target.Client, ownerID string, waiting []plan.Waiting, observed plan.Snapshot, wake func(),
+) (unwatched []outcome.Unwatched) {
+	var refs []observe.Reference
+	for _, w := range waiting {
+		if w.Reason != plan.WaitAbsent || observed[w.Key] != nil {
+			continue
+		}
+		mapping, err := client.Discovery.Mapper().RESTMapping(w.Key.GroupKind())
+		if err != nil {
+			unwatched = append(unwatched, outcome.Unwatched{Type: w.Key.GroupKind().String(), Message: err.Error()})
+			continue
+		}
+		refs = append(refs, observe.Reference{Resource: mapping.Resource, Namespace: w.Key.Namespace, Name: w.Key.Name})
+	}
+	if len(refs) == 0 {
+		client.Awaited.Release(ownerID)
+	} else {
+		client.Awaited.Watch(ownerID, client.Reader, refs, wake)
+	}
+	for _, name := range []string{ownerID, observe.ObservedBy(ownerID)} {
+		_, failed := client.Awaited.Changed(name)
+		for ref, message := range failed {
+			unwatched = append(unwatched, outcome.Unwatched{Type: ref.Resource.GroupResource().String(), Message: message})
+		}
+	}
+	return unwatched
 }
 
 // awaitOwners makes the Observer start a pass over the component when another owner gives up an object that the

@@ -54,7 +54,7 @@ func (g *createGuard) pass(ctx context.Context, r Request, decided plan.Plan) er
 
 // before calls Request.Before ahead of the first action that may write.
 func (g *createGuard) before(ctx context.Context, r Request, actions []plan.Action) error {
-	writes := slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Verb != plan.VerbRead })
+	writes := slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Verb.Writes() || a.Verb.Guards() })
 	if g.begun || !writes || r.Before == nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package applier
 
 import (
 	"context"
+	"maps"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -23,20 +24,29 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	}
 	protector := a.Protector(client, r)
 	managed := protector.Types(ctx, plan.Removals(inventory, r.Desired), additional)
+	observed, known := a.observed(client, r)
 	client.Observer.Watch(ownerID, client.Reader, watchedResources(client, r, inventory), r.Wake)
 	client.Observer.WatchInstances(ownerID, managed.Kinds())
-	if !client.Observer.Synced(ownerID) {
+	if !known || !client.Observer.Synced(ownerID) {
 		return plan.Facts{}, false
 	}
 	facts = plan.Facts{
 		Owner: ownerID, Component: r.Owner.Component(), RemoteTarget: client.RemoteTarget, Managed: r.Managed,
 		PreviousManagers: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
-		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Desired: r.Desired,
+		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Desired: r.Desired, Excluded: r.Excluded,
 		Revision: r.Revision, Rendition: r.Rendition, Trigger: r.Trigger, Now: r.Now, Started: client.Started,
-		Guard:   a.memory.guardOf(ownerID, a.options.Reconciler),
+		Matched: client.View().Matched(),
+		Guard:   a.memory.guardOf(r.Owner),
 		Repairs: a.memory.repairsOf(ownerID, r.RepairNonce),
 		Reason:  r.removalReason(), Inventory: inventory, Recorded: inventory,
 		Results: map[manifests.Key]plan.Result{}, Contents: map[string]plan.Contents{},
+		Observed: observed,
+	}
+	if r.Recorded != nil {
+		facts.Recorded = r.Recorded
+	}
+	if r.Conditions != nil {
+		facts.Conditional = r.Desired
 	}
 	facts.Live = Snapshot(client, facts)
 	facts.Foreign = protector.WatchedForeign(ctx, facts, managed)
@@ -47,12 +57,32 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 // response of the API server in this pass, whichever is newer.
 func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
 	snapshot := client.Observer.Snapshot(client.Reader, f.Keys())
+	maps.Copy(snapshot, f.Observed)
 	for key, r := range f.Results {
 		if watched := snapshot[key]; watched != nil && r.Observed != nil {
 			snapshot[key] = new(newest(*watched, r))
 		}
 	}
+	addVerdicts(client, f, snapshot)
 	return snapshot
+}
+
+// addVerdicts adds the verdicts of matchers to those objects of a snapshot whose bodies the watches have. Their copies
+// in the watches have no verdict, because it depends on the manifest.
+func addVerdicts(client *target.Client, f plan.Facts, snapshot plan.Snapshot) {
+	for i := range f.Desired {
+		key := f.Desired[i].Key
+		watched := snapshot[key]
+		if !f.Matched[key.GroupKind()] || watched == nil || watched.Presence != plan.Present || watched.Verdict != nil {
+			continue
+		}
+		body := client.Observer.Body(client.Reader, key)
+		if body != nil && body.GetResourceVersion() == watched.ResourceVersion {
+			matched := *watched
+			matched.Verdict = client.View().Verdict(body, f.Desired[i])
+			snapshot[key] = &matched
+		}
+	}
 }
 
 // isOutdated reports whether an object has changed since a snapshot. latest has the same keys.
@@ -108,6 +138,9 @@ func watchedResources(client *target.Client, r Request, inventory plan.Inventory
 	}
 	for _, objects := range [][]manifests.Object{r.Desired, r.PreDelete, r.PostDelete} {
 		for _, o := range objects {
+			if o.Settings.IsObserved() && o.Scope != manifests.ScopeUnknown {
+				continue
+			}
 			found[client.Observer.ResourceOf(o.Key)] = o.Version
 		}
 	}

@@ -2,9 +2,13 @@ package applier
 
 import (
 	"maps"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -13,30 +17,57 @@ import (
 type memory struct {
 	mu     sync.Mutex
 	owners map[string]remembered
+	// left are the guards of forgotten owners, if changed is set.
+	left []unusedGuard
+	// changed, if set, is called without the lock after a guard was set up, or was left by a forgotten owner.
+	changed func()
+}
+
+// unusedGuard is a guard that no pass uses. The client is connected to its cluster.
+type unusedGuard struct {
+	ownerID string
+	name    string
+	client  *target.Client
+	// attempts is the number of attempts to remove the guard.
+	attempts int
 }
 
 // remembered is the memory of an owner.
 type remembered struct {
-	// guard is the admission policy that protects definitions under deletion; nil if no guard was set up.
-	guard *plan.Guard
+	// guard is the admission policy that protects definitions under deletion; nil if no guard was set up. client is
+	// connected to its cluster.
+	guard  *plan.Guard
+	client *target.Client
+	// passes is the number of passes under way.
+	passes int
 	// repairs are the repairs that other clients reverted, by dependent. The repairs are ignored if nonce is not the
 	// current repair nonce of the component.
 	nonce   string
 	repairs map[manifests.Key]plan.Repairs
+	// read are the facts about the observed objects; nil if the owner observes no objects.
+	read *readObjects
 }
 
+// hasGuard reports whether a guard was set up.
+func (r remembered) hasGuard() bool { return r.guard != nil && !r.guard.SetUp.IsZero() }
+
 // guardOf returns the guard of an owner. A guard that could not be set up is set up again in every pass.
-func (m *memory) guardOf(ownerID, reconciler string) plan.Guard {
+func (m *memory) guardOf(owner manifests.Owner) plan.Guard {
+	ownerID := owner.ID()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if g := m.owners[ownerID].guard; g != nil && !g.Unavailable {
 		return *g
 	}
-	return plan.Guard{Name: guardName(reconciler, ownerID)}
+	return plan.Guard{Name: plan.GuardName(owner.Reconciler, ownerID), Owner: owner.String()}
 }
 
-// guardName returns the name of the guard of an owner.
-func guardName(reconciler, ownerID string) string { return "guard-" + ownerID + "." + reconciler }
+// hasGuard reports whether passes of this process use the guard of an owner.
+func (m *memory) hasGuard(ownerID string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owners[ownerID].hasGuard()
+}
 
 // repairsOf returns the repairs of an owner, or nil if the repair nonce has changed.
 func (m *memory) repairsOf(ownerID, nonce string) map[manifests.Key]plan.Repairs {
@@ -49,8 +80,65 @@ func (m *memory) repairsOf(ownerID, nonce string) map[manifests.Key]plan.Repairs
 }
 
 // keepGuard replaces the guard of an owner.
-func (m *memory) keepGuard(ownerID string, g plan.Guard) {
-	m.change(ownerID, func(own *remembered) { own.guard = &g })
+func (m *memory) keepGuard(ownerID string, g plan.Guard, client *target.Client) {
+	m.change(ownerID, func(own *remembered) {
+		own.guard, own.client = &g, client
+		if g.SetUp.IsZero() && !g.Unavailable {
+			own.guard, own.client = nil, nil
+		}
+	})
+	m.notify()
+}
+
+// begin notes that a pass begins. The caller must call end after the pass.
+func (m *memory) begin(ownerID string) {
+	m.change(ownerID, func(own *remembered) { own.passes++ })
+}
+
+func (m *memory) end(ownerID string) {
+	m.change(ownerID, func(own *remembered) { own.passes-- })
+}
+
+// takeUnused removes and returns the guards of forgotten owners, and the guards that were last used before a time and
+// whose owner has no pass under way. The next pass over such an owner sets up its guard again. next is the time at
+// which the next guard was last used, zero if no guard is left.
+func (m *memory) takeUnused(before time.Time) (unused []unusedGuard, next time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	unused, m.left = m.left, nil
+	for ownerID, own := range m.owners {
+		if !own.hasGuard() {
+			continue
+		}
+		used := own.guard.LastUsed()
+		if own.passes == 0 && !used.After(before) {
+			unused = append(unused, unusedGuard{ownerID: ownerID, name: own.guard.Name, client: own.client})
+			own.guard, own.client = nil, nil
+			m.put(ownerID, own)
+			continue
+		}
+		if next.IsZero() || used.Before(next) {
+			next = used
+		}
+	}
+	slices.SortFunc(unused, func(a, b unusedGuard) int { return strings.Compare(a.name, b.name) })
+	return unused, next
+}
+
+// setChanged sets the function that is called after a guard was set up, or was left by a forgotten owner.
+func (m *memory) setChanged(changed func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changed = changed
+}
+
+func (m *memory) notify() {
+	m.mu.Lock()
+	changed := m.changed
+	m.mu.Unlock()
+	if changed != nil {
+		changed()
+	}
 }
 
 // keepRepairs replaces the repairs of an owner.
@@ -68,7 +156,12 @@ func (m *memory) change(ownerID string, by func(*remembered)) {
 	defer m.mu.Unlock()
 	own := m.owners[ownerID]
 	by(&own)
-	if own.guard == nil && own.repairs == nil {
+	m.put(ownerID, own)
+}
+
+// put stores the memory of an owner. The caller must hold the lock.
+func (m *memory) put(ownerID string, own remembered) {
+	if own.guard == nil && own.repairs == nil && own.read == nil && own.passes == 0 {
 		delete(m.owners, ownerID)
 		return
 	}
@@ -78,8 +171,18 @@ func (m *memory) change(ownerID string, by func(*remembered)) {
 	m.owners[ownerID] = own
 }
 
+// forget drops the memory of an owner, and marks its guard as left, if there is a GuardCollector.
 func (m *memory) forget(ownerID string) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.owners, ownerID)
+	own := m.owners[ownerID]
+	if own.hasGuard() && m.changed != nil {
+		m.left = append(m.left, unusedGuard{ownerID: ownerID, name: own.guard.Name, client: own.client})
+	}
+	own.guard, own.client, own.nonce, own.repairs, own.read = nil, nil, "", nil, nil
+	m.put(ownerID, own)
+	left := len(m.left) > 0
+	m.mu.Unlock()
+	if left {
+		m.notify()
+	}
 }

@@ -24,7 +24,7 @@ func ChangeOf(a plan.Action) outcome.Change {
 // OutcomeOf returns the outcome of a pass whose last plan has no actions left.
 func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 	o := outcome.Outcome{
-		Phase: p.Phase, Skipped: p.Skipped, Inventory: p.Inventory.Sorted(), Applied: p.Applied,
+		Phase: p.Phase, Skipped: p.Skipped, Inventory: p.Inventory.Sorted(), Observed: p.Observed, Applied: p.Applied,
 		Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue,
 	}
 	o.Waiting = Waiting(p.Waiting)
@@ -57,6 +57,8 @@ func Waiting(planned []plan.Waiting) []outcome.Waiting {
 			},
 			Failed:    w.Failure != nil,
 			Terminal:  w.Failure != nil && w.Failure.Class == plan.Terminal,
+			Purged:    w.Failure != nil && w.Failure.Cause == plan.CausePurged,
+			Open:      w.Reason == plan.WaitOpenSet,
 			Undefined: w.Undefined,
 		}
 		if w.UID != "" {

@@ -2,10 +2,13 @@ package applier
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -16,6 +19,17 @@ type Request struct {
 	Owner manifests.Owner
 	// Desired is the apply set, normalised; a deletion ignores it.
 	Desired []manifests.Object
+	// Excluded has the objects that are not in Desired because their condition include-when is false; see plan.Facts.
+	Excluded map[manifests.Key]bool
+	// Asked are the exports that the rendering of Desired asked for. If a value differs from the value that the rendering
+	// got, Apply ends, and Outcome.Renewed has the current values. If HoldExports is set, Desired is applied nevertheless.
+	Asked       []plan.AskedExport
+	HoldExports bool
+	// Exports are the names of the exports of Desired whose values the outcome returns.
+	Exports []string
+	// Conditions replace Desired and Excluded before each plan, if a condition of an object reads exported values. Desired
+	// then has every object that they may return. Conditions is nil if no condition reads exported values.
+	Conditions Conditions
 	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects
 	// that a deletion applies after all other dependents are gone. The deletion also deletes these objects in the end.
 	PreDelete, PostDelete []manifests.Object
@@ -24,7 +38,8 @@ type Request struct {
 	// with other content never replaces the applied objects.
 	Revision, Rendition int64
 	// Trigger identifies the state of the component. When Trigger changes, dependents with the reconcile policy
-	// on-object-or-component-change are applied again.
+	// on-object-or-component-change are applied again. In a deletion, Trigger identifies the latest request for a pass.
+	// When it changes, objects of a phase that failed and were deleted are applied again.
 	Trigger string
 	// RepairNonce is an opaque token. When the token changes, backed-off repairs run at once and their counters are
 	// reset.
@@ -39,6 +54,10 @@ type Request struct {
 	AcceptUnknown []string
 	// Inventory is the recorded inventory.
 	Inventory []metav1alpha1.InventoryEntry
+	// Recorded is the persisted inventory if it differs from Inventory, because an earlier call of Apply in the same pass
+	// ended with Outcome.Renewed. Unrecorded is set if Inventory must be persisted before the first write.
+	Recorded   plan.Inventory
+	Unrecorded bool
 	// Record persists an inventory. Record fails if another client persisted an inventory in the meantime. Record is
 	// called before the first write to a dependent that the recorded inventory lacks.
 	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
@@ -55,6 +74,28 @@ type Request struct {
 	Now time.Time
 
 	deleting bool
+}
+
+// Decide returns the request without the objects of Desired that are excluded by their conditions, or not active.
+// Conditions that read exports are undecided here, and are decided before each plan.
+func (r Request) Decide(ctx context.Context, in inclusion.Inputs) Request {
+	index := sync.OnceValue(func() plan.Inventory { return plan.NewInventory(r.Inventory) })
+	in.Recorded = func(key manifests.Key) bool {
+		_, recorded := index()[key]
+		return recorded
+	}
+	set := r.Desired
+	r.Desired, r.Excluded = inclusion.Decide(ctx, set, in)
+	if !slices.ContainsFunc(set, manifests.Object.ReadsExports) {
+		return r
+	}
+	r.Conditions = func(ctx context.Context, export func(string) (any, string)) (
+		[]manifests.Object, map[manifests.Key]bool,
+	) {
+		in.Export = export
+		return inclusion.Decide(ctx, set, in)
+	}
+	return r
 }
 
 // ended returns an error if the pass must end because the request is superseded or ctx has ended.

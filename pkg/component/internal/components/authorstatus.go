@@ -105,3 +105,27 @@ func isAuthorCondition(c metav1.Condition) bool {
 	}
 	return true
 }
+
+// IsReported reports whether another client changed the author's part of a component's status from before to after. The
+// latest write of this process is not reported. An earlier write of this process may be.
+func (s *Store) IsReported(before, after client.Object) bool {
+	written := s.options.Memories.Known(client.ObjectKeyFromObject(after)).lastWrite()
+	if written != nil && written.GetUID() == after.GetUID() && written.GetResourceVersion() == after.GetResourceVersion() {
+		return false
+	}
+	return !equality.Semantic.DeepEqual(authorStatus(before), authorStatus(after))
+}
+
+// authorStatus returns the status of a component with the author's part only, or nil if the object has no status.
+func authorStatus(obj client.Object) any {
+	component, ok := obj.DeepCopyObject().(Object)
+	if !ok {
+		return nil
+	}
+	*component.GetStatus() = metav1alpha1.Status{Conditions: withAuthorConditions(nil, component.GetStatus().Conditions)}
+	status := reflect.ValueOf(component).Elem().FieldByName("Status")
+	if !status.IsValid() {
+		return nil
+	}
+	return status.Interface()
+}

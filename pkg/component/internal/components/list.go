@@ -25,15 +25,28 @@ func (s *Store) ListLive(ctx context.Context, namespace string) ([]types.Namespa
 	return names, nil
 }
 
+// CountDependents returns the number of recorded dependents of each cached component in a namespace, by name.
+func (s *Store) CountDependents(ctx context.Context, namespace string) (map[string]int, error) {
+	cached, err := s.ListCached(ctx, client.InNamespace(namespace))
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int, len(cached))
+	for _, component := range cached {
+		counts[component.GetName()] = int(component.GetStatus().Dependents.Total)
+	}
+	return counts, nil
+}
+
 // ListCached returns the components in the cache, which may be restricted to some namespaces or by a selector. The
 // returned objects are read-only. It returns an empty list if the scheme has no list type for the components.
-func (s *Store) ListCached(ctx context.Context) ([]Object, error) {
+func (s *Store) ListCached(ctx context.Context, options ...client.ListOption) ([]Object, error) {
 	obj, err := s.options.Client.Scheme().New(s.options.GVK.GroupVersion().WithKind(s.options.GVK.Kind + "List"))
 	list, ok := obj.(client.ObjectList)
 	if err != nil || !ok {
 		return nil, nil
 	}
-	if err := s.options.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := s.options.Client.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil, err
 	}
 	var components []Object

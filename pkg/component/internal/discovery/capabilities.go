@@ -228,15 +228,25 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	if partial != nil {
 		read.complete(before, slices.Collect(maps.Keys(partial.Groups)))
 	}
+	var served []string
 	for gv, kinds := range read.kinds {
-		read.APIVersions = append(read.APIVersions, gv)
+		served = append(served, gv)
 		for _, kind := range kinds {
-			read.APIVersions = append(read.APIVersions, gv+"/"+kind)
+			served = append(served, gv+"/"+kind)
 		}
 	}
-	slices.Sort(read.APIVersions)
-	read.Digest, err = manifests.Digest(read.Capabilities)
+	read.APIVersions = generator.NewAPIVersions(served...)
+	read.Digest, err = digestOf(read.Capabilities)
 	return read, err
+}
+
+// digestOf returns the digest of capabilities. Statuses contain digests that depend on it, so a change of the digested
+// data makes all components render again.
+func digestOf(c generator.Capabilities) (string, error) {
+	return manifests.Digest(struct {
+		Version     version.Info
+		APIVersions []string
+	}{c.Version, c.APIVersions.All()})
 }
 
 // complete adds, from the previous reading, the kinds of the groups and versions whose discovery failed. If the

@@ -144,6 +144,22 @@ func (r *Reader) versionsOf(gk schema.GroupKind) ([]string, error) {
 	return serving, errors.Join(failures...)
 }
 
+// Serves reports whether the API server serves a kind in any version.
+func (r *Reader) Serves(gk schema.GroupKind) (bool, error) {
+	_, err := r.mapper.RESTMapping(gk)
+	switch {
+	case err == nil:
+		return true, nil
+	case !meta.IsNoMatchError(err):
+		return false, err
+	case gk.Group == "":
+		return false, nil
+	}
+	// The mapper does not distinguish a group that does not respond from a group that does not exist.
+	versions, err := r.versionsOf(gk)
+	return len(versions) > 0, err
+}
+
 // Verbs returns the verbs that a resource supports. It returns none if the group and version is served, but does not
 // contain the resource.
 func (r *Reader) Verbs(gvr schema.GroupVersionResource) ([]string, error) {

@@ -409,8 +409,8 @@ func TestSubscribersAreWokenWhenOtherCapabilitiesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "example.com/v1/Widget"; !slices.Contains(now.APIVersions, want) || now.Version.GitVersion != "v1.36.3" {
-		t.Errorf("the capabilities have the version %s, and the API versions %v without %s", now.Version.GitVersion, now.APIVersions, want)
+	if want := "example.com/v1/Widget"; !now.APIVersions.Has(want) || now.Version.GitVersion != "v1.36.3" {
+		t.Errorf("the capabilities have the version %s, and the API versions %v without %s", now.Version.GitVersion, now.APIVersions.All(), want)
 	}
 	woken := make(chan struct{}, 1)
 	r.Subscribe("owner", now.Digest, func() { woken <- struct{}{} })

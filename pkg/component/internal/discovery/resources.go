@@ -85,8 +85,9 @@ func PartialFailure(err error, concerns func(group string) bool) string {
 	return strings.Join(failures, "; ")
 }
 
-// isMain reports whether a resource is not a subresource. An example of a subresource is pods/status.
-func isMain(r metav1.APIResource) bool { return !strings.Contains(r.Name, "/") }
+// isMain reports whether a resource is not a subresource. An example of a subresource is pods/status. A resource
+// without a name, which a faulty server may list, has no objects.
+func isMain(r metav1.APIResource) bool { return r.Name != "" && !strings.Contains(r.Name, "/") }
 
 func supports(r metav1.APIResource, verbs ...string) bool {
 	return !slices.ContainsFunc(verbs, func(verb string) bool { return !slices.Contains(r.Verbs, verb) })

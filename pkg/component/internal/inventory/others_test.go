@@ -16,7 +16,7 @@ import (
 // writeRecord writes a record without content.
 func (c *cluster) writeRecord(kind records.Kind, id string) {
 	c.t.Helper()
-	parts, err := records.Encode([]string{})
+	parts, err := records.Encode(records.Inventory, []string{})
 	if err == nil {
 		rec := records.Record{Kind: kind, ID: id, Origin: records.OriginOf(&metav1alpha1.Status{InputDigest: "inputs", Revision: 3})}
 		err = c.store.Records.Write(c.t.Context(), c.owner(), rec, parts)

@@ -57,7 +57,7 @@ func (p Phases) Record(
 	if err != nil {
 		return err
 	}
-	parts, err := records.Encode(bodies)
+	parts, err := records.Encode(records.Phases, bodies)
 	if err == nil {
 		err = p.store.Records.Write(ctx, owner, records.Record{Kind: records.Phases, ID: id}, parts)
 	}

@@ -105,7 +105,7 @@ func (p Pinned) write(ctx context.Context, obj components.Object, owner manifest
 		Kind: records.Rendering, ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost,
 		Origin: records.OriginOf(obj.GetStatus()),
 	}
-	parts, err := records.Encode(bodies)
+	parts, err := records.Encode(records.Rendering, bodies)
 	if err == nil {
 		err = p.store.Records.Write(ctx, owner, rec, parts)
 	}

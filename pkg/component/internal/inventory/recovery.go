@@ -264,9 +264,10 @@ func (s *Store) addUnnamed(
 			continue
 		}
 		if ok {
-			// The delete policy of the live object is used, because the inventory in the Secrets may have been written before
-			// the object was last applied.
+			// The delete policy and the dependencies of the live object are used, because the inventory in the Secrets may
+			// have been written before the object was last applied.
 			e.DeletePolicy = found.DeletePolicy
+			e.DependsOn, e.DependencyGroup = found.DependsOn, found.DependencyGroup
 		}
 		recovered[plan.KeyOf(e)] = e
 	}

@@ -77,7 +77,12 @@ func (s LabelSearch) searchType(
 			Phase: deletionPhase(item.Annotations[prefix+manifests.AnnotationPhase]),
 		}
 		live := metav1alpha1.DeletePolicy(item.Annotations[prefix+manifests.AnnotationDeletePolicy])
-		entry.DeletePolicy = plan.RecordedDeletePolicy(plan.KeyOf(entry), live, fallback)
+		reconcile := metav1alpha1.ReconcilePolicy(item.Annotations[prefix+manifests.AnnotationReconcilePolicy])
+		entry.DeletePolicy = plan.RecordedDeletePolicy(
+			plan.KeyOf(entry), live, plan.DefaultDeletePolicy(reconcile, fallback))
+		entry.PrunePolicy = metav1alpha1.PrunePolicy(item.Annotations[prefix+manifests.AnnotationPrunePolicy])
+		entry.DependsOn = dependsOn(item.Annotations[prefix+manifests.AnnotationDependsOn])
+		entry.DependencyGroup = item.Annotations[prefix+manifests.AnnotationDependsOnGroup]
 		// The search does not check whether the definition has a guard against deletion. Guarded is set for every
 		// definition, because the removal of a guard that does not exist has no effect.
 		entry.Guarded = plan.IsDefinition(plan.KeyOf(entry))
@@ -131,6 +136,20 @@ func deletionPhase(annotation string) string {
 	case manifests.PhaseApply:
 	}
 	return ""
+}
+
+// dependsOn returns the dependencies that an annotation names, in the form of the record. It returns an empty text if
+// the annotation is not valid, because somebody edited it: the object is then deleted without regard to its
+// dependencies.
+func dependsOn(annotation string) string {
+	if annotation == "" {
+		return ""
+	}
+	dependencies, err := manifests.ParseDependencies(annotation)
+	if err != nil {
+		return ""
+	}
+	return manifests.JoinDependencies(dependencies)
 }
 
 // definedTypes returns the types that a live definition defines. A deletion of the definition needs them to protect the

@@ -186,7 +186,7 @@ func enterLines(st *metav1alpha1.Status, lines []string, digest string) {
 // version of the component, so that no two records have the same name. So the delayed deletion of a former record
 // cannot delete a later record.
 func (s *Store) enterSecrets(obj components.Object, lines []string, digest string) error {
-	parts, err := records.Encode(lines)
+	parts, err := records.Encode(records.Inventory, lines)
 	if err != nil {
 		return err
 	}

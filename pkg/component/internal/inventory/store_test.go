@@ -201,7 +201,7 @@ func TestUnnamedInventoriesAreStaleWhereTheyReplaceAFormerOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			p := c.write(entries(2))
-			parts, err := records.Encode([]string{"line"})
+			parts, err := records.Encode(records.Inventory, []string{"line"})
 			if err != nil {
 				t.Fatal(err)
 			}

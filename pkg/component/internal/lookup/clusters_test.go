@@ -10,14 +10,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
 var (
@@ -239,6 +242,78 @@ func TestRefreshFindsOtherCapabilities(t *testing.T) {
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
 		t.Errorf("Refresh returned equal %t and the error %v, want false", equal, err)
 	}
+}
+
+func TestOtherCapabilitiesMatterOnlyIfAnAnswerChanges(t *testing.T) {
+	c := newClusters(t)
+	served, err := Capabilities(t.Context(), c.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name  string
+		ask   func(generator.Capabilities)
+		equal bool
+	}{
+		{"nothing was asked", func(generator.Capabilities) {}, true},
+		{"the answers are the same", func(served generator.Capabilities) {
+			served.APIVersions.Has("v1")
+			served.APIVersions.Has("absent/v1")
+		}, true},
+		{"all versions were read", func(served generator.Capabilities) { served.APIVersions.All() }, false},
+		{"a version is served now", func(served generator.Capabilities) { served.APIVersions.Has("example.com/v1") }, false},
+		{"a version is not served any more", func(served generator.Capabilities) { served.APIVersions.Has("former/v1") }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := served.Capabilities
+			before.APIVersions = generator.NewAPIVersions("v1", "former/v1")
+			recorded, asked := Record(before)
+			test.ask(recorded)
+			l := Lookups{Served: discovery.Summary{Digest: "others"}, Asked: asked}
+			current, equal, err := l.Refresh(t.Context(), c.target, us)
+			if err != nil || equal != test.equal {
+				t.Errorf("Refresh returned equal %t and the error %v, want %t", equal, err, test.equal)
+			}
+			if equal && current.Served.Digest != served.Digest {
+				t.Errorf("the look-ups still have the former capabilities %+v", current.Served)
+			}
+		})
+	}
+	before := served.Capabilities
+	before.Version.GitVersion = "v0.1.0"
+	_, asked := Record(before)
+	l := Lookups{Served: discovery.Summary{Digest: "others"}, Asked: asked}
+	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
+		t.Errorf("Refresh returned equal %t and the error %v for another version of Kubernetes, want false", equal, err)
+	}
+}
+
+func TestALookupOfAnUnservedTypeIsRepeatedWhenOtherTypesAreServed(t *testing.T) {
+	c := newClusters(t)
+	served, err := Capabilities(t.Context(), c.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewRecorder(c.target)
+	gadget := schema.GroupVersionKind{Group: "gadgets.example.com", Version: "v1", Kind: "Gadget"}
+	if _, err := r.Lookup(false, false).Get(t.Context(), gadget, "shop", "g"); !meta.IsNoMatchError(err) {
+		t.Fatalf("got the error %v, want a missing type", err)
+	}
+	_, asked := Record(served.Capabilities)
+	l := Lookups{Served: served.Summary, Asked: asked}
+	if l.Results, err = r.Results(us); err != nil {
+		t.Fatal(err)
+	}
+	l.Served.Digest = "others"
+	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || !equal {
+		t.Errorf("Refresh returned equal %t and the error %v while the type is not served, want true", equal, err)
+	}
+	c.Serve(gadget.GroupVersion().String(), "gadgets", "Gadget", true)
+	eventually(t, func() bool {
+		c.target.Client.Discovery.Mapper().Reset()
+		_, equal, err := l.Refresh(t.Context(), c.target, us)
+		return err == nil && !equal
+	})
 }
 
 func TestRecordedLookupsAreReadAgainAfterARestart(t *testing.T) {

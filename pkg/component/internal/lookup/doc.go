@@ -6,7 +6,10 @@
 // unchanged. Follow watches the metadata of the looked-up objects, and a change of one of them starts a pass over the
 // component.
 //
-// Changes of the component's own dependents are ignored. Otherwise a chart that looks up a Secret, and generates it if
-// it does not exist, would be rendered again after it created the Secret. The package imports target, discovery,
-// observe and condition. It must not import packages that use it, such as rendering and reconcile.
+// The exports of dependents that a rendering asked for are recorded with their values (AskedExports). Package applier
+// compares them with the values of the live objects.
+//
+// Changes of the component's own dependents are ignored by look-ups. Otherwise a chart that looks up a Secret, and
+// generates it if it does not exist, would be rendered again after it created the Secret. The package imports target,
+// discovery, observe and condition. It must not import packages that use it, such as rendering and reconcile.
 package lookup

@@ -57,18 +57,20 @@ func Capabilities(ctx context.Context, t target.Target) (discovery.Capabilities,
 }
 
 // Refresh reads again the objects that may have changed since they were looked up, and the objects that cannot be
-// watched. It returns the look-ups with their current versions, and whether a new rendering would get equal results. If
-// the status of a looked-up object changed, the results are not equal, even if the last rendering did not depend on the
-// status. It may depend on the status as soon as a value, such as an address, is assigned.
+// watched. It returns the look-ups with their current versions, and whether a new rendering would get equal results. A
+// change of the capabilities matters only if it changes an answer that the rendering got. If the status of a looked-up
+// object changed, the results are not equal, even if the last rendering did not depend on the status. It may depend on
+// the status as soon as a value, such as an address, is assigned.
 func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups, bool, error) {
 	now, err := Capabilities(ctx, t)
-	if err != nil || now.Digest != l.Served.Digest {
+	otherTypes := now.Digest != l.Served.Digest
+	if err != nil || otherTypes && !l.Asked.sameAnswers(now) {
 		return l, false, err
 	}
 	l.Served = now.Summary
 	l.Results = slices.Clone(l.Results)
 	for i, was := range l.Results {
-		if !mayHaveChanged(t, o, was) {
+		if !mayHaveChanged(t, o, was, otherTypes) {
 			continue
 		}
 		is, err := o.lookAgain(ctx, t, was.key)
@@ -80,10 +82,12 @@ func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups
 	return l, true, nil
 }
 
-func mayHaveChanged(t target.Target, o Owner, r Result) bool {
+// mayHaveChanged reports whether a look-up must be repeated. A type that was not served has no watch; it may be served
+// since the API server serves other types.
+func mayHaveChanged(t target.Target, o Owner, r Result, otherTypes bool) bool {
 	ref, served := r.reference()
 	if !served {
-		return false
+		return otherTypes
 	}
 	changed, unwatched := t.On(r.key.local).Lookups.Changed(o.watcher(r.key.local))
 	_, unknown := unwatched[ref]
@@ -104,7 +108,7 @@ func Recall(ctx context.Context, t target.Target, o Owner, status *metav1alpha1.
 	if err != nil {
 		return Lookups{}, false, err
 	}
-	l := Lookups{Served: now.Summary}
+	l := Lookups{Served: now.Summary, Exports: RecordedExports(status)}
 	for _, line := range status.Lookups {
 		entry, err := metav1alpha1.ParseLookup(line)
 		if err != nil {

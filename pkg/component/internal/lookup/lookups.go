@@ -17,8 +17,12 @@ const maxRecorded = 100
 type Lookups struct {
 	// Served identifies the capabilities of the target.
 	Served discovery.Summary
+	// Asked are the API versions that the rendering asked for; nil if they are not known.
+	Asked *Asked
 	// Results are the results of the look-ups, sorted by the texts that the status records for them.
 	Results []Result
+	// Exports are the exports that the rendering asked for, sorted by name.
+	Exports []metav1alpha1.AskedExport
 	// ReadsStatus is set if the rendering uses the status of looked-up objects.
 	ReadsStatus bool
 }
@@ -52,13 +56,14 @@ func (l Lookups) EqualRecorded(status *metav1alpha1.Status) (equal, readsStatus 
 		readsStatus = readsStatus || entry.Status
 	}
 	unknown := !readsStatus && slices.ContainsFunc(l.Results, Result.hasStatus)
-	return !unknown && l.match(recorded, readsStatus, status.LookupsDigest), readsStatus
+	equal = !unknown && l.exportsRecorded(status) && l.match(recorded, readsStatus, status.LookupsDigest)
+	return equal, readsStatus
 }
 
 // AreRecorded reports whether the status already has the lines and the digest that Record returns.
 func (l Lookups) AreRecorded(status *metav1alpha1.Status) bool {
 	recorded, ok := recordedLookups(status)
-	return ok && l.match(recorded, l.ReadsStatus, status.LookupsDigest)
+	return ok && l.exportsRecorded(status) && l.match(recorded, l.ReadsStatus, status.LookupsDigest)
 }
 
 // SameCapabilities reports whether the status records a rendering for the same capabilities. It returns false if there

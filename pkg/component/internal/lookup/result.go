@@ -69,7 +69,8 @@ type Owner struct {
 	Reconciler, ID string
 }
 
-func (o Owner) owns(object *unstructured.Unstructured) bool {
+// Owns reports whether an object is a dependent or a record of the component.
+func (o Owner) Owns(object *unstructured.Unstructured) bool {
 	owner, _ := manifests.OwnerOf(object.GetLabels(), object.GetAnnotations(), o.Reconciler, "")
 	return owner == o.ID || object.GetLabels()[o.Reconciler+"/"+records.LabelRecord] == o.ID
 }
@@ -86,7 +87,7 @@ func (o Owner) identify(k key, a answer) (Result, error) {
 		return r, nil
 	case k.list:
 		return o.identifyList(r, a.list)
-	case o.owns(a.object):
+	case o.Owns(a.object):
 		r.state, r.version = metav1alpha1.LookupOwn, observe.VersionOwn
 		return r, nil
 	}
@@ -105,7 +106,7 @@ func (o Owner) identifyList(r Result, list *unstructured.UnstructuredList) (Resu
 		if err != nil {
 			return r, err
 		}
-		listed := item{own: o.owns(object), content: content}
+		listed := item{own: o.Owns(object), content: content}
 		r.items[object.GetNamespace()+"/"+object.GetName()] = listed
 		if !listed.own {
 			sum = sum.Plus(object)

@@ -15,6 +15,7 @@ type Instruments struct {
 	ready      *prometheus.HistogramVec
 	repairs    *prometheus.CounterVec
 	components *componentCollector
+	memory     *memoryCollector
 }
 
 const labelReconciler = "reconciler"
@@ -55,12 +56,13 @@ func NewInstruments() *Instruments {
 			Help: "Repairs of dependents that another client changed or deleted, or whose owner label it removed.",
 		}, []string{labelReconciler, "group", "kind", "cause"}),
 		components: newComponentCollector(),
+		memory:     newMemoryCollector(),
 	}
 }
 
 // RegisterIn adds the instruments to a registry. It returns an error if the registry has them already.
 func (i *Instruments) RegisterIn(registry prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{i.requests, i.passes, i.steps, i.ready, i.repairs, i.components} {
+	for _, c := range []prometheus.Collector{i.requests, i.passes, i.steps, i.ready, i.repairs, i.components, i.memory} {
 		if err := registry.Register(c); err != nil {
 			return err
 		}

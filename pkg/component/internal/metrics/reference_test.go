@@ -43,6 +43,7 @@ func metricsInUse(t *testing.T) []*dto.MetricFamily {
 	m.request(requestKey{kind: configMaps, verb: "get", code: 200}).Inc()
 	p := m.NewComponentSet(nil, true)
 	m.Export(p)
+	m.ExportMemory(func() Memory { return Memory{} })
 	p.Set(types.NamespacedName{Name: "shop"}, Component{State: "Ready"})
 	families, err := registry.Gather()
 	if err != nil {

@@ -15,6 +15,10 @@ type Outcome struct {
 	// Inventory is the record to persist. Inventory is nil if the pass ended with an error; the last recorded inventory
 	// stays.
 	Inventory []metav1alpha1.InventoryEntry
+	// Observed are the objects of the apply set that the component only observes.
+	Observed []metav1alpha1.InventoryEntry
+	// Exports are the values of the requested exports, as JSON, by name. Exports without a value are missing.
+	Exports map[string][]byte
 	// Applied is set if all objects of the apply set have been applied.
 	Applied bool
 	// Ready is the number of ready dependents, and Desired the number of desired dependents.
@@ -42,9 +46,22 @@ type Outcome struct {
 	NextDue time.Time
 	// Created are the entries of all dependents for which a create was sent, whether the create succeeded or not.
 	Created plan.Inventory
+	// Renewed is set if the pass ended because the rendering has outdated values of exports. The dependents must be
+	// rendered again.
+	Renewed *Renewed
 	// Unsearched names the types and namespaces in which the recovery of a lost inventory could not search for
 	// dependents. Unsearched is empty if the search was complete.
 	Unsearched string
+}
+
+// Renewed is the state of a pass that ended because values of exports differ from those that the rendering got.
+type Renewed struct {
+	// Exports are the exports that the rendering asked for, with their current values.
+	Exports []metav1alpha1.AskedExport
+	// Recorded is the persisted inventory. Unrecorded is set if Outcome.Inventory must be persisted before the next
+	// write.
+	Recorded   plan.Inventory
+	Unrecorded bool
 }
 
 // Waiting is a dependent that the component waits for before it is Ready or deleted.
@@ -57,6 +74,10 @@ type Waiting struct {
 	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is
 	// set if a retry cannot help.
 	Failed, Terminal bool
+	// Purged is set if the dependent had failed and was deleted, as its manifest requires.
+	Purged bool
+	// Open is set if the rendering asked for an export that the dependent has no value of.
+	Open bool
 	// Undefined is set if the type of the dependent is not served, and neither a dependent nor the component defines it.
 	Undefined bool
 }

@@ -12,8 +12,24 @@ import (
 // wait adds the waits of a plan to the forecast, and simulates their end. anew is set if the plan has a wait that no
 // earlier plan had.
 func (r *simulation) wait(p plan.Plan) (anew bool) {
+	last := func(w plan.Waiting) bool { return w.Reason == plan.WaitUndecided || r.waitsForValue(w) }
+	return r.waitFor(p, func(w plan.Waiting) bool { return !last(w) }) || r.waitFor(p, last)
+}
+
+// waitsForValue reports whether an object waits for a value that it binds, also if this wait has timed out.
+func (r *simulation) waitsForValue(w plan.Waiting) bool {
+	_, unbound := r.facts.Unbound[w.Key]
+	return w.Reason == plan.WaitExport || w.Reason == plan.WaitTimeout && unbound
+}
+
+// waitFor simulates the end of the waits that match.
+func (r *simulation) waitFor(p plan.Plan, matches func(plan.Waiting) bool) (anew bool) {
 	listed := applier.OutcomeOf(p, nil).Waiting
 	for i, w := range p.Waiting {
+		if !matches(w) || w.Reason == plan.WaitDependency {
+			// The wait for a dependency ends when the wait of the dependency ends.
+			continue
+		}
 		name := fmt.Sprintf("%s %s %d", w.Key, w.Reason, p.Inventory[w.Key].Occurrence)
 		if r.waited[name] {
 			continue
@@ -35,10 +51,24 @@ func (r *simulation) assume(w plan.Waiting) {
 	i := slices.IndexFunc(r.facts.Desired, ofKey)
 	var now plan.Observed
 	switch {
+	case w.Reason == plan.WaitOpenSet:
+		// The value is not known, so the next rendering is not known either.
+		return
+	case w.Reason == plan.WaitTimeout && was.Presence != plan.Present && !r.waitsForValue(w):
+		// The wait for a dependency has timed out. The object is applied when the wait for the dependency ends.
+		return
 	case w.Reason == plan.WaitNotServed && i >= 0 && r.facts.Desired[i].Scope == manifests.ScopeUnknown:
 		// An object of an unknown scope is not in the inventory, so it can be removed from the apply set.
-		r.facts.Desired = slices.DeleteFunc(slices.Clone(r.facts.Desired), ofKey)
+		r.leftOut[w.Key] = true
 		return
+	case w.Reason == plan.WaitUndecided:
+		// The simulation goes on as if the object stayed as it is.
+		r.conditional[w.Key] = true
+		return
+	case r.waitsForValue(w):
+		// The value is not known, so the object is not sent as a dry run.
+		r.unbound[w.Key] = true
+		now = simulateApplied(plan.Action{Key: w.Key, Owner: r.facts.Owner, Object: r.object(w.Key)}, was)
 	case w.Reason == plan.WaitTerminating, isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
 		now, r.away[w.Key] = simulateGone(was), true
 	case w.Failure == nil && was.Presence == plan.Present, w.Reason == plan.WaitDependentFailed:

@@ -25,7 +25,7 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 			return asked{unchecked: reason}
 		}
 		answer := asked{DryRunResult: r.client.Executor.DryRun(ctx, a)}
-		if answer.unchecked = undecided(answer.Failure); answer.unchecked != "" {
+		if answer.unchecked = r.undecided(answer.Failure); answer.unchecked != "" {
 			answer.Result = plan.Result{}
 		}
 		return answer
@@ -38,7 +38,7 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 			before, _ := r.client.Executor.Live(ctx, a)
 			return asked{DryRunResult: execute.DryRunResult{Before: before}}
 		}
-	case plan.VerbCreateNamespace, plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
+	case plan.VerbCreateNamespace, plan.VerbTryDelete, plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
 	}
 	return asked{}
 }
@@ -66,12 +66,13 @@ func serves(client *target.Client, key manifests.Key, version string) bool {
 }
 
 // undecided returns the reason why a failed dry run does not predict the result of the reconciler's write. The reason
-// is empty if the dry run did not fail, or if the write would fail in the same way.
-func undecided(f *plan.Failure) string {
+// is empty if the dry run did not fail, or if the write would fail in the same way. The rights of an impersonated user
+// are those of the reconciler's write.
+func (r *simulation) undecided(f *plan.Failure) string {
 	switch {
 	case f == nil:
 		return ""
-	case f.Cause == plan.CauseMissingRight:
+	case f.Cause == plan.CauseMissingRight && r.client.User == "":
 		return "you lack a right for the dry run: " + strings.TrimSuffix(f.Message, "; "+rights.Grant)
 	case f.Cause == plan.CauseDryRunUnsupported:
 		return f.Message

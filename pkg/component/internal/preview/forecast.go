@@ -8,6 +8,28 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
+// IgnoredField is a path to fields of an object that are left to others.
+type IgnoredField struct {
+	Key    manifests.Key
+	Path   string
+	Source manifests.IgnoreSource
+}
+
+// ignoredFields returns the ignored fields of objects, in their order. An object that is applied several times counts
+// once.
+func ignoredFields(objects []manifests.Object) []IgnoredField {
+	var ignored []IgnoredField
+	for _, o := range objects {
+		if o.Occurrence > 0 {
+			continue
+		}
+		for _, i := range o.Settings.Ignore {
+			ignored = append(ignored, IgnoredField{Key: o.Key, Path: i.Path.String(), Source: i.Source})
+		}
+	}
+	return ignored
+}
+
 // Forecast lists all writes that passes over a component would make until nothing is left to do. Forecast assumes that
 // every dependent that a pass waits for becomes ready, or disappears if it is being deleted.
 type Forecast struct {
@@ -15,6 +37,8 @@ type Forecast struct {
 	Steps []Step
 	// Desired is the number of objects in the apply set, and Unchanged the number of these objects that need no write.
 	Desired, Unchanged int
+	// Ignored are the fields of the apply set that are left to others.
+	Ignored []IgnoredField
 	// Waiting are the dependents that would delay the component.
 	Waiting []outcome.Waiting
 	// Unread are the dependents that the caller may not read.
@@ -40,6 +64,8 @@ type Step struct {
 	Turn int
 	// Phase is the deletion phase in which the object is applied; empty for ordinary dependents.
 	Phase manifests.Phase
+	// DependsOn are the objects and groups that the dependent depends on, in the form of the annotation depends-on.
+	DependsOn []string
 	// Held is set if the step is not made before a person has resolved an earlier failure.
 	Held bool
 	// Unchecked is the reason why no dry run checked the write. Unchecked is empty if a dry run succeeded.
@@ -80,7 +106,8 @@ func effectOf(a plan.Action) Effect {
 		return EffectRelease
 	case plan.VerbDelete:
 		return effectOfDelete(a.Reason)
-	case plan.VerbApply, plan.VerbReplace, plan.VerbRead, plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
+	case plan.VerbApply, plan.VerbReplace, plan.VerbRead, plan.VerbTryDelete, plan.VerbGuard, plan.VerbProbe,
+		plan.VerbUnguard:
 	}
 	if a.Reason.Adopts() {
 		return EffectAdopt
@@ -91,6 +118,7 @@ func effectOf(a plan.Action) Effect {
 func effectOfDelete(reason plan.Reason) Effect {
 	effects := map[plan.Reason]Effect{
 		plan.ReasonPruned:       EffectPrune,
+		plan.ReasonExcluded:     EffectPrune,
 		plan.ReasonPurged:       EffectPurge,
 		plan.ReasonPurgedFailed: EffectPurge,
 		plan.ReasonDeleted:      EffectDelete,

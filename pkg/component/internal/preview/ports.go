@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,10 +40,11 @@ func (o Owners) Of(ctx context.Context, obj components.Object) (manifests.Owner,
 	return owner, err
 }
 
-// Targets implements reconcile.Targets. Targets impersonates no identity, and reads a kubeconfig instead of watching
-// it.
+// Targets implements reconcile.Targets. Targets reads a kubeconfig instead of watching it.
 type Targets struct {
 	Local *target.Connection
+	// User is impersonated in the cluster of the component. If it is empty, the identity of Local is used.
+	User string
 	// Connect connects to the cluster of a configuration.
 	Connect               func(context.Context, *rest.Config) (*target.Connection, error)
 	DefaultServiceAccount string
@@ -55,7 +57,11 @@ func (t Targets) Acquire(ctx context.Context, r target.Request) (target.Target, 
 	if _, err := r.Identity(r.Name.Namespace, t.DefaultServiceAccount); err != nil {
 		return target.Target{}, condition.InvalidSpec(err)
 	}
-	own := target.Target{Client: t.Local.Own(), Local: t.Local.Own()}
+	client, err := t.Local.As(target.Identity{User: t.User})
+	if err != nil {
+		return target.Target{}, err
+	}
+	own := target.Target{Client: client, Local: client}
 	if r.KubeConfig == nil {
 		return own, nil
 	}
@@ -79,7 +85,7 @@ func (t Targets) Acquire(ctx context.Context, r target.Request) (target.Target, 
 	if err != nil {
 		return target.Target{}, err
 	}
-	cluster, err := target.Identify(ctx, connection, t.Clock, secret.Namespace, secret.Name)
+	cluster, err := target.Identify(ctx, connection, secret.Namespace, secret.Name)
 	if err != nil {
 		return target.Target{}, err
 	}
@@ -94,9 +100,11 @@ type Inputs struct {
 	// Contents replace the contents of referenced objects. Objects that are not in Contents are read from the API
 	// server.
 	Contents generator.References
+	// Credentials includes the references with credentials.
+	Credentials bool
 }
 
-// Read implements reconcile.Inputs. Credentials are not read, because a preview does not need them.
+// Read implements reconcile.Inputs. Credentials are read only if the field Credentials is set.
 func (i Inputs) Read(
 	ctx context.Context, name types.NamespacedName, d input.Declaration, t target.Target, known input.Contents,
 ) (input.Inputs, input.Contents, error) {
@@ -104,18 +112,14 @@ func (i Inputs) Read(
 	if err != nil {
 		return input.Inputs{}, known, err
 	}
-	for _, declared := range d.References {
-		if declared.Credential {
-			continue
-		}
-		ref := input.NewReference(name.Namespace, declared)
-		found, err := i.read(ctx, t, &ref, declared.Optional)
-		if err != nil {
-			return input.Inputs{}, known, err
-		}
-		if found {
-			in.References = append(in.References, ref)
-		}
+	wanted := slices.DeleteFunc(slices.Clone(d.References), func(r metav1alpha1.Reference) bool {
+		return r.Credential && !i.Credentials
+	})
+	in.References, err = i.Reader.Once(ctx, name, wanted, t, func(ref *input.Reference) (bool, error) {
+		return i.read(ctx, t, ref, ref.IsOptional())
+	})
+	if err != nil {
+		return input.Inputs{}, known, err
 	}
 	in.Digest, err = i.Reader.Identify(in)
 	return in, known, err
@@ -181,4 +185,6 @@ func (s Source) Fetch(context.Context, metav1alpha1.SourceReference) (fs.FS, err
 }
 
 // Fetched implements input.Fetcher.
-func (s Source) Fetched(metav1alpha1.SourceReference) (fs.FS, bool) { return s.Files, true }
+func (s Source) Fetched(context.Context, metav1alpha1.SourceReference) (fs.FS, bool) {
+	return s.Files, true
+}

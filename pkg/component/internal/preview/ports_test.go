@@ -102,7 +102,7 @@ func (c *cluster) targets() (Targets, *apiservertest.Server) {
 func (c *cluster) putKubeconfig(key, server string) {
 	text := `{"apiVersion":"v1","kind":"Config","current-context":"c",` +
 		`"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],` +
-		`"clusters":[{"name":"c","cluster":{"server":"` + server + `"}}],"users":[{"name":"u","user":{}}]}`
+		`"clusters":[{"name":"c","cluster":{"server":"` + server + `","insecure-skip-tls-verify":true}}],"users":[{"name":"u","user":{}}]}`
 	c.Put("v1", "Secret", "shop", "remote", map[string]any{
 		"data": map[string]any{key: base64.StdEncoding.EncodeToString([]byte(text))},
 	})
@@ -123,6 +123,23 @@ func TestAPreviewImpersonatesNobody(t *testing.T) {
 	}
 }
 
+func TestAPreviewImpersonatesItsUser(t *testing.T) {
+	c := newCluster(t)
+	targets, remote := c.targets()
+	targets.User = "system:serviceaccount:shop:deployer"
+	c.putKubeconfig(metav1alpha1.DefaultKubeConfigKey, remote.ServeTLS(t))
+	request := target.Request{Name: web, Owner: owner}
+	got, err := targets.Acquire(t.Context(), request)
+	if err != nil || got.Client.User != targets.User || got.Local.User != targets.User {
+		t.Errorf("the target must have the user, got %+v and the error %v", got, err)
+	}
+	request.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "remote"}
+	got, err = targets.Acquire(t.Context(), request)
+	if err != nil || got.Client.User != "" || got.Local.User != targets.User {
+		t.Errorf("the own cluster must have the user, and the other must have none, got %+v and the error %v", got, err)
+	}
+}
+
 func TestAPreviewReadsTheKubeconfig(t *testing.T) {
 	c := newCluster(t)
 	targets, remote := c.targets()
@@ -136,7 +153,7 @@ func TestAPreviewReadsTheKubeconfig(t *testing.T) {
 		}
 	}
 	fails(metav1alpha1.ReasonReferenceNotFound)
-	c.putKubeconfig("other", remote.Config().Host)
+	c.putKubeconfig("other", remote.ServeTLS(t))
 	fails(metav1alpha1.ReasonInvalidSpec)
 	request.KubeConfig.Key = "other"
 	got, err := targets.Acquire(t.Context(), request)
@@ -181,6 +198,12 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 			t.Errorf("the preview sent a request for a watch: %s", r)
 		}
 	}
+	inputs.Credentials = true
+	_, _, err = inputs.Read(t.Context(), web, d, at, nil)
+	if failure := condition.Of(err); failure == nil || !strings.Contains(failure.Message, "credential") {
+		t.Errorf("the missing credential must be an error, got %v", failure)
+	}
+	inputs.Credentials = false
 	inputs.Contents = generator.References{settings: {"a": []byte("2")}}
 	given, _, err := inputs.Read(t.Context(), web, d, at, nil)
 	if err != nil || string(given.References[0].Data()["a"]) != "2" || given.Digest == read.Digest {
@@ -250,7 +273,7 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 
 func TestAFetchedSourceIsAtHand(t *testing.T) {
 	files := fstest.MapFS{"a.yaml": &fstest.MapFile{}}
-	got, found := Source{files}.Fetched(metav1alpha1.SourceReference{})
+	got, found := Source{files}.Fetched(t.Context(), metav1alpha1.SourceReference{})
 	again, err := Source{files}.Fetch(t.Context(), metav1alpha1.SourceReference{})
 	if !found || got == nil || again == nil || err != nil {
 		t.Errorf("got %v, %t, %v, %v", got, found, again, err)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/protect"
@@ -21,6 +23,8 @@ type simulation struct {
 	client    *target.Client
 	protector *protect.Protector
 	planner   func(plan.Facts) plan.Plan
+	binder    applier.Binder
+	asked     applier.Asked
 	facts     plan.Facts
 	// recorded are all dependents of the simulation so far. Dependents that the simulation has deleted are included,
 	// because the API server still lists them.
@@ -34,8 +38,16 @@ type simulation struct {
 	types      []manifests.ManagedType
 	// waited are the waits whose end was simulated, by object and reason.
 	waited map[string]bool
+	// unbound are the objects whose missing values were simulated.
+	unbound map[manifests.Key]bool
+	// leftOut are the objects of types that are not served, and conditional the objects whose conditions have no value.
+	// The simulation goes on without them.
+	leftOut, conditional map[manifests.Key]bool
 	// touched are the dependents with a step or a failure in the forecast.
 	touched map[manifests.Key]bool
+	// renewed are the exports that the rendering asked for, if a value differs. The simulation then ends, because the
+	// dependents must be rendered again.
+	renewed []metav1alpha1.AskedExport
 	turn    int
 	held    bool
 	// blockersOnly ends the simulation before the first simulated write.
@@ -49,6 +61,10 @@ func (r *simulation) run(ctx context.Context) error {
 	checked := map[manifests.Key]bool{}
 	for {
 		r.facts.Live = r.snapshot()
+		r.bind(ctx)
+		if r.renewed != nil {
+			return nil
+		}
 		decided := r.planner(r.facts)
 		r.facts.Inventory, r.facts.Repairs = decided.Inventory, decided.Repairs
 		maps.Copy(r.recorded, decided.Inventory)
@@ -137,7 +153,7 @@ func (r *simulation) carryOut(ctx context.Context, p plan.Plan) {
 // guard simulates an action on the admission guard.
 func (r *simulation) guard(a plan.Action) {
 	if a.Verb == plan.VerbUnguard {
-		r.facts.Guard = plan.Guard{Name: r.facts.Guard.Name}
+		r.facts.Guard = plan.Guard{Name: r.facts.Guard.Name, Owner: r.facts.Guard.Owner}
 	} else {
 		r.facts.Guard = simulateGuarded(r.facts.Guard, a, r.facts.Now)
 	}
@@ -148,6 +164,10 @@ func (r *simulation) guard(a plan.Action) {
 func (r *simulation) learn(a plan.Action, phase manifests.Phase, answer asked) {
 	if a.Verb == plan.VerbRead && answer.Failure != nil && !slices.Contains(r.forecast.Unread, a.Key) {
 		r.forecast.Unread = append(r.forecast.Unread, a.Key)
+	}
+	if a.Verb == plan.VerbTryDelete {
+		applier.Fold(r.facts.Results, a, plan.Result{Verb: a.Verb}, nil)
+		return
 	}
 	if answer.Verb != "" && (answer.Failure != nil || answer.Verb != a.Verb || a.Verb == plan.VerbRead) {
 		applier.Fold(r.facts.Results, a, answer.Result, nil)
@@ -195,12 +215,24 @@ func (r *simulation) begins(a plan.Action) {
 	}
 }
 
+// dependenciesOf returns the dependencies of the object of an action: those of its manifest, or the recorded ones.
+func (r *simulation) dependenciesOf(a plan.Action) []string {
+	list := r.recorded[a.Key].DependsOn
+	if a.Object != nil {
+		list = a.Object.DependsOn()
+	}
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ", ")
+}
+
 func (r *simulation) step(a plan.Action, phase manifests.Phase, answer asked) Step {
 	s := Step{
 		Change: applier.ChangeOf(
 			a,
 		), Effect: effectOf(a), Turn: r.turn, Phase: phase, Held: r.held, Unchecked: answer.unchecked,
-		Before: answer.Before, After: answer.After,
+		Before: answer.Before, After: answer.After, DependsOn: r.dependenciesOf(a),
 	}
 	if a.Object == nil || a.Verb == plan.VerbDelete {
 		return s

@@ -43,38 +43,54 @@ func (s *Simulator) Apply(ctx context.Context, client *target.Client, r applier.
 		}
 		return outcome.Outcome{}, nil
 	}
-	return outcome.Outcome{}, s.simulate(ctx, client, r, plan.ForApply)
+	return s.simulate(ctx, client, r, plan.ForApply)
 }
 
 // Delete implements reconcile.Applier.
 func (s *Simulator) Delete(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error) {
-	return outcome.Outcome{}, s.simulate(ctx, client, r.ForDelete(), plan.ForDelete)
+	return s.simulate(ctx, client, r.ForDelete(), plan.ForDelete)
 }
 
 func (s *Simulator) simulate(
 	ctx context.Context, client *target.Client, r applier.Request, planner func(plan.Facts) plan.Plan,
-) error {
+) (outcome.Outcome, error) {
 	facts, err := s.awaitFacts(ctx, client, r)
 	if err != nil {
-		return err
+		return outcome.Outcome{}, err
 	}
 	simulated := &simulation{
-		client: client, protector: s.Applier.Protector(client, r), planner: planner, facts: facts,
-		recorded: maps.Clone(facts.Inventory),
-		written:  map[manifests.Key]bool{}, away: map[manifests.Key]bool{}, namespaces: map[string]bool{},
-		blockersOnly: s.BlockersOnly, waited: map[string]bool{}, touched: map[manifests.Key]bool{},
+		client:       client,
+		protector:    s.Applier.Protector(client, r),
+		planner:      planner,
+		facts:        facts,
+		binder:       s.Applier.Binder(r),
+		asked:        s.Applier.Asked(r),
+		recorded:     maps.Clone(facts.Inventory),
+		written:      map[manifests.Key]bool{},
+		away:         map[manifests.Key]bool{},
+		namespaces:   map[string]bool{},
+		blockersOnly: s.BlockersOnly,
+		waited:       map[string]bool{},
+		unbound:      map[manifests.Key]bool{},
+		leftOut:      map[manifests.Key]bool{},
+		conditional:  map[manifests.Key]bool{},
+		touched:      map[manifests.Key]bool{},
 	}
 	if err := simulated.run(ctx); err != nil {
-		return err
+		return outcome.Outcome{}, err
+	}
+	if simulated.renewed != nil {
+		return outcome.Outcome{Inventory: r.Inventory, Renewed: &outcome.Renewed{Exports: simulated.renewed}}, nil
 	}
 	s.Forecast = simulated.forecast
 	s.Forecast.Desired = plan.CountObjects(r.Desired)
+	s.Forecast.Ignored = ignoredFields(r.Desired)
 	for _, o := range r.Desired {
 		if o.Occurrence == 0 && !simulated.touched[o.Key] {
 			s.Forecast.Unchanged++
 		}
 	}
-	return nil
+	return outcome.Outcome{}, nil
 }
 
 // awaitFacts waits for the first lists of the watches.

@@ -3,12 +3,14 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -19,6 +21,7 @@ import (
 // Results of passes that are not states of components.
 const (
 	ResultObserving   = "Observing"
+	ResultWaiting     = "WaitingForMemory"
 	resultRetrying    = "Retrying"
 	ResultInterrupted = "Interrupted"
 	ResultDeleted     = "Deleted"
@@ -73,6 +76,15 @@ func (v *PassMetrics) Start(ctx context.Context) error {
 	v.meter.Export(v.components)
 	context.AfterFunc(ctx, func() { v.meter.StopExport(v.components) })
 	return nil
+}
+
+// ExportMemory exports the use of a memory budget until ctx ends. A budget without a limit has no metrics.
+func (v *PassMetrics) ExportMemory(ctx context.Context, b *budget.Budget) {
+	if b == nil {
+		return
+	}
+	v.meter.ExportMemory(func() metrics.Memory { return metrics.Memory(b.Usage()) })
+	context.AfterFunc(ctx, v.meter.StopExportMemory)
 }
 
 // Restore sets the recorded state of a component at the start of a pass, if no earlier pass of this process has set a
@@ -155,7 +167,10 @@ type PassEnd struct {
 // failing reports whether a pass failed, so that it is retried or a person has to act.
 func failing(o outcome.Outcome, p *condition.Error) bool {
 	if p != nil {
-		return p.Reason != metav1alpha1.ReasonSuspended && p.Reason != metav1alpha1.ReasonForeignFinalizers
+		waits := []string{
+			metav1alpha1.ReasonSuspended, metav1alpha1.ReasonForeignFinalizers, metav1alpha1.ReasonExportMissing,
+		}
+		return !slices.Contains(waits, p.Reason)
 	}
 	failed, _ := o.Failures()
 	return len(failed) > 0
