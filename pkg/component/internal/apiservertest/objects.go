@@ -43,7 +43,7 @@ func (s *Server) answer(r *http.Request, at address, dryRun bool) (any, error) {
 		obj, err = s.update(at, obj, dryRun)
 	case http.MethodDelete:
 		return metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Success"},
-			s.delete(at, body)
+			s.delete(at, body, dryRun)
 	}
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (s *Server) update(at address, obj *unstructured.Unstructured, dryRun bool)
 }
 
 // delete removes an object at once; finalizers are ignored.
-func (s *Server) delete(at address, options map[string]any) error {
+func (s *Server) delete(at address, options map[string]any, dryRun bool) error {
 	live := s.objects[at]
 	if live == nil {
 		return apierrors.NewNotFound(at.GroupResource(), at.name)
@@ -218,7 +218,9 @@ func (s *Server) delete(at address, options map[string]any) error {
 			)
 		}
 	}
-	s.remove(at)
+	if !dryRun {
+		s.remove(at)
+	}
 	return nil
 }
 

@@ -7,10 +7,8 @@ package apiservertest
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 )
 
@@ -95,13 +92,22 @@ func New(t testing.TB) *Server {
 	for _, name := range []string{"default", "kube-system", "shop"} {
 		s.Put("v1", "Namespace", "", name, map[string]any{"status": map[string]any{"phase": "Active"}})
 	}
-	server := httptest.NewServer(s)
+	s.url = stopped(t, httptest.NewServer(s))
+	return s
+}
+
+func stopped(t testing.TB, server *httptest.Server) (url string) {
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	s.url = server.URL
-	return s
+	return server.URL
+}
+
+// ServeTLS serves on another port with TLS, and returns the URL. No CA has signed the certificate.
+func (s *Server) ServeTLS(t testing.TB) string {
+	t.Helper()
+	return stopped(t, httptest.NewTLSServer(s))
 }
 
 // Config returns the configuration of a client for the server.
@@ -262,70 +268,6 @@ func reply(w http.ResponseWriter, answer any, err error) {
 		answer = failure
 	}
 	must(json.NewEncoder(w).Encode(answer))
-}
-
-// discover handles a discovery request. The result found is false for other requests. The result answer is nil if the
-// discovery of the group and version fails; see Break.
-func (s *Server) discover(path []string) (answer any, found bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch text := strings.Join(path, "/"); {
-	case text == "version":
-		return version.Info{GitVersion: "v1.36.3"}, true
-	case text == "api":
-		return metav1.APIVersions{Versions: []string{"v1"}}, true
-	case text == "apis":
-		return s.groups(), true
-	case len(path) == 2 && path[0] == "api" || len(path) == 3 && path[0] == "apis":
-		gv, err := schema.ParseGroupVersion(strings.Join(path[1:], "/"))
-		must(err)
-		return s.list(gv)
-	case len(path) == 2 && path[0] == "apis":
-		for _, group := range s.groups().Groups {
-			if group.Name == path[1] {
-				return group, true
-			}
-		}
-	}
-	return nil, false
-}
-
-// list returns the resources of a group and version. found is false if the version is not served. answer is nil if its
-// discovery fails; see Break.
-func (s *Server) list(gv schema.GroupVersion) (answer any, found bool) {
-	if s.broken[gv] {
-		return nil, true
-	}
-	list := metav1.APIResourceList{GroupVersion: gv.String()}
-	for gvr, resource := range s.resources {
-		if gvr.GroupVersion() == gv {
-			list.APIResources = append(list.APIResources, resource)
-		}
-	}
-	slices.SortFunc(list.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
-	return list, len(list.APIResources) > 0
-}
-
-func (s *Server) groups() metav1.APIGroupList {
-	var all metav1.APIGroupList
-	seen := map[schema.GroupVersion]bool{}
-	for gvr := range s.resources {
-		if gvr.Group != "" {
-			seen[gvr.GroupVersion()] = true
-		}
-	}
-	for _, gv := range slices.SortedFunc(maps.Keys(seen), func(a, b schema.GroupVersion) int {
-		return strings.Compare(a.String(), b.String())
-	}) {
-		offered := metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: gv.Version}
-		i := slices.IndexFunc(all.Groups, func(g metav1.APIGroup) bool { return g.Name == gv.Group })
-		if i < 0 {
-			i, all.Groups = len(all.Groups), append(all.Groups, metav1.APIGroup{Name: gv.Group})
-		}
-		all.Groups[i].Versions = append(all.Groups[i].Versions, offered)
-		all.Groups[i].PreferredVersion = all.Groups[i].Versions[0]
-	}
-	return all
 }
 
 // address returns the address of the object or the collection at a path. The result known is false if the type is not

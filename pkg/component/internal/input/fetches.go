@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
@@ -21,13 +22,13 @@ type Fetcher interface {
 	Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error)
 	// Fetched returns a source if the source is in a local cache. It must not send a request, because it is called by a
 	// worker of the controller.
-	Fetched(ref metav1alpha1.SourceReference) (files fs.FS, found bool)
+	Fetched(ctx context.Context, ref metav1alpha1.SourceReference) (files fs.FS, found bool)
 }
 
 const (
-	// fetchers is the number of fetches that run at the same time. Fetches from a server that does not respond run until
+	// MaxFetches is the number of fetches that run at the same time. Fetches from a server that does not respond run until
 	// their timeout. Meanwhile, the other slots are free for other sources.
-	fetchers = 16
+	MaxFetches = 16
 	// maxFetch is the timeout of one attempt. It does not include the wait for a slot.
 	maxFetch = 10 * time.Minute
 	// A failed attempt is repeated after firstFetchRetry, then after twice as long each time, up to lastFetchRetry. A
@@ -41,6 +42,7 @@ type Fetches struct {
 	ctx     context.Context
 	fetcher Fetcher
 	clock   clock.PassiveClock
+	budget  *budget.Budget
 	slots   chan struct{}
 
 	mu      sync.Mutex
@@ -53,27 +55,31 @@ type fetch struct {
 	stop    context.CancelFunc
 	running bool
 	files   fs.FS
+	// lease has the memory of the fetch and of its result.
+	lease *budget.Lease
 	// err is the error of the last attempt. It remains set while the next attempt is running.
 	err     error
 	delay   time.Duration
 	retryAt time.Time
 }
 
-// NewFetches returns Fetches. All fetches end with ctx.
-func NewFetches(ctx context.Context, fetcher Fetcher, c clock.PassiveClock) *Fetches {
+// NewFetches returns Fetches. All fetches end with ctx. Fetched sources count towards the budget.
+func NewFetches(ctx context.Context, fetcher Fetcher, c clock.PassiveClock, b *budget.Budget) *Fetches {
 	return &Fetches{
-		ctx: ctx, fetcher: fetcher, clock: c,
-		slots: make(chan struct{}, fetchers), fetches: map[types.NamespacedName]*fetch{},
+		ctx: ctx, fetcher: fetcher, clock: c, budget: b,
+		slots: make(chan struct{}, MaxFetches), fetches: map[types.NamespacedName]*fetch{},
 	}
 }
 
 // Take returns the source of a component. If the source is not in the fetcher's cache, Take starts to fetch it, and
 // wake is called at the end of the fetch. Until then Take returns condition.ErrObserving, or the error of the last
-// attempt.
-func (s *Fetches) Take(name types.NamespacedName, ref metav1alpha1.SourceReference, wake func()) (fs.FS, error) {
+// attempt. The memory of the source belongs to the lease of ctx from then on.
+func (s *Fetches) Take(
+	ctx context.Context, name types.NamespacedName, ref metav1alpha1.SourceReference, wake func(),
+) (fs.FS, error) {
 	if !s.knows(name, ref) {
 		s.Forget(name)
-		if files, atHand := s.fetcher.Fetched(ref); atHand {
+		if files, atHand := s.fetcher.Fetched(ctx, ref); atHand {
 			return files, nil
 		}
 	}
@@ -87,9 +93,10 @@ func (s *Fetches) Take(name types.NamespacedName, ref metav1alpha1.SourceReferen
 	switch {
 	case f.files != nil:
 		delete(s.fetches, name)
+		f.lease.Hand(ctx)
 		return f.files, nil
 	case !f.running && !s.clock.Now().Before(f.retryAt):
-		s.start(f, wake)
+		s.start(name, f, wake)
 	}
 	return nil, f.failure(s.clock.Now())
 }
@@ -110,26 +117,56 @@ func (s *Fetches) Forget(name types.NamespacedName) {
 	if f, found := s.fetches[name]; found {
 		f.stop()
 		delete(s.fetches, name)
+		if !f.running {
+			f.lease.End()
+		}
 	}
 }
 
+// IsReady reports whether a fetched source is waiting for the next pass over its component.
+func (s *Fetches) IsReady(name types.NamespacedName) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, found := s.fetches[name]
+	return found && f.files != nil
+}
+
 // start begins an attempt. The caller holds the lock.
-func (s *Fetches) start(f *fetch, wake func()) {
+func (s *Fetches) start(name types.NamespacedName, f *fetch, wake func()) {
 	ctx, stop := context.WithCancel(s.ctx)
+	ctx, f.lease = s.budget.Begin(ctx, name, wake)
 	f.stop, f.running = stop, true
 	go func() {
 		defer stop()
 		files, err := s.fetch(ctx, f.ref)
-		if ctx.Err() != nil {
-			return
+		if s.finish(name, f, files, err) {
+			wake()
 		}
-		s.mu.Lock()
-		f.running, f.files, f.err = false, files, err
-		f.delay = min(lastFetchRetry, max(firstFetchRetry, 2*f.delay))
-		f.retryAt = s.clock.Now().Add(f.delay)
-		s.mu.Unlock()
-		wake()
 	}()
+}
+
+// finish stores the result of an attempt, and reports whether a pass has to take it. If the attempt lacked memory, the
+// component is woken when the memory is available.
+func (s *Fetches) finish(name types.NamespacedName, f *fetch, files fs.FS, err error) (wake bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.running = false
+	if s.fetches[name] != f || s.ctx.Err() != nil {
+		f.lease.End()
+		return false
+	}
+	if err != nil && f.lease.Waits() {
+		delete(s.fetches, name)
+		f.lease.End()
+		return false
+	}
+	if err != nil {
+		f.lease.End()
+	}
+	f.files, f.err = files, err
+	f.delay = min(lastFetchRetry, max(firstFetchRetry, 2*f.delay))
+	f.retryAt = s.clock.Now().Add(f.delay)
+	return true
 }
 
 // fetch waits for a slot and calls the fetcher. A panic of the fetcher is returned as an error.

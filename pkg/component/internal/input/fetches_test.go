@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
@@ -55,7 +56,9 @@ func (f *fetcher) Fetch(ctx context.Context, _ metav1alpha1.SourceReference) (fs
 	return nil, nil
 }
 
-func (f *fetcher) Fetched(metav1alpha1.SourceReference) (fs.FS, bool) { return f.kept, f.kept != nil }
+func (f *fetcher) Fetched(context.Context, metav1alpha1.SourceReference) (fs.FS, bool) {
+	return f.kept, f.kept != nil
+}
 
 var (
 	web   = types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -71,14 +74,14 @@ type bubble struct {
 
 // take calls Take for the component web.
 func (b *bubble) take(ref metav1alpha1.SourceReference) (fs.FS, error) {
-	return b.Take(web, ref, func() { b.wakes.Add(1) })
+	return b.Take(context.Background(), web, ref, func() { b.wakes.Add(1) })
 }
 
 // inBubble runs a test with a fetcher in a synctest bubble, in which sleeping takes no time.
 func inBubble(t *testing.T, f *fetcher, test func(t *testing.T, b *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		test(t, &bubble{Fetches: NewFetches(t.Context(), f, clock.RealClock{})})
+		test(t, &bubble{Fetches: NewFetches(t.Context(), f, clock.RealClock{}, nil)})
 	})
 }
 
@@ -186,19 +189,77 @@ func TestAnotherSourceEndsTheFetchOfTheFormerOne(t *testing.T) {
 }
 
 func TestConcurrentFetchesAreBounded(t *testing.T) {
-	answers := make([]any, 3*fetchers)
+	answers := make([]any, 3*MaxFetches)
 	for i := range answers {
 		answers[i] = files
 	}
 	f := fetcherOf(answers...)
 	inBubble(t, f, func(t *testing.T, b *bubble) {
 		for i := range answers {
-			_, _ = b.Take(types.NamespacedName{Name: string(rune('a' + i))}, chart, func() { b.wakes.Add(1) })
+			_, _ = b.Take(context.Background(), types.NamespacedName{Name: string(rune('a' + i))}, chart, func() { b.wakes.Add(1) })
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if int(b.wakes.Load()) != len(answers) || f.most.Load() != fetchers {
+		if int(b.wakes.Load()) != len(answers) || f.most.Load() != MaxFetches {
 			t.Errorf("wake was called %d times, and %d fetches ran at a time", b.wakes.Load(), f.most.Load())
 		}
 	})
+}
+
+// A source for which there is no memory is fetched again when the memory is available, and the pass that takes the
+// source has its memory.
+func TestASourceWaitsForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const mebibyte = 1 << 20
+		line := budget.New(10*mebibyte, 1<<40)
+		b := &bubble{Fetches: NewFetches(t.Context(), &reserving{bytes: 4 * mebibyte}, clock.RealClock{}, line)}
+		busy, other := line.Begin(t.Context(), types.NamespacedName{Name: "other"}, func() {})
+		if err := budget.Reserve(busy, 8*mebibyte); err != nil {
+			t.Fatal(err)
+		}
+		pass := func() (fs.FS, *budget.Lease, error) {
+			ctx, lease := line.Begin(t.Context(), web, func() { b.wakes.Add(1) })
+			got, err := b.Take(ctx, web, chart, func() { b.wakes.Add(1) })
+			return got, lease, err
+		}
+		_, lease, err := pass()
+		lease.End()
+		synctest.Wait()
+		if !errors.Is(err, condition.ErrObserving) || b.wakes.Load() != 0 || line.Usage().Waiting != 1 {
+			t.Fatalf("got %v, %d wakes, %+v", err, b.wakes.Load(), line.Usage())
+		}
+		other.End()
+		if b.wakes.Load() != 1 {
+			t.Error("the component is not woken when the memory is available")
+		}
+		_, lease, _ = pass()
+		lease.End()
+		synctest.Wait()
+		if !b.IsReady(web) || b.wakes.Load() != 2 || line.Usage().Reserved != 6*mebibyte {
+			t.Errorf("ready %t, %d wakes, %+v", b.IsReady(web), b.wakes.Load(), line.Usage())
+		}
+		got, lease, err := pass()
+		if err != nil || got == nil || line.Usage().Reserved != 6*mebibyte {
+			t.Errorf("got %v, %v, %+v", got, err, line.Usage())
+		}
+		lease.End()
+		_, lease, _ = pass()
+		lease.End()
+		synctest.Wait()
+		b.Forget(web)
+		if u := line.Usage(); u.Reserved != 0 || u.Waiting != 0 {
+			t.Errorf("got %+v", u)
+		}
+	})
+}
+
+// reserving is a fetcher that reserves memory.
+type reserving struct{ bytes int64 }
+
+func (r *reserving) Fetch(ctx context.Context, _ metav1alpha1.SourceReference) (fs.FS, error) {
+	return files, budget.Reserve(ctx, r.bytes)
+}
+
+func (r *reserving) Fetched(context.Context, metav1alpha1.SourceReference) (fs.FS, bool) {
+	return nil, false
 }

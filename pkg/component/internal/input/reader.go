@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -27,7 +28,7 @@ type Declaration struct {
 	Parameters map[string]any
 	// Rendered is the part of the component that is an input, as plain data.
 	Rendered any
-	// References are the referenced objects in the namespace of the component.
+	// References are the referenced objects, and exports of components, in the namespace of the component.
 	References []metav1alpha1.Reference
 	// Source is a source outside the cluster, nil if the component has none. SourceName names the source in the
 	// history.
@@ -68,6 +69,11 @@ type Reader struct {
 	CanFetch bool
 	// GeneratorVersion identifies the generator.
 	GeneratorVersion string
+	// Type is the type of the components.
+	Type schema.GroupKind
+	// ReferencesOf returns the references that another component declares, nil if it does not exist. ReferencesOf may be
+	// nil; then cycles of references are not detected.
+	ReferencesOf func(ctx context.Context, name types.NamespacedName) ([]metav1alpha1.Reference, error)
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
 }
@@ -82,7 +88,13 @@ func (r *Reader) Read(
 	if err != nil {
 		return Inputs{}, known, err
 	}
-	in.References, err = r.watch(ctx, name, d.References, d.SourceName, t)
+	refs, err := r.watch(name, d.References, d.SourceName, t)
+	if err == nil {
+		err = r.checkCycle(ctx, name, t, refs, d.References)
+	}
+	if err == nil {
+		in.References, err = r.existing(ctx, refs, t)
+	}
 	if err != nil {
 		return Inputs{}, known, err
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -30,6 +31,11 @@ type Reference struct {
 	// credential is set if the object contains credentials, for example for a fetch. Then its content is not an input of
 	// the rendering, so that a new password does not make a new revision.
 	credential bool
+	// optional is set if the object, or all wanted exports, may be missing.
+	optional bool
+	// kind is the kind of a component, for messages. wanted are the exports of a component that are read.
+	kind   string
+	wanted []wantedExport
 	// source is set if the object holds the source. A change of the source is not a change of values.
 	source bool
 }
@@ -45,13 +51,23 @@ func (r Reference) ContentDigest() string { return r.content.digest }
 type content struct {
 	version, digest string
 	values          []value
+	// missing has the reasons why some of the wanted exports of a component have no value.
+	missing map[string]string
 }
 
 // Contents are the known digests and values of the objects that a component references. A map of this type is never
 // changed: each call of Read returns a new map.
-type Contents map[observe.Reference]content
+type Contents map[contentKey]content
 
-// NewReference returns a reference of a component in a namespace, without content.
+// contentKey identifies the content of a reference: the object and, for a component, the wanted exports.
+type contentKey struct {
+	object  observe.Reference
+	exports string
+}
+
+func (r *Reference) contentKey() contentKey { return contentKey{r.watched, r.exportNames()} }
+
+// NewReference returns a reference of a component in a namespace to a Secret or ConfigMap, without content.
 func NewReference(namespace string, ref metav1alpha1.Reference) Reference {
 	resource := "configmaps"
 	if ref.Kind == metav1alpha1.SecretReference {
@@ -63,33 +79,41 @@ func NewReference(namespace string, ref metav1alpha1.Reference) Reference {
 			Resource: corev1.SchemeGroupVersion.WithResource(resource), Namespace: namespace, Name: ref.Name,
 		},
 		credential: ref.Credential,
+		optional:   ref.Optional,
 	}
 }
 
 // watch watches the referenced objects, so that a change of one of them starts a pass over the component. It returns
-// the references to objects that exist, with their current resource versions. source is the name of the source.
+// the references, without contents. source is the name of the source.
 func (r *Reader) watch(
-	ctx context.Context,
-	name types.NamespacedName,
-	declared []metav1alpha1.Reference,
-	source string,
-	t target.Target,
+	name types.NamespacedName, declared []metav1alpha1.Reference, source string, t target.Target,
 ) ([]Reference, error) {
 	if declared == nil {
 		return nil, nil
 	}
-	refs := make([]Reference, 0, len(declared))
-	watched := make([]observe.Reference, 0, len(declared))
-	for _, d := range declared {
-		ref := NewReference(name.Namespace, d)
-		ref.source = ref.Is(source)
-		refs, watched = append(refs, ref), append(watched, ref.watched)
+	refs, err := r.references(name.Namespace, declared, t)
+	if err != nil {
+		return nil, err
+	}
+	watched := make([]observe.Reference, 0, len(refs))
+	for i := range refs {
+		refs[i].source = refs[i].Is(source)
+		watched = append(watched, refs[i].watched)
 	}
 	r.References.Watch(name.String(), t.Local.Reader, watched, func() { r.Wake(name) })
-	var found []Reference
+	return refs, nil
+}
+
+// existing returns the references to objects that exist, with their current resource versions, and all references to
+// components.
+func (r *Reader) existing(ctx context.Context, refs []Reference, t target.Target) ([]Reference, error) {
+	if refs == nil {
+		return nil, nil
+	}
+	found := make([]Reference, 0, len(refs))
 	var missing []string
 	observing := false
-	for i, ref := range refs {
+	for _, ref := range refs {
 		version, known, failure := r.References.Version(t.Local.Reader, ref.watched)
 		object := fmt.Sprintf("%s %s/%s", ref.Kind, ref.Namespace, ref.Name)
 		switch {
@@ -97,16 +121,16 @@ func (r *Reader) watch(
 			return nil, condition.Unwatched(object, failure.Message, failure.Forbidden)
 		case !known:
 			observing = true
-		case version == "" && !declared[i].Optional:
+		case version == "":
 			switch exists, err := ref.confirm(ctx, t); {
 			case err != nil:
 				return nil, err
 			case exists:
 				found = append(found, ref)
-			default:
+			case !ref.optional:
 				missing = append(missing, object+" does not exist")
 			}
-		case version != "":
+		default:
 			ref.content.version = version
 			found = append(found, ref)
 		}
@@ -122,13 +146,19 @@ func (r *Reader) watch(
 
 // confirm reads an object that its watch does not show, and reports whether the object exists. The watch may be late: a
 // person creates a source, and then the component with the reference to it. Without the right to read the object, the
-// watch decides.
+// watch decides. An optional object is not read. A component always counts as existing: its exports are missing.
 func (r *Reference) confirm(ctx context.Context, t target.Target) (exists bool, err error) {
+	if r.optional {
+		return r.isComponent(), r.setAbsent()
+	}
 	err = r.Read(ctx, t)
 	switch failure := condition.Of(err); {
 	case failure == nil:
 		return true, nil
 	case failure.Reason == metav1alpha1.ReasonReferenceNotFound, failure.Reason == metav1alpha1.ReasonForbidden:
+		if r.isComponent() {
+			return true, r.setAbsent()
+		}
 		return false, nil
 	}
 	return false, err
@@ -154,7 +184,7 @@ func identify(ctx context.Context, t target.Target, refs []Reference, known Cont
 	contents := make(Contents, len(refs))
 	for i := range refs {
 		ref := &refs[i]
-		switch c, ok := known[ref.watched]; {
+		switch c, ok := known[ref.contentKey()]; {
 		case ok && c.version == ref.content.version:
 			ref.content = c
 		case ref.data == nil:
@@ -162,13 +192,16 @@ func identify(ctx context.Context, t target.Target, refs []Reference, known Cont
 				return known, err
 			}
 		}
-		contents[ref.watched] = ref.content
+		contents[ref.contentKey()] = ref.content
 	}
-	return contents, nil
+	return contents, missingExports(refs)
 }
 
-// Read reads the data of a reference with the identity of the component.
+// Read reads the data of a reference, or the wanted exports of a component, with the identity of the component.
 func (r *Reference) Read(ctx context.Context, t target.Target) error {
+	if r.isComponent() {
+		return r.readExports(ctx, t)
+	}
 	name := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 	// The object is read as unstructured, because the author's scheme may not have the types Secret and ConfigMap.
 	obj, err := t.Local.Dynamic.Resource(r.watched.Resource).
@@ -189,12 +222,28 @@ func (r *Reference) Read(ctx context.Context, t target.Target) error {
 	if err != nil {
 		return err
 	}
+	if err := budget.Reserve(ctx, sizeOf(data)); err != nil {
+		return err
+	}
 	r.content.version = obj.GetResourceVersion()
 	return r.SetData(data)
 }
 
+// sizeOf returns an estimate of the memory of data: the data, and the text and its digest that are made of it.
+func sizeOf(data map[string][]byte) int64 {
+	const copies = 3
+	sum := 0
+	for key, content := range data {
+		sum += len(key) + len(content)
+	}
+	return int64(copies * sum)
+}
+
 // SetData replaces the data of a reference.
 func (r *Reference) SetData(data map[string][]byte) (err error) {
+	if r.isComponent() {
+		return r.SetExports(data)
+	}
 	r.data = data
 	if !r.source && !r.credential {
 		r.content.values = valuesOfData(r.Reference, data)
@@ -236,5 +285,5 @@ func Load(ctx context.Context, t target.Target, refs []Reference) (generator.Ref
 		}
 		contents[refs[i].Reference] = refs[i].data
 	}
-	return contents, nil
+	return contents, missingExports(refs)
 }

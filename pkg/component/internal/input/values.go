@@ -25,6 +25,9 @@ const (
 	// maxParsed is the largest size of the data of a key whose values are compared, in bytes. Larger data is compared
 	// as a whole.
 	maxParsed = 64 << 10
+	// maxPath is the largest size of the path of a value, in bytes. Inputs with a longer path are not compared: each value
+	// of a long list would repeat the path.
+	maxPath = 4 << 10
 	// maxText is the largest size of a value that a change shows, in bytes.
 	maxText = 60
 	// maxChanges is the number of changes that are named, and maxChange bounds the text of a change, in bytes.
@@ -56,8 +59,15 @@ var secretNames = regexp.MustCompile(`(?i)passw|secret|token|credential|private|
 // "spec.", and the contents of references after the name of the object. It returns nil if there are too many values.
 // The source is not among them.
 func (in Inputs) Values() Values {
-	parameters := valuesIn(in.Parameters, "", true)
-	all := slices.Concat(parameters, in.specValues(parameters))
+	parameters, complete := valuesIn(in.Parameters, "", true)
+	if !complete {
+		return nil
+	}
+	spec, complete := in.specValues(parameters)
+	if !complete {
+		return nil
+	}
+	all := slices.Concat(parameters, spec)
 	for _, ref := range in.References {
 		all = append(all, ref.content.values...)
 	}
@@ -68,24 +78,26 @@ func (in Inputs) Values() Values {
 	return append(Values{}, all...)
 }
 
-// specValues returns the values of the rendered part of the spec that are neither parameters nor the source.
-func (in Inputs) specValues(parameters []value) []value {
+// specValues returns the values of the rendered part of the spec that are neither parameters nor the source. The second
+// result is false if there are too many values.
+func (in Inputs) specValues(parameters []value) ([]value, bool) {
 	data, err := json.Marshal(in.Rendered)
 	if err != nil {
-		return nil
+		return nil, true
 	}
 	var plain any
 	if err := json.Unmarshal(data, &plain); err != nil || plain == nil {
-		return nil
+		return nil, true
 	}
-	return slices.DeleteFunc(valuesIn(plain, "spec", true), func(v value) bool {
+	all, complete := valuesIn(plain, "spec", true)
+	return slices.DeleteFunc(all, func(v value) bool {
 		if v.text != "" && (v.text == in.SourceDigest() || strings.HasSuffix(in.SourceName, " "+v.text)) {
 			return true
 		}
 		return slices.ContainsFunc(parameters, func(p value) bool {
 			return p.hash == v.hash && strings.HasSuffix(v.path, "."+p.path)
 		})
-	})
+	}), complete
 }
 
 // valuesOfData returns the values in the data of a referenced object. The values of a Secret are not shown.
@@ -102,7 +114,11 @@ func valuesOfData(ref generator.Reference, data map[string][]byte) []value {
 			all = append(all, value{path: object + key, hash: maphash.Bytes(seed, data[key])})
 			continue
 		}
-		for _, v := range valuesIn(parsed, "", shown) {
+		found, complete := valuesIn(parsed, "", shown)
+		if !complete || len(all)+len(found) > maxValues {
+			return nil
+		}
+		for _, v := range found {
 			v.path = object + prefix + v.path
 			all = append(all, v)
 		}
@@ -125,9 +141,25 @@ func parseMap(text []byte) map[string]any {
 	return parsed
 }
 
-// valuesIn returns the single values in plain data.
-func valuesIn(data any, path string, shown bool) []value {
-	var all []value
+// valuesIn returns the single values in plain data. The second result is false if there are too many values, or if a
+// path is too long; then not all values are returned.
+func valuesIn(data any, path string, shown bool) ([]value, bool) {
+	c := collection{shown: shown}
+	complete := c.add(data, path)
+	return c.values, complete
+}
+
+// collection collects the single values of plain data.
+type collection struct {
+	values []value
+	shown  bool
+}
+
+// add adds the values in plain data. It returns false, and stops, at the first value that exceeds a limit.
+func (c *collection) add(data any, path string) bool {
+	if len(path) > maxPath || len(c.values) > maxValues {
+		return false
+	}
 	switch data := data.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(data)) {
@@ -135,28 +167,38 @@ func valuesIn(data any, path string, shown bool) []value {
 			if path != "" {
 				below = path + "." + name
 			}
-			all = append(all, valuesIn(data[name], below, shown)...)
+			if !c.add(data[name], below) {
+				return false
+			}
 		}
 		if len(data) > 0 || path == "" {
-			return all
+			return true
 		}
 	case []any:
 		for i, item := range data {
-			all = append(all, valuesIn(item, fmt.Sprintf("%s[%d]", path, i), shown)...)
+			if !c.add(item, fmt.Sprintf("%s[%d]", path, i)) {
+				return false
+			}
 		}
 		if len(data) > 0 {
-			return all
+			return true
 		}
 	}
+	c.addSingle(data, path)
+	return true
+}
+
+// addSingle adds a single value.
+func (c *collection) addSingle(data any, path string) {
 	text, err := json.Marshal(data)
 	if err != nil {
-		return nil
+		return
 	}
 	single := value{path: path, hash: maphash.Bytes(seed, text)}
-	if shown && !secretNames.MatchString(path) {
+	if c.shown && !secretNames.MatchString(path) {
 		single.text = textOf(data, string(text))
 	}
-	return append(all, single)
+	c.values = append(c.values, single)
 }
 
 // textOf returns the form in which a value is shown, and an empty text if it is not shown.

@@ -134,3 +134,25 @@ func TestNeitherTheSourceNorCredentialsAreValues(t *testing.T) {
 		}
 	}
 }
+
+// A long path would be repeated for each value of a list.
+func TestInputsWithLongPathsAreNotCompared(t *testing.T) {
+	long := strings.Repeat("a", 700<<10)
+	many := make([]any, 100_000)
+	deep := map[string]any{}
+	for range 9000 {
+		deep = map[string]any{strings.Repeat("a", 100): deep}
+	}
+	for name, parameters := range map[string]map[string]any{
+		"a long key with many values": {long: many}, "many values": {"a": many}, "long paths": deep,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if values := inputsOf(t, parameters, nil, nil).Values(); values != nil {
+				t.Errorf("%d values are compared", len(values))
+			}
+		})
+	}
+	if values := inputsOf(t, map[string]any{"a": "b"}, nil, map[string]string{"c": long + ": [1, 2]"}).Values(); len(values) != 2 {
+		t.Errorf("%d values are compared, want the parameter, and the text as a whole", len(values))
+	}
+}

@@ -13,8 +13,8 @@ import (
 // GeneratorVersion returns the version of a generator. If the generator has no version, it returns programIdentity. A
 // new build of the operator may render differently, so it starts a new revision of each component.
 func GeneratorVersion(g generator.Generator) string {
-	if v, ok := g.(generator.Versioner); ok && v.Version() != "" {
-		return v.Version()
+	if version := generator.VersionOf(g); version != "" {
+		return version
 	}
 	return programIdentity()
 }

@@ -43,6 +43,10 @@ type Declared struct {
 	AllowEmpty bool
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
+	// Ignore are the rules of ignored fields: those of the options, and those of the component.
+	Ignore []manifests.IgnoreRule
+	// Exports are the names of the exports that are published in the status.
+	Exports []string
 }
 
 // Author gives a pass access to the code of an operator's author: the optional interfaces of a component, and the

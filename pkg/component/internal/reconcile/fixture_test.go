@@ -100,8 +100,17 @@ type world struct {
 	events    []status.Event
 	woken     []types.NamespacedName
 	forgotten []types.NamespacedName
-	stopped   []manifests.Owner
+	// sources are the components whose fetched sources were dropped.
+	sources []types.NamespacedName
+	stopped []manifests.Owner
 }
+
+// fakeSources implements Sources.
+type fakeSources struct{ *world }
+
+func (fakeSources) BeginPass(types.NamespacedName) func() { return func() {} }
+
+func (s fakeSources) ForgetSource(name types.NamespacedName) { s.sources = append(s.sources, name) }
 
 // newWorld returns a world with one component. The functions edits change the component before it is stored.
 func newWorld(t *testing.T, edits ...func(*part)) *world {
@@ -147,7 +156,7 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 				}
 			},
 		},
-		Records: fakeRecords{w}, Memories: memories, Kind: "Part",
+		Sources: fakeSources{w}, Records: fakeRecords{w}, Memories: memories, Kind: "Part",
 		Forgotten:   func(name types.NamespacedName) { w.forgotten = append(w.forgotten, name) },
 		StopServing: func(o manifests.Owner) { w.stopped = append(w.stopped, o) },
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
@@ -32,8 +33,12 @@ type Memory struct {
 	// values are those of the inputs that were rendered last, and formerValues those of the inputs before. The former
 	// ones are needed until a status with the new revision is written.
 	values, formerValues revisionValues
+	// renewals are the renderings of the current inputs because of exports.
+	renewals renewals
 	// causes are those of the dependents that are not ready.
 	causes causes.Memory
+	// kills are the renderings of the current inputs that were killed.
+	kills rendering.Kills
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.
@@ -65,15 +70,22 @@ func (m *Memory) remember(before *metav1alpha1.Status, in input.Inputs) {
 	}
 }
 
-// changesSince returns the values of inputs that differ from those of the revision in a status. It returns nil if the
-// process does not know the values of that revision, because it was started later.
+// changesUnknown stands for the changes of inputs whose former values this process does not know. Values are not
+// recorded, because they may come from Secrets.
+const changesUnknown = "values not compared: the operator was restarted since the revision before"
+
+// changesSince returns the values of inputs that differ from those of the revision in a status. It returns
+// changesUnknown if the process does not know the values of that revision, because it was started later.
 func (m *Memory) changesSince(s *metav1alpha1.Status, in input.Inputs) []string {
 	for _, known := range []revisionValues{m.values, m.formerValues} {
 		if known.digest != "" && known.digest == s.InputDigest {
 			return known.values.ChangesTo(in.Values())
 		}
 	}
-	return nil
+	if s.InputDigest == "" || s.InputDigest == in.Digest {
+		return nil
+	}
+	return []string{changesUnknown}
 }
 
 // addCreated adds the dependents that a pass created to the unconfirmed dependents.

@@ -62,8 +62,8 @@ func TestTheValuesOfARevisionAreKnownUntilTheNextOneIsWritten(t *testing.T) {
 	}
 	first, second := &metav1alpha1.Status{InputDigest: "one"}, &metav1alpha1.Status{InputDigest: "two"}
 	var m Memory
-	if got := m.changesSince(first, inputs("two", 2)); got != nil {
-		t.Errorf("got the changes %q after a restart, want none", got)
+	if got := m.changesSince(first, inputs("two", 2)); !slices.Equal(got, []string{changesUnknown}) {
+		t.Errorf("got the changes %q after a restart, want the reason why they are not known", got)
 	}
 	m.remember(first, inputs("one", 1))
 	want := []string{"replicas: 1 → 2"}

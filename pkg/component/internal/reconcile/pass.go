@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,8 +34,10 @@ type Pass struct {
 	Store *components.Store
 	// InFlight holds the running passes, so that a change of a component can interrupt its pass; nil in a preview.
 	InFlight *components.Passes
-	Metrics  *telemetry.PassMetrics
-	Clock    clock.PassiveClock
+	// Quotas bounds the dependents of a namespace; nil if there are no quotas.
+	Quotas  *Quotas
+	Metrics *telemetry.PassMetrics
+	Clock   clock.PassiveClock
 	// Wake starts a pass over a component, and Tell creates an event about it.
 	Wake func(types.NamespacedName)
 	Tell func(obj components.Object, e status.Event)
@@ -74,22 +75,43 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 			return outcome.Outcome{}, err
 		}
 	}
-	// 6. Render the objects.
-	set, err := p.render(ctx, c, owner, t, in, recorded.Entries)
+	// Steps 6 to 8 are repeated while the dependents export values that the rendering asked for and did not get.
+	for r := firstRound(c, recorded); ; {
+		o, err := p.applyRound(ctx, c, owner, t, in, r)
+		if err != nil || o.Renewed == nil {
+			c.Memory.renewals.end(o, err)
+			return o, err
+		}
+		c.Memory.renewals.add(r.exports, o.Renewed.Exports, p.Clock.Now())
+		r = r.next(o)
+	}
+}
+
+// applyRound renders the dependents of a component, and applies them until a value changes that the rendering asked
+// for.
+func (p *Pass) applyRound(
+	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, r round,
+) (outcome.Outcome, error) {
+	entries := r.recorded.Entries
+	// 6. Render the objects, and check the quota of the namespace, and the exports that the component publishes.
+	set, err := p.render(ctx, c, owner, t, in, r)
+	if err == nil {
+		err = p.admit(ctx, c, set.Desired(), entries)
+	}
 	if err != nil {
-		changes := c.Memory.changesSince(c.GetStatus(), in)
-		c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, p.Clock.Now()))
-		return pending(err)
+		return p.unrendered(c, in, err)
 	}
 	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is
 	// applied.
-	if err := p.begin(ctx, c, owner, t, in, set, recorded.Entries); err != nil {
+	if err := p.begin(ctx, c, owner, t, in, set, entries); err != nil {
 		return outcome.Outcome{}, err
 	}
 	// 8. Read live objects, plan, record the inventory and execute the plan, and repeat this until nothing is left to
 	// do.
-	request := p.newRequest(c, owner, recorded.Entries)
-	request.Desired, request.Managed = set.Desired(), in.Managed
+	request := p.newRequest(c, owner, entries)
+	request.Desired = set.Desired()
+	request = request.Decide(ctx, conditionInputs(t, in))
+	request.Managed, request.Exports = in.Managed, c.Exports
 	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
 	if request.Trigger, err = triggerOf(c.GetGeneration(), in); err != nil {
 		return outcome.Outcome{}, err
@@ -97,13 +119,18 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	if request.RepairNonce, err = p.repairNonce(c, request.Trigger); err != nil {
 		return outcome.Outcome{}, err
 	}
+	request, due := p.withAsked(c, request, set, r)
 	o, err := p.Applier.Apply(ctx, t.Client, request)
 	c.Memory.addCreated(t.Client, o)
-	if err == nil && o.Applied {
-		c.GetStatus().AppliedDigest = in.Digest
+	if o.Renewed != nil {
+		return o, err
 	}
+	if err == nil {
+		err = applied(c, in, o)
+	}
+	o.Changes = append(r.changes, o.Changes...)
 	o.Unwatched = append(o.Unwatched, lookup.Unwatched(t, p.looker(owner))...)
-	return p.explain(ctx, c, t, o), err
+	return p.explain(ctx, c, t, dueBy(o, due)), err
 }
 
 // Delete deletes the dependents of a component. Delete renders nothing: it deletes the objects of the recorded
@@ -129,10 +156,8 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 			return outcome.Outcome{}, err
 		}
 	}
-	request := p.newRequest(c, owner, recorded.Entries)
-	request.Before = func(ctx context.Context) error { return p.preDelete(ctx, c) }
-	request.AcceptUnknown = acceptedGroups(c.Object, p.Reconciler)
-	if request.Managed, err = recordedTypes(c.GetStatus()); err != nil {
+	request, err := p.newDeletion(c, owner, recorded.Entries)
+	if err != nil {
 		return outcome.Outcome{}, err
 	}
 	var events []status.Event
@@ -155,6 +180,21 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 		p.Tell(c.Object, status.Warning("PhasesSkipped", "the component is deleted"+status.DescribeSkipped(o.Skipped)))
 	}
 	return o, nil
+}
+
+// newDeletion returns the request for the deletion of the dependents, without the objects of its phases.
+func (p *Pass) newDeletion(
+	c *Component, owner manifests.Owner, entries []metav1alpha1.InventoryEntry,
+) (request applier.Request, err error) {
+	request = p.newRequest(c, owner, entries)
+	request.Before = func(ctx context.Context) error { return p.preDelete(ctx, c) }
+	request.AcceptUnknown = acceptedGroups(c.Object, p.Reconciler)
+	// In a deletion, only a request for a pass runs the failed objects of a phase again.
+	if request.Trigger, err = p.repairNonce(c, ""); err != nil {
+		return request, err
+	}
+	request.Managed, err = recordedTypes(c.GetStatus())
+	return request, err
 }
 
 // explain returns the outcome with the causes of the dependents that are not ready for a while. It also schedules the
@@ -221,7 +261,7 @@ func (p *Pass) readInputs(ctx context.Context, c *Component, t target.Target) (i
 		return input.Inputs{}, err
 	}
 	in, c.Memory.Contents, err = p.Inputs.Read(ctx, c.Name(), declared, t, c.Memory.Contents)
-	return in, err
+	return in, waitingForExports(err, c.GetStatus().Revision > 0)
 }
 
 func (p *Pass) tell(c *Component, events []status.Event) {
@@ -235,6 +275,9 @@ func (p *Pass) tell(c *Component, events []status.Event) {
 func (p *Pass) load(ctx context.Context, c *Component, owner manifests.Owner, t target.Target) (Loaded, error) {
 	recorded, err := p.Inventory.Load(ctx, c, owner, t)
 	p.tell(c, recorded.Events)
+	if err == nil {
+		err = reserve(ctx, len(recorded.Entries))
+	}
 	if err != nil {
 		return recorded, err
 	}
@@ -256,13 +299,14 @@ func (p *Pass) load(ctx context.Context, c *Component, owner manifests.Owner, t 
 // render returns the set of objects that the generator renders from the inputs, and enters the messages of the
 // generator into the status.
 func (p *Pass) render(
-	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs,
-	inventory []metav1alpha1.InventoryEntry,
+	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, r round,
 ) (rendering.Set, error) {
 	defer p.Metrics.Time(metrics.StepGenerate)()
 	set, err := p.Rendering.Render(ctx, rendering.Request{
-		Component: c.Object, Status: c.GetStatus(), Owner: owner, Target: t, Inputs: in, Inventory: inventory,
-		AllowEmpty: c.AllowEmpty, Records: &c.Memory.Inventory.Records,
+		Component: c.Object, Status: c.GetStatus(), Owner: owner, Target: t, Inputs: in,
+		Inventory: r.recorded.Entries, Exports: r.exports, ExportsLost: r.lost,
+		AllowEmpty: c.AllowEmpty, Ignore: c.Ignore, Records: &c.Memory.Inventory.Records,
+		Kills: &c.Memory.kills, Requested: requestedAt(c.Object, p.Reconciler),
 	})
 	if set.Lost != "" {
 		p.Tell(c.Object, status.Warning("RenderedSetLost",
@@ -271,6 +315,9 @@ func (p *Pass) render(
 	}
 	if results, called := set.Results(); called {
 		c.SetStatus(status.WithGeneratorResults(*c.GetStatus(), results, c.GetGeneration(), p.Clock.Now()))
+	}
+	if err == nil {
+		err = reserve(ctx, len(set.Objects))
 	}
 	return set, err
 }
@@ -284,6 +331,9 @@ func (p *Pass) begin(
 	before, now := *c.GetStatus().DeepCopy(), p.Clock.Now()
 	next, err := nextRevision(before, t, in, set, inventory, now)
 	next.Reconciler, next.Identity = p.Reconciler, components.Identity(owner.Cluster, c.GetUID())
+	if before.Identity != next.Identity {
+		next.Exports = nil // The values are those of a component in a backup.
+	}
 	// The history changes together with the revision: Inventory.Begin may write the status, and the pass may end without
 	// another write.
 	if next.Revision != before.Revision {
@@ -306,82 +356,6 @@ func (p *Pass) begin(
 		p.Metrics.BeginInputs(c.Name(), now)
 	}
 	return nil
-}
-
-// newRequest returns a request with the fields that an apply and a deletion have in common.
-func (p *Pass) newRequest(
-	c *Component,
-	owner manifests.Owner,
-	inventory []metav1alpha1.InventoryEntry,
-) applier.Request {
-	// The name is copied here, because Wake may be called while a write decodes the response of the API server into
-	// c.Object. Reading the name from the object at that time would be a data race.
-	name := c.Name()
-	request := applier.Request{
-		Owner: owner, Inventory: inventory, Policies: c.Policies, Now: p.Clock.Now(), Wake: func() { p.Wake(name) },
-	}
-	if p.Store == nil {
-		return request
-	}
-	recorded := components.RefOf(c.GetStatus())
-	request.Superseded = p.InFlight.Superseded(name)
-	request.Before = func(ctx context.Context) error { return p.Owners.VerifyCluster(ctx, name) }
-	request.Confirm = func(ctx context.Context) error { return p.Store.Confirm(ctx, c.Object, recorded) }
-	request.Record = func(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
-		defer p.Metrics.Time(metrics.StepRecord)()
-		err := p.record(ctx, c, owner, recorded, entries)
-		if err == nil {
-			recorded = components.RefOf(c.GetStatus())
-		}
-		return err
-	}
-	return request
-}
-
-// record adds the finalizer and then writes an inventory, so that no deletion of the component can skip the new
-// dependents. The writes are bound to the resource version, so they fail if another operator of the same name wrote the
-// component.
-func (p *Pass) record(
-	ctx context.Context, c *Component, owner manifests.Owner, recorded components.InventoryRef,
-	entries []metav1alpha1.InventoryEntry,
-) error {
-	if err := p.Store.AddFinalizer(ctx, c.Object); err != nil {
-		return err
-	}
-	if err := p.Inventory.ProtectKubeconfig(ctx, c, owner); err != nil {
-		return err
-	}
-	if err := p.Inventory.Record(ctx, c, recorded, entries); err != nil {
-		return err
-	}
-	c.SetStatus(status.Recorded(*c.GetStatus(), c.GetGeneration(), c.IsDeleted(), p.Clock.Now()))
-	return p.Store.WriteStatus(ctx, c.Object, recorded)
-}
-
-// repairNonce returns a token that changes with the spec of the component, with its inputs, and with each request for a
-// pass by annotation. When the token changes, repairs that are waiting for their back-off run at once.
-func (p *Pass) repairNonce(c *Component, trigger string) (string, error) {
-	return manifests.Digest([]any{trigger, requestedAt(c.Object, p.Reconciler)})
-}
-
-func (p *Pass) looker(owner manifests.Owner) lookup.Owner {
-	return lookup.Owner{Reconciler: p.Reconciler, ID: owner.ID()}
-}
-
-// recordedTypes returns the additional managed types that the last apply entered into the status.
-func recordedTypes(s *metav1alpha1.Status) ([]manifests.ManagedType, error) {
-	var managed []manifests.ManagedType
-	var errs []error
-	for _, text := range s.ManagedTypes {
-		t, err := manifests.ParseManagedType(text)
-		managed, errs = append(managed, t), append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, &condition.Error{
-			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("status.managedTypes: %v", err),
-		}
-	}
-	return managed, nil
 }
 
 // otherFinalizers returns an error while a component that is being deleted has finalizers of other controllers, and nil

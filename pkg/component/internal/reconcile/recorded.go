@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
@@ -73,7 +74,7 @@ func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolic
 		Searcher: inventory.LabelSearch{
 			Discovery: t.Client.Discovery, Metadata: t.Client.Reader.Metadata, Dynamic: t.Client.Reader.Dynamic,
 		},
-		DeletePolicy: policies.Delete, Namespace: c.Namespace, Namespaces: t.Client.ComponentNamespaces(),
+		DeletePolicy: plan.DefaultDeletePolicy(policies.Reconcile, policies.Delete), Namespace: c.Namespace, Namespaces: t.Client.ComponentNamespaces(),
 		User: t.Client.User, AsOperator: t.Client.Reader.Name == "", Remote: t.Client.RemoteTarget,
 		NamespaceGoes: t.Client.Own().Executor.NamespaceGoes,
 	}

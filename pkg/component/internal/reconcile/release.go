@@ -63,6 +63,14 @@ func (r *Runner) forget(name types.NamespacedName) {
 	owner := r.Owners.Known(name)
 	r.Memories.Forget(name)
 	r.Metrics.Forget(name)
+	r.Quotas.Release(name)
 	r.Forgotten(name)
 	r.StopServing(owner)
+}
+
+// settleQuota tells the quotas the number of dependents after a pass that left nothing to do.
+func (r *Runner) settleQuota(c *Component, o outcome.Outcome) {
+	if o.Inventory != nil && o.Done() && !c.IsDeleted() {
+		r.Quotas.Settle(c.Name(), len(o.Inventory))
+	}
 }

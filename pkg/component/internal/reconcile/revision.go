@@ -2,14 +2,17 @@ package reconcile
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -48,6 +51,7 @@ func nextRevision(
 	next := before
 	next.TargetNamespace, next.TargetName = in.Namespace, in.Name
 	next.TargetCluster, next.ManagedTypes = t.Cluster, input.TypeTexts(in.Managed)
+	next.AskedExports = set.Lookups.ExportLines()
 	switch {
 	case !in.StandIn(&before):
 		next.InputDigest, next.Rendition = in.Digest, 0
@@ -81,6 +85,7 @@ func withLookups(next metav1alpha1.Status, set rendering.Set) (metav1alpha1.Stat
 func withoutRevision(next, before metav1alpha1.Status) metav1alpha1.Status {
 	next.InputDigest, next.Revision, next.Rendition = before.InputDigest, before.Revision, before.Rendition
 	next.Lookups, next.LookupsDigest = before.Lookups, before.LookupsDigest
+	next.AskedExports = before.AskedExports
 	next.ProgressingSince, next.History = before.ProgressingSince, before.History
 	return next
 }
@@ -106,6 +111,17 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 		}
 	}
 	return newest
+}
+
+// unrendered ends a pass whose rendering failed. It enters the attempt into the status, unless the rendering waits for
+// memory.
+func (p *Pass) unrendered(c *Component, in input.Inputs, err error) (outcome.Outcome, error) {
+	if errors.Is(err, budget.ErrWait) {
+		return outcome.Outcome{}, err
+	}
+	changes := c.Memory.changesSince(c.GetStatus(), in)
+	c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, p.Clock.Now()))
+	return pending(err)
 }
 
 // withAttempt adds an entry to the history of a status for new inputs that could not be rendered. withAttempt adds no

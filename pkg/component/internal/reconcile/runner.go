@@ -14,12 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -42,13 +44,21 @@ const (
 // Runner makes passes over components, and reports them.
 type Runner struct {
 	Pass
+	// Turns are the slots for passes over components with a kubeconfig. Targets takes them. nil means no limit.
+	Turns   *target.Turns
 	Records Records
+	// Budget bounds the memory of all passes; nil is no bound.
+	Budget *budget.Budget
+	// Sources has the fetched sources of components.
+	Sources Sources
 	// Memories hold the state that the process keeps for each component.
 	Memories *Memories
 	// Kind is the kind of the components, for traces.
 	Kind string
 	// MinInterval is the shortest time between two passes over the same component; zero means no limit.
 	MinInterval time.Duration
+	// Limiter limits the rate of passes over each component, in addition to MinInterval.
+	Limiter schedule.Limit
 	// Forgotten is called for a component that does not exist any more, before StopServing.
 	Forgotten func(types.NamespacedName)
 	// StopServing ends the watches for the dependents of an owner, and drops the cached rendering of the owner.
@@ -71,17 +81,31 @@ type Records interface {
 	ReleaseVanished(ctx context.Context, name types.NamespacedName) error
 }
 
+// Sources has the fetched sources of components, until a pass takes them.
+type Sources interface {
+	// BeginPass begins a pass. The returned function, which drops a source that the pass did not take, must be called at
+	// its end.
+	BeginPass(name types.NamespacedName) (end func())
+	// ForgetSource drops the source of a component.
+	ForgetSource(name types.NamespacedName)
+}
+
 // Reconcile makes one pass over one component. The pass never waits: a watch event starts the next pass, or the caller
 // does after the returned delay. If the delay is zero, only a watch event starts the next pass.
 func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time.Duration, error) {
 	memory := r.Memories.Of(name)
-	if wait := memory.Schedule.Begin(r.MinInterval, r.Clock.Now()); wait > 0 {
+	if wait := r.Limiter.Begin(name, &memory.Schedule, r.MinInterval, r.Clock.Now()); wait > 0 {
 		return wait, nil
 	}
+	defer r.Turns.EndPass(name)
+	ctx, lease := r.Budget.Begin(ctx, name, func() { r.Wake(name) })
+	defer lease.End()
+	defer r.Sources.BeginPass(name)()
 	inFlight := r.InFlight.Begin(name)
 	defer r.Store.EndPass(ctx, name, inFlight)
 	obj, err := r.Store.Load(ctx, name)
 	if apierrors.IsNotFound(err) {
+		lease.Succeed()
 		return r.vanished(ctx, name, memory), nil
 	}
 	if err != nil {
@@ -104,6 +128,10 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	if inFlight.Interrupted(err) {
 		return r.interrupt(ctx, c, inFlight, o), nil
 	}
+	if lackedMemory(lease, o, err) {
+		inFlight.Finish(false)
+		return r.waitForMemory(ctx, c, lease, o), nil
+	}
 	if o.Observing && err == nil {
 		if after, inTime := r.observing(ctx, c, loaded); inTime {
 			return after, nil
@@ -114,6 +142,8 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 		return r.interrupt(ctx, c, inFlight, o), nil
 	}
 	inFlight.Finish(false)
+	r.settleQuota(c, o)
+	r.Limiter.Passed(name, r.Clock.Now())
 	return memory.Schedule.End(after, r.MinInterval, r.Clock.Now()), err
 }
 
@@ -129,6 +159,7 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 	c.Declared = r.Author.Declare(c.Object)
 	switch {
 	case c.IsDeleted():
+		budget.Entire(ctx)
 		if !r.isHeld(c) && len(c.Memory.unconfirmed.entries) == 0 {
 			return outcome.Outcome{}, nil
 		}
@@ -282,6 +313,7 @@ func (r *Runner) interrupt(
 	inFlight.Finish(true)
 	r.tellChanges(ctx, c, o)
 	memory, now := &c.Memory.Schedule, r.Clock.Now()
+	r.Limiter.Passed(c.Name(), now)
 	if !inFlight.Superseded() {
 		return memory.End(memory.Retry(), r.MinInterval, now)
 	}

@@ -10,10 +10,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
@@ -481,5 +484,50 @@ func TestOtherFinalizersAreNamed(t *testing.T) {
 	w := newWorld(t, func(p *part) { p.Finalizers = []string{finalizer} })
 	if err := otherFinalizers(w.component(), finalizer); err != nil {
 		t.Errorf("otherFinalizers reports the reconciler's own finalizer: %v", err)
+	}
+}
+
+// Another component has the memory, so the pass ends without a write, and is made again when the memory is free.
+func TestAPassWithoutMemoryWaitsAndChangesNothing(t *testing.T) {
+	const mebibyte = 1 << 20
+	w := newWorld(t)
+	w.Budget = budget.New(mebibyte, 1)
+	w.loaded.Entries = make([]metav1alpha1.InventoryEntry, 300)
+	busy, other := w.Budget.Begin(t.Context(), types.NamespacedName{Namespace: "other", Name: "large"}, func() {})
+	if err := budget.Reserve(busy, mebibyte*9/10); err != nil {
+		t.Fatal(err)
+	}
+	if after := w.reconcile(); after != maxWaitForMemory {
+		t.Errorf("the next pass is due after %s", after)
+	}
+	w.expect("release left", "validate", "owner", "target", "check the kubeconfig", "declare", "inputs", "load",
+		"remember owned")
+	if len(w.events) != 0 || len(w.sources) != 1 || len(w.woken) != 0 {
+		t.Errorf("events %v, dropped sources %v, woken %v", w.events, w.sources, w.woken)
+	}
+	other.End()
+	if !slices.Equal(w.woken, []types.NamespacedName{web}) {
+		t.Errorf("woken: %v", w.woken)
+	}
+	w.reconcile()
+	if state := w.stored().Status.State; state == "" {
+		t.Error("the pass after the wait writes no status")
+	}
+	if usage := w.Budget.Usage(); usage.Reserved != 0 || usage.Waiting != 0 {
+		t.Errorf("got %+v", usage)
+	}
+}
+
+// A deletion that needs more memory than the whole budget is made alone.
+func TestADeletionIsNotRefusedForItsMemory(t *testing.T) {
+	w := newWorld(t, func(p *part) {
+		now := metav1.NewTime(start)
+		p.DeletionTimestamp, p.Finalizers = &now, []string{components.Finalizer(reconciler)}
+	})
+	w.Budget = budget.New(1<<20, 1)
+	w.loaded.Entries = make([]metav1alpha1.InventoryEntry, 3000)
+	w.reconcile()
+	if !slices.Contains(w.steps, "delete") {
+		t.Errorf("the dependents are not deleted: %v", w.steps)
 	}
 }

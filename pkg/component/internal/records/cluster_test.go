@@ -71,7 +71,7 @@ func must(err error) {
 // write writes a record with some content, and returns the name of its Secret.
 func write(t *testing.T, s *Store, o manifests.Owner, kind Kind, id string) string {
 	t.Helper()
-	parts, err := Encode([]string{"one", "two"})
+	parts, err := Encode(Inventory, []string{"one", "two"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,10 +196,10 @@ func (c *Collector) deleteRecords(
 		sameType := ok && owner.Reconciler == identity.Reconciler &&
 			owner.Group == identity.Group && owner.Kind == identity.Kind
 		deletable := owner.Cluster == identity.Cluster || secret.DeletionTimestamp != nil
-		if !isRecord || !sameType || !deletable || owners[id] {
+		if !isRecord || !isPartOf(secret.Name, id) || owner.ID() != id || !sameType || !deletable || owners[id] {
 			continue
 		}
-		errs = append(errs, ignoreForbidden(ctx, secret, c.Store.deleteChanged(ctx, secret)))
+		errs = append(errs, ignoreForbidden(ctx, secret, c.Store.deleteOwn(ctx, secret, c.Store.deleteChanged)))
 	}
 	return errors.Join(errs...)
 }

@@ -26,6 +26,8 @@ const (
 	annotationOrigin     = "record-origin"
 	annotationValuesLost = "record-anew"
 	annotationAfter      = "record-after"
+	// annotationDigest is the digest of the name and the data of the Secret.
+	annotationDigest = "record-digest"
 )
 
 // timeFormat is the format of the time when a record was written. Texts in this format sort in the order of their

@@ -3,11 +3,12 @@ package records
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/bounded"
+	"github.com/fairlead-io/fairlead/internal/budget"
 )
 
 // Kind is the kind of a record. The names of the Secrets of a record begin with its kind.
@@ -52,9 +55,29 @@ const (
 	// maxPart is the maximum number of bytes of a record in one Secret. The JSON of a Secret, with these bytes in base64
 	// and with metadata, is then smaller than 512 KiB.
 	maxPart = 360 << 10
-	// maxRecord is the maximum uncompressed size, in bytes, of a record that can be read.
+	// maxRecord is the maximum uncompressed size of a record, in bytes. maxNodes is the maximum number of maps, lists,
+	// values and keys, because a few bytes of each need a hundred bytes of memory. maxLines is the maximum number of nodes
+	// of an inventory, because each line becomes an entry of several hundred bytes. maxParts is the maximum number of
+	// Secrets. Whoever may write Secrets can replace a record, so the limits are checked before it is decoded. No larger
+	// record is written.
 	maxRecord = 64 << 20
+	maxNodes  = 4_000_000
+	maxLines  = 200_000
+	maxParts  = maxRecord/maxPart + 2
 )
+
+// nameOfPart matches the names of the Secrets of records: kind, owner id, id of the record, and number.
+var nameOfPart = regexp.MustCompile(`^(phases|rendered|inventory)-([0-9a-f]{40})-[^-]+-[0-9]+$`)
+
+// IsName reports whether a Secret with this name may be a part of a record. No dependent may have such a name.
+func IsName(secretName string) bool { return nameOfPart.MatchString(secretName) }
+
+// isPartOf reports whether a Secret with this name is a part of a record of an owner. The label alone is no evidence,
+// because anybody can copy it to another Secret.
+func isPartOf(secretName, ownerID string) bool {
+	found := nameOfPart.FindStringSubmatch(secretName)
+	return found != nil && found[2] == ownerID
+}
 
 // Record describes a record, without the content of the record.
 type Record struct {
@@ -177,11 +200,18 @@ func isNamed(status *metav1alpha1.Status, secretName string) bool {
 	return true
 }
 
-// Encode returns content as compressed JSON, in parts that fit into one Secret each.
-func Encode(content any) (parts [][]byte, err error) {
+// Encode returns the content of a record as compressed JSON, in parts that fit into one Secret each.
+func Encode(kind Kind, content any) (parts [][]byte, err error) {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := kind.checkSize(text); err != nil {
+		return nil, err
+	}
 	var buffer bytes.Buffer
 	compressed := gzip.NewWriter(&buffer)
-	if err := json.NewEncoder(compressed).Encode(content); err != nil {
+	if _, err := compressed.Write(text); err != nil {
 		return nil, err
 	}
 	if err := compressed.Close(); err != nil {
@@ -190,15 +220,38 @@ func Encode(content any) (parts [][]byte, err error) {
 	return slices.Collect(slices.Chunk(buffer.Bytes(), maxPart)), nil
 }
 
+// checkSize returns the number of nodes of the content of a record, or an error if the content exceeds a limit.
+func (k Kind) checkSize(text []byte) (nodes int, err error) {
+	if len(text) > maxRecord {
+		return 0, fmt.Errorf("it has more than %d bytes", maxRecord)
+	}
+	limit := maxNodes
+	if k == Inventory {
+		limit = maxLines
+	}
+	return bounded.JSON(text, bounded.Limits{Nodes: limit})
+}
+
 // decode reads the concatenated parts of a record into content. It returns a LostError if they cannot be decoded.
-func decode(data []byte, content any) error {
+// The error is not a LostError if the memory for the content is not available.
+func decode(ctx context.Context, kind Kind, data []byte, content any) error {
 	reader, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return &LostError{"the record is damaged: " + err.Error()}
 	}
-	text, err := io.ReadAll(io.LimitReader(reader, maxRecord))
+	text, err := budget.ReadAll(ctx, reader, maxRecord)
+	if budget.Refused(err) {
+		return err
+	}
+	nodes := 0
+	if err == nil {
+		nodes, err = kind.checkSize(text)
+	}
 	if err != nil {
 		return &LostError{"the record is damaged: " + err.Error()}
+	}
+	if err := budget.Reserve(ctx, int64(len(text))+int64(nodes)*budget.NodeBytes); err != nil {
+		return err
 	}
 	if err := json.Unmarshal(text, content); err != nil {
 		return &LostError{"the record is damaged, or another version wrote it"}

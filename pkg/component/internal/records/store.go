@@ -16,10 +16,10 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -110,7 +110,7 @@ func (s *Store) Write(ctx context.Context, owner manifests.Owner, rec Record, pa
 	// with a component.
 	withFinalizer := owner.Namespace == "" || s.review.mayPatchAnywhere(ctx)
 	for i, part := range parts {
-		secret := s.secret(owner, rec, i, annotations, part)
+		secret := s.secret(owner, rec, i, maps.Clone(annotations), part)
 		if withFinalizer {
 			secret.SetFinalizers([]string{s.keys.finalizer()})
 		}
@@ -125,15 +125,17 @@ func (s *Store) Write(ctx context.Context, owner manifests.Owner, rec Record, pa
 func (s *Store) secret(
 	owner manifests.Owner, rec Record, number int, annotations map[string]any, part []byte,
 ) *unstructured.Unstructured {
+	name, data := secretName(rec.Kind, owner.ID(), rec.ID, number), base64.StdEncoding.EncodeToString(part)
+	annotations[s.keys.name(annotationDigest)] = digestOf(name, data)
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
 		"metadata": map[string]any{
 			"namespace":   s.NamespaceOf(owner),
-			"name":        secretName(rec.Kind, owner.ID(), rec.ID, number),
+			"name":        name,
 			"labels":      map[string]any{s.keys.name(LabelRecord): owner.ID(), s.keys.name(labelHeld): "true"},
 			"annotations": annotations,
 		},
-		"data": map[string]any{rec.Kind.dataKey(): base64.StdEncoding.EncodeToString(part)},
+		"data": map[string]any{rec.Kind.dataKey(): data},
 	}}
 }
 
@@ -163,7 +165,7 @@ func (s *Store) Read(ctx context.Context, owner manifests.Owner, kind Kind, id s
 	if err != nil {
 		return Record{}, err
 	}
-	return rec, decode(data, content)
+	return rec, decode(ctx, kind, data, content)
 }
 
 // Get reads a Secret; see type Get.
@@ -178,8 +180,12 @@ func ReadInventory(ctx context.Context, get Get, from metav1alpha1.InventoryReco
 		return nil, err
 	}
 	var lines []string
-	return lines, decode(data, &lines)
+	return lines, decode(ctx, Inventory, data, &lines)
 }
+
+// partCopies is the number of copies of a part that are in memory at the same time: the part, its text in base64, and
+// the record with a buffer that doubles.
+const partCopies = 4
 
 // readParts reads the data of a number of Secrets, with the names prefix-0, prefix-1 and so on. If visit is not nil, it
 // is called with each Secret, and returns the total number of parts.
@@ -204,19 +210,27 @@ func readParts(
 		if err != nil {
 			return nil, err
 		}
-		data = append(data, part...)
+		if err := budget.Reserve(ctx, partCopies*int64(len(part))); err != nil {
+			return nil, err
+		}
+		if data = append(data, part...); parts > maxParts || len(data) > maxRecord {
+			return nil, &LostError{fmt.Sprintf("the record with Secret %s is damaged: it is too large", name)}
+		}
 	}
 	return data, nil
 }
 
-// List returns the metadata of the Secrets of all records of an owner. It reads no data.
+// List returns the metadata of the Secrets of all records of an owner. It reads no data. A Secret with the label of a
+// record and another name is not part of a record.
 func (s *Store) List(ctx context.Context, owner manifests.Owner) ([]metav1.PartialObjectMetadata, error) {
 	secrets := s.Metadata.Resource(secretResource).Namespace(s.NamespaceOf(owner))
 	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: s.keys.name(LabelRecord) + "=" + owner.ID()})
 	if err != nil {
 		return nil, err
 	}
-	return list.Items, nil
+	return slices.DeleteFunc(list.Items, func(secret metav1.PartialObjectMetadata) bool {
+		return !isPartOf(secret.Name, owner.ID())
+	}), nil
 }
 
 // ListKind returns the metadata of the Secrets of an owner's records of one kind.
@@ -268,123 +282,4 @@ func (s *Store) ReadLatestInventory(
 	return ReadInventory(ctx, s.Get, metav1alpha1.InventoryRecord{
 		Namespace: latest.Namespace, Name: NamePrefix(Inventory, owner.ID(), id), Parts: int32(parts),
 	})
-}
-
-// Delete deletes the records of a kind except the record with the id named, which may be empty. If the operator has
-// lost its rights because the namespace of the records is being deleted, Delete returns nil, and the records are
-// deleted with the namespace.
-func (s *Store) Delete(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
-	err := s.deleteAll(ctx, owner, kind, named)
-	if s.Unreachable(ctx, owner, err) {
-		log.FromContext(ctx).Info(
-			"the operator may not delete the records in a namespace that is being deleted; "+
-				"if the namespace remains, remove the finalizer from the Secrets of the records by hand",
-			"namespace", s.NamespaceOf(owner), "records", kind, "finalizer", s.keys.finalizer(), "cause", err.Error())
-		return nil
-	}
-	return err
-}
-
-func (s *Store) deleteAll(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
-	found, err := s.ListKind(ctx, owner, kind)
-	if err != nil {
-		return err
-	}
-	for i := range found {
-		if named != "" && IDOf(found[i].Name) == named {
-			continue
-		}
-		if err := s.deleteSecret(ctx, &found[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// DeleteUnnamed deletes the records of a kind that the status does not name, if m has evidence that such records may
-// exist. If this process has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed
-// returns no error, and the next call tries the deletion again.
-func (s *Store) DeleteUnnamed(
-	ctx context.Context, m *Memory, owner manifests.Owner, kind Kind, named string,
-) error {
-	evidence := m.evidenceOf(kind)
-	switch evidence {
-	case noEvidence:
-		return nil
-	case notListed:
-		if _, err := s.ListKind(ctx, owner, kind); apierrors.IsForbidden(err) {
-			return nil
-		}
-	case seen:
-	}
-	if err := s.Delete(ctx, owner, kind, named); err != nil {
-		return err
-	}
-	m.dropEvidence(kind)
-	return nil
-}
-
-// Release removes the finalizers of a deleted component from Secrets, and deletes the records of the component. owner
-// identifies the component, and left is the result of Memory.LeftBy for it.
-func (s *Store) Release(ctx context.Context, m *Memory, owner manifests.Owner, left Owned) error {
-	if err := s.Finalizers.Remove(ctx, owner, left.Kubeconfig); err != nil {
-		return err
-	}
-	for _, kind := range left.Kinds {
-		if err := s.Delete(ctx, owner, kind, ""); err != nil {
-			return fmt.Errorf("delete the records of the deleted component %s/%s: %w", owner.Namespace, owner.Name, err)
-		}
-	}
-	m.released()
-	return nil
-}
-
-// DeleteStale deletes the Secrets of stale inventories. The UIDs of the Secrets are preconditions of the requests, so
-// that they do not delete a Secret of the same name that another operator process has created since.
-func (s *Store) DeleteStale(ctx context.Context, m *Memory) error {
-	stale := m.staleSecrets()
-	for i := range stale {
-		if err := s.deleteChanged(ctx, &stale[i]); err != nil {
-			return fmt.Errorf("delete Secret %s/%s of a stale inventory: %w", stale[i].Namespace, stale[i].Name, err)
-		}
-	}
-	m.SetStale(nil)
-	return nil
-}
-
-// deleteChanged deletes a Secret even if it changed since it was read, but not another Secret of the same name.
-func (s *Store) deleteChanged(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
-	err := s.deleteSecret(ctx, secret)
-	if !apierrors.IsConflict(err) {
-		return err
-	}
-	secrets := s.Metadata.Resource(secretResource).Namespace(secret.Namespace)
-	newer, err := secrets.Get(ctx, secret.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && newer.UID != secret.UID {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return s.deleteSecret(ctx, newer)
-}
-
-// deleteSecret removes the finalizer of a Secret, and deletes it. The error is a conflict if the Secret changed since
-// it was read.
-func (s *Store) deleteSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
-	patch, err := finalizerPatch(secret, s.keys.finalizer(), false, nil)
-	if err != nil {
-		return err
-	}
-	secrets := s.Metadata.Resource(secretResource).Namespace(secret.Namespace)
-	options := metav1.PatchOptions{FieldManager: s.Reconciler}
-	freed, err := secrets.Patch(ctx, secret.Name, types.MergePatchType, patch, options)
-	if err == nil && freed.DeletionTimestamp == nil {
-		sameObject := metav1.NewUIDPreconditions(string(secret.UID))
-		err = secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: sameObject})
-	}
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -79,7 +79,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	noise := make([]byte, 2*maxPart)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
 	content := []string{"first", base64.StdEncoding.EncodeToString(noise)}
-	parts, err := Encode(content)
+	parts, err := Encode(Rendering, content)
 	if err != nil || len(parts) < 2 {
 		t.Fatalf("the record has %d parts, with the error %v; want several parts", len(parts), err)
 	}
@@ -119,7 +119,7 @@ func TestARecordIsLost(t *testing.T) {
 			must(unstructured.SetNestedField(c.Secrets[name].Object, "YQ==", "data", Inventory.dataKey()))
 		},
 		"with other content": func(c *cluster, name types.NamespacedName) {
-			parts, err := Encode("text")
+			parts, err := Encode(Inventory, "text")
 			must(err)
 			text := base64.StdEncoding.EncodeToString(parts[0])
 			must(unstructured.SetNestedField(c.Secrets[name].Object, text, "data", Inventory.dataKey()))
@@ -289,7 +289,7 @@ func TestNoSecretThatIsWrittenIsLarge(t *testing.T) {
 	s := NewStore(Options{Reconciler: name})
 	noise := make([]byte, 2*maxPart)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
-	parts, err := Encode(base64.StdEncoding.EncodeToString(noise))
+	parts, err := Encode(Phases, base64.StdEncoding.EncodeToString(noise))
 	if err != nil || len(parts) < 2 {
 		t.Fatalf("the record has %d parts, with the error %v; want several parts", len(parts), err)
 	}

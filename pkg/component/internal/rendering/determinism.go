@@ -31,21 +31,27 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 	if err != nil || current {
 		return pinned, lost, err
 	}
+	if err := req.Kills.refusal(req.attempt()); err != nil {
+		return Rendered{}, lost, err
+	}
 	j, err := r.newJob(ctx, req)
 	if err != nil {
 		return Rendered{}, lost, err
 	}
 	rendered, err = r.check(ctx, req, j, pinned)
+	err = req.Kills.note(req.attempt(), err)
 	// The looked-up objects are watched even if the rendering failed, because one of them may be the cause of the
 	// failure.
 	seen, failure := j.recorder.Results(req.looker())
 	rendered.sourceVersion = j.results.sourceVersion()
-	rendered.Lookups.Results, rendered.Lookups.Served, rendered.results = seen, j.served, j.results
+	rendered.Lookups.Results, rendered.Lookups.Served, rendered.Lookups.Asked = seen, j.served, j.asked
+	rendered.Lookups.Exports = j.exports.Results()
+	rendered.results = j.results
 	r.follow(req, rendered.Lookups)
 	if err == nil {
 		err = failure
 	}
-	return rendered, lost, err
+	return rendered, lost, explainMissing(err, rendered.Lookups.Exports)
 }
 
 // pinned returns an earlier rendering of the same inputs whose values have to be kept, because a new rendering would
@@ -78,6 +84,7 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		Manifests: Manifests{plain: bodies}, ID: recorded.ID, Note: recorded.Note, ValuesLost: recorded.ValuesLost,
 	}
 	pinned.Lookups, current, err = lookup.Recall(ctx, req.Target, req.looker(), req.Status)
+	current = current && lookup.GetsSameValues(pinned.Lookups.Exports, req.Exports)
 	if err == nil && current {
 		r.follow(req, pinned.Lookups)
 	}
@@ -127,7 +134,9 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	if err != nil {
 		return false, false, err
 	}
-	equal, readsStatus := lookup.Lookups{Served: j.served, Results: seen}.EqualRecorded(req.Status)
+	equal, readsStatus := lookup.Lookups{
+		Served: j.served, Results: seen, Exports: j.exports.Results(),
+	}.EqualRecorded(req.Status)
 	return equal, readsStatus, nil
 }
 

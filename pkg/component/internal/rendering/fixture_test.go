@@ -144,7 +144,7 @@ func (s *scene) record(set Set) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	parts, err := records.Encode(bodies)
+	parts, err := records.Encode(records.Rendering, bodies)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -237,4 +237,6 @@ func (f *slowFetcher) Fetch(ctx context.Context, _ metav1alpha1.SourceReference)
 }
 
 // Fetched implements input.Fetcher.
-func (f *slowFetcher) Fetched(metav1alpha1.SourceReference) (fs.FS, bool) { return nil, false }
+func (f *slowFetcher) Fetched(context.Context, metav1alpha1.SourceReference) (fs.FS, bool) {
+	return nil, false
+}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
@@ -40,8 +41,11 @@ type job struct {
 	renderer *Renderer
 	request  generator.Request
 	recorder *lookup.Recorder
-	// served identifies the capabilities of the request.
+	// served identifies the capabilities of the request, and asked records which of them the renderings use.
 	served discovery.Summary
+	asked  *lookup.Asked
+	// exports records the exports that the renderings ask for.
+	exports *lookup.AskedExports
 	// results are the messages that the generator reported in the first rendering.
 	results *results
 }
@@ -56,7 +60,7 @@ type options struct {
 
 // newJob collects the arguments of the generator: source, contents of references, capabilities and look-ups.
 func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
-	files, err := r.source(req)
+	files, err := r.source(ctx, req)
 	if err != nil {
 		return job{}, err
 	}
@@ -72,12 +76,16 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 	if !req.Inputs.StandIn(req.Status) {
 		revision++
 	}
+	capabilities, asked := lookup.Record(served.Capabilities)
+	exports, askedExports := lookup.RecordExports(req.Exports, req.ExportsLost)
 	return job{
-		renderer: r, recorder: lookup.NewRecorder(req.Target), served: served.Summary, results: &results{},
+		renderer: r, recorder: lookup.NewRecorder(req.Target), served: served.Summary, asked: asked, results: &results{},
+		exports: askedExports,
 		request: generator.Request{
 			Namespace: req.Inputs.Namespace, Name: req.Inputs.Name, Parameters: req.Inputs.Parameters,
 			Component: req.Component, Source: files, SourceDigest: req.Inputs.SourceDigest(), References: references,
-			Revision: revision, Digest: req.Inputs.Digest, Capabilities: served.Capabilities, Now: r.options.Clock.Now(),
+			Revision: revision, Digest: req.Inputs.Digest, Capabilities: capabilities, Now: r.options.Clock.Now(),
+			Owns: req.looker().Owns, Exports: exports,
 		},
 	}, nil
 }
@@ -85,12 +93,12 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 // source returns the source of a component, or nil if the component has none. While the source of new inputs is being
 // fetched, it returns a condition error with reason Fetching. If the inputs are applied already, for example after a
 // restart, the component is not changed, and the error is condition.ErrObserving.
-func (r *Renderer) source(req Request) (fs.FS, error) {
+func (r *Renderer) source(ctx context.Context, req Request) (fs.FS, error) {
 	if req.Inputs.Source == nil {
 		return nil, nil
 	}
 	name := req.name()
-	files, err := r.options.Fetches.Take(name, *req.Inputs.Source, func() { r.options.Wake(name) })
+	files, err := r.options.Fetches.Take(ctx, name, *req.Inputs.Source, func() { r.options.Wake(name) })
 	if errors.Is(err, condition.ErrObserving) && !req.Inputs.StandIn(req.Status) {
 		return nil, &condition.Error{
 			Reason: metav1alpha1.ReasonFetching, Message: "the source is being fetched from " + req.Inputs.Source.Location(),
@@ -109,8 +117,17 @@ func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructure
 	}
 	req.Target, req.Local = j.recorder.Lookup(false, o.withoutStatus), j.recorder.Lookup(true, o.withoutStatus)
 	generated, err := j.renderer.call(ctx, req)
+	if killed, ok := errors.AsType[*generator.KilledError](err); ok {
+		return nil, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: killed}
+	}
+	if errors.Is(err, budget.ErrWait) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, condition.FromAuthor(err, metav1alpha1.ReasonGenerateFailed, true)
+	}
+	if err := j.exports.Check(); err != nil {
+		return nil, generateFailed("%v", err)
 	}
 	objects := make([]*unstructured.Unstructured, 0, len(generated))
 	for i, obj := range generated {
@@ -123,9 +140,24 @@ func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructure
 		if err != nil {
 			return nil, generateFailed("%T %s: %v", obj, obj.GetName(), err)
 		}
+		if err := reserve(ctx, u); err != nil {
+			return nil, err
+		}
 		objects = append(objects, u)
 	}
 	return objects, nil
+}
+
+// objectCopies is the number of copies of a rendered object that are made of it, to compare and to normalise it.
+const objectCopies = 2
+
+// reserve reserves memory for the copies of a rendered object.
+func reserve(ctx context.Context, u *unstructured.Unstructured) error {
+	err := budget.Reserve(ctx, objectCopies*budget.Value(u.Object))
+	if err == nil || errors.Is(err, budget.ErrWait) {
+		return err
+	}
+	return generateFailed("%v", err)
 }
 
 func generateFailed(format string, args ...any) error {

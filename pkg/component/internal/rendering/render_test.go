@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -242,7 +242,7 @@ func TestASourceIsFetchedBeforeANewRendering(t *testing.T) {
 	s := newScene(t)
 	woken := make(chan struct{}, 1)
 	fetcher := &slowFetcher{release: make(chan struct{})}
-	s.options.Fetches = input.NewFetches(t.Context(), fetcher, clock.RealClock{})
+	s.options.Fetches = input.NewFetches(t.Context(), fetcher, clock.RealClock{}, nil)
 	s.options.Wake = func(types.NamespacedName) { woken <- struct{}{} }
 	s.restart()
 	s.request.Inputs.Source = &metav1alpha1.SourceReference{URL: "https://example.com/a.tgz", SHA256: "a"}
@@ -290,12 +290,52 @@ func TestATypeThatIsNotServedYetIsNormalisedAgain(t *testing.T) {
 	if !scope(manifests.ScopeUnknown, 2) || !scope(manifests.ScopeUnknown, 0) {
 		t.Error("a type that is not served has a known scope")
 	}
+	first, _, _ := s.render()
+	if again, _, err := s.render(); err != nil || &again.Objects[0] != &first.Objects[0] {
+		t.Errorf("the set is normalised again although its type is still not served, with the error %v", err)
+	}
 	s.Serve(gadgets.String(), "gadgets", "Gadget", true)
 	s.eventually(func() bool {
 		s.request.Target.Client.Discovery.Mapper().Reset()
-		// Changed capabilities cause a new rendering.
-		return scope(manifests.ScopeNamespaced, 2)
+		return scope(manifests.ScopeNamespaced, 0)
 	})
+}
+
+func TestOtherTypesCauseANewRenderingOnlyIfAnAnswerChanges(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		asks  string
+		calls int
+	}{
+		{"no type was asked for", "", 0},
+		{"a type was asked for that is still not served", "others.example.com/v1", 0},
+		{"a type was asked for that is served now", "gadgets.example.com/v1", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
+				served := c.asks != "" && req.Capabilities.APIVersions.Has(c.asks)
+				return []client.Object{settings("a", strconv.FormatBool(served))}, nil
+			}
+			before, _, err := s.render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Serve("gadgets.example.com/v1", "gadgets", "Gadget", true)
+			calls := 0
+			s.eventually(func() bool {
+				set, more, err := s.render()
+				if err != nil {
+					t.Fatal(err)
+				}
+				calls += more
+				return set.Lookups.Served.Digest != before.Lookups.Served.Digest
+			})
+			if calls != c.calls {
+				t.Errorf("the generator was called %d times, want %d", calls, c.calls)
+			}
+		})
+	}
 }
 
 func TestPhasesAreNormalisedForADeletion(t *testing.T) {
@@ -325,7 +365,7 @@ func TestPhasesAreNormalisedForADeletion(t *testing.T) {
 func TestAPartOfDiscoveryThatFailsRefusesASetThatLacksObjects(t *testing.T) {
 	s := newScene(t)
 	hasWidgets := func(req generator.Request) bool {
-		return slices.Contains(req.Capabilities.APIVersions, "example.com/v1")
+		return req.Capabilities.APIVersions.Has("example.com/v1")
 	}
 	s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		objects := []client.Object{settings("a", "1")}

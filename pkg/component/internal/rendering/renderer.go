@@ -2,6 +2,7 @@ package rendering
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
@@ -40,6 +42,8 @@ type Options struct {
 	CacheBytes int
 	// SkipDeterminismCheck skips the second rendering of new inputs.
 	SkipDeterminismCheck bool
+	// Conditions are the names of the conditions in Go; see manifests.NormaliseOptions.
+	Conditions []string
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
 }
@@ -63,10 +67,20 @@ type Request struct {
 	Inputs    input.Inputs
 	// Inventory is the recorded inventory of the component.
 	Inventory []metav1alpha1.InventoryEntry
+	// Exports are the exports that earlier renderings asked for, with their last known values.
+	Exports []metav1alpha1.AskedExport
+	// ExportsLost is set if the status of the component was lost, so that Exports may lack values that were known.
+	ExportsLost bool
 	// AllowEmpty permits a rendering without any object although the component has dependents.
 	AllowEmpty bool
+	// Ignore are the rules of ignored fields. They are no input of the rendering.
+	Ignore []manifests.IgnoreRule
 	// Records is the memory of the component's records.
 	Records *records.Memory
+	// Kills is the memory of the renderings that were killed; nil if every rendering is tried, as in a preview.
+	Kills *Kills
+	// Requested is the last request for a pass by annotation.
+	Requested string
 }
 
 func (r Request) name() types.NamespacedName { return client.ObjectKeyFromObject(r.Component) }
@@ -78,15 +92,26 @@ func (r Request) looker() lookup.Owner {
 // Render returns the set of objects for the inputs, from the cache, from the record in Secrets, or by a new rendering.
 // The error is condition.ErrObserving while a source is being fetched. If a rendered set is refused, it is returned
 // together with the error, so that the caller can report the messages of the generator.
+//
+// The memory of the rendering is reserved while it is made; see package budget.
 func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
+	outer := ctx
+	ctx, end := budget.Scope(outer)
+	defer func() {
+		end()
+		budget.Trim(outer)
+	}()
 	set, err := r.render(ctx, req)
 	if err != nil {
 		return Set{Lost: set.Lost}, err
 	}
+	if err := checkAsked(set); err != nil {
+		return set, err
+	}
 	if err := r.checkPartialDiscovery(req, set); err != nil {
 		return set, err
 	}
-	return set, checkEmpty(req.AllowEmpty, len(set.Desired()), len(req.Inventory))
+	return set, checkEmpty(req.AllowEmpty, len(manifests.Applied(set.Desired())), len(req.Inventory))
 }
 
 // Drop removes the set of a component from the cache.
@@ -99,12 +124,26 @@ func (r *Renderer) ForgetSource(name types.NamespacedName) {
 	}
 }
 
+// BeginPass begins a pass over a component. The returned function must be called at its end: it drops a source that was
+// there at the begin and that the pass did not take, so that a component without passes over its source does not hold
+// memory.
+func (r *Renderer) BeginPass(name types.NamespacedName) (end func()) {
+	if r.options.Fetches == nil || !r.options.Fetches.IsReady(name) {
+		return func() {}
+	}
+	return func() {
+		if r.options.Fetches.IsReady(name) {
+			r.options.Fetches.Forget(name)
+		}
+	}
+}
+
 func (r *Renderer) render(ctx context.Context, req Request) (Set, error) {
 	last, err := r.lastSet(ctx, req)
 	if err != nil {
 		return Set{}, err
 	}
-	if last != nil && last.isSettled() && !rescoped(req.Target.Client.Discovery, *last) {
+	if last != nil && last.ignore == ignoreDigest(req.Ignore) && !rescoped(req.Target.Client.Discovery, *last) {
 		r.ForgetSource(req.name())
 		return *last, nil
 	}
@@ -128,7 +167,7 @@ func (r *Renderer) render(ctx context.Context, req Request) (Set, error) {
 // nil otherwise.
 func (r *Renderer) lastSet(ctx context.Context, req Request) (*Set, error) {
 	last := r.kept(req)
-	if last == nil {
+	if last == nil || !lookup.GetsSameValues(last.Lookups.Exports, req.Exports) {
 		return nil, nil
 	}
 	current, equal, err := last.Lookups.Refresh(ctx, req.Target, req.looker())
@@ -161,7 +200,7 @@ func (r *Renderer) follow(req Request, l lookup.Lookups) {
 // or if the rendering has pinned values.
 func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	set := Set{
-		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster,
+		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster, ignore: ignoreDigest(req.Ignore),
 		resets: req.Target.Client.Discovery.Resets(),
 	}
 	bodies, err := rendered.Manifests.All()
@@ -172,11 +211,15 @@ func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 		Reconciler: r.options.Reconciler, Namespace: req.Inputs.Namespace, Owner: req.Owner,
 		ScopeOf:             req.Target.Client.Discovery.Scope,
 		StatusIsSubresource: req.Target.Client.Discovery.HasStatusSubresource, Managed: req.Inputs.Managed,
+		Conditions: r.options.Conditions, Ignore: req.Ignore,
 	})
 	if err != nil {
 		return Set{}, err
 	}
 	if err := checkSelf(req.Owner, req.Target, objects); err != nil {
+		return Set{}, err
+	}
+	if err := checkRecords(objects); err != nil {
 		return Set{}, err
 	}
 	if set.Objects, err = packObjects(objects); err != nil {
@@ -229,24 +272,20 @@ func NormalisePhases(
 	return pre, post, nil
 }
 
-// rescoped reports whether the scope of a type has changed since the objects were normalised, because its definition
-// was deleted and created again.
+// rescoped reports whether the objects must be normalised again, because the scope of a type has changed since they
+// were normalised: the type is served now, or its definition was deleted and created again. While none of the unserved
+// types is served, the set stays as it is, because a normalisation of large definitions takes long. If discovery fails
+// for an unserved type, rescoped returns true, so that the normalisation reports the failure.
 func rescoped(d *discovery.Reader, s Set) bool {
-	if s.resets == d.Resets() {
-		return false
-	}
-	scopes := map[schema.GroupVersionKind]manifests.Scope{}
+	asked, reset := map[schema.GroupVersionKind]bool{}, s.resets != d.Resets()
 	for _, o := range s.Objects {
-		gvk := o.GroupVersionKind()
-		scope, asked := scopes[gvk]
-		if !asked {
-			var err error
-			if scope, err = d.Scope(gvk); err != nil {
-				scope = manifests.ScopeUnknown
-			}
-			scopes[gvk] = scope
+		gvk, unknown := o.GroupVersionKind(), o.Scope == manifests.ScopeUnknown
+		if asked[gvk] || !unknown && !reset {
+			continue
 		}
-		if scope != manifests.ScopeUnknown && scope != o.Scope {
+		asked[gvk] = true
+		scope, err := d.Scope(gvk)
+		if err != nil && unknown || err == nil && scope != manifests.ScopeUnknown && scope != o.Scope {
 			return true
 		}
 	}
@@ -263,6 +302,23 @@ func checkSelf(owner manifests.Owner, t target.Target, objects []manifests.Objec
 	return &condition.Error{
 		Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true, Message: fmt.Sprintf(
 			"%s: the component itself is among its dependents; rename it, or remove it from the manifests", self),
+	}
+}
+
+// checkRecords returns an error if a dependent has the name of a record. It would replace what the operator remembers
+// of a component.
+func checkRecords(objects []manifests.Object) error {
+	var errs []error
+	for _, o := range objects {
+		if o.Key.GroupKind() == (schema.GroupKind{Kind: "Secret"}) && records.IsName(o.Key.Name) {
+			errs = append(errs, fmt.Errorf("%s: the name is reserved for the records of components; rename the Secret", o.Key))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonInvalidManifests, Message: errors.Join(errs...).Error(), Terminal: true,
 	}
 }
 

@@ -43,11 +43,22 @@ type Set struct {
 
 	// inputs and cluster are the input digest and the cluster that the set was rendered for.
 	inputs, cluster string
+	// ignore identifies the rules of ignored fields that the objects were normalised with.
+	ignore string
 	// size is the memory that the set takes, in bytes.
 	size int
 	// resets is the number of resets of the RESTMapper at the time when the objects were normalised. If the current number
 	// is different, the scopes of types may have changed.
 	resets int
+}
+
+// ignoreDigest returns a text that identifies rules of ignored fields. It is empty if there are no rules.
+func ignoreDigest(rules []manifests.IgnoreRule) string {
+	texts := make([]string, 0, len(rules))
+	for _, rule := range rules {
+		texts = append(texts, rule.String())
+	}
+	return strings.Join(texts, "\n")
 }
 
 // Desired returns the apply set: the objects that are not applied in a phase of the deletion.

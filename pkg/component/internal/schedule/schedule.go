@@ -37,9 +37,9 @@ type State struct {
 
 // Begin returns how long a pass has to wait because of the rate limit, or zero if it may run now. If the pass has to
 // wait, it handles all events that arrive in the meantime. A pass that begins before its scheduled time was started by
-// an event. An event resets the back-off of retries.
+// an event. An event resets the back-off of retries, unless it is the end of a wait for a watch, a job or a turn.
 func (s *State) Begin(minimum time.Duration, now time.Time) (wait time.Duration) {
-	if s.due.IsZero() || now.Before(s.due) {
+	if s.observing.IsZero() && (s.due.IsZero() || now.Before(s.due)) {
 		s.ResetRetry()
 	}
 	if minimum <= 0 || s.ended.IsZero() {

@@ -81,6 +81,22 @@ func TestEventsResetTheBackoff(t *testing.T) {
 	between(t, retry(), 400*time.Millisecond, 500*time.Millisecond)
 }
 
+func TestTheEndOfAWaitKeepsTheBackoff(t *testing.T) {
+	var s State
+	now := start
+	for range 6 {
+		now = now.Add(s.End(s.Retry(), 0, now))
+		s.Begin(0, now)
+	}
+	s.Observe(nil, time.Hour, now)
+	now = now.Add(time.Second) // The wait ends.
+	s.Begin(0, now)
+	between(t, s.End(s.Retry(), 0, now), 25*time.Second, 32*time.Second)
+	now = now.Add(time.Second) // An event starts a pass before the delay is over.
+	s.Begin(0, now)
+	between(t, s.End(s.Retry(), 0, now), 400*time.Millisecond, 500*time.Millisecond)
+}
+
 func TestRateLimit(t *testing.T) {
 	var s State
 	const minimum = 10 * time.Second

@@ -144,6 +144,10 @@ func setRepairConflicts(status *metav1alpha1.Status, r Report) {
 // and the first types whose instances block a removal.
 func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 	countReady(&status.Dependents, deleting, o)
+	status.Observed = nil
+	for _, e := range o.Observed {
+		status.Observed = append(status.Observed, e.String())
+	}
 	status.Waiting = nil
 	reports := o.Reports()
 	for _, report := range reports[:min(len(reports), maxReports)] {
@@ -162,7 +166,7 @@ func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 // During a deletion no dependent has to be ready, so the summary has the number of remaining dependents. While a
 // deletion applies the objects of a phase, these objects have to be ready, so the summary counts these objects.
 func countReady(counts *metav1alpha1.DependentCounts, deleting bool, o outcome.Outcome) {
-	counts.Total = int32(len(o.Inventory))
+	counts.Total = int32(len(o.Inventory) + len(o.Observed))
 	desired := o.Desired
 	switch {
 	case deleting && len(o.Blocked) > 0:

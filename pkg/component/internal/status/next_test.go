@@ -83,6 +83,12 @@ var ends = []struct {
 	{name: "an object of a phase failed", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []outcome.Waiting{
 		fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded", true),
 	}}},
+	{name: "an object of a phase was not ready at its timeout", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []outcome.Waiting{
+		fails("Job.batch shop/clean", metav1alpha1.ReasonTimeout, "not ready within 5m0s: it runs", true),
+	}}},
+	{name: "an object of a phase failed and was deleted", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []outcome.Waiting{
+		purged(fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded; it was deleted", true)),
+	}}},
 	{name: "an object of a phase is refused", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePostDelete, Desired: 1, Waiting: []outcome.Waiting{
 		fails("Job.batch shop/clean", "Invalid", "spec.template: Required value", true),
 	}}},
@@ -105,6 +111,11 @@ var ends = []struct {
 	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &condition.Error{
 		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents are not deleted until other controllers have removed their finalizers: a/b", State: metav1alpha1.StateDeleting,
 	}},
+}
+
+func purged(w outcome.Waiting) outcome.Waiting {
+	w.Purged = true
+	return w
 }
 
 func TestConditions(t *testing.T) {

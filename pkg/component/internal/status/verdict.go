@@ -63,7 +63,8 @@ func judgeDependents(deleting bool, o outcome.Outcome, failure *condition.Error)
 	case o.Observing:
 		return Verdict{
 			metav1alpha1.StateProgressing, metav1alpha1.ReasonObserving,
-			"the first lists of the watches on dependents are not complete yet",
+			"not available yet: the first lists of watches, the source, the target cluster, " +
+				"or a worker for components with a kubeconfig",
 		}
 	case len(o.Blocked) > 0:
 		return judgeBlocked(deleting, o.Blocked)
@@ -177,9 +178,18 @@ func describeForeign(b outcome.Blocked) string {
 	return fmt.Sprintf("%d foreign instances of %s exist: %s", b.Count, b.Type, names)
 }
 
+// isOpen reports whether the component waits only for exports that its rendering asked for.
+func isOpen(waiting []outcome.Waiting) bool {
+	return len(waiting) > 0 && !slices.ContainsFunc(waiting, func(w outcome.Waiting) bool { return !w.Open })
+}
+
 func judgeWaiting(o outcome.Outcome) Verdict {
 	failed, terminal := o.Failures()
 	switch {
+	case isOpen(terminal):
+		return Verdict{
+			metav1alpha1.StateStalled, metav1alpha1.ReasonRenderingIncomplete, describe("the rendering is incomplete", terminal),
+		}
 	case len(terminal) > 0:
 		reason := metav1alpha1.ReasonDependentFailed
 		if terminal[0].Reason == metav1alpha1.ReasonOwnershipConflict {
@@ -188,6 +198,11 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 		return Verdict{metav1alpha1.StateStalled, reason, describe("failed", terminal)}
 	case len(failed) > 0:
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRetrying, describe("retrying", failed)}
+	case isOpen(o.Waiting):
+		return Verdict{
+			metav1alpha1.StateProgressing, metav1alpha1.ReasonRenderingIncomplete,
+			describe("the rendering is incomplete", o.Waiting),
+		}
 	case o.Applied && o.Ready == o.Desired:
 		message := describe("waiting until gone", o.Waiting)
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, message}
@@ -212,14 +227,16 @@ func judgePhase(o outcome.Outcome) Verdict {
 
 // phaseAdvice returns advice for users about failed objects of a phase. An object that exists and failed has to be
 // deleted, so that it is applied again. If the API server refused to create an object, the cause of the refusal has to
-// be resolved.
+// be resolved. The message of a failed object that was deleted already has the advice.
 func phaseAdvice(terminal []outcome.Waiting) string {
-	exists := func(w outcome.Waiting) bool { return w.Reason == metav1alpha1.ReasonDependentFailed }
+	failed := func(w outcome.Waiting) bool {
+		return w.Reason == metav1alpha1.ReasonDependentFailed || w.Reason == metav1alpha1.ReasonTimeout
+	}
 	advice := ""
-	if slices.ContainsFunc(terminal, exists) {
+	if slices.ContainsFunc(terminal, func(w outcome.Waiting) bool { return failed(w) && !w.Purged }) {
 		advice = "; delete the failed objects: they are applied again, and the deletion continues"
 	}
-	if slices.ContainsFunc(terminal, func(w outcome.Waiting) bool { return !exists(w) }) {
+	if slices.ContainsFunc(terminal, func(w outcome.Waiting) bool { return !failed(w) }) {
 		advice += "; resolve the cause of the refusal: refused objects are applied again within the retry interval"
 	}
 	return advice

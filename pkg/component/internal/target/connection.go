@@ -3,7 +3,9 @@ package target
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -33,6 +36,8 @@ const defaultWriters = 16
 type Options struct {
 	// Reconciler is the name of the reconciler: field manager, and prefix of labels and annotations.
 	Reconciler string
+	// View reduces live objects to facts.
+	View inspect.View
 	// Writers is the maximum number of concurrent write requests, which all components share fairly. Zero or less means
 	// 16.
 	Writers int
@@ -72,8 +77,9 @@ type Connection struct {
 	Discovery *discovery.Reader
 	// Observer watches dependents.
 	Observer *observe.Observer
-	// Namespaces watches the namespaces that dependents wait for, and Lookups the looked-up objects.
-	Namespaces, Lookups *observe.References
+	// Namespaces watches the namespaces that dependents wait for, Awaited the objects that components wait for until
+	// another client creates them, and Lookups the looked-up objects.
+	Namespaces, Awaited, Lookups *observe.References
 	// Started is the time at which the connection was made.
 	Started time.Time
 
@@ -124,13 +130,20 @@ func Connect(ctx context.Context, config *rest.Config, o Options) (*Connection, 
 		return nil, err
 	}
 	c.Observer = observe.New(ctx, observe.Options{
-		Reconciler: o.Reconciler, Dynamic: c.own.Dynamic, Metadata: c.own.Metadata, Mapper: c.Discovery.Mapper(),
-		Verbs: c.Discovery.Verbs, WithBodies: o.CacheFull, PerNamespace: o.Scope != WatchCluster,
+		Reconciler:   o.Reconciler,
+		View:         o.View,
+		Dynamic:      c.own.Dynamic,
+		Metadata:     c.own.Metadata,
+		Mapper:       c.Discovery.Mapper(),
+		Verbs:        c.Discovery.Verbs,
+		WithBodies:   slices.AppendSeq(slices.Clone(o.CacheFull), maps.Keys(o.View.Matchers)),
+		PerNamespace: o.Scope != WatchCluster,
 	})
 	c.Namespaces = observe.NewReferences(ctx, c.own.Metadata, o.Reconciler)
+	c.Awaited = observe.NewReferences(ctx, c.own.Metadata, o.Reconciler)
 	c.Lookups = observe.NewReferences(ctx, c.own.Metadata, o.Reconciler)
 	c.own.Executor = execute.New(execute.Options{
-		Reconciler: o.Reconciler, Dynamic: c.own.Dynamic, REST: raw, Mapper: c.Discovery.Mapper(),
+		Reconciler: o.Reconciler, View: o.View, Dynamic: c.own.Dynamic, REST: raw, Mapper: c.Discovery.Mapper(),
 		Tracker: c.Observer, Monitor: o.Monitor, Writers: o.Writers,
 	})
 	c.own.Connection = c
@@ -157,6 +170,9 @@ func (c *Connection) Own() *Client {
 // HTTP returns the client that sends all requests of the connection's own identity.
 func (c *Connection) HTTP() *http.Client { return c.http }
 
+// View returns how the reconciler sees live objects.
+func (c *Connection) View() inspect.View { return c.options.View }
+
 // ComponentNamespaces returns the namespaces in which components are watched. An empty result means all namespaces.
 func (c *Connection) ComponentNamespaces() []string { return c.options.Namespaces }
 
@@ -164,6 +180,8 @@ func (c *Connection) ComponentNamespaces() []string { return c.options.Namespace
 func (c *Connection) Release(owner manifests.Owner) {
 	c.Observer.Release(owner.ID())
 	c.Namespaces.Release(owner.ID())
+	c.Awaited.Release(owner.ID())
+	c.Awaited.Release(observe.ObservedBy(owner.ID()))
 	c.Lookups.Release(owner.ID())
 	c.Discovery.Unsubscribe(owner.ID())
 }

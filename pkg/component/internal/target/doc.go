@@ -4,7 +4,8 @@
 // All identities and all components share it. A Client sends requests over a Connection with one identity. A Resolver
 // acquires the Target of a component: the cluster of its kubeconfig, with the user in the kubeconfig, or the
 // component's own cluster, with the identity that the component declares. Remotes shares the connections to other
-// clusters by the content of their kubeconfigs, and closes a connection when no component uses it any more.
+// clusters by the content of their kubeconfigs, identifies these clusters outside the workers of the controller, and
+// closes a connection when no component uses it any more. Turns limits the passes over components with a kubeconfig.
 //
 // Dependents, references and look-ups are read and written with the identity of the component. Reads that protect
 // foreign objects use the identity of the watches, because they must not depend on the rights of the component.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -17,6 +18,9 @@ import (
 type Remotes struct {
 	connect  func(ctx context.Context, kubeconfig []byte) (*Connection, error)
 	lifetime context.Context
+	clock    clock.PassiveClock
+	// requests are the requests for ids of clusters.
+	requests *Turns
 
 	mu     sync.Mutex
 	shared map[digest]*remote
@@ -37,8 +41,19 @@ type use struct {
 type origin struct{ secret, key, version string }
 
 // NewRemotes returns Remotes that open connections with the function connect. All connections end with ctx.
-func NewRemotes(ctx context.Context, connect func(context.Context, []byte) (*Connection, error)) *Remotes {
-	return &Remotes{connect: connect, lifetime: ctx, shared: map[digest]*remote{}, uses: map[types.NamespacedName]use{}}
+func NewRemotes(
+	ctx context.Context, c clock.PassiveClock, connect func(context.Context, []byte) (*Connection, error),
+) *Remotes {
+	r := &Remotes{
+		connect: connect, lifetime: ctx, clock: c,
+		shared: map[digest]*remote{}, uses: map[types.NamespacedName]use{},
+	}
+	r.requests = NewTurns(identifying, identifyingEach, func(request types.NamespacedName) {
+		if r.requests.Take(request) {
+			go r.ask(request)
+		}
+	})
+	return r
 }
 
 // used returns the remote of a component, if the component acquired it from the same version of the same Secret.
@@ -68,7 +83,7 @@ func (r *Remotes) acquire(
 			r.leave(name, owner)
 			return nil, err
 		}
-		acquired = &remote{connection: connection, digest: d, close: cancel}
+		acquired = &remote{connection: connection, digest: d, lifetime: ctx, close: cancel}
 		r.shared[d] = acquired
 	}
 	if r.uses[name].remote != acquired {
@@ -103,20 +118,25 @@ func (r *Remotes) leave(name types.NamespacedName, owner manifests.Owner) {
 	u.remote.connection.closeIdle()
 }
 
-// A request for the id of a cluster blocks a worker, so it has the timeout identifyTimeout. After a failure, no request
-// is sent for identifyPause, or for identifyRest times the duration of the failed request if that is longer. Otherwise
-// all workers could wait for a cluster that does not respond.
+// The ids of clusters are requested outside the workers of the controller, because a cluster may never respond. A
+// request has the timeout identifyTimeout. After a failure, no request is sent for identifyPause, or for identifyRest
+// times the duration of the failed request if that is longer. At most identifying requests run at the same time, and at
+// most identifyingEach for the components of a namespace.
 const (
 	identifyTimeout = 10 * time.Second
 	identifyPause   = 2 * time.Second
 	identifyRest    = 3
+	identifying     = 16
+	identifyingEach = 4
 )
 
 // remote is a connection to another cluster.
 type remote struct {
 	connection *Connection
 	digest     digest
-	close      context.CancelFunc
+	// lifetime ends when the function close closes the connection.
+	lifetime context.Context
+	close    context.CancelFunc
 	// users is the number of components that use the remote.
 	users int
 
@@ -126,19 +146,76 @@ type remote struct {
 	cluster string
 	failure error
 	until   time.Time
+	// asking is set while a request is running or waits for its turn. wakes are the calls at its end, by component.
+	asking bool
+	wakes  map[types.NamespacedName]func()
 }
 
-// identify returns the id of the cluster. It sends a request to the cluster if the id is not known.
-func (r *remote) identify(ctx context.Context, c clock.PassiveClock) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	began := c.Now()
-	if r.cluster != "" || r.failure != nil && began.Before(r.until) {
-		return r.cluster, r.failure
+// unknown is the error for a cluster whose id is not known, because the last request failed.
+type unknown struct {
+	cause error
+	// after is the delay until another request may be sent. The end of a running request wakes the component earlier.
+	after time.Duration
+}
+
+// Error implements error.
+func (e *unknown) Error() string { return e.cause.Error() }
+
+// Unwrap returns the error of the request.
+func (e *unknown) Unwrap() error { return e.cause }
+
+// identify returns the id of the cluster of a remote. If the id is not known, identify starts a request for it, and
+// wake is called at the end of the request. Until then, the error is condition.ErrObserving, or an unknown error with
+// the error of the last request. identify never waits.
+func (r *Remotes) identify(name types.NamespacedName, from *remote, wake func()) (string, error) {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	if from.cluster != "" {
+		return from.cluster, nil
 	}
-	bound, cancel := context.WithTimeout(ctx, identifyTimeout)
+	left := from.until.Sub(r.clock.Now())
+	if !from.asking && left <= 0 {
+		from.asking, from.wakes = true, map[types.NamespacedName]func(){}
+		request := types.NamespacedName{Namespace: name.Namespace, Name: string(from.digest[:])}
+		if r.requests.Take(request) {
+			go r.ask(request)
+		}
+	}
+	if from.asking {
+		from.wakes[name], left = wake, identifyTimeout
+	}
+	if from.failure == nil {
+		return "", condition.ErrObserving
+	}
+	return "", &unknown{cause: from.failure, after: left}
+}
+
+// ask requests the id of a cluster. The name of the request is the digest of the kubeconfig.
+func (r *Remotes) ask(request types.NamespacedName) {
+	r.mu.Lock()
+	from, used := r.shared[digest([]byte(request.Name))]
+	r.mu.Unlock()
+	if !used {
+		r.requests.Release(request)
+		return
+	}
+	began := r.clock.Now()
+	cluster, failure := clusterID(from.lifetime, from.connection)
+	r.requests.Release(request)
+	from.mu.Lock()
+	from.cluster, from.failure = cluster, failure
+	from.until = r.clock.Now().Add(max(identifyPause, identifyRest*r.clock.Since(began)))
+	wakes := from.wakes
+	from.asking, from.wakes = false, nil
+	from.mu.Unlock()
+	for _, wake := range wakes {
+		wake()
+	}
+}
+
+// clusterID requests the id of a cluster.
+func clusterID(ctx context.Context, connection *Connection) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
 	defer cancel()
-	r.cluster, r.failure = r.connection.ClusterID(bound)
-	r.until = c.Now().Add(max(identifyPause, identifyRest*c.Since(began)))
-	return r.cluster, r.failure
+	return connection.ClusterID(ctx)
 }

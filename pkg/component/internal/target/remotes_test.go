@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -22,14 +26,14 @@ import (
 func newTestRemotes(t *testing.T) (*Remotes, map[string]context.Context) {
 	t.Helper()
 	contexts := map[string]context.Context{}
-	return NewRemotes(t.Context(), func(ctx context.Context, kubeconfig []byte) (*Connection, error) {
+	return NewRemotes(t.Context(), clock.RealClock{}, func(ctx context.Context, kubeconfig []byte) (*Connection, error) {
 		if string(kubeconfig) == "bad" {
 			return nil, errors.New("it is bad")
 		}
 		contexts[string(kubeconfig)] = ctx
 		c := &Connection{http: &http.Client{}}
 		c.Observer, c.Namespaces = observe.New(ctx, observe.Options{}), observe.NewReferences(ctx, nil, reconciler)
-		c.Lookups = c.Namespaces
+		c.Lookups, c.Awaited = c.Namespaces, c.Namespaces
 		var err error
 		c.Discovery, err = discovery.New(ctx, discovery.Options{Config: &rest.Config{}, Client: c.http})
 		return c, err
@@ -117,36 +121,129 @@ func TestRemoteIsUsedOnlyFromTheSameVersionOfTheSameKey(t *testing.T) {
 	}
 }
 
+// identified waits until the cluster of a remote has answered, and returns the result.
+func identified(t *testing.T, remotes *Remotes, name types.NamespacedName, from *remote) (id string, err error) {
+	t.Helper()
+	woken := make(chan struct{}, 1)
+	id, err = remotes.identify(name, from, func() { woken <- struct{}{} })
+	if !errors.Is(err, condition.ErrObserving) {
+		return id, err
+	}
+	select {
+	case <-woken:
+	case <-t.Context().Done():
+		t.Fatal("the component was not woken")
+	}
+	return remotes.identify(name, from, func() {})
+}
+
 func TestClusterIsIdentifiedOnceAndRestsAfterAFailure(t *testing.T) {
 	server := apiservertest.New(t)
-	connection, err := Connect(t.Context(), server.Config(), Options{Reconciler: reconciler})
+	fake := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	remotes := NewRemotes(t.Context(), fake, func(ctx context.Context, _ []byte) (*Connection, error) {
+		return Connect(ctx, server.Config(), Options{Reconciler: reconciler})
+	})
+	name := types.NamespacedName{Namespace: "shop", Name: "web"}
+	from, err := remotes.acquire(name, manifests.Owner{}, origin{}, []byte("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
-	r := &remote{connection: connection}
-	fail := true
+	var fail atomic.Bool
+	fail.Store(true)
 	server.Refuse(func(apiservertest.Request) error {
-		if fail {
+		if fail.Load() {
 			return errors.New("it fails")
 		}
 		return nil
 	})
-	ask := func(wantError bool, requests int) {
-		t.Helper()
-		server.Requests()
-		id, err := r.identify(t.Context(), clock)
-		if (err != nil) != wantError || (id == "") != wantError {
+	server.Requests()
+	var failed *unknown
+	if _, err := identified(t, remotes, name, from); !errors.As(err, &failed) || failed.after != identifyPause {
+		t.Errorf("the first request returned %v", err)
+	}
+	fail.Store(false)
+	if _, err := remotes.identify(name, from, func() {}); !errors.As(err, &failed) {
+		t.Errorf("got %v before the pause after the failure is over", err)
+	}
+	if got := server.Requests(); len(got) != 1 {
+		t.Errorf("the server got the requests %v, want one", got)
+	}
+	fake.SetTime(fake.Now().Add(identifyPause))
+	woken := make(chan struct{}, 1)
+	if _, err := remotes.identify(name, from, func() { woken <- struct{}{} }); !errors.As(err, &failed) ||
+		failed.after != identifyTimeout {
+		t.Errorf("got %v during the second request", err)
+	}
+	<-woken
+	for range 2 {
+		if id, err := remotes.identify(name, from, func() {}); err != nil || id == "" {
 			t.Errorf("got %q, %v", id, err)
 		}
-		if got := server.Requests(); len(got) != requests {
-			t.Errorf("the server got the requests %v, want %d", got, requests)
+	}
+	if got := server.Requests(); len(got) != 1 {
+		t.Errorf("the server got the requests %v, want one", got)
+	}
+}
+
+// The clusters of one namespace do not respond. Few requests to them run at the same time, none of them blocks, and a
+// cluster of another namespace is identified meanwhile.
+func TestClustersThatDoNotRespondDelayTheirNamespaceOnly(t *testing.T) {
+	good := apiservertest.New(t)
+	var hanging atomic.Int32
+	released := make(chan struct{})
+	remotes := NewRemotes(t.Context(), clock.RealClock{}, func(ctx context.Context, content []byte) (*Connection, error) {
+		wrap := func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if string(content) != "good" {
+					hanging.Add(1)
+					select {
+					case <-released:
+					case <-r.Context().Done():
+					}
+				}
+				return next.RoundTrip(r)
+			})
+		}
+		return Connect(ctx, good.Config(), Options{Reconciler: reconciler, Wrap: wrap})
+	})
+	woken := make(chan struct{}, 40)
+	var stuck []*remote
+	for i := range 40 {
+		name := types.NamespacedName{Namespace: "hostile", Name: strconv.Itoa(i)}
+		from, err := remotes.acquire(name, manifests.Owner{}, origin{}, []byte(name.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := remotes.identify(name, from, func() { woken <- struct{}{} }); !errors.Is(err, condition.ErrObserving) {
+			t.Fatalf("got %v", err)
+		}
+		stuck = append(stuck, from)
+	}
+	eventually(t, func() bool { return hanging.Load() == identifyingEach })
+	other := types.NamespacedName{Namespace: "shop", Name: "web"}
+	from, err := remotes.acquire(other, manifests.Owner{}, origin{}, []byte("good"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := identified(t, remotes, other, from); err != nil || id == "" {
+		t.Errorf("got %q, %v", id, err)
+	}
+	if got := hanging.Load(); got != identifyingEach {
+		t.Errorf("%d requests of one namespace run at the same time", got)
+	}
+	close(released)
+	for range stuck {
+		<-woken
+	}
+	for i, from := range stuck {
+		name := types.NamespacedName{Namespace: "hostile", Name: strconv.Itoa(i)}
+		if id, err := remotes.identify(name, from, func() {}); err != nil || id == "" {
+			t.Errorf("cluster %d: got %q, %v", i, id, err)
 		}
 	}
-	ask(true, 1)
-	fail = false
-	ask(true, 0)
-	clock.SetTime(clock.Now().Add(identifyPause))
-	ask(false, 1)
-	ask(false, 0)
+	eventually(t, func() bool {
+		remotes.requests.mu.Lock()
+		defer remotes.requests.mu.Unlock()
+		return remotes.requests.used == 0 && len(remotes.requests.turns) == 0
+	})
 }

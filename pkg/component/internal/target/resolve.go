@@ -3,6 +3,7 @@ package target
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
@@ -75,14 +75,17 @@ type Resolver struct {
 	// DefaultServiceAccount is the service account of components that declare no identity. If it is empty, they use the
 	// operator's identity.
 	DefaultServiceAccount string
-	Clock                 clock.PassiveClock
+	// Turns are the slots for passes over components with a kubeconfig, so that clusters that do not respond occupy only a
+	// part of the workers. nil means no limit.
+	Turns *Turns
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
 }
 
 // Acquire returns the target of a component, and releases a former target in another cluster. The Secret with the
 // kubeconfig is watched, so that new content takes effect at once. The error is condition.ErrObserving until the watch
-// is in sync.
+// is in sync, until the other cluster is identified, and until the component has its turn among the components with
+// kubeconfigs.
 func (r *Resolver) Acquire(ctx context.Context, req Request) (Target, error) {
 	identity, err := req.Identity(req.Name.Namespace, r.DefaultServiceAccount)
 	if err != nil {
@@ -128,13 +131,16 @@ func (r *Resolver) acquireRemote(ctx context.Context, req Request, local *Client
 	var read *unstructured.Unstructured
 	if !ok {
 		var err error
-		if acquired, read, err = r.connect(ctx, req, from); err != nil {
+		if acquired, read, err = r.connect(ctx, req, local, from); err != nil {
 			return Target{Local: local, Kubeconfig: read}, err
 		}
 	}
-	cluster, err := acquired.identify(ctx, r.Clock)
+	cluster, err := r.Remotes.identify(req.Name, acquired, func() { r.Wake(req.Name) })
 	if err != nil {
 		return Target{Local: local, Kubeconfig: read}, unidentified(namespace, ref.Name, err)
+	}
+	if !r.Turns.Take(req.Name) {
+		return Target{Local: local, Kubeconfig: read}, condition.ErrObserving
 	}
 	found := At(acquired.connection, cluster, req.Owner.Cluster)
 	found.Local, found.Kubeconfig = local, read
@@ -152,13 +158,18 @@ func At(connection *Connection, cluster, own string) Target {
 	return Target{Client: client, Cluster: cluster}
 }
 
-// connect reads a kubeconfig with the operator's identity, and makes the component use the cluster of the kubeconfig.
-func (r *Resolver) connect(ctx context.Context, req Request, from origin) (*remote, *unstructured.Unstructured, error) {
+// connect reads a kubeconfig, and makes the component use the cluster of the kubeconfig. It reads with the identity of
+// the component, because the Secret may contain credentials that the author of the component may not use.
+func (r *Resolver) connect(
+	ctx context.Context, req Request, local *Client, from origin,
+) (*remote, *unstructured.Unstructured, error) {
 	namespace := req.Name.Namespace
-	secrets := r.Local.own.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
+	secrets := local.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
 	secret, err := secrets.Get(ctx, from.secret, metav1.GetOptions{})
 	if apierrors.IsForbidden(err) {
-		return nil, nil, condition.Forbidden("read the kubeconfig", "", err)
+		r.Remotes.release(req.Name, req.Owner)
+		action := fmt.Sprintf("read Secret %s/%s with the kubeconfig", namespace, from.secret)
+		return nil, nil, condition.Forbidden(action, local.User, err)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, nil, &condition.Error{
@@ -206,23 +217,25 @@ func dataOf(secret *unstructured.Unstructured, key string) (data []byte, ok bool
 	return data, ok, nil
 }
 
-// Identify returns the id of the cluster of a connection. The namespace and name of the Secret with the kubeconfig are
+// Identify requests the id of the cluster of a connection. The namespace and name of the Secret with the kubeconfig are
 // used in errors.
 func Identify(
 	ctx context.Context,
 	connection *Connection,
-	c clock.PassiveClock,
 	namespace, secret string,
 ) (string, error) {
-	cluster, err := (&remote{connection: connection}).identify(ctx, c)
+	cluster, err := clusterID(ctx, connection)
 	if err != nil {
 		return "", unidentified(namespace, secret, err)
 	}
 	return cluster, nil
 }
 
-// unidentified returns the error for a cluster whose id cannot be read.
+// unidentified returns the error for a cluster whose id cannot be read. It returns condition.ErrObserving unchanged.
 func unidentified(namespace, secret string, err error) error {
+	if errors.Is(err, condition.ErrObserving) {
+		return err
+	}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return &condition.Error{
 			Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: fmt.Sprintf(
@@ -233,7 +246,7 @@ func unidentified(namespace, secret string, err error) error {
 			),
 		}
 	}
-	return &condition.Error{
+	found := &condition.Error{
 		Reason: metav1alpha1.ReasonRetrying,
 		Message: fmt.Sprintf(
 			"the cluster of the kubeconfig in Secret %s/%s cannot be reached: %v",
@@ -242,4 +255,8 @@ func unidentified(namespace, secret string, err error) error {
 			err,
 		),
 	}
+	if waits, ok := errors.AsType[*unknown](err); ok {
+		found.RetryAfter = waits.after
+	}
+	return found
 }

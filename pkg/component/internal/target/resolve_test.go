@@ -11,7 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
@@ -32,6 +32,7 @@ func eventually(t *testing.T, holds func() bool) {
 // clusters has the cluster of the components, a remote cluster, and a Resolver.
 type clusters struct {
 	local, remote *apiservertest.Server
+	remoteURL     string
 	resolver      *Resolver
 	woken         atomic.Int32
 	request       Request
@@ -48,6 +49,7 @@ func newClusters(t *testing.T) *clusters {
 			Declaration: Declaration{KubeConfig: &metav1alpha1.KubeConfigReference{Name: "remote"}},
 		},
 	}
+	c.remoteURL = c.remote.ServeTLS(t)
 	// A fake server makes UIDs from resource versions. The recreated namespace gets another UID than the namespace in the
 	// local cluster.
 	c.remote.Delete("v1", "Namespace", "", "kube-system")
@@ -55,9 +57,10 @@ func newClusters(t *testing.T) *clusters {
 	connection := connectTo(t, c.local, Options{})
 	c.resolver = &Resolver{
 		Local: connection, References: observe.NewReferences(t.Context(), connection.Own().Metadata, reconciler),
-		Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)),
-		Wake:  func(types.NamespacedName) { c.woken.Add(1) },
-		Remotes: NewRemotes(t.Context(), func(ctx context.Context, kubeconfig []byte) (*Connection, error) {
+		Wake: func(types.NamespacedName) { c.woken.Add(1) },
+		Remotes: NewRemotes(t.Context(), clock.RealClock{}, func(
+			ctx context.Context, kubeconfig []byte,
+		) (*Connection, error) {
 			config, err := ParseKubeconfig(kubeconfig)
 			if err != nil {
 				return nil, err
@@ -77,10 +80,11 @@ func (c *clusters) putKubeconfig(key, content string) {
 }
 
 func (c *clusters) kubeconfig() string {
-	return kubeconfig(`"server":"`+c.remote.Config().Host+`"`, "")
+	return kubeconfig(`"insecure-skip-tls-verify":true,"server":"`+c.remoteURL+`"`, "")
 }
 
-// acquire acquires the target once the watch on the Secret shows its newest version.
+// acquire acquires the target once the watch on the Secret shows its newest version, and the other cluster has
+// answered.
 func (c *clusters) acquire(t *testing.T) (Target, error) {
 	t.Helper()
 	if c.request.KubeConfig == nil {
@@ -96,7 +100,21 @@ func (c *clusters) acquire(t *testing.T) (Target, error) {
 		version, known, _ := c.resolver.References.Version(observe.Reader{}, secret)
 		return known && version == want
 	})
-	return c.resolver.Acquire(t.Context(), c.request)
+	return c.acquireIdentified(t)
+}
+
+// acquireIdentified acquires the target once the other cluster has answered. The result has the Secret that was read.
+func (c *clusters) acquireIdentified(t *testing.T) (found Target, err error) {
+	t.Helper()
+	eventually(t, func() bool {
+		read := found.Kubeconfig
+		found, err = c.resolver.Acquire(t.Context(), c.request)
+		if found.Kubeconfig == nil {
+			found.Kubeconfig = read
+		}
+		return !errors.Is(err, condition.ErrObserving)
+	})
+	return found, err
 }
 
 func TestTargetInTheOwnCluster(t *testing.T) {
@@ -128,7 +146,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 		t.Errorf("Acquire before the watch is in sync returned %v, want ErrObserving", err)
 	}
 	eventually(t, func() bool { return c.woken.Load() > 0 })
-	found, err := c.resolver.Acquire(t.Context(), c.request)
+	found, err := c.acquireIdentified(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +192,45 @@ func TestTargetInAnotherClusterEndsTheWatchesInTheOwnCluster(t *testing.T) {
 	}
 	if known() {
 		t.Error("the component still watches its own cluster")
+	}
+}
+
+func TestTargetInAnotherClusterWaitsForItsTurn(t *testing.T) {
+	c := newClusters(t)
+	c.putKubeconfig(metav1alpha1.DefaultKubeConfigKey, c.kubeconfig())
+	turned := make(chan types.NamespacedName, 1)
+	c.resolver.Turns = NewTurns(1, 1, func(name types.NamespacedName) { turned <- name })
+	other := types.NamespacedName{Namespace: "hostile", Name: "stuck"}
+	if !c.resolver.Turns.Take(other) {
+		t.Fatal("the first component got no slot")
+	}
+	waits := func() bool {
+		c.resolver.Turns.mu.Lock()
+		defer c.resolver.Turns.mu.Unlock()
+		return len(c.resolver.Turns.waiting) == 1
+	}
+	eventually(t, func() bool {
+		_, err := c.resolver.Acquire(t.Context(), c.request)
+		if !errors.Is(err, condition.ErrObserving) {
+			t.Fatalf("Acquire without a slot returned %v", err)
+		}
+		return waits()
+	})
+	c.resolver.Turns.EndPass(c.request.Name)
+	c.resolver.Turns.EndPass(other)
+	if name := <-turned; name != c.request.Name {
+		t.Errorf("the slot went to %s", name)
+	}
+	if _, err := c.acquire(t); err != nil {
+		t.Error(err)
+	}
+
+	c.request.KubeConfig = nil
+	if !c.resolver.Turns.Take(c.request.Name) || c.resolver.Turns.Take(other) {
+		t.Fatal("the slot is not in use")
+	}
+	if _, err := c.acquire(t); err != nil {
+		t.Errorf("a component without a kubeconfig waits for a slot: %v", err)
 	}
 }
 
@@ -315,7 +372,7 @@ func TestClusterThatRefusesToIdentifyItself(t *testing.T) {
 			if check(err); found.Local == nil || found.Client != nil {
 				t.Errorf("got %+v", found)
 			}
-			_, err = Identify(t.Context(), connectTo(t, cs.remote, Options{}), cs.resolver.Clock, "shop", "remote")
+			_, err = Identify(t.Context(), connectTo(t, cs.remote, Options{}), "shop", "remote")
 			check(err)
 		})
 	}
@@ -323,7 +380,7 @@ func TestClusterThatRefusesToIdentifyItself(t *testing.T) {
 
 func TestIdentifyReturnsTheClusterID(t *testing.T) {
 	c := newClusters(t)
-	got, err := Identify(t.Context(), c.resolver.Local, c.resolver.Clock, "shop", "remote")
+	got, err := Identify(t.Context(), c.resolver.Local, "shop", "remote")
 	if want := string(c.local.Object("v1", "Namespace", "", "kube-system").GetUID()); err != nil || got != want {
 		t.Errorf("the cluster id is %q, with the error %v, want %q", got, err, want)
 	}

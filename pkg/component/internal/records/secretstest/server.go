@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -111,6 +112,21 @@ func (s *Server) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	return true, nil, apierrors.NewNotFound(corev1.Resource("secrets"), name.Name)
 }
 
+// appliedBy returns the managed fields of a record that was applied by the reconciler whose name is the prefix of its
+// labels.
+func appliedBy(secret *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
+	var entries []metav1.ManagedFieldsEntry
+	for label := range secret.GetLabels() {
+		if reconciler, ok := strings.CutSuffix(label, "/record-of"); ok {
+			entries = append(entries, metav1.ManagedFieldsEntry{
+				Manager: reconciler, Operation: metav1.ManagedFieldsOperationApply,
+				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:` + label + `":{}}}}`),
+			})
+		}
+	}
+	return entries
+}
+
 func (s *Server) list(action clienttesting.ListAction) runtime.Object {
 	list := &metav1.List{}
 	for _, name := range s.Names(action.GetNamespace()) {
@@ -135,6 +151,7 @@ func (s *Server) patch(name types.NamespacedName, action clienttesting.PatchActi
 	must(json.Unmarshal(action.GetPatch(), &changed.Object))
 	if action.GetPatchType() == types.ApplyPatchType {
 		changed.SetUID(types.UID("uid-" + name.Name))
+		changed.SetManagedFields(appliedBy(changed))
 		s.Add(changed)
 		return changed, nil
 	}

@@ -1,0 +1,128 @@
+package reconcile
+
+import (
+	"slices"
+	"time"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+)
+
+// Back-off of renderings because of exports. A rendering that changes the value that it asked for would otherwise be
+// made again without end. The first renewals of the same inputs are made at once; then the delay doubles with each
+// renewal. A value that an export gets for the first time is not counted.
+const (
+	immediateRenewals = 5
+	minRenewalDelay   = 10 * time.Second
+	maxRenewalDelay   = 5 * time.Minute
+	// maxRounds is the maximum number of renderings in a pass. An export can depend on an export that is known only after
+	// another rendering.
+	maxRounds = 8
+)
+
+// renewals are the renderings of the same inputs that were made again because a known value of an export changed.
+type renewals struct {
+	// trigger identifies the inputs, and the last request for a pass.
+	trigger string
+	count   int
+	last    time.Time
+	// pending are exports with values that a pass found and did not record, because it waits for a watch or failed.
+	pending []metav1alpha1.AskedExport
+}
+
+// due returns the time at which the inputs may be rendered again. After a quiet time the count begins again.
+func (r *renewals) due(trigger string, now time.Time) time.Time {
+	if r.trigger != trigger || now.Sub(r.last) > 2*maxRenewalDelay {
+		*r = renewals{trigger: trigger, pending: r.pending}
+	}
+	if r.count < immediateRenewals {
+		return r.last
+	}
+	delay := min(maxRenewalDelay, minRenewalDelay<<min(r.count-immediateRenewals, 10))
+	return r.last.Add(delay)
+}
+
+// end is called at the end of a pass. A pass that succeeded has recorded all values in the status.
+func (r *renewals) end(o outcome.Outcome, err error) {
+	if err == nil && !o.Observing {
+		r.pending = nil
+	}
+}
+
+// add stores the values for another rendering. It counts a renewal if a known value changed.
+func (r *renewals) add(known, renewed []metav1alpha1.AskedExport, now time.Time) {
+	r.pending = renewed
+	values := map[string]string{}
+	for _, e := range known {
+		values[e.Name] = e.Value
+	}
+	for _, e := range renewed {
+		if former := values[e.Name]; former != "" && former != e.Value {
+			r.count, r.last = r.count+1, now
+			return
+		}
+	}
+}
+
+// round is the state of a pass between its renderings.
+type round struct {
+	number int
+	// recorded is the recorded inventory.
+	recorded Loaded
+	// exports are the known values of exports. lost is set if the status with the values was lost.
+	exports []metav1alpha1.AskedExport
+	lost    bool
+	// changes are the writes of the earlier rounds, and renewed is the result of the last round.
+	changes []outcome.Change
+	renewed outcome.Renewed
+}
+
+// firstRound returns the state of a pass before its first rendering.
+func firstRound(c *Component, recorded Loaded) round {
+	if pending := c.Memory.renewals.pending; pending != nil {
+		return round{recorded: recorded, exports: pending}
+	}
+	return round{
+		recorded: recorded, exports: lookup.RecordedExports(c.GetStatus()),
+		lost: c.GetStatus().Revision == 0 && len(recorded.Entries) > 0,
+	}
+}
+
+// next returns the state for another rendering, with the values that the outcome of this round has.
+func (r round) next(o outcome.Outcome) round {
+	r.number++
+	r.recorded.Entries, r.changes, r.renewed = o.Inventory, append(r.changes, o.Changes...), *o.Renewed
+	r.exports, r.lost = o.Renewed.Exports, false
+	return r
+}
+
+// withAsked returns a request with the exports that the rendering asked for. If the rendering must be used although it
+// has outdated values, due is the time of the next rendering.
+func (p *Pass) withAsked(
+	c *Component, request applier.Request, set rendering.Set, r round,
+) (with applier.Request, due time.Time) {
+	request.Recorded, request.Unrecorded = r.renewed.Recorded, r.renewed.Unrecorded
+	if request.Asked = set.Asked(); len(request.Asked) == 0 {
+		return request, time.Time{}
+	}
+	now := p.Clock.Now()
+	if at := c.Memory.renewals.due(request.RepairNonce, now); now.Before(at) {
+		due = at
+	} else if r.number >= maxRounds {
+		due = now
+	}
+	request.HoldExports = !due.IsZero()
+	return request, due
+}
+
+// dueBy returns an outcome whose next pass begins at the given time, if a rendering was held until then.
+func dueBy(o outcome.Outcome, due time.Time) outcome.Outcome {
+	held := slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return w.Open })
+	if held && !due.IsZero() && (o.NextDue.IsZero() || due.Before(o.NextDue)) {
+		o.NextDue = due
+	}
+	return o
+}

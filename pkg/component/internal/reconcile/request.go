@@ -1,0 +1,102 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// conditionInputs returns the values that the conditions of objects can use.
+func conditionInputs(t target.Target, in input.Inputs) inclusion.Inputs {
+	return inclusion.Inputs{
+		Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Served: t.Client.Discovery.Serves,
+	}
+}
+
+// newRequest returns a request with the fields that an apply and a deletion have in common.
+func (p *Pass) newRequest(
+	c *Component,
+	owner manifests.Owner,
+	inventory []metav1alpha1.InventoryEntry,
+) applier.Request {
+	// The name is copied here, because Wake may be called while a write decodes the response of the API server into
+	// c.Object. Reading the name from the object at that time would be a data race.
+	name := c.Name()
+	request := applier.Request{
+		Owner: owner, Inventory: inventory, Policies: c.Policies, Now: p.Clock.Now(), Wake: func() { p.Wake(name) },
+	}
+	if p.Store == nil {
+		return request
+	}
+	recorded := components.RefOf(c.GetStatus())
+	request.Superseded = p.InFlight.Superseded(name)
+	request.Before = func(ctx context.Context) error { return p.Owners.VerifyCluster(ctx, name) }
+	request.Confirm = func(ctx context.Context) error { return p.Store.Confirm(ctx, c.Object, recorded) }
+	request.Record = func(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
+		defer p.Metrics.Time(metrics.StepRecord)()
+		err := p.record(ctx, c, owner, recorded, entries)
+		if err == nil {
+			recorded = components.RefOf(c.GetStatus())
+		}
+		return err
+	}
+	return request
+}
+
+// record adds the finalizer and then writes an inventory, so that no deletion of the component can skip the new
+// dependents. The writes are bound to the resource version, so they fail if another operator of the same name wrote the
+// component.
+func (p *Pass) record(
+	ctx context.Context, c *Component, owner manifests.Owner, recorded components.InventoryRef,
+	entries []metav1alpha1.InventoryEntry,
+) error {
+	if err := p.Store.AddFinalizer(ctx, c.Object); err != nil {
+		return err
+	}
+	if err := p.Inventory.ProtectKubeconfig(ctx, c, owner); err != nil {
+		return err
+	}
+	if err := p.Inventory.Record(ctx, c, recorded, entries); err != nil {
+		return err
+	}
+	c.SetStatus(status.Recorded(*c.GetStatus(), c.GetGeneration(), c.IsDeleted(), p.Clock.Now()))
+	return p.Store.WriteStatus(ctx, c.Object, recorded)
+}
+
+// repairNonce returns a token that changes with the spec of the component, with its inputs, and with each request for a
+// pass by annotation. When the token changes, repairs that are waiting for their back-off run at once.
+func (p *Pass) repairNonce(c *Component, trigger string) (string, error) {
+	return manifests.Digest([]any{trigger, requestedAt(c.Object, p.Reconciler)})
+}
+
+func (p *Pass) looker(owner manifests.Owner) lookup.Owner {
+	return lookup.Owner{Reconciler: p.Reconciler, ID: owner.ID()}
+}
+
+// recordedTypes returns the additional managed types that the last apply entered into the status.
+func recordedTypes(s *metav1alpha1.Status) ([]manifests.ManagedType, error) {
+	var managed []manifests.ManagedType
+	var errs []error
+	for _, text := range s.ManagedTypes {
+		t, err := manifests.ParseManagedType(text)
+		managed, errs = append(managed, t), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, &condition.Error{
+			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("status.managedTypes: %v", err),
+		}
+	}
+	return managed, nil
+}

@@ -1,0 +1,132 @@
+package records
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Delete deletes the records of a kind except the record with the id named, which may be empty. If the operator has
+// lost its rights because the namespace of the records is being deleted, Delete returns nil, and the records are
+// deleted with the namespace.
+func (s *Store) Delete(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
+	err := s.deleteAll(ctx, owner, kind, named)
+	if s.Unreachable(ctx, owner, err) {
+		log.FromContext(ctx).Info(
+			"the operator may not delete the records in a namespace that is being deleted; "+
+				"if the namespace remains, remove the finalizer from the Secrets of the records by hand",
+			"namespace", s.NamespaceOf(owner), "records", kind, "finalizer", s.keys.finalizer(), "cause", err.Error())
+		return nil
+	}
+	return err
+}
+
+func (s *Store) deleteAll(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
+	found, err := s.ListKind(ctx, owner, kind)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		if named != "" && IDOf(found[i].Name) == named {
+			continue
+		}
+		if err := s.deleteOwn(ctx, &found[i], s.deleteSecret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteUnnamed deletes the records of a kind that the status does not name, if m has evidence that such records may
+// exist. If this process has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed
+// returns no error, and the next call tries the deletion again.
+func (s *Store) DeleteUnnamed(
+	ctx context.Context, m *Memory, owner manifests.Owner, kind Kind, named string,
+) error {
+	evidence := m.evidenceOf(kind)
+	switch evidence {
+	case noEvidence:
+		return nil
+	case notListed:
+		if _, err := s.ListKind(ctx, owner, kind); apierrors.IsForbidden(err) {
+			return nil
+		}
+	case seen:
+	}
+	if err := s.Delete(ctx, owner, kind, named); err != nil {
+		return err
+	}
+	m.dropEvidence(kind)
+	return nil
+}
+
+// Release removes the finalizers of a deleted component from Secrets, and deletes the records of the component. owner
+// identifies the component, and left is the result of Memory.LeftBy for it.
+func (s *Store) Release(ctx context.Context, m *Memory, owner manifests.Owner, left Owned) error {
+	if err := s.Finalizers.Remove(ctx, owner, left.Kubeconfig); err != nil {
+		return err
+	}
+	for _, kind := range left.Kinds {
+		if err := s.Delete(ctx, owner, kind, ""); err != nil {
+			return fmt.Errorf("delete the records of the deleted component %s/%s: %w", owner.Namespace, owner.Name, err)
+		}
+	}
+	m.released()
+	return nil
+}
+
+// DeleteStale deletes the Secrets of stale inventories. The UIDs of the Secrets are preconditions of the requests, so
+// that they do not delete a Secret of the same name that another operator process has created since.
+func (s *Store) DeleteStale(ctx context.Context, m *Memory) error {
+	stale := m.staleSecrets()
+	for i := range stale {
+		if err := s.deleteOwn(ctx, &stale[i], s.deleteChanged); err != nil {
+			return fmt.Errorf("delete Secret %s/%s of a stale inventory: %w", stale[i].Namespace, stale[i].Name, err)
+		}
+	}
+	m.SetStale(nil)
+	return nil
+}
+
+// deleteChanged deletes a Secret even if it changed since it was read, but not another Secret of the same name.
+func (s *Store) deleteChanged(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
+	err := s.deleteSecret(ctx, secret)
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	secrets := s.Metadata.Resource(secretResource).Namespace(secret.Namespace)
+	newer, err := secrets.Get(ctx, secret.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && newer.UID != secret.UID {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.deleteSecret(ctx, newer)
+}
+
+// deleteSecret removes the finalizer of a Secret, and deletes it. The error is a conflict if the Secret changed since
+// it was read.
+func (s *Store) deleteSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
+	patch, err := finalizerPatch(secret, s.keys.finalizer(), false, nil)
+	if err != nil {
+		return err
+	}
+	secrets := s.Metadata.Resource(secretResource).Namespace(secret.Namespace)
+	options := metav1.PatchOptions{FieldManager: s.Reconciler}
+	freed, err := secrets.Patch(ctx, secret.Name, types.MergePatchType, patch, options)
+	if err == nil && freed.DeletionTimestamp == nil {
+		sameObject := metav1.NewUIDPreconditions(string(secret.UID))
+		err = secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: sameObject})
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
