@@ -2,6 +2,9 @@ package component
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -12,13 +15,31 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // author gives a pass access to the code of the operator's author: the optional interfaces of a component, and the
 // hooks. No other type checks whether a component implements an optional interface.
 type author[T Component] struct {
-	options Options
-	hooks   Hooks[T]
+	reconciler string
+	options    Options
+	// ignore are the parsed rules of Options.Ignore.
+	ignore []manifests.IgnoreRule
+	hooks  Hooks[T]
+}
+
+// author returns the author of the reconciler's code.
+func (r *Reconciler[T]) author() author[T] {
+	return author[T]{reconciler: r.name, options: r.options, ignore: r.ignore, hooks: r.hooks}
+}
+
+// ignoreRules returns the parsed rules of ignored fields in the options of the reconciler with the given name.
+func (o Options) ignoreRules(name string) ([]manifests.IgnoreRule, error) {
+	rules, err := manifests.NewIgnoreRules(name, manifests.IgnoredByOption, o.Ignore)
+	if err != nil {
+		return nil, fmt.Errorf("Options.Ignore: %w", err)
+	}
+	return rules, nil
 }
 
 // Declare implements reconcile.Author.
@@ -36,7 +57,27 @@ func (a author[T]) Declare(obj components.Object) reconcile.Declared {
 	if h, ok := obj.(TypeHolder); ok {
 		d.ManagedTypes = h.AdditionalManagedTypes()
 	}
+	// Validate reports invalid rules.
+	if d.Ignore, _ = a.ignoreRules(obj); d.Ignore == nil {
+		d.Ignore = a.ignore
+	}
+	if e, ok := obj.(Exporter); ok {
+		d.Exports = e.Exports()
+	}
 	return d
+}
+
+// ignoreRules returns the rules of ignored fields of the options and of a component.
+func (a author[T]) ignoreRules(obj components.Object) ([]manifests.IgnoreRule, error) {
+	h, ok := obj.(IgnoreHolder)
+	if !ok {
+		return a.ignore, nil
+	}
+	rules, err := manifests.NewIgnoreRules(a.reconciler, manifests.IgnoredBySpec, h.IgnoreRules())
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(a.ignore, rules), nil
 }
 
 // Intervals implements reconcile.Author. Intervals that the component does not set are taken from the options.
@@ -71,10 +112,15 @@ func declaredTarget(obj any) target.Declaration {
 
 // Validate implements reconcile.Author.
 func (a author[T]) Validate(obj components.Object) error {
+	var errs []error
 	if v, ok := obj.(Validator); ok {
-		if err := v.Validate(); err != nil {
-			return condition.InvalidSpec(err)
-		}
+		errs = append(errs, v.Validate())
+	}
+	if _, err := a.ignoreRules(obj); err != nil {
+		errs = append(errs, fmt.Errorf("rules of ignored fields: %w", err))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return condition.InvalidSpec(err)
 	}
 	return nil
 }

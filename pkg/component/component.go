@@ -44,6 +44,14 @@ type PolicyHolder interface {
 	Policies() Policies
 }
 
+// IgnoreHolder lists fields of dependents that are left to others, in addition to Options.Ignore and to the annotations
+// of manifests. A change of these rules starts no new revision; the dependents with changed rules are written once.
+// Rules that cannot be parsed are treated as a mistake in the spec: the component becomes Stalled with reason
+// InvalidSpec.
+type IgnoreHolder interface {
+	IgnoreRules() []metav1alpha1.IgnoreRule
+}
+
 // EmptyAllower reports whether the generator may return no objects although dependents exist. If AllowEmpty returns
 // true, an empty result prunes all dependents. Otherwise an empty result is an error, because it is usually a mistake.
 type EmptyAllower interface {
@@ -57,10 +65,20 @@ type TypeHolder interface {
 	AdditionalManagedTypes() []metav1alpha1.TypePattern
 }
 
-// ReferenceHolder lists Secrets and ConfigMaps in the component's namespace whose content is an input of the rendering
-// or a credential. The generator receives their data. A change of their content starts a pass over the component.
+// ReferenceHolder lists Secrets, ConfigMaps, and published exports of other components (see Exporter), in the
+// component's namespace, whose content is an input of the rendering or a credential. The generator receives their data.
+// A change of their content starts a pass over the component. References between components of the same type must not
+// form cycles.
 type ReferenceHolder interface {
 	References() []metav1alpha1.Reference
+}
+
+// Exporter names the exports of dependents that are published in Status.Exports, for example for other components that
+// have a Reference to the component. A name that no dependent exports, and an export of a Secret, are mistakes in the
+// spec: the component becomes Stalled with reason InvalidSpec, and no dependent is changed. The values have together at
+// most 16 KiB as JSON. A value that vanishes stays in the status.
+type Exporter interface {
+	Exports() []string
 }
 
 // SourceHolder names a source outside the cluster, such as an archive. Options.Fetcher fetches the source, and the

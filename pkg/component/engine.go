@@ -10,7 +10,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -48,6 +50,11 @@ type EngineOptions struct {
 	// RemoteTarget is set if the components are in another cluster than the dependents. With RemoteTarget, an object in
 	// the cluster of the dependents is never the component or its namespace, even if it has the same kind and name.
 	RemoteTarget bool
+	// Conditions and Analyzers decide about readiness; see the fields of Options with the same names.
+	Conditions map[string]Condition
+	Analyzers  map[schema.GroupKind]Analyzer
+	// Matchers decide whether live objects must be written; see Options.Matchers.
+	Matchers map[schema.GroupKind]Matcher
 	// TracerProvider receives OpenTelemetry spans; see Options.TracerProvider.
 	TracerProvider trace.TracerProvider
 }
@@ -76,9 +83,17 @@ func (o EngineOptions) connect(ctx context.Context, name string, config *rest.Co
 	if err := metrics.Register(); err != nil {
 		return nil, fmt.Errorf("register the metrics: %w", err)
 	}
+	ctx = logging.Context(ctx)
+	if err := logging.Check(ctx); err != nil {
+		return nil, err
+	}
+	view, err := o.view(name)
+	if err != nil {
+		return nil, err
+	}
 	monitor := o.monitor(name)
 	return target.Connect(ctx, config, target.Options{
-		Reconciler: name, Writers: o.Writers, CacheFull: o.CacheFull, Scope: target.WatchScope(o.WatchScope),
+		Reconciler: name, View: view, Writers: o.Writers, CacheFull: o.CacheFull, Scope: target.WatchScope(o.WatchScope),
 		Namespaces: o.WatchNamespaces, Wrap: monitor.Meter.Transport, Monitor: monitor,
 	})
 }
@@ -116,22 +131,32 @@ func (e *Engine) As(id Identity) (*Engine, error) {
 	return &Engine{client: other, applier: e.applier}, nil
 }
 
-// Apply creates, updates and prunes dependents until they match p.Desired, as far as possible without waiting.
+// Apply creates, updates and prunes dependents until they match p.Desired, as far as possible without waiting. It
+// evaluates the conditions of the objects, and fills their holes.
 func (e *Engine) Apply(ctx context.Context, p Pass) (Outcome, error) {
-	o, err := e.applier.Apply(ctx, e.client, p.request())
+	ctx = logging.Context(ctx)
+	o, err := e.applier.Apply(ctx, e.client, e.decide(ctx, p))
 	return publicOutcome(o), err
 }
 
 // Delete deletes the dependents in the inventory, as far as possible without waiting.
 func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
-	o, err := e.applier.Delete(ctx, e.client, p.request())
+	o, err := e.applier.Delete(logging.Context(ctx), e.client, p.request())
 	return publicOutcome(o), err
 }
 
 // Plan returns the first writes that Apply would make, as Outcome.Changes, and writes nothing. Plan does not call
 // Pass.Record. If Outcome.Observing is set, the first list of a watch is not complete yet, and Changes is empty.
 func (e *Engine) Plan(ctx context.Context, p Pass) (Outcome, error) {
-	return publicOutcome(e.applier.Plan(ctx, e.client, p.request())), nil
+	ctx = logging.Context(ctx)
+	return publicOutcome(e.applier.Plan(ctx, e.client, e.decide(ctx, p))), nil
+}
+
+// decide returns the request of a pass without the objects that are excluded by their conditions, or not active.
+func (e *Engine) decide(ctx context.Context, p Pass) applier.Request {
+	return p.request().Decide(ctx, inclusion.Inputs{
+		Namespace: p.Owner.Namespace, Name: p.Owner.Name, Parameters: p.Parameters, Served: e.client.Discovery.Serves,
+	})
 }
 
 // Tree reads the dependents of an inventory; see the function Tree.

@@ -83,6 +83,18 @@ func ExampleAddUnrecorded() {
 	// Output: 2 Boat.example.com one KindNotServed
 }
 
+// The objects that a component only observes are in its status, and not in its inventory. AddObserved reads them.
+func ExampleAddObserved() {
+	show := func(ctx context.Context, reader client.Reader, nodes []component.Node, status *metav1alpha1.Status) error {
+		nodes, err := component.AddObserved(ctx, reader, nodes, status)
+		for _, node := range nodes {
+			fmt.Println(node.Wave, node.Key, node.State, node.Observed)
+		}
+		return err
+	}
+	_ = show
+}
+
 // A dependent whose update was refused is not Ready, although the live object is.
 func ExampleAddFailures() {
 	web := manifests.Key{Kind: "Service", Namespace: "shop", Name: "web"}

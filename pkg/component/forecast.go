@@ -14,6 +14,9 @@ type Forecast struct {
 	// Desired is the number of dependents in the apply set. Unchanged is the number of these dependents that need no
 	// write.
 	Desired, Unchanged int
+	// Ignored are the fields of the apply set that are left to others: no step changes them, except the creation of the
+	// dependent.
+	Ignored []IgnoredField
 	// Waiting are the dependents that would delay the component. If Failed is set for a dependent, a person has to act,
 	// and all later steps have Held set.
 	Waiting []Waiting
@@ -32,6 +35,14 @@ type Forecast struct {
 	NewRevision bool
 	// Suspended is set if the component is suspended: no step is made before it is resumed.
 	Suspended bool
+}
+
+// IgnoredField is a path to fields of a dependent that are left to others.
+type IgnoredField struct {
+	Key  manifests.Key
+	Path string
+	// Source says where the rule was written: in the manifest, in the options of the reconciler, or in the component.
+	Source manifests.IgnoreSource
 }
 
 // Effect is the effect of a step on a dependent.
@@ -65,6 +76,8 @@ type Step struct {
 	// Phase is the deletion phase (pre-delete or post-delete) in which the object is applied; empty for ordinary
 	// dependents.
 	Phase manifests.Phase
+	// DependsOn are the objects and groups that the dependent depends on, in the form of the annotation depends-on.
+	DependsOn []string
 	// Held is set if the step is not made before a person has resolved an earlier failure; see Forecast.Waiting.
 	Held bool
 	// Unchecked is the reason why the write was not checked by a dry run; empty if a dry run succeeded.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
@@ -26,7 +27,7 @@ func Inventory(
 		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 		return secret, reader.Get(ctx, name, secret)
 	}
-	lines, err := records.ReadInventory(ctx, get, *status.InventoryRecord)
+	lines, err := records.ReadInventory(logging.Context(ctx), get, *status.InventoryRecord)
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory from Secret %s/%s-0: %w",
 			status.InventoryRecord.Namespace, status.InventoryRecord.Name, err)

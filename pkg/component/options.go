@@ -56,6 +56,20 @@ type Options struct {
 	// default. When the memory is full, the least recently used result is dropped. The dropped result is rendered again
 	// when a pass needs it.
 	RenderedBytes int
+	// MemoryBudget is the memory, in bytes, that the passes over all components take together, by an estimate: their
+	// fetched sources and references, decoded renderings, records, plans, and large responses of target clusters. A pass
+	// that needs more than is left ends, and is made again when its turn comes; the namespaces take turns. A component
+	// that needs more than all of it is refused. Zero, the default, sets no limit. Not included are caches (see
+	// RenderedBytes), the objects that watches keep, and the work of a generator in this process before it returns its
+	// objects; see package isolate.
+	MemoryBudget int64
+	// Quota returns the quota of a namespace. A pass that would add dependents above the quota is refused: the component
+	// is Stalled with reason QuotaExceeded, and the pass writes nothing. A component that renders only dependents that it
+	// has already is never refused, and a deletion neither. Quota is called in each pass over a namespaced component, so
+	// it must not block. After a change of a quota, start passes over the refused components, for example with Watches.
+	// After an error nothing is written; see QuotaExceeded and RetryAfter. Nil, the default, sets no quotas. A preview
+	// does not check quotas.
+	Quota func(ctx context.Context, namespace string) (Quota, error)
 	// CacheFull lists the kinds whose dependents are cached in memory as complete objects. Hooks read these dependents
 	// without a request; see DependentReader. For a dependent of another kind, only a few facts are kept in memory.
 	CacheFull []schema.GroupKind
@@ -72,10 +86,17 @@ type Options struct {
 	// the same component. The next pass handles all events in between. The interval takes precedence over shorter
 	// delays of retries. Zero, the default, sets no limit.
 	MinInterval time.Duration
+	// Limiter limits the rate of passes over each component in addition to MinInterval, such as PassesWithin(2,
+	// time.Minute). Nil, the default, sets no limit.
+	Limiter Limiter
 	// WatchMetadata starts a pass also when the labels, annotations, finalizers or owner references of a component
 	// change. By default only these changes start a pass: the spec, the deletion timestamp, the finalizers of other
 	// controllers, and the annotation AnnotationReconcileRequested.
 	WatchMetadata bool
+	// WatchStatus starts a pass also when another client changes the author's part of a component's status: the fields
+	// outside the embedded Status, and the conditions that the reconciler does not write. A change by this process,
+	// with UpdateStatus, starts at most one pass.
+	WatchStatus bool
 	// RecordNamespace is the namespace of the Secrets that hold the records of cluster-scoped components; kube-system
 	// by default. The records of namespaced components are in the namespace of the component. Do not change this option
 	// while cluster-scoped components exist, because their records are searched in this namespace only. An inventory
@@ -94,6 +115,17 @@ type Options struct {
 	// values that differ at each rendering, such as random passwords, are not detected and change at a restart of the
 	// operator. Every change of the status of a looked-up object then starts a new rendering.
 	SkipDeterminismCheck bool
+	// Conditions are conditions in Go that the annotation ready-when of a manifest may name, as go/NAME. Names are DNS
+	// names.
+	Conditions map[string]Condition
+	// Analyzers decide about the readiness of the dependents of a kind, in place of the rules of kstatus.
+	Analyzers map[schema.GroupKind]Analyzer
+	// Matchers decide, for the dependents of a kind, whether a live object must be written. Dependents of these kinds are
+	// cached as complete objects, as those of CacheFull.
+	Matchers map[schema.GroupKind]Matcher
+	// Ignore are rules of fields of dependents that are left to others, such as the replicas that an autoscaler sets, in
+	// addition to the annotation ignore of manifests. A changed option is applied after a restart, without a new revision.
+	Ignore []metav1alpha1.IgnoreRule
 	// Watches are additional watches that start passes over components. Dependents and references are always watched.
 	Watches []Watch
 	// TracerProvider receives an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns tracing off.
@@ -115,7 +147,7 @@ type Fetcher interface {
 	Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error)
 	// Fetched returns a source that was fetched before. The workers of the reconciler call Fetched, so it must not
 	// block.
-	Fetched(ref metav1alpha1.SourceReference) (files fs.FS, found bool)
+	Fetched(ctx context.Context, ref metav1alpha1.SourceReference) (files fs.FS, found bool)
 }
 
 // Watch starts passes over components when other objects change. Exactly one of Object and Source is set.
@@ -161,6 +193,9 @@ func (o Options) engine() EngineOptions {
 		WatchScope:       o.WatchScope,
 		WatchNamespaces:  o.WatchNamespaces,
 		TracerProvider:   o.TracerProvider,
+		Conditions:       o.Conditions,
+		Analyzers:        o.Analyzers,
+		Matchers:         o.Matchers,
 	}
 }
 

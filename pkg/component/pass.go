@@ -17,6 +17,9 @@ type Pass struct {
 	Owner manifests.Owner
 	// Desired are the objects to apply, as manifests.Normalise returned them. A deletion ignores Desired.
 	Desired []manifests.Object
+	// Parameters are the parameters that the conditions include-when and active-when of the objects can read. They are
+	// JSON values.
+	Parameters map[string]any
 	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects
 	// that a deletion applies after all other dependents are gone. The objects of both lists are in the form that
 	// manifests.Normalise returns, and are deleted at the end.
@@ -77,6 +80,8 @@ type Outcome struct {
 	// Inventory is the record to persist. Inventory is nil if the pass ended with an error; the last recorded inventory
 	// stays.
 	Inventory []metav1alpha1.InventoryEntry
+	// Observed are the desired objects that are only read, by the reconcile policy observe. They are not in Inventory.
+	Observed []metav1alpha1.InventoryEntry
 	// Applied is set if all desired objects have been applied.
 	Applied bool
 	// Ready is the number of ready dependents, and Desired the number of desired dependents.
@@ -149,14 +154,27 @@ type Change struct {
 // ReportRepairConflict is the reason of a report on a dependent with a repair conflict.
 const ReportRepairConflict = string(plan.WaitRepairConflict)
 
+// ReportDependency is the reason of a report on a dependent that is held up by a dependency: an object of its setting
+// depends-on is not applied, or not ready.
+const ReportDependency = string(plan.WaitDependency)
+
 // publicOutcome converts an outcome to the public type.
 func publicOutcome(o outcome.Outcome) Outcome {
 	return Outcome{
-		Inventory: o.Inventory, Applied: o.Applied, Ready: o.Ready, Desired: o.Desired, Observing: o.Observing,
-		Waiting: publicWaiting(o.Waiting), RepairConflicts: o.RepairConflicts, Blocked: publicBlocked(o.Blocked),
-		Unwatched: convert(o.Unwatched, func(u outcome.Unwatched) Unwatched { return Unwatched(u) }),
-		Phase:     o.Phase, Skipped: o.Skipped, NextDue: o.NextDue,
-		Changes: convert(o.Changes, func(c outcome.Change) Change { return Change(c) }),
+		Inventory:       o.Inventory,
+		Observed:        o.Observed,
+		Applied:         o.Applied,
+		Ready:           o.Ready,
+		Desired:         o.Desired,
+		Observing:       o.Observing,
+		Waiting:         publicWaiting(o.Waiting),
+		RepairConflicts: o.RepairConflicts,
+		Blocked:         publicBlocked(o.Blocked),
+		Unwatched:       convert(o.Unwatched, func(u outcome.Unwatched) Unwatched { return Unwatched(u) }),
+		Phase:           o.Phase,
+		Skipped:         o.Skipped,
+		NextDue:         o.NextDue,
+		Changes:         convert(o.Changes, func(c outcome.Change) Change { return Change(c) }),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -26,7 +27,7 @@ import (
 
 // Preview computes the writes that a reconciler would make for a component. Preview runs the reconciler's own passes,
 // and all write requests are dry runs. Preview sends no dry run to an aggregated API that does not declare support for
-// dry runs. Preview reads, and makes dry runs, with the rights of Config, and not as the identity of the component.
+// dry runs. Preview reads, and makes dry runs, with the rights of Config, or as the user in the field User.
 type Preview[T Component] struct {
 	// Config is the configuration of a client for the cluster of the component.
 	Config *rest.Config
@@ -39,6 +40,16 @@ type Preview[T Component] struct {
 	// Contents replace the contents of referenced objects, for a preview of a change of these objects. Referenced
 	// objects that are not in Contents are read from the cluster.
 	Contents generator.References
+	// User is impersonated for the reads of referenced objects, of the kubeconfig and of looked-up objects, and for dry
+	// runs in the cluster of the component. The user of Config needs the right to impersonate User. If User is empty, the
+	// rights of Config are used. Set User to the identity of the component if the preview sends data to an address that
+	// the author of the component chose: if the component has a kubeconfig, or if Generator calls such an address.
+	// Otherwise the author gets data that only the user of Config may read. Watches, and the reads of records, always use
+	// the rights of Config.
+	User string
+	// Credentials includes the references with credentials in the request for Generator. They are left out by default,
+	// because most generators do not need them.
+	Credentials bool
 }
 
 // RefusedError is an error that would end a pass of the reconciler before the pass changes any dependent.
@@ -90,7 +101,7 @@ func (p Preview[T]) run(
 	simulate func(*reconcile.Pass, context.Context, *reconcile.Component) (outcome.Outcome, error),
 	limit func(*preview.Simulator),
 ) (Forecast, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(logging.Context(ctx))
 	defer cancel()
 	copied, ok := component.DeepCopyObject().(T)
 	if !ok {
@@ -136,6 +147,9 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 		return nil, nil, err
 	}
 	r := NewReconciler[T](p.Name, p.Generator, p.Options)
+	if r.ignore, err = p.Options.ignoreRules(p.Name); err != nil {
+		return nil, nil, err
+	}
 	if r.gvk, err = apiutil.GVKForObject(component, p.Scheme); err != nil {
 		return nil, nil, err
 	}
@@ -166,7 +180,7 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 		}
 	})
 	simulator := &preview.Simulator{Applier: built.applier, Wakes: wakes}
-	inputs := preview.Inputs{Reader: built.inputs, Contents: p.Contents}
+	inputs := preview.Inputs{Reader: built.inputs, Contents: p.Contents, Credentials: p.Credentials}
 	return &reconcile.Pass{
 		Ports: reconcile.Ports{
 			Owners:    preview.Owners{Owners: owners},
@@ -176,13 +190,14 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 			Applier:   simulator,
 			Targets: preview.Targets{
 				Local:                 built.local,
+				User:                  p.User,
 				DefaultServiceAccount: r.options.DefaultServiceAccount,
 				Inputs:                inputs,
 				Clock:                 clock.RealClock{},
 				Connect:               r.connect,
 			},
 		},
-		Reconciler: r.name, Author: author[T]{options: r.options}, Metrics: built.metrics, Clock: clock.RealClock{},
+		Reconciler: r.name, Author: r.author(), Metrics: built.metrics, Clock: clock.RealClock{},
 		Wake: r.triggers.wake, Tell: func(components.Object, status.Event) {},
 	}, simulator, nil
 }
@@ -206,10 +221,21 @@ func publicForecast(f preview.Forecast) Forecast {
 	return Forecast{
 		Steps: convert(f.Steps, func(s preview.Step) Step {
 			return Step{
-				Change: Change(s.Change), Effect: Effect(s.Effect), Turn: s.Turn, Phase: s.Phase, Held: s.Held,
-				Unchecked: s.Unchecked, Manifest: s.Manifest, Before: s.Before, After: s.After,
+				Change: Change(
+					s.Change,
+				),
+				Effect:    Effect(s.Effect),
+				Turn:      s.Turn,
+				Phase:     s.Phase,
+				Held:      s.Held,
+				DependsOn: s.DependsOn,
+				Unchecked: s.Unchecked,
+				Manifest:  s.Manifest,
+				Before:    s.Before,
+				After:     s.After,
 			}
 		}),
+		Ignored: convert(f.Ignored, func(i preview.IgnoredField) IgnoredField { return IgnoredField(i) }),
 		Desired: f.Desired, Unchanged: f.Unchanged, Waiting: publicWaiting(f.Waiting), Unread: slices.Clone(f.Unread),
 		Blocked: publicBlocked(f.Blocked),
 	}

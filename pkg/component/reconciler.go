@@ -11,10 +11,12 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Reconciler applies the objects that a generator renders for components of type T, and keeps them up to date.
@@ -24,12 +26,16 @@ type Reconciler[T Component] struct {
 	generator generator.Generator
 	options   Options
 	hooks     Hooks[T]
+	// ignore are the parsed rules of Options.Ignore.
+	ignore []manifests.IgnoreRule
 
 	gvk        schema.GroupVersionKind
 	components *components.Store
 	recorder   events.EventRecorder
 	memories   *reconcile.Memories
 	triggers   triggers
+	// quotas are the quotas of namespaces; nil if the author sets none.
+	quotas *reconcile.Quotas
 	// runner makes the passes. The runner is nil until the controller starts.
 	runner *reconcile.Runner
 }
@@ -53,7 +59,7 @@ func (r *Reconciler[T]) WithHooks(h Hooks[T]) *Reconciler[T] {
 
 // Reconcile makes one pass over one component. The pass never waits: a watch event or a deadline starts the next pass.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request) (ctrlreconcile.Result, error) {
-	after, err := r.runner.Reconcile(ctx, req.NamespacedName)
+	after, err := r.runner.Reconcile(logging.Context(ctx), req.NamespacedName)
 	return ctrlreconcile.Result{RequeueAfter: after}, err
 }
 

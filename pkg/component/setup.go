@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/fairlead-io/fairlead/internal/logging"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -54,6 +57,13 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if _, err := incidentals(r.options.Incidental); err != nil {
 		return err
 	}
+	if _, err := r.options.engine().view(r.name); err != nil {
+		return fmt.Errorf("options of the reconciler: %w", err)
+	}
+	var err error
+	if r.ignore, err = r.options.ignoreRules(r.name); err != nil {
+		return err
+	}
 	if err := r.options.WatchScope.Check(r.options.WatchNamespaces); err != nil {
 		return fmt.Errorf("Options.WatchScope and WatchNamespaces: %w", err)
 	}
@@ -74,8 +84,9 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 	var stop func(manifests.Owner)
 	store, owners, passes := r.newStore(mgr.GetClient(), mgr.GetAPIReader(), func(o manifests.Owner) { stop(o) })
-	r.components = store
+	r.components, r.quotas = store, r.newQuotas(store)
 	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		ctx = logging.Into(ctx, mgr.GetLogger())
 		if err := passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
 			return err
 		}
@@ -93,9 +104,17 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 		if err := p.metrics.Start(ctx); err != nil {
 			return err
 		}
+		p.metrics.ExportMemory(ctx, p.budget)
 		r.runner = r.newRunner(ctx, p, store, owners, passes, mgr.GetConfig())
+		r.runner.Quotas = r.quotas
 		stop = r.runner.StopServing
-		go r.newCollector(p, store, owners).Run(ctx)
+		collected := collectedComponents{store: store, owners: owners, memories: r.memories, wake: r.triggers.wake}
+		go r.newCollector(p, collected).Run(ctx)
+		guards := applier.GuardCollector{
+			Applier: p.applier, Client: p.local.Own(), Owners: collected, Clock: clock.RealClock{},
+			SkipSearch: r.options.WatchScope == WatchScopeNamespaces,
+		}
+		go guards.Run(ctx)
 		r.triggers.start(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
 		return nil
 	}
@@ -121,31 +140,46 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 }
 
 // newCollector returns the garbage collector of Secrets that hold records of components.
-func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *components.Owners) *records.Collector {
+func (r *Reconciler[T]) newCollector(p parts, collected collectedComponents) *records.Collector {
 	namespaces := []string{""}
 	if r.options.WatchScope == WatchScopeNamespaces {
 		namespaces = r.options.WatchNamespaces
 	}
 	return &records.Collector{
 		Store: p.recorded.Secrets, Namespaces: namespaces, Started: p.local.Started,
-		Components: collectedComponents{store: store, owners: owners, memories: r.memories, wake: r.triggers.wake},
+		Components: collected,
 	}
 }
 
 // relevant returns a predicate that selects the updates of a component that need a pass: the changes that
 // components.NeedsPass reports, a changed annotation AnnotationReconcileRequested or AnnotationAcceptUnknown, and a
 // status that names inventory Secrets which this process did not write. With Options.WatchMetadata it also selects all
-// other changes of the metadata.
+// other changes of the metadata, and with Options.WatchStatus changes of the author's part of the status by others. If
+// a component has fewer dependents than before, the components that exceeded the quota of its namespace are tried
+// again.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	requested, accepted := r.name+"/"+AnnotationReconcileRequested, r.name+"/"+AnnotationAcceptUnknown
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		reported := r.options.WatchStatus && r.components.IsReported(e.ObjectOld, e.ObjectNew)
 		r.components.DropWrite(e.ObjectNew)
+		if countOf(e.ObjectNew) < countOf(e.ObjectOld) {
+			r.quotas.Retry(e.ObjectNew.GetNamespace())
+		}
 		return components.NeedsPass(e.ObjectOld, e.ObjectNew, r.Finalizer()) ||
 			!r.namesOther(e.ObjectOld) && r.namesOther(e.ObjectNew) ||
 			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested] ||
 			e.ObjectOld.GetAnnotations()[accepted] != e.ObjectNew.GetAnnotations()[accepted] ||
+			reported ||
 			r.options.WatchMetadata && !sameMetadata(e.ObjectOld, e.ObjectNew)
 	}}
+}
+
+// countOf returns the number of recorded dependents of a component.
+func countOf(obj client.Object) int32 {
+	if component, ok := obj.(components.Object); ok {
+		return component.GetStatus().Dependents.Total
+	}
+	return 0
 }
 
 // namesOther reports whether the status of a component names inventory Secrets that this process neither wrote nor

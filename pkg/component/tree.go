@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
@@ -35,6 +36,11 @@ type Node struct {
 	// Wave is the apply order of the dependent, and Stage the step within the wave.
 	Wave  int
 	Stage manifests.Stage
+	// DependsOn are the objects and groups that the dependent depends on, in the form of the annotation depends-on. If
+	// there are any, the dependent belongs to no wave.
+	DependsOn []string
+	// Observed is set if the component only reads the object, by the reconcile policy observe.
+	Observed bool
 	// UID is the UID of the live object. UID is empty if the object does not exist or could not be read.
 	UID   types.UID
 	State NodeState
@@ -93,6 +99,7 @@ type TreeReader interface {
 // object once, with a limited number of concurrent requests. If an object cannot be read, its node has the state
 // Missing or Unknown and the reason. Tree returns an error only if the context ends.
 func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.InventoryEntry) ([]Node, error) {
+	ctx = logging.Context(ctx)
 	managed := managedTypesOf(inventory)
 	nodes := make([]Node, len(inventory))
 	var reads errgroup.Group
@@ -140,10 +147,14 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 
 // AddFailures returns the nodes with the failures of the last writes, so that no dependent with a failure is Ready.
 // waiting is the list of waiting dependents in the component's status. A node that is Ready becomes NotUpdated, with
-// the reason and the message of the failure. A node in another state keeps its state, and gets the failure as well.
+// the reason and the message of the failure. A node in another state keeps its state, and gets the failure as well. A
+// node that is held up by a dependency keeps its state, and gets the message about the dependency.
 func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
-	failures := map[string]metav1alpha1.DependentReport{}
+	failures, held := map[string]metav1alpha1.DependentReport{}, map[string]metav1alpha1.DependentReport{}
 	for _, w := range waiting {
+		if w.Reason == ReportDependency || w.Reason == string(plan.WaitTimeout) {
+			held[w.Dependent] = w
+		}
 		if plan.WaitReason(w.Reason).IsRefusal() {
 			failures[w.Dependent] = w
 		}
@@ -151,6 +162,10 @@ func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	all := slices.Clone(nodes)
 	for i := range all {
 		n := &all[i]
+		if w, isHeld := held[n.Key.String()]; isHeld {
+			n.addHoldUp(w)
+			continue
+		}
 		failure, failed := failures[n.Key.String()]
 		if !failed {
 			continue
@@ -164,6 +179,17 @@ func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 		}
 	}
 	return all
+}
+
+// addHoldUp adds the report on a node that is held up by a dependency: the object does not exist yet, or is not
+// updated.
+func (n *Node) addHoldUp(w metav1alpha1.DependentReport) {
+	switch {
+	case n.State == NodeMissing && n.Reason == NodeNotCreated:
+		n.Reason, n.Message = w.Reason, w.Message
+	case n.State == NodeReady && w.Reason == ReportDependency:
+		n.Reason, n.Message = w.Reason, "not updated yet: "+w.Message
+	}
 }
 
 func compareNodes(a, b Node) int {
@@ -193,7 +219,7 @@ func managedTypesOf(inventory []metav1alpha1.InventoryEntry) []manifests.Managed
 func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.InventoryEntry) Node {
 	node := Node{
 		Key:     manifests.Key{Group: entry.Group, Kind: entry.Kind, Namespace: entry.Namespace, Name: entry.Name},
-		Version: entry.Version, Wave: entry.Order,
+		Version: entry.Version, Wave: entry.Order, DependsOn: dependenciesOf(entry),
 	}
 	obj := blank(entry)
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: entry.Namespace, Name: entry.Name}, obj); err != nil {
@@ -210,9 +236,25 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 		node.Message = fmt.Sprintf("the recorded object (UID %s) is gone; another object (UID %s) has its name now",
 			entry.UID, obj.GetUID())
 	default:
-		node.State, node.Message = readiness(obj)
+		node.State, node.Message = readiness(ctx, obj)
 	}
 	return node
+}
+
+// dependenciesOf returns the recorded dependencies of an entry.
+func dependenciesOf(entry metav1alpha1.InventoryEntry) []string {
+	if entry.DependsOn == "" {
+		return nil
+	}
+	parsed, err := manifests.ParseDependencies(entry.DependsOn)
+	if err != nil {
+		return []string{entry.DependsOn}
+	}
+	texts := make([]string, 0, len(parsed))
+	for _, d := range parsed {
+		texts = append(texts, d.String())
+	}
+	return texts
 }
 
 // blank returns an empty object for the response of a read of an inventory entry. For a Secret only the metadata is
@@ -229,15 +271,16 @@ func blank(entry metav1alpha1.InventoryEntry) client.Object {
 	return obj
 }
 
-func readiness(obj client.Object) (NodeState, string) {
-	whole, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		if obj.GetDeletionTimestamp() != nil {
-			return NodeTerminating, "it is being deleted"
-		}
-		return NodeReady, ""
+// readiness returns the state of a live object. The conditions and analyzers that are written in Go exist only in the
+// operator.
+func readiness(ctx context.Context, obj client.Object) (NodeState, string) {
+	view := inspect.View{Reconciler: reconcilerOf(obj)}
+	var r ready.Result
+	if whole, ok := obj.(*unstructured.Unstructured); ok {
+		r = view.Readiness(ctx, whole)
+	} else {
+		r = inspect.Metadata(obj, view.Reconciler).Readiness
 	}
-	r := ready.Of(whole, hintsOf(whole))
 	switch r.State {
 	case ready.Ready:
 		return NodeReady, ""
@@ -247,21 +290,21 @@ func readiness(obj client.Object) (NodeState, string) {
 		return NodeFailed, r.Message
 	case ready.Terminating:
 		return NodeTerminating, r.Message
+	case ready.Unread:
+		return NodeUnknown, "its condition is evaluated by its operator only, because its content is not read here"
 	case ready.Unknown:
-		return NodeUnknown, r.Message
 	}
 	return NodeUnknown, r.Message
 }
 
-// hintsOf returns the status hints in the annotations of an object. The name of the reconciler is the prefix of the
-// owner-id label.
-func hintsOf(obj client.Object) ready.Hints {
+// reconcilerOf returns the name of the reconciler of an object, which is the prefix of the owner-id label.
+func reconcilerOf(obj client.Object) string {
 	for label := range obj.GetLabels() {
 		if reconciler, ok := strings.CutSuffix(label, "/"+manifests.LabelOwnerID); ok {
-			return inspect.Hints(obj, reconciler)
+			return reconciler
 		}
 	}
-	return ready.Hints{}
+	return ""
 }
 
 // unread returns the node state for a failed read. A response 404 with the cause UnexpectedServerResponse means that

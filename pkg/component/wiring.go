@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
@@ -21,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
@@ -35,6 +39,7 @@ type parts struct {
 	rendering *rendering.Renderer
 	recorded  reconcile.ComponentRecord
 	metrics   *telemetry.PassMetrics
+	budget    *budget.Budget
 }
 
 // newStore returns the store that reads and writes components. c reads from a cache, and reader reads from the API
@@ -72,19 +77,23 @@ func (r *Reconciler[T]) build(
 		Dynamic: local.Own().Dynamic, Metadata: local.Own().Metadata,
 		NamespaceGoes: local.Own().Executor.NamespaceGoes, VerifyCluster: owners.VerifyCluster, Clock: now,
 	})
+	// Each pass and each fetch that runs at the same time has an allowance.
+	memory := budget.New(r.options.MemoryBudget, r.options.MaxConcurrentReconciles+input.MaxFetches)
 	var fetches *input.Fetches
 	if fetcher != nil {
-		fetches = input.NewFetches(ctx, fetcher, now)
+		fetches = input.NewFetches(ctx, fetcher, now, memory)
 	}
 	return parts{
 		local: local, applier: made,
 		inputs: &input.Reader{
 			References: observe.NewReferences(ctx, local.Own().Metadata, r.name), CanFetch: fetcher != nil,
 			GeneratorVersion: input.GeneratorVersion(r.generator), Wake: r.triggers.wake,
+			Type: r.gvk.GroupKind(), ReferencesOf: referencesIn(store),
 		},
 		rendering: rendering.New(rendering.Options{
 			Reconciler: r.name, Generator: r.generator, Scheme: scheme, Fetches: fetches, Records: secrets, Clock: now,
 			CacheBytes: r.options.RenderedBytes, SkipDeterminismCheck: r.options.SkipDeterminismCheck, Wake: r.triggers.wake,
+			Conditions: r.options.conditionNames(),
 		}),
 		recorded: reconcile.ComponentRecord{
 			Inventories: inventory.NewStore(inventory.Options{
@@ -96,7 +105,24 @@ func (r *Reconciler[T]) build(
 		},
 		metrics: telemetry.NewPassMetrics(
 			r.name, tracing.New(r.options.TracerProvider, r.name), !r.options.SkipComponentMetrics),
+		budget: memory,
 	}, nil
+}
+
+// referencesIn returns a function that returns the references of a component of a store.
+func referencesIn(
+	store *components.Store,
+) func(context.Context, types.NamespacedName) ([]metav1alpha1.Reference, error) {
+	return func(ctx context.Context, name types.NamespacedName) ([]metav1alpha1.Reference, error) {
+		obj, err := store.Load(ctx, name)
+		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+			return nil, nil // In a preview, the user may lack the right to read the component.
+		}
+		if holder, ok := obj.(ReferenceHolder); ok && err == nil {
+			return holder.References(), nil
+		}
+		return nil, err
+	}
 }
 
 // newRunner returns the Runner that makes the passes of a controller.
@@ -104,10 +130,14 @@ func (r *Reconciler[T]) newRunner(
 	ctx context.Context, p parts, store *components.Store, owners *components.Owners, passes *components.Passes,
 	config *rest.Config,
 ) *reconcile.Runner {
+	limit := schedule.Limit{Limiter: r.options.Limiter}
+	turns := remoteTurns(r.options.MaxConcurrentReconciles, r.triggers.wake)
 	targets := &target.Resolver{
 		Local: p.local, References: p.inputs.References, DefaultServiceAccount: r.options.DefaultServiceAccount,
-		Clock: clock.RealClock{}, Wake: r.triggers.wake,
-		Remotes: target.NewRemotes(ctx, func(ctx context.Context, kubeconfig []byte) (*target.Connection, error) {
+		Turns: turns, Wake: r.triggers.wake,
+		Remotes: target.NewRemotes(ctx, clock.RealClock{}, func(
+			ctx context.Context, kubeconfig []byte,
+		) (*target.Connection, error) {
 			remote, err := target.ParseKubeconfig(kubeconfig)
 			if err != nil {
 				return nil, err
@@ -123,16 +153,24 @@ func (r *Reconciler[T]) newRunner(
 				Owners: owners, Targets: targets, Inputs: p.inputs, Inventory: p.recorded, Rendering: p.rendering,
 				Applier: p.applier,
 			},
-			Reconciler: r.name, Author: author[T]{options: r.options, hooks: r.hooks}, Store: store, InFlight: passes,
+			Reconciler: r.name, Author: r.author(), Store: store, InFlight: passes,
 			Metrics: p.metrics, Clock: clock.RealClock{}, Wake: r.triggers.wake, Tell: r.tell,
 		},
-		Records: p.recorded, Memories: r.memories, Kind: r.gvk.Kind, MinInterval: r.options.MinInterval,
+		Turns: turns, Budget: p.budget, Sources: p.rendering, Records: p.recorded, Memories: r.memories, Kind: r.gvk.Kind,
+		MinInterval: r.options.MinInterval, Limiter: limit,
 		Forgotten: func(name types.NamespacedName) {
+			limit.Forget(name)
 			p.inputs.References.Release(name.String())
 			p.rendering.ForgetSource(name)
 		},
 		StopServing: func(owner manifests.Owner) { stopServing(p, targets, owner) },
 	}
+}
+
+// remoteTurns returns the slots for passes over components with a kubeconfig: half of the workers, and a quarter for
+// each namespace. So clusters that do not respond never occupy all workers. wake starts a pass over a component.
+func remoteTurns(workers int, wake func(types.NamespacedName)) *target.Turns {
+	return target.NewTurns(max(1, workers/2), max(1, workers/4), wake)
 }
 
 // stopServing ends the watches for the dependents of an owner, and drops the cached rendering, whose objects have the
@@ -158,7 +196,8 @@ func (r *Reconciler[T]) checkWatchScope(local *target.Connection) error {
 	return err
 }
 
-// collectedComponents implements records.Components for the garbage collection of Secrets.
+// collectedComponents implements records.Components and applier.GuardOwners for the garbage collection of Secrets and
+// guards.
 type collectedComponents struct {
 	store    *components.Store
 	owners   *components.Owners
@@ -193,6 +232,15 @@ func (c collectedComponents) Identity(ctx context.Context) (manifests.Owner, err
 // Live implements records.Components.
 func (c collectedComponents) Live(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 	return c.store.ListLive(ctx, namespace)
+}
+
+// Exists implements applier.GuardOwners.
+func (c collectedComponents) Exists(ctx context.Context, owner manifests.Owner) (bool, error) {
+	_, err := c.store.Live(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name})
+	if apierrors.IsConflict(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Unnamed implements records.Components.

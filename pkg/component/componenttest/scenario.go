@@ -23,6 +23,9 @@ type T interface {
 // Scenario is the life of a component of type C, a pointer to a struct: it is installed, goes through the steps, and is
 // deleted. It lives in a namespace of its own.
 type Scenario[C component.Component] struct {
+	// Name begins the names of the namespaces. Scenarios that are played on one cluster need different names; empty by
+	// default.
+	Name string
 	// Config reaches the cluster as an administrator, who sets the scene and looks at what comes of it. Operators get a
 	// copy whose requests meet the faults.
 	Config *rest.Config
@@ -78,7 +81,7 @@ func (s Scenario[C]) withDefaults() Scenario[C] {
 func Run[C component.Component](t T, s Scenario[C]) {
 	t.Helper()
 	s = s.withDefaults()
-	rehearsal, err := s.play(t.Context(), nil, "rehearsal", none())
+	rehearsal, err := s.play(t.Context(), nil, s.namespace("rehearsal"), none())
 	if err != nil {
 		t.Errorf("without faults: %v", err)
 		return
@@ -96,6 +99,14 @@ func Run[C component.Component](t T, s Scenario[C]) {
 		}
 	}
 	t.Logf("%d runs, %d failed; faults: %v", len(s.Seeds), failed, met)
+}
+
+// namespace returns the name of the namespace of a run.
+func (s Scenario[C]) namespace(run string) string {
+	if s.Name == "" {
+		return run
+	}
+	return s.Name + "-" + run
 }
 
 // result is what came of a seed.
@@ -118,7 +129,7 @@ func (s Scenario[C]) playAll(ctx context.Context, rehearsed *record) <-chan resu
 			for seed := range seeds {
 				faults := s.Faults
 				faults.Seed = seed
-				p, err := s.play(ctx, rehearsed, fmt.Sprintf("seed-%d", seed), faults)
+				p, err := s.play(ctx, rehearsed, s.namespace(fmt.Sprintf("seed-%d", seed)), faults)
 				r := result{seed: seed, err: err}
 				if p != nil {
 					r.met = p.injector.counts()
