@@ -155,8 +155,8 @@ func TestChartLetsTheOperatorWriteNothingOfComponentsByDefault(t *testing.T) {
 	g := NewWithT(t)
 	// What the operator may do besides reading, by resource.
 	written := map[string][]string{
-		"components": {"update", "patch"}, "components/status": {"update", "patch"}, "components/finalizers": {"update"},
-		"events": {"create", "patch", "update"}, "leases": {"create", "update", "patch"},
+		"components": {"patch"}, "components/status": {"update"},
+		"events": {"create", "patch"}, "leases": {"create", "update"},
 		"secrets":                           {"create", "patch", "delete"},
 		"validatingadmissionpolicies":       {"create", "patch", "delete"},
 		"validatingadmissionpolicybindings": {"create", "patch", "delete"},

@@ -78,8 +78,6 @@ func (m *madeUp) expectTrust() {
 }
 
 var _ = Describe("A chart that generates passwords and certificates", func() {
-	// The timeout is long, because the generation of keys takes time.
-	const soon = 30 * time.Second
 	var (
 		namespace string
 		component *v1alpha1.Component
@@ -218,6 +216,6 @@ var _ = Describe("The definitions in crds/ of a chart", func() {
 			HavePrefix("DeletionBlocked ForeignInstances: "), ContainSubstring(elsewhere+"/theirs")))
 		Expect(level(ctx, namespace)()).To(Equal("one"), "a dependent was changed")
 		Expect(administrator.Delete(ctx, tug)).To(Succeed())
-		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
+		Eventually(gone(ctx, component)).WithTimeout(soon).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(2*time.Minute))
 })

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -23,6 +24,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/generator/isolate"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -31,6 +34,12 @@ import (
 const runAsOperator = "FAIRLEAD_TEST_RUN_AS_OPERATOR"
 
 func TestMain(m *testing.M) {
+	isolate.Main(operator.NewChildGenerator)
+	// A package of controller-runtime, which is linked into tests only, creates this folder before main begins. A child
+	// has no rights to create it.
+	if err := os.MkdirAll("/tmp/kubebuilder-envtest", 0o750); err != nil {
+		panic(err)
+	}
 	if os.Getenv(runAsOperator) != "" {
 		main()
 	}
@@ -79,14 +88,21 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 // returned function sends a signal like the kubelet, and returns the error with which the process ended.
 func startOperator(args ...string) (stop func() error) {
 	GinkgoHelper()
+	return startOperatorWithLog(GinkgoWriter, args...)
+}
+
+// startOperatorWithLog is startOperator with another writer for the log.
+func startOperatorWithLog(log io.Writer, args ...string) (stop func() error) {
+	GinkgoHelper()
 	args = append([]string{
 		"--kubeconfig=" + identity.Kubeconfig, "--leader-elect", "--leader-election-namespace=" + operatorNamespace,
 		"--metrics-bind-address=0", "--health-probe-bind-address=0",
 	}, args...)
 	command := exec.Command(os.Args[0], args...)
 	command.Env = append(os.Environ(), runAsOperator+"=1")
-	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
+	command.Stdout, command.Stderr = GinkgoWriter, log
 	Expect(command.Start()).To(Succeed())
+	operatorPID = command.Process.Pid
 	return func() error {
 		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 			return err
@@ -94,6 +110,9 @@ func startOperator(args ...string) (stop func() error) {
 		return command.Wait()
 	}
 }
+
+// operatorPID is the process of the operator that was started last.
+var operatorPID int
 
 // restartOperator stops the running operator, and starts an operator with other arguments. After the spec, an operator
 // without these arguments is started. Before an operator is stopped, restartOperator waits until this operator
@@ -123,7 +142,7 @@ func expectWork(ctx context.Context) {
 	GinkgoHelper()
 	component := createComponent(ctx, newNamespace(ctx), "work",
 		v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
-	Eventually(status(ctx, component)).WithTimeout(40 * time.Second).Should(HavePrefix("Ready Ready: "))
+	Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 }
 
 // leaseHolder returns the identity of the holder of the operator's Lease.

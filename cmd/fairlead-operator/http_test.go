@@ -183,7 +183,7 @@ var _ = Describe("An archive outside the cluster", func() {
 
 		Expect(stopOperator()).To(Succeed())
 		stopOperator = startOperator()
-		Eventually(server.asked).WithTimeout(20 * time.Second).Should(Equal(1))
+		Eventually(server.asked).WithTimeout(soon).Should(Equal(1))
 		next := createComponent(ctx, newNamespace(ctx), "next", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})

@@ -61,7 +61,7 @@ var _ = Describe("Bad input", func() {
 			}
 			component := createComponent(ctx, namespace, "bad", spec)
 			want = strings.ReplaceAll(want, "NAMESPACE", namespace)
-			Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(Equal(want))
+			Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(want))
 		},
 		Entry("no ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()}, nil,
 			`Stalled ReferenceNotFound: ConfigMap NAMESPACE/src does not exist; create it, or mark the reference as optional`),
@@ -123,10 +123,10 @@ var _ = Describe("Bad input", func() {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Path: "charts", Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 		})
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Stalled GenerateFailed: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled GenerateFailed: "))
 		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"path":null}}`)))).
 			To(Succeed())
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 	}, SpecTimeout(time.Minute))
 
 	It("in spec.targetNamespace does not move existing dependents to the other namespace", func(ctx SpecContext) {
@@ -134,11 +134,11 @@ var _ = Describe("Bad input", func() {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 		})
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		patch := client.RawPatch(types.MergePatchType,
 			fmt.Appendf(nil, `{"spec":{"targetNamespace":%q,"values":{"level":"debug"}}}`, other))
 		Expect(administrator.Patch(ctx, component, patch)).To(Succeed())
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(Equal(fmt.Sprintf(
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(fmt.Sprintf(
 			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while 1 dependents exist; change it back, or "+
 				"delete the component first", namespace, other)))
 		var untouched corev1.ConfigMap

@@ -13,7 +13,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/fairlead-io/fairlead/internal/logging"
+	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/internal/version"
+	"github.com/fairlead-io/fairlead/pkg/generator/isolate"
 )
 
 // The exit codes.
@@ -23,6 +26,7 @@ const (
 )
 
 func main() {
+	isolate.Main(operator.NewChildGenerator)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -39,7 +43,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stdout, version.Version)
 		return 0
 	}
-	logger := zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(stderr))
+	logger := logging.WithoutBodies(zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(stderr)))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 	if err := serve(ctrl.SetupSignalHandler(), o); err != nil {

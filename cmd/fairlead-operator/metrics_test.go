@@ -58,7 +58,7 @@ var _ = Describe("Metrics", func() {
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "prometheus"}},
 		})).To(Succeed())
 
-		Eventually(scraper(url, "")).WithTimeout(20 * time.Second).Should(Equal(http.StatusUnauthorized))
+		Eventually(scraper(url, "")).WithTimeout(soon).Should(Equal(http.StatusUnauthorized))
 		Expect(scraper(url, "made-up")()).NotTo(Equal(http.StatusOK))
 		Expect(scraper(url, nobody)()).To(Equal(http.StatusForbidden))
 		Expect(answers("http://" + address + "/metrics")()).NotTo(Equal(http.StatusOK))

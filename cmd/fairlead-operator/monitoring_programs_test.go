@@ -251,7 +251,7 @@ var _ = Describe("The dashboard and the alerts", func() {
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "shop",
 			v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
-		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace,
 			Name:      "settings",
@@ -266,7 +266,7 @@ var _ = Describe("The dashboard and the alerts", func() {
 				}
 			}
 			return found, err
-		}).WithTimeout(30 * time.Second).Should(BeEmpty())
+		}).WithTimeout(soon).Should(BeEmpty())
 	}, SpecTimeout(3*time.Minute))
 
 	It("are rejected by this test if they use other metrics or labels", func(ctx SpecContext) {

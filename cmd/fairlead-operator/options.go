@@ -32,7 +32,9 @@ type options struct {
 	observeNamespaces       []string
 	ownDeployment           string
 	fetch                   fetch.Options
+	quotas                  quotaOptions
 	componentMetrics        bool
+	rendering               renderingOptions
 	tracing                 tracingOptions
 	showVersion             bool
 	zap                     zap.Options
@@ -89,6 +91,19 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "maximum time to fetch an archive")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes,
 		"maximum size of a fetched archive")
+	flags.BoolVar(&o.rendering.isolated, "rendering-isolation", true,
+		"render in child processes without files and network, so that a rendering that needs too much memory or time\n"+
+			"harms its own component alone; if false, render in the operator")
+	flags.IntVar(&o.rendering.processes, "rendering-processes", 0,
+		"maximum number of child processes, and so of concurrent renderings; by default as many as processors, at most 4,\n"+
+			"and at most as many as fit into half of the memory limit of the pod")
+	flags.Int64Var(&o.rendering.memory, "rendering-memory-bytes", 0,
+		"maximum memory of a child process; by default 512 MiB, or a quarter of the memory limit of the pod if this is less")
+	flags.Int64Var(&o.rendering.budget, "memory-budget-bytes", 0,
+		"maximum memory of all passes together, by an estimate of their sources, decoded renderings and records; above it,\n"+
+			"components wait for each other; by default half of the memory limit of the operator's own process, and no\n"+
+			"maximum without a limit")
+	o.quotas.bind(flags)
 	flags.BoolVar(
 		&o.componentMetrics,
 		"component-metrics",
@@ -116,7 +131,7 @@ func parseOptions(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if err := errors.Join(o.validateBounds(), o.validateNames(), o.validateObserve()); err != nil {
+	if err := errors.Join(o.validateBounds(), o.quotas.validate(), o.validateNames(), o.validateObserve()); err != nil {
 		return options{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return o, nil
@@ -138,6 +153,16 @@ func (o options) validateBounds() error {
 		if bound.value < 1 {
 			errs = append(errs, fmt.Errorf("--%s=%d: want 1 or more", bound.flag, bound.value))
 		}
+	}
+	if o.rendering.processes < 0 {
+		errs = append(errs, fmt.Errorf("--rendering-processes=%d: want 1 or more", o.rendering.processes))
+	}
+	if o.rendering.memory != 0 && o.rendering.memory < minRenderingMemory {
+		errs = append(errs, fmt.Errorf("--rendering-memory-bytes=%d: want %d or more", o.rendering.memory,
+			minRenderingMemory))
+	}
+	if o.rendering.budget < 0 {
+		errs = append(errs, fmt.Errorf("--memory-budget-bytes=%d: want 1 or more", o.rendering.budget))
 	}
 	if o.fetch.Timeout <= 0 {
 		errs = append(errs, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout))

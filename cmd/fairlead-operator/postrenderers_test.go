@@ -33,7 +33,7 @@ var _ = Describe("Post-renderers", func() {
 			err := administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &found)
 			return found, err
 		}
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		found, err := rendered()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(found.Data).To(Equal(map[string]string{"level": "info", "color": "red"}))
@@ -47,10 +47,10 @@ var _ = Describe("Post-renderers", func() {
 		Eventually(func() (map[string]string, error) {
 			found, err := rendered()
 			return found.Data, err
-		}).WithTimeout(10 * time.Second).Should(Equal(map[string]string{"level": "debug"}))
+		}).WithTimeout(soon).Should(Equal(map[string]string{"level": "debug"}))
 
 		patch(`{"spec":{"postRenderers":[{"kustomize":{}},{"kustomize":{"patches":[{"patch":"[{op: remove, path: /data}]"}]}}]}}`)
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).
+		Eventually(status(ctx, component)).WithTimeout(soon).
 			Should(Equal("Stalled GenerateFailed: spec.postRenderers[1].kustomize: patches[0]: " +
 				"no target: JSON patch operations need a target that selects the objects to change"))
 	}, SpecTimeout(time.Minute))

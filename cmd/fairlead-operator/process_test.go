@@ -47,7 +47,7 @@ var _ = Describe("The process", func() {
 		})
 		spec := v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)}
 		ignored := createComponent(ctx, there, "shop", spec)
-		Eventually(status(ctx, createComponent(ctx, here, "shop", spec))).WithTimeout(40 * time.Second).
+		Eventually(status(ctx, createComponent(ctx, here, "shop", spec))).WithTimeout(soon).
 			Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(ignored), ignored)).To(Succeed())
 		Expect(ignored.Status.Conditions).To(BeEmpty())
@@ -71,21 +71,21 @@ var _ = Describe("The process", func() {
 
 	It("releases the Lease when the operator ends, so that the next operator need not wait", func(ctx SpecContext) {
 		// An operator may have just released the Lease. Another operator requests it within four seconds.
-		Eventually(ctx, leaseHolder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
+		Eventually(ctx, leaseHolder).WithTimeout(soon).ShouldNot(BeEmpty())
 		first, err := leaseHolder(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		probes := freeAddress()
 		next := startOperator("--health-probe-bind-address=" + probes)
-		Eventually(answers("http://" + probes + "/readyz")).WithTimeout(20 * time.Second).Should(Equal(http.StatusOK))
+		Eventually(answers("http://" + probes + "/readyz")).WithTimeout(soon).Should(Equal(http.StatusOK))
 
 		Expect(stopOperator()).To(Succeed())
 		stopOperator = next
 		// Without a release, the next operator would wait for the fifteen seconds of the Lease.
-		Eventually(ctx, leaseHolder).WithTimeout(10 * time.Second).ShouldNot(Or(BeEmpty(), Equal(first)))
+		Eventually(ctx, leaseHolder).WithTimeout(soon).ShouldNot(Or(BeEmpty(), Equal(first)))
 		component := createComponent(ctx, newNamespace(ctx), "next", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 		})
-		Eventually(status(ctx, component)).WithTimeout(20 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 	}, SpecTimeout(2*time.Minute))
 
 	It("has its own user agent, and no rights of an administrator", func(ctx SpecContext) {

@@ -19,7 +19,7 @@ import (
 
 // soon is much shorter than the interval and the retry interval of the components in these specs, so that only a watch
 // can have started a pass.
-const soon = 10 * time.Second
+const soon = time.Minute
 
 // level returns a function that reads the value level in the dependent settings.
 func level(ctx context.Context, namespace string) func() (string, error) {

@@ -57,14 +57,14 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 		const group = "list.example.com"
 		component := createComponent(ctx, newNamespace(ctx), "tugs",
 			v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)), RetryInterval: retry})
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 
 		Expect(administrator.Delete(ctx, component)).To(Succeed())
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(
 			HavePrefix("DeletionBlocked ForeignInstances: "), ContainSubstring("Tug."+group), ContainSubstring("forbidden"),
 			ContainSubstring(operatorUser)))
 		allow(ctx, group, "list", "watch")
-		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
+		Eventually(gone(ctx, component)).WithTimeout(soon).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(time.Minute))
 
 	It("impersonates the service account of a component, and uses only the rights of this account", func(ctx SpecContext) {
@@ -74,14 +74,14 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 			ServiceAccountName: "deployer",
 		})
 		account := "system:serviceaccount:" + namespace + ":deployer"
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(
 			HavePrefix("Stalled DependentFailed: "), ContainSubstring(`User "`+account+`" cannot patch resource "configmaps"`)))
 		Expect(administrator.Create(ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "deployer"},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "deployer"}},
 		})).To(Succeed())
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		events, err := cluster.AuditEvents(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(events.User(operatorUser).As(account).Verb("patch").Code(201)).To(HaveLen(1))
@@ -92,11 +92,11 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 		instance := fmt.Sprintf("\n---\n{apiVersion: %s/v1, kind: Tug, metadata: {name: a}}\n", group)
 		component := createComponent(ctx, newNamespace(ctx), "tugs",
 			v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)+instance), RetryInterval: retry})
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).
+		Eventually(status(ctx, component)).WithTimeout(soon).
 			Should(And(ContainSubstring("tugs."+group+` "a" is forbidden`), ContainSubstring("allow list and watch")))
 		allow(ctx, group, "get", "list", "watch", "create", "update", "patch", "delete")
-		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Delete(ctx, component)).To(Succeed())
-		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
+		Eventually(gone(ctx, component)).WithTimeout(soon).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(2*time.Minute))
 })

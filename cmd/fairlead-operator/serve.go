@@ -47,12 +47,14 @@ func serve(ctx context.Context, o options) error {
 		return fmt.Errorf("set up tracing: %w", err)
 	}
 	defer stopTracing()
+	isolation, budget := o.rendering.divide(memoryLimit(cgroupFiles))
 	setup := operator.Options{
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
 		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory,
 		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
 		WatchScope: o.observe, WatchNamespaces: o.observeNamespaces,
 		TracerProvider: traces, OwnDeployment: o.self(), SkipComponentMetrics: !o.componentMetrics,
+		Isolation: isolation, MemoryBudget: budget, Quotas: o.quotas.forOperator(),
 	}
 	if err := operator.Setup(mgr, setup); err != nil {
 		return fmt.Errorf("set up the reconciler: %w", err)

@@ -115,7 +115,7 @@ var _ = Describe("Tracing", func() {
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "shop",
 			v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
-		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		restartOperator(ctx)
 		spans, services := takes.received()
 		Expect(spans).To(ContainElements("pass", "wave", "Create ConfigMap"))

@@ -7,14 +7,13 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/gotemplate"
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+	"github.com/fairlead-io/fairlead/pkg/generator/isolate"
 	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
 )
-
-// engineHelmWithoutCRDs renders the charts of components with spec.helm.skipCRDs.
-const engineHelmWithoutCRDs generator.Engine = "HelmWithoutCRDs"
 
 // RenderOptions configure the output of a generator. The zero value renders what the reconciler applies.
 type RenderOptions struct {
@@ -26,6 +25,8 @@ type RenderOptions struct {
 	// Tests renders the tests of charts instead of their other objects, without post-renderers, as Helm does. Components
 	// with other sources are refused.
 	Tests bool
+	// RefuseFunctions refuses Components with a function, instead of calling the function.
+	RefuseFunctions bool
 	// FunctionCalls is the maximum number of concurrent calls of functions. Zero means function.DefaultMaxCalls.
 	FunctionCalls int
 }
@@ -41,15 +42,10 @@ func NewGenerator(o RenderOptions) (generator.Generator, error) {
 	}
 	if o.Tests {
 		g := newGenerator(map[generator.Engine]generator.Generator{
-			generator.EngineHelm: charts, engineHelmWithoutCRDs: charts,
-			generator.EngineKustomize: withoutTests, generator.EngineGoTemplate: withoutTests,
+			generator.EngineHelm: charts, generator.EngineKustomize: withoutTests, generator.EngineGoTemplate: withoutTests,
 		}, withoutTests)
 		g.skipPostRenderers = true
 		return g, nil
-	}
-	withoutCRDs, err := helm.New(nil, helm.Options{AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipCRDs: true})
-	if err != nil {
-		return nil, fmt.Errorf("helm: %w", err)
 	}
 	kustomizations, err := kustomize.New(nil, kustomize.Options{})
 	if err != nil {
@@ -59,12 +55,40 @@ func NewGenerator(o RenderOptions) (generator.Generator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gotemplate: %w", err)
 	}
+	functions := isolate.Outside(outsideFunction, newFunctions(o.FunctionCalls))
+	if o.RefuseFunctions {
+		functions = withoutFunctions
+	}
 	return newGenerator(map[generator.Engine]generator.Generator{
 		generator.EngineHelm:       charts,
-		engineHelmWithoutCRDs:      withoutCRDs,
 		generator.EngineKustomize:  kustomizations,
 		generator.EngineGoTemplate: templates,
-	}, newFunctions(o.FunctionCalls)), nil
+	}, functions), nil
+}
+
+// withoutFunctions refuses Components with a function.
+var withoutFunctions = generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) {
+	return nil, errors.New("spec.function: functions are not called here")
+})
+
+// withOptions returns the engine with the options of a component with spec.helm. Engines for other sources have no
+// options.
+func withOptions(engine generator.Generator, options v1alpha1.HelmOptions) (generator.Generator, error) {
+	charts, ok := engine.(*helm.Generator)
+	if !ok {
+		return engine, nil
+	}
+	tuned, err := charts.With(func(o *helm.Options) {
+		o.SkipCRDs = o.SkipCRDs || options.SkipCRDs
+		o.Sequencing = options.Sequencing
+		if options.HookTimeout != nil {
+			o.HookTimeout = options.HookTimeout.Duration
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("spec.helm.hookTimeout: %w", err)
+	}
+	return tuned, nil
 }
 
 // withoutTests refuses sources that have no tests.

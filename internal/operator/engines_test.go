@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"testing/fstest"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
@@ -73,6 +75,25 @@ var _ = Describe("The engines", func() {
 		}, nil)
 		Expect(err).To(MatchError("spec.helm is for charts, but the source is rendered by GoTemplate: remove spec.helm, or " +
 			"set spec.path to the folder of a chart"))
+	})
+
+	It("give the hooks of a chart the timeout hookTimeout, and refuse a negative one", func() {
+		hook := "{apiVersion: batch/v1, kind: Job, metadata: {name: hook, annotations: {helm.sh/hook: post-install}}}"
+		timeoutWith := func(options *v1alpha1.HelmOptions) (string, error) {
+			objects, err := subject.Generate(context.Background(), generator.Request{Revision: 1, Component: newComponent(v1alpha1.ComponentSpec{
+				Source: inline(map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}", "templates/a.yaml": hook}),
+				Helm:   options,
+			})})
+			if err != nil {
+				return "", err
+			}
+			return objects[0].GetAnnotations()[ReconcilerName+"/timeout"], nil
+		}
+		Expect(timeoutWith(nil)).To(BeEmpty())
+		Expect(timeoutWith(&v1alpha1.HelmOptions{})).To(BeEmpty())
+		Expect(timeoutWith(&v1alpha1.HelmOptions{HookTimeout: &metav1.Duration{Duration: 5 * time.Minute}})).To(Equal("5m0s"))
+		_, err := timeoutWith(&v1alpha1.HelmOptions{HookTimeout: &metav1.Duration{Duration: -time.Minute}})
+		Expect(err).To(MatchError(ContainSubstring("spec.helm.hookTimeout: the timeout of hooks is -1m0s")))
 	})
 
 	It("render a chart with the values and the release name of the component", func() {

@@ -16,6 +16,9 @@ import (
 // engineFunction renders with an HTTP service that the user provides. Such a component has no source.
 const engineFunction generator.Engine = "Function"
 
+// outsideFunction is the name under which a child process asks its parent to call a function. A child has no network.
+const outsideFunction = "function"
+
 // Default keys of the credentials of a function.
 const (
 	defaultCAKey      = "ca.crt"

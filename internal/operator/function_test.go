@@ -75,8 +75,13 @@ var _ = Describe("A function", func() {
 
 	It("is called once to find the origin of an object, so the values remain unknown", func(ctx SpecContext) {
 		spec.Values = &runtime.RawExtension{Raw: []byte(`{"size":1,"color":"red"}`)}
-		p, err := Trace(ctx, generator.Request{Namespace: "apps", Name: "store", Component: newComponent(spec), Revision: 1},
-			wantedMap("a"))
+		req := generator.Request{Namespace: "apps", Name: "store", Component: newComponent(spec), Revision: 1}
+		wanted := wantedMap("a")
+		_, err := Trace(ctx, req, wanted)
+		Expect(err).To(MatchError("spec.function: functions are not called here"))
+		Expect(calls).To(Equal(0))
+		wanted.CallFunctions = true
+		p, err := Trace(ctx, req, wanted)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(p.Rendered.GetName()).To(Equal("a"))
 		Expect(p.Values).To(BeEmpty())

@@ -112,7 +112,10 @@ func (g *componentGenerator) engineFor(
 	if !ok {
 		return nil, folder{}, fmt.Errorf("spec.generator: this operator has no engine %q", name)
 	}
-	if name == generator.EngineKustomize {
+	switch {
+	case component.Spec.Helm != nil:
+		engine, err = withOptions(engine, *component.Spec.Helm)
+	case name == generator.EngineKustomize:
 		source, err = source.withSurroundings()
 	}
 	return engine, source, err
@@ -127,14 +130,9 @@ func engineName(component *v1alpha1.Component, folder folder) (generator.Engine,
 		}
 		name = detected
 	}
-	switch {
-	case component.Spec.Helm == nil:
-		return name, nil
-	case name != generator.EngineHelm:
+	if component.Spec.Helm != nil && name != generator.EngineHelm {
 		return "", fmt.Errorf("spec.helm is for charts, but the source is rendered by %s: remove spec.helm, or set "+
 			"spec.path to the folder of a chart", name)
-	case component.Spec.Helm.SkipCRDs:
-		return engineHelmWithoutCRDs, nil
 	}
 	return name, nil
 }

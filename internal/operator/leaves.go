@@ -143,8 +143,7 @@ func (t tracing) chartDefaults() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if engine, err := engineName(t.component, found); err != nil || engine != generator.EngineHelm &&
-		engine != engineHelmWithoutCRDs {
+	if engine, err := engineName(t.component, found); err != nil || engine != generator.EngineHelm {
 		return nil, err
 	}
 	text, err := fs.ReadFile(found.files, defaultValuesKey)
@@ -165,7 +164,11 @@ func (t tracing) setIn(l leaf) string {
 	}
 	for i, from := range slices.Backward(t.component.Spec.ValuesFrom) {
 		if values, err := valuesFrom(from, t.component.Namespace, t.request.References); err == nil && has(values, l.place) {
-			return fmt.Sprintf("spec.valuesFrom[%d], %s %s", i, from.Kind, from.Name)
+			place := fmt.Sprintf("spec.valuesFrom[%d], %s %s", i, from.Kind, from.Name)
+			if from.Export != "" {
+				place += ", export " + from.Export
+			}
+			return place
 		}
 	}
 	return "the chart's " + defaultValuesKey

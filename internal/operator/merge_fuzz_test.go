@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 )
 
 // The values are untrusted input, because everybody who may write the ConfigMap can change them.
@@ -13,7 +15,7 @@ func FuzzValues(f *testing.F) {
 	f.Add("# nothing\n", "---\na: yes\n")
 	f.Add("a: &a {b: c}\nd: {<<: *a}\n", "{\"a\": 1.5}")
 	f.Add("a: &a [*a]", "- 1")
-	f.Fuzz(func(t *testing.T, below, above string) {
+	fuzzing.Run(f, func(t *testing.T, below, above string) {
 		base, err := parseValues([]byte(below))
 		if err != nil {
 			return

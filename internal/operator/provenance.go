@@ -42,6 +42,8 @@ type ValueOrigin struct {
 // Wanted selects an object or a field.
 type Wanted struct {
 	Key manifests.Key
+	// CallFunctions allows the call of a function. Without it, Components with a function are refused.
+	CallFunctions bool
 	// At is a function that returns a field of the rendered object, and whether the field exists. If At is nil, the whole
 	// object is selected.
 	At func(*unstructured.Unstructured) (any, bool)
@@ -57,7 +59,7 @@ const (
 // after the other, renders the Component again, and compares the selected part. It calls a function only once, so the
 // values that affect its output are unknown.
 func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenance, error) {
-	g, err := NewGenerator(RenderOptions{})
+	g, err := NewGenerator(RenderOptions{RefuseFunctions: !wanted.CallFunctions})
 	if err != nil {
 		return Provenance{}, err
 	}

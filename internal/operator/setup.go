@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
+	"github.com/fairlead-io/fairlead/pkg/generator/isolate"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	Writers int
 	// RenderedBytes is the maximum size, in bytes, of the cache of rendered objects.
 	RenderedBytes int
+	// MemoryBudget is the memory, in bytes, that the passes over all components take together; 0 means no limit.
+	MemoryBudget int64
 	// StatusInventory is the maximum size, in bytes, of an inventory in a status.
 	StatusInventory int
 	// DefaultServiceAccount is the service account for components that name no service account.
@@ -50,13 +53,19 @@ type Options struct {
 	// OwnDeployment is the Deployment in which the program runs. It is empty if the Deployment is unknown. The operator
 	// refuses to delete this Deployment and the component to which it belongs.
 	OwnDeployment types.NamespacedName
+	// Isolation renders in child processes with these options; nil renders in this process. The program must call
+	// isolate.Main with NewChildGenerator. Scheme and Outside need not be set.
+	Isolation *isolate.Options
+	// Quotas enforces quotas of namespaces, with these defaults. The operator then watches the metadata of Namespaces. Nil
+	// enforces no quotas.
+	Quotas *Quotas
 	// SkipNameValidation allows several operators in one process. Only tests set it.
 	SkipNameValidation bool
 }
 
 // Setup registers the reconciler of Components. The manager's scheme must contain the type Component.
 func Setup(mgr ctrl.Manager, o Options) error {
-	g, err := NewGenerator(RenderOptions{FunctionCalls: functionCalls(o.MaxConcurrentReconciles)})
+	g, err := o.newGenerator()
 	if err != nil {
 		return fmt.Errorf("generator of components: %w", err)
 	}
@@ -65,8 +74,41 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		itself := self{reader: mgr.GetAPIReader(), deployment: o.OwnDeployment}
 		g, hooks.PostRead, hooks.PreReconcile = staying{Generator: g, self: itself}, itself.refuseEnd, itself.refuseRecreation
 	}
-	return component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, o.forReconciler()).WithHooks(hooks).
-		SetupWithManager(mgr)
+	g, options := o.withQuotas(mgr, g, o.forReconciler())
+	return component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, options).WithHooks(hooks).SetupWithManager(mgr)
+}
+
+// newGenerator returns the generator of the reconciler, which renders in child processes or in this process.
+func (o Options) newGenerator() (generator.Generator, error) {
+	g, err := NewGenerator(RenderOptions{FunctionCalls: functionCalls(o.MaxConcurrentReconciles)})
+	if err != nil || o.Isolation == nil {
+		return g, err
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	isolation := *o.Isolation
+	isolation.Scheme = scheme
+	isolation.Outside = map[string]generator.Generator{
+		outsideFunction: newFunctions(functionCalls(o.MaxConcurrentReconciles)),
+	}
+	return isolate.New(g, isolation)
+}
+
+// NewChildGenerator returns the generator of a child process, and the scheme with its components; see isolate.Main.
+func NewChildGenerator() (generator.Generator, *runtime.Scheme, error) {
+	g, err := NewGenerator(RenderOptions{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("generator of components: %w", err)
+	}
+	scheme, err := newScheme()
+	return g, scheme, err
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, v1alpha1.AddToScheme(scheme)
 }
 
 func (o Options) forReconciler() component.Options {
@@ -75,6 +117,7 @@ func (o Options) forReconciler() component.Options {
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		Writers:                 o.Writers,
 		RenderedBytes:           o.RenderedBytes,
+		MemoryBudget:            o.MemoryBudget,
 		StatusInventory:         o.StatusInventory,
 		DefaultServiceAccount:   o.DefaultServiceAccount,
 		WatchScope:              o.WatchScope,
@@ -86,20 +129,29 @@ func (o Options) forReconciler() component.Options {
 	}
 }
 
-// Preview returns a preview of the changes that the reconciler of Components would make, with default options. The
-// contents replace the contents of referenced objects.
-func Preview(config *rest.Config, contents generator.References) (component.Preview[*v1alpha1.Component], error) {
-	g, err := NewGenerator(RenderOptions{})
+// PreviewOptions configure a preview.
+type PreviewOptions struct {
+	// Contents replace the contents of referenced objects.
+	Contents generator.References
+	// User is impersonated; see component.Preview.
+	User string
+	// CallFunctions allows calls of functions. Without it, Components with a function are refused.
+	CallFunctions bool
+}
+
+// Preview returns a preview of the changes that the reconciler of Components would make, with default options.
+func Preview(config *rest.Config, o PreviewOptions) (component.Preview[*v1alpha1.Component], error) {
+	g, err := NewGenerator(RenderOptions{RefuseFunctions: !o.CallFunctions})
 	if err != nil {
 		return component.Preview[*v1alpha1.Component]{}, fmt.Errorf("generator of components: %w", err)
 	}
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	scheme, err := newScheme()
+	if err != nil {
 		return component.Preview[*v1alpha1.Component]{}, err
 	}
 	return component.Preview[*v1alpha1.Component]{
 		Config: config, Scheme: scheme, Name: ReconcilerName, Generator: g, Options: Options{}.forReconciler(),
-		Contents: contents,
+		Contents: o.Contents, User: o.User, Credentials: o.CallFunctions,
 	}, nil
 }
 

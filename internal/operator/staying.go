@@ -34,12 +34,7 @@ type staying struct {
 var _ generator.Versioner = staying{}
 
 // Version returns the version of the wrapped generator.
-func (s staying) Version() string {
-	if v, ok := s.Generator.(generator.Versioner); ok {
-		return v.Version()
-	}
-	return ""
-}
+func (s staying) Version() string { return generator.VersionOf(s.Generator) }
 
 // Generate implements generator.Generator.
 func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {

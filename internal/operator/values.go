@@ -16,8 +16,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/bounded"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 const defaultValuesKey = "values.yaml"
@@ -33,6 +33,11 @@ func valuesOf(component *v1alpha1.Component, references generator.References) (m
 		}
 		values = merge(values, more)
 	}
+	if component.Spec.Values != nil {
+		if _, err := bounded.JSON(component.Spec.Values.Raw, bounded.Limits{}); err != nil {
+			return nil, fmt.Errorf("spec.values: %w", err)
+		}
+	}
 	own, err := component.GetParameters()
 	if err != nil {
 		return nil, err
@@ -44,6 +49,9 @@ func valuesFrom(
 	from metav1alpha1.ValuesReference, namespace string, references generator.References,
 ) (map[string]any, error) {
 	reference := generator.Reference{Kind: from.Kind, Namespace: namespace, Name: from.Name}
+	if from.Kind == metav1alpha1.ComponentReference {
+		return exportedValue(from, reference, references)
+	}
 	data, found := references[reference]
 	if !found && from.Optional {
 		return nil, nil
@@ -78,7 +86,10 @@ func keysOf(data map[string][]byte) string {
 
 // parseValues parses a single YAML document, which must be a map. Like in Helm, an empty document has no values.
 func parseValues(text []byte) (map[string]any, error) {
-	if err := manifests.CheckAliases(text, generator.DefaultMaxAliasBytes); err != nil {
+	if err := bounded.YAML(text, bounded.Limits{}); err != nil {
+		if limit, ok := errors.AsType[*bounded.LimitError](err); ok && !limit.Quotes {
+			return nil, &valuesError{text: err.Error()}
+		}
 		return nil, err
 	}
 	asJSON, err := yaml.YAMLToJSONStrict(text)

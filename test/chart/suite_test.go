@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +29,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/program"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -52,7 +52,7 @@ func TestChart(t *testing.T) {
 		t.Skip("needs a cluster")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "The chart")
@@ -61,7 +61,7 @@ func TestChart(t *testing.T) {
 var _ = BeforeSuite(func(ctx SpecContext) {
 	buildPrograms(ctx)
 	home = GinkgoT().TempDir()
-	cluster = testcluster.StartFor(GinkgoTB(), testcluster.Options{Nodes: 1})
+	cluster = testcluster.StartFor(GinkgoTB(), testcluster.Options{Nodes: 1, Audit: true})
 	scheme := runtime.NewScheme()
 	Expect(errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))).To(Succeed())
 	var err error
@@ -73,27 +73,14 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 // restricted are labels of a namespace that refuses pods below the strictest Pod Security Standard.
 var restricted = map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
 
-// buildPrograms builds the tested programs. The go command skips programs that are up to date.
+// buildPrograms builds the tested programs.
 func buildPrograms(ctx context.Context) {
 	GinkgoHelper()
 	var err error
 	programs, err = filepath.Abs(filepath.Join(root, "bin", "e2e"))
 	Expect(err).NotTo(HaveOccurred())
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", programs+"/", "./cmd/...")
-	build.Dir = root
-	output, err := build.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(output))
-
-	// The go command caches test results until a file that the test has read changes. So the test reads the sources of the
-	// programs and the chart.
-	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/...")
-	list.Dir = root
-	folders, err := list.Output()
-	Expect(err).NotTo(HaveOccurred())
-	for folder := range strings.FieldsSeq(string(folders)) {
-		_, err := os.ReadDir(folder)
-		Expect(err).NotTo(HaveOccurred())
-	}
+	Expect(program.Build(ctx, root, programs+"/", "./cmd/...")).To(Succeed())
+	// The result also depends on the files of the chart.
 	Expect(filepath.WalkDir(filepath.Join(root, "config", "chart"), func(path string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			_, err = os.ReadFile(path)

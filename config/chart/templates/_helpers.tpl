@@ -51,6 +51,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if or .Values.clusterAdmin (eq .Values.components.actAs "operator") }}true{{ end }}
 {{- end }}
 
+{{- /* Whether the operator enforces quotas of namespaces; empty where it doesn't. */}}
+{{- define "operator.quotas" -}}
+{{- if or .Values.quotas.enabled .Values.quotas.dependents .Values.quotas.sourceBytes }}true{{ end }}
+{{- end }}
+
 {{- /* A role with rules, and the binding of the operator to it: for the whole cluster, for a namespace where one is given, or for several (boundIn). */}}
 {{- define "operator.role" -}}
 {{- $scope := ternary "" "Cluster" (hasKey . "namespace") }}
@@ -83,6 +88,17 @@ aggregationRule:
 {{- /* The namespaces that the operator has its rights in, as JSON; none where these are those of the whole cluster. */}}
 {{- define "operator.boundIn" -}}
 {{- ternary .Values.observeNamespaces list (eq .Values.observe "namespaces") | toJson }}
+{{- end }}
+
+{{- /* The rules of the role for components that are about events, as JSON: the operator needs them only in the namespaces that it watches. */}}
+{{- define "operator.eventRules" -}}
+{{- $rules := list }}
+{{- range (.Files.Get "files/rbac.yaml" | fromYaml).components.rules }}
+{{- if has "events" .resources }}
+{{- $rules = append $rules . }}
+{{- end }}
+{{- end }}
+{{- $rules | toJson }}
 {{- end }}
 
 {{- /* The namespaces that the operator keeps records in, as JSON: those where components can act, and are watched; none for all namespaces. */}}

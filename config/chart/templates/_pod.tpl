@@ -24,6 +24,11 @@
 - --max-concurrent-reconciles={{ .Values.concurrency.reconciles }}
 - --max-concurrent-writes={{ .Values.concurrency.writes }}
 - --max-rendered-bytes={{ .Values.maxRenderedBytes | int64 }}
+{{- if include "operator.quotas" . }}
+- --namespace-quotas
+- --max-dependents-per-namespace={{ .Values.quotas.dependents | int64 }}
+- --max-source-bytes={{ .Values.quotas.sourceBytes | int64 }}
+{{- end }}
 - --fetch-timeout={{ .Values.fetch.timeout }}
 - --fetch-max-bytes={{ .Values.fetch.maxBytes | int64 }}
 {{- with .Values.tracing.endpoint }}
