@@ -76,6 +76,10 @@ func (b *Bundle) add(
 		b.Missing = append(b.Missing, name+" is not included; create it in the other cluster, or export with --with-secrets")
 		return nil
 	}
+	if ref.Kind == metav1alpha1.ComponentReference {
+		b.Missing = append(b.Missing, name+" is not included, but this component reads its export "+ref.Export)
+		return nil
+	}
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(ref.Kind)))
 	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, obj)
@@ -99,6 +103,7 @@ var localAnnotations = []string{
 	"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at",
 	"fairlead.io/reconcile-acknowledge", "fairlead.io/accept-unknown",
 	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + manifests.AnnotationDigest,
+	"fairlead.io/" + manifests.AnnotationIgnoredByOption, "fairlead.io/" + manifests.AnnotationIgnoredBySpec,
 }
 
 // Portable returns a copy of an object without status and without fields that are only valid in its cluster.

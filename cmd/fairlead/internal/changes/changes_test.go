@@ -1,6 +1,8 @@
 package changes_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 )
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
@@ -220,7 +223,7 @@ func TestInReturnsThePathInTheFormOfFields(t *testing.T) {
 func FuzzParsePath(f *testing.F) {
 	f.Add("spec.containers[web].image")
 	f.Add("a[b.c/d][0]")
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzing.Run(f, func(t *testing.T, text string) {
 		path, err := changes.ParsePath(text)
 		if err != nil {
 			return
@@ -262,5 +265,31 @@ spec: {selector: {app: web}, containers: [{name: a, image: x}, {name: web, image
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
+	}
+}
+
+func TestUnifiedNumbersTheLinesOfAllHunks(t *testing.T) {
+	lines := func(prefix string, added ...int) *unstructured.Unstructured {
+		data := map[string]any{}
+		for i := range 20 {
+			data[fmt.Sprintf("%s%02d", prefix, i)] = "x"
+		}
+		for _, i := range added {
+			data[fmt.Sprintf("%s%02da", prefix, i)] = "new"
+		}
+		return &unstructured.Unstructured{Object: map[string]any{"data": data}}
+	}
+	diff, err := changes.Unified("settings", lines("a"), lines("a", 2, 5, 8, 18))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var headers []string
+	for line := range strings.Lines(diff) {
+		if strings.HasPrefix(line, "@@") {
+			headers = append(headers, strings.TrimSpace(line))
+		}
+	}
+	if want := []string{"@@ -2,12 +2,15 @@", "@@ -18,4 +21,5 @@"}; !slices.Equal(headers, want) {
+		t.Errorf("the headers of the hunks are %q, want %q", headers, want)
 	}
 }

@@ -37,7 +37,9 @@ func dropMarks(obj *unstructured.Unstructured, field string) {
 	values, _ := metadata[field].(map[string]any)
 	for key := range values {
 		_, name, _ := strings.Cut(key, "/")
-		if name == manifests.AnnotationOwnerID || name == manifests.AnnotationDigest {
+		switch name {
+		case manifests.AnnotationOwnerID, manifests.AnnotationDigest, manifests.AnnotationIgnoredByOption,
+			manifests.AnnotationIgnoredBySpec:
 			delete(values, key)
 		}
 	}

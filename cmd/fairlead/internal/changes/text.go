@@ -1,6 +1,11 @@
 package changes
 
 import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
 	"github.com/aymanbagabas/go-udiff"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,8 +24,35 @@ func Unified(name string, before, after *unstructured.Unstructured) (string, err
 	if err != nil {
 		return "", err
 	}
-	return udiff.ToUnified(sideName(name, before, "before"), sideName(name, after, "after"), from, udiff.Lines(from, to),
-		udiff.DefaultContextLines)
+	diff, err := udiff.ToUnified(sideName(name, before, "before"), sideName(name, after, "after"), from,
+		udiff.Lines(from, to), udiff.DefaultContextLines)
+	return withLineNumbers(diff), err
+}
+
+// hunkHeader matches the header of a hunk: the first line and the number of lines before and after. One line has no
+// number.
+var hunkHeader = regexp.MustCompile(`(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)((?:,(\d+))?) @@$`)
+
+// withLineNumbers corrects the first lines after the change in the headers of hunks. udiff 0.4.1 does not count the
+// unchanged lines between two changes of a hunk, so the numbers of all following hunks are too small.
+func withLineNumbers(diff string) string {
+	number := func(text string, missing int) int {
+		if n, err := strconv.Atoi(text); err == nil {
+			return n
+		}
+		return missing
+	}
+	added := 0
+	return hunkHeader.ReplaceAllStringFunc(diff, func(header string) string {
+		m := hunkHeader.FindStringSubmatch(header)
+		from, removed, inserted := number(m[1], 0), number(m[2], 1), number(m[5], 1)
+		first := number(m[3], 0)
+		if added != 0 {
+			first = from + added
+		}
+		added += inserted - removed
+		return strings.Replace(header, "+"+m[3]+m[4]+" @@", fmt.Sprintf("+%d%s @@", first, m[4]), 1)
+	})
 }
 
 func sideName(name string, obj *unstructured.Unstructured, side string) string {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
@@ -32,7 +34,8 @@ component NAME from it.
 
 The command renders the source first, with your rights. It writes nothing if the source does not render, unless
 it cannot find that out, for example because you may not read an input. It warns of objects whose types the
-cluster does not serve and nothing in the source defines. --skip-render-check leaves this out.
+cluster does not serve and nothing in the source defines. --skip-render-check leaves this out. For a component
+with a kubeconfig it reads as the identity of the component, if you may impersonate it.
 
 The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields
@@ -148,7 +151,11 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn}
 	if !o.unchecked {
 		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) error {
-			unserved, err := preview.Check(ctx, c, target, obj, sources, place)
+			unserved, err := preview.Check(ctx, a.gate(c, false), target, obj, sources, place)
+			if refusal, ok := errors.AsType[*egress.Refusal](err); ok {
+				a.warn(fmt.Errorf("the source is not rendered before it is written: %w", refusal))
+				return nil
+			}
 			a.warnOfUnserved(unserved)
 			return err
 		}

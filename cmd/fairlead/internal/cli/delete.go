@@ -15,10 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -30,6 +33,14 @@ rights, and warns of them. fairlead plan --delete shows the whole deletion. With
 foreign instances that the operator reports, and continues to wait, because the deletion proceeds when they are
 gone. The command fails after the timeout. If the deletion of the component was requested before, the command
 requests another attempt from the operator.
+
+For a component with a kubeconfig, the command searches as the identity of the component. If you may not
+impersonate it, the command warns, and does not search.
+
+The command names the dependents that stay in the cluster because of their delete policy.
+
+The command also warns of rights that the deletion needs, and that the service account of the component or the
+operator lacks.
 
 The operator also refuses the deletion if it cannot determine whether foreign instances exist, for example
 because an API is not available. --accept-unknown GROUP accepts the loss of the objects of this API group that
@@ -86,7 +97,9 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 	}
 	again := obj.GetDeletionTimestamp() != nil
 	if !again {
+		a.tellKept(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
 		a.warnOfBlockers(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
+		a.warnOfRights(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
 	}
 	if obj, err = a.requestDeletion(ctx, c, target, obj); err != nil {
 		return err
@@ -134,11 +147,14 @@ const maxBlockers = 20 * time.Second
 
 // warnOfBlockers warns of foreign instances that will block the deletion, and of types whose instances the person
 // cannot list. It does not stop the deletion, because the operator decides with its own rights. It does not report
-// errors of the search, because they do not affect the deletion.
+// other errors of the search, because they do not affect the deletion.
 func (a *app) warnOfBlockers(ctx context.Context, f cluster.Object) {
 	ctx, cancel := context.WithTimeout(ctx, maxBlockers)
 	defer cancel()
-	blockers, err := preview.Blockers(ctx, f.Cluster, f.Target, f.Live)
+	blockers, err := preview.Blockers(ctx, a.gate(f.Cluster, false), f.Target, f.Live)
+	if refusal, ok := errors.AsType[*egress.Refusal](err); ok {
+		a.warn(fmt.Errorf("the command does not search for foreign instances in the other cluster: %w", refusal))
+	}
 	if err != nil {
 		return
 	}
@@ -150,6 +166,41 @@ func (a *app) warnOfBlockers(ctx context.Context, f cluster.Object) {
 				b.Type, b.Error)
 		}
 		a.warn(errors.New(text))
+	}
+}
+
+// warnOfRights warns of rights that the deletion needs, and that are missing. It does not stop the deletion, because
+// the operator continues it when the rights are granted. It is silent if the rights cannot be checked.
+func (a *app) warnOfRights(ctx context.Context, f cluster.Object) {
+	ctx, cancel := context.WithTimeout(ctx, maxBlockers)
+	defer cancel()
+	report, err := rights.OfDeletion(ctx, f.Cluster, f.Target, f.Live)
+	if err != nil || len(report.Missing) == 0 {
+		return
+	}
+	a.warn(errors.New("the deletion needs rights that are missing; the operator continues when they are granted"))
+	_ = show.Rights(show.Output{Writer: a.ErrOut}, report.Missing)
+}
+
+// maxKept is the number of objects that stay in the cluster, and that delete names.
+const maxKept = 10
+
+// tellKept prints the dependents that stay in the cluster. It prints nothing if the inventory cannot be read.
+func (a *app) tellKept(ctx context.Context, f cluster.Object) {
+	status, err := cluster.StatusIfAny(f.Target, f.Live)
+	if err != nil {
+		return
+	}
+	inventory, err := component.Inventory(ctx, f.Cluster, &status)
+	if err != nil {
+		return
+	}
+	kept := rights.Kept(inventory)
+	for _, key := range kept[:min(len(kept), maxKept)] {
+		a.println(key.String() + " stays in the cluster, because of its delete policy")
+	}
+	if more := len(kept) - maxKept; more > 0 {
+		a.println(fmt.Sprintf("%d more objects stay in the cluster, because of their delete policy", more))
 	}
 }
 

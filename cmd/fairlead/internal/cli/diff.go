@@ -27,6 +27,9 @@ object.
 With --last-applied the command compares the manifests with the fields that the operator applied last, according
 to the managed fields, instead of with the live objects.
 
+Fields that are left to others by rules (fairlead.io/ignore, spec.ignore) are listed as ignored. They are no
+differences.
+
 The exit code is 0 if nothing differs, and 1 if an object differs; any other code is an error. Values of Secrets
 are masked.`
 
@@ -77,6 +80,11 @@ func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplie
 			text = "# not checked: " + s.Unchecked + "\n" + text
 		}
 		if _, err := io.WriteString(a.Out, coloured(a.palette(), text)); err != nil {
+			return err
+		}
+	}
+	for _, ignored := range show.IgnoredFields(p.Forecast) {
+		if _, err := io.WriteString(a.Out, coloured(a.palette(), "# "+ignored.String()+"\n")); err != nil {
 			return err
 		}
 	}

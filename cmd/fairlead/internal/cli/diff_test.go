@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 var _ = Describe("diff", onCluster(func() {
@@ -44,6 +46,29 @@ var _ = Describe("diff", onCluster(func() {
 		r = fairlead(ctx, namespace, "diff", "shop", dir, "--set", "color=blue", "--last-applied")
 		Expect(r.Code).To(Equal(1))
 		expectGolden("diff/last-applied.diff", namespace, r.Out)
+	})
+
+	It("shows no change of a field that the spec of the component ignores, and why names the rule", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		stop := operate(namespace)
+		applied(ctx, namespace, folder(shopTemplates()...))
+		c := shopIn(ctx, namespace)
+		base := client.MergeFrom(c.DeepCopy())
+		c.Spec.Ignore = []metav1alpha1.IgnoreRule{{
+			Target: &metav1alpha1.ObjectTarget{Kind: "ConfigMap", Name: "settings"}, Paths: []string{"data.color"},
+		}}
+		Expect(k8s.Patch(ctx, c, base)).To(Succeed())
+		why := func() string { return fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color").Out }
+		Eventually(ctx, why).Should(MatchRegexp(`ignored +by data.color in the spec of the component\n`))
+		stop()
+
+		settings := &corev1.ConfigMap{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, settings)).To(Succeed())
+		Expect(k8s.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"data": {"color": "green"}}`)))).
+			To(Succeed())
+		r := fairlead(ctx, namespace, "diff", "shop")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", Not(ContainSubstring("green")))))
+		Expect(r.Err + r.Out).To(ContainSubstring("data.color is ignored, by the spec of the component"))
 	})
 
 	It("has exit code 1 only for a difference", func(ctx SpecContext) {

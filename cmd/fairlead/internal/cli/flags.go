@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
@@ -120,6 +123,19 @@ const defaultUnserved = 30 * time.Second
 func addUnservedFlag(flags *pflag.FlagSet, limit *time.Duration) {
 	flags.DurationVar(limit, "unserved-timeout", defaultUnserved,
 		"how long --wait waits if only types are missing that nothing serves or defines; 0 is no limit")
+}
+
+// addCallFunctionsFlag adds --call-functions to the flags of a command that renders components of a cluster.
+func addCallFunctionsFlag(flags *pflag.FlagSet, call *bool) {
+	flags.BoolVar(call, egress.FlagCallFunctions, false,
+		"call the function of the component, at the address in the component, as the identity of the component")
+}
+
+// gate returns the gate of a command. callFunctions is the value of --call-functions.
+func (a *app) gate(c *cluster.Cluster, callFunctions bool) egress.Gate {
+	return egress.Gate{Cluster: c, CallFunctions: callFunctions, Tell: func(line string) {
+		_, _ = fmt.Fprintln(a.ErrOut, line)
+	}}
 }
 
 func errNegativeUnserved(limit time.Duration) error {

@@ -250,6 +250,31 @@ var _ = Describe("an archive", onCluster(func() {
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &corev1.ConfigMap{})).To(Succeed())
 	})
 
+	It("of helm package is the same source as the folder of the chart", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		dir := folder(shopTemplates()...)
+		chart := filepath.Join(dir, "Chart.yaml")
+		text := string(must(os.ReadFile(chart)))
+		packed := archiveOf(dir, "shop")
+		Expect(os.WriteFile(chart, []byte("# The shop.\nkeywords: []\n"+text), 0o600)).To(Succeed())
+		for _, places := range [][]string{{dir, packed}, {packed, dir}} {
+			applied(ctx, namespace, places[0])
+			before := shopIn(ctx, namespace)
+			Expect(fairlead(ctx, namespace, "apply", "shop", places[1])).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
+			Expect(fairlead(ctx, namespace, "diff", "shop", places[1])).To(Equal(result{}))
+			Expect(shopIn(ctx, namespace).Spec).To(Equal(before.Spec))
+			Expect(fairlead(ctx, namespace, "delete", "shop", "--wait")).To(HaveField("Code", 0))
+		}
+
+		By("applying a packed chart that differs")
+		applied(ctx, namespace, dir)
+		before := shopIn(ctx, namespace)
+		Expect(os.WriteFile(chart, []byte(strings.Replace(text, "1.0.0", "1.0.1", 1)), 0o600)).To(Succeed())
+		Expect(fairlead(ctx, namespace, "apply", "shop", archiveOf(dir, "shop")).Out).To(ContainSubstring("updated"))
+		Expect(shopIn(ctx, namespace).Spec.Source).NotTo(Equal(before.Spec.Source))
+	})
+
 	DescribeTable("is bad input if it is none", func(ctx SpecContext, command string) {
 		place := filepath.Join(folder("shop.tgz", "kind: Pod"), "shop.tgz")
 		r := fairlead(ctx, "default", command, "shop", place)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -20,20 +21,25 @@ const planHelp = `Show the writes that the operator would make for the component
 With DIR or ARCHIVE the command shows the writes that would follow fairlead apply with the same source and
 flags. Without it, the command shows the writes that the operator has not made yet for the component in the
 cluster. With --delete it shows the objects that a deletion of the component would remove, their order, and the
-blockers of the deletion.
+blockers of the deletion. For a component of the ready-made operator it also shows the rights that the deletion
+needs, and that the service account of the component or the operator lacks.
 
-The command applies the same rules as the operator, and reads with your rights. It sends each write to the API
+The command applies the same rules as the operator, and reads with your rights. For a component with a function
+or a kubeconfig, it reads as the identity of the component, which you must be allowed to impersonate. It calls a
+function only with --call-functions, because the author of the component chose its address. It sends each write to the API
 server as a dry run, to check that the API server accepts it. There is no dry run for a write that depends on an
 earlier write, such as the creation of an object in a namespace that does not exist yet.
 
-The exit code is 1 if a step cannot be made before somebody acts: the API server would refuse a write, or foreign
-instances or finalizers of others block the deletion.`
+The exit code is 1 if a step cannot be made before somebody acts: the API server would refuse a write, foreign
+instances or finalizers of others block the deletion, or rights for the deletion are missing.`
 
 // planOptions are the flags of plan and diff: --delete, and the flags of apply that change the component.
 type planOptions struct {
 	applyOptions
 	deletion bool
-	changed  func(string) bool
+	// callFunctions allows calls of functions.
+	callFunctions bool
+	changed       func(string) bool
 	// ofSpec are the names of the flags that are only allowed with a source.
 	ofSpec []string
 }
@@ -49,6 +55,7 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	o.addSpecFlags(&added)
 	added.VisitAll(func(f *pflag.Flag) { o.ofSpec = append(o.ofSpec, f.Name) })
 	cmd.Flags().AddFlagSet(&added)
+	addCallFunctionsFlag(cmd.Flags(), &o.callFunctions)
 	completion.Values(cmd, "generator", generators...)
 }
 
@@ -81,6 +88,10 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 		return err
 	}
 	shown := show.NewPlan(p.Component, p.Forecast, p.Deletion)
+	shown.MissingRights = p.Rights.Missing
+	if p.Rights.Hint != "" {
+		a.warn(errors.New(p.Rights.Hint))
+	}
 	if err := shown.Print(out); err != nil {
 		return err
 	}
@@ -116,8 +127,9 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 	if err != nil {
 		return preview.Result{}, err
 	}
+	gate := a.gate(c, o.callFunctions)
 	if len(args) == 1 {
-		return preview.Component(ctx, c, target, o.deletion)
+		return preview.Component(ctx, gate, target, o.deletion)
 	}
 	if err := preview.CheckReadyMade(target); err != nil {
 		return preview.Result{}, err
@@ -133,5 +145,6 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 	if err := checkApplicable(target); err != nil {
 		return preview.Result{}, err
 	}
-	return preview.Applied(ctx, c, target, preview.Change{Archive: archive, Place: args[1], Fields: fields, Warn: a.warn})
+	change := preview.Change{Archive: archive, Place: args[1], Fields: fields, Warn: a.warn}
+	return preview.Applied(ctx, gate, target, change)
 }

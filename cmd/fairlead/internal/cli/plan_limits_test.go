@@ -38,6 +38,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 		deployer := must(kube.User(ctx, "deployer-of-"+namespace))
 		allow(ctx, namespace, "deployer-of-"+namespace, mayView, mayEdit)
 		allow(ctx, "kube-system", "deployer-of-"+namespace, mayView)
+		grantTo(ctx, namespace, "fairlead", ruleFor("secrets", "get"))
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{
 			"web.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n---\napiVersion: v1\nkind: " +
@@ -45,9 +46,9 @@ var _ = Describe("plan with limits", onCluster(func() {
 		}}
 		c.Spec.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: "there"}}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
-		r := fairlead(ctx, namespace, "plan", "shop")
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err",
-			And(ContainSubstring("the operator would do nothing"), ContainSubstring("there")))))
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop") }).
+			Should(And(HaveField("Code", 1), HaveField("Err",
+				And(ContainSubstring("the operator would do nothing"), ContainSubstring("there")))))
 
 		Expect(k8s.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "there"},

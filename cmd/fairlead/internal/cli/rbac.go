@@ -14,9 +14,11 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rbac"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
@@ -30,7 +32,8 @@ or looks up. If a dependent has a type that is not built in, the output also con
 label fairlead.io/aggregate-to-operator, which allows the operator to watch this type.
 
 With --dir the command renders a folder or an archive without a cluster, like fairlead render. Without --dir it
-reads the component from the cluster and renders it with your rights, so apply the component first.
+reads the component from the cluster and renders it with your rights, so apply the component first. It renders a
+component with a function only with --call-functions, as the identity of the component.
 
 The service account and the namespaces are not part of the output: create them first, for instance with
 kubectl create serviceaccount NAME. The account needs no right to create namespaces if all namespaces of the
@@ -43,6 +46,8 @@ type rbacOptions struct {
 	account string
 	observe string
 	bind    bool
+	// callFunctions allows calls of functions.
+	callFunctions bool
 }
 
 // watchScopes are the values of --observe.
@@ -71,11 +76,12 @@ func (a *app) newRBAC() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.folder, "dir", "", "folder or archive to render, instead of the component in the cluster")
 	flags.StringVar(&o.account, "service-account", "",
-		"service account of the component; by default the one in its spec, or else "+defaultAccount)
+		"service account of the component; by default the one in its spec, or else "+rights.DefaultAccount)
 	flags.StringVar(&o.observe, "observe", string(component.WatchScopeCluster),
 		"watch scope of the operator: "+strings.Join(watchScopes, ", "))
 	completion.Values(cmd, "observe", watchScopes...)
 	flags.BoolVar(&o.bind, "bind", false, "also print the bindings to the service account")
+	addCallFunctionsFlag(flags, &o.callFunctions)
 	o.addRenderFlags(cmd)
 	changed = func() bool {
 		return slices.ContainsFunc([]string{"values", "set", "path", "generator", "kube-version", "api-versions"},
@@ -83,9 +89,6 @@ func (a *app) newRBAC() *cobra.Command {
 	}
 	return cmd
 }
-
-// defaultAccount is the service account of components that name no account. It is the default of the operator's chart.
-const defaultAccount = "fairlead"
 
 func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	if err := o.check(name); err != nil {
@@ -131,7 +134,7 @@ func (o rbacOptions) check(name string) error {
 }
 
 func (o rbacOptions) roles(component client.ObjectKey, named string) rbac.Roles {
-	return rbac.Roles{Component: component, Account: cmp.Or(o.account, named, defaultAccount), Bind: o.bind}
+	return rbac.Roles{Component: component, Account: cmp.Or(o.account, named, rights.DefaultAccount), Bind: o.bind}
 }
 
 // requirements renders the component from the folder of --dir or from the cluster, and returns the rights that the
@@ -195,7 +198,10 @@ func (a *app) requirementsOfComponent(
 	if err != nil {
 		return fail(exit.Unasked("kubeconfig: %w", err))
 	}
-	r, err := rbac.OfComponent(ctx, c, about, component, a.warn)
+	r, err := rbac.OfComponent(ctx, a.gate(c, o.callFunctions), about, component, a.warn)
+	if _, refused := errors.AsType[*egress.Refusal](err); refused {
+		return fail(err)
+	}
 	if err != nil {
 		return fail(exit.Refuse("%s: it cannot be rendered: %w", target, err))
 	}

@@ -110,7 +110,22 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		r := fairlead(ctx, namespace, "rbac", "shop")
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(rulesOf(r.Out)).To(ContainElement("/component:" + namespace + ":shop:watch gadgets: get,list,watch"))
+		Expect(rulesOf(r.Out)).To(ContainElement("/component:" + namespace + ":shop gadgets: list"))
 		Expect(r.Err).To(And(HavePrefix("warning: spec.additionalManagedTypes[1]: "), ContainSubstring("*.example.com")))
+	})
+
+	It("reads the ignored fields of the component as the operator does", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: " +
+			"ConfigMap, metadata: {name: a}}"}}
+		c.Spec.Ignore = []metav1alpha1.IgnoreRule{{Paths: []string{"metadata.name"}}}
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+		r := fairlead(ctx, namespace, "rbac", "shop")
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("spec.ignore: "))))
+		c.Spec.Ignore[0].Paths[0] = "data.a"
+		Expect(k8s.Update(ctx, c)).To(Succeed())
+		Expect(fairlead(ctx, namespace, "rbac", "shop")).To(HaveField("Code", 0))
 	})
 
 	// The printed rules depend on this behaviour of the API server.

@@ -9,13 +9,17 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/lint"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
@@ -29,6 +33,15 @@ annotations that set this order. The owner label and the owner annotations are l
 the cluster. If the type of an object is neither built in nor defined by the rendered objects, its scope is
 unknown, so the command neither sets nor removes the namespace of this object.
 
+Objects that depend on other objects belong to no wave and come last, each after the objects that it depends on.
+With --graph the command prints the order as a graph instead of the objects: waves, and an arrow from each object
+to an object that it waits for. Dotted arrows lead to namespaces and definitions of types, and arrows with the
+text "value" to objects whose exported values the object binds or reads in a condition.
+
+With --lint the command prints probable mistakes instead of the objects, a line for each: references to a
+ConfigMap, a Secret, a claim, a service account or a role that may be applied later or that is not in the set,
+and objects of types that nothing in the set defines. The mistakes do not change the exit code.
+
 With --raw the command prints the unchanged output of the generator, like helm template and kubectl kustomize:
 in the generator's order, with hooks, and without additional annotations.`
 
@@ -40,9 +53,12 @@ type renderOptions struct {
 	generator   string
 	kubeVersion string
 	apiVersions []string
+	exports     []string
 	includeCRDs bool
 	isUpgrade   bool
 	raw         bool
+	graph       string
+	lint        bool
 }
 
 func (a *app) newRender() *cobra.Command {
@@ -69,6 +85,11 @@ func (a *app) newRender() *cobra.Command {
 		"include the crds folders of charts; the default is true, or false with --raw")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
 	flags.BoolVar(&o.raw, "raw", false, "print the unchanged output of the generator")
+	flags.StringVar(&o.graph, "graph", "", "print the order as a graph: mermaid or dot")
+	flags.Lookup("graph").NoOptDefVal = string(render.GraphMermaid)
+	flags.BoolVar(&o.lint, "lint", false, "print probable mistakes in the order and in references")
+	cmd.MarkFlagsMutuallyExclusive("raw", "graph", "lint")
+	completion.Values(cmd, "graph", render.GraphFormats...)
 	return cmd
 }
 
@@ -85,10 +106,15 @@ func (o *renderOptions) addRenderFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.kubeVersion, "kube-version", "", "version of Kubernetes to render for, such as 1.36")
 	flags.StringSliceVar(&o.apiVersions, "api-versions", nil,
 		"available APIs in addition to the built-in APIs, such as monitoring.coreos.com/v1")
+	flags.StringArrayVar(&o.exports, "export", nil,
+		"value of an export that templates ask for, NAME=VALUE, as JSON or as text; may be repeated")
 	completion.Values(cmd, "generator", generators...)
 }
 
 func (a *app) render(ctx context.Context, place string, o renderOptions) error {
+	if o.graph != "" && !slices.Contains(render.GraphFormats, o.graph) {
+		return exit.BadUsage("--graph %q: want %s", o.graph, strings.Join(render.GraphFormats, ", "))
+	}
 	req, err := o.request(*a.flags.Namespace)
 	if err != nil {
 		return err
@@ -115,7 +141,27 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	for _, gk := range render.Misspelt(objects) {
 		a.warn(fmt.Errorf("%s: no built-in type has this name; is it misspelt?", gk))
 	}
+	switch {
+	case o.graph != "":
+		return errNotWritten(render.WriteGraph(a.Out, objects, render.GraphFormat(o.graph)))
+	case o.lint:
+		return a.lint(objects)
+	}
 	return errNotWritten(render.WriteDependents(a.Out, objects))
+}
+
+// lint prints the probable mistakes of dependents.
+func (a *app) lint(objects []manifests.Object) error {
+	found, err := lint.Set(objects)
+	if err != nil {
+		return exit.Refuse("%w", err)
+	}
+	for _, f := range found {
+		if _, err := fmt.Fprintln(a.Out, terminal.Clean(f.String())); err != nil {
+			return errNotWritten(err)
+		}
+	}
+	return nil
 }
 
 // warnOfNothing warns if a source renders no objects, which is rarely intended.
@@ -154,7 +200,25 @@ func (o renderOptions) request(namespace string) (render.Request, error) {
 	if req.Capabilities, err = render.Capabilities(o.kubeVersion, o.apiVersions); err != nil {
 		return req, exit.BadUsage("--kube-version %q: %w", o.kubeVersion, err)
 	}
-	return req, nil
+	req.Exports, err = exportsOf(o.exports)
+	return req, err
+}
+
+// exportsOf parses values of exports, NAME=VALUE. A value that is not JSON is a text.
+func exportsOf(assignments []string) (generator.Exports, error) {
+	exports := map[string]any{}
+	for _, assignment := range assignments {
+		name, text, found := strings.Cut(assignment, "=")
+		if !found || !manifests.IsExportName(name) {
+			return generator.Exports{}, exit.BadUsage("--export %q: want NAME=VALUE", assignment)
+		}
+		var value any
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			value = text
+		}
+		exports[name] = value
+	}
+	return generator.NewExports(exports), nil
 }
 
 func openSource(place, path string) (fs.FS, error) {

@@ -42,8 +42,23 @@ var _ = Describe("render", func() {
 			"testdata/render/chart --is-upgrade --kube-version 1.35 --api-versions monitoring.coreos.com/v1"),
 		Entry("an overlay, with the base next to it", "overlay.yaml", "testdata/render/overlays --path prod"),
 		Entry("an overlay, like kubectl kustomize", "overlay-raw.yaml", "testdata/render/overlays --path prod --raw"),
+		Entry("objects that depend on others", "graph.yaml", "testdata/render/graph -n shop"),
+		Entry("a graph", "graph.mmd", "testdata/render/graph -n shop --graph"),
+		Entry("a graph in DOT", "graph.dot", "testdata/render/graph -n shop --graph=dot"),
+		Entry("the graph of waves and phases", "templates.mmd", "testdata/render/templates --set mode=dark --graph=mermaid"),
+		Entry("probable mistakes", "graph-lint.txt", "testdata/render/graph -n shop --lint"),
+		Entry("a graph with values", "values.mmd", "testdata/render/values -n shop --graph"),
+		Entry("a graph with values in DOT", "values.dot", "testdata/render/values -n shop --graph=dot"),
+		Entry("mistakes that the values do not prevent", "values-lint.txt", "testdata/render/values -n shop --lint"),
 		Entry("templates, in waves and phases", "templates.yaml", "testdata/render/templates --set mode=dark"),
 	)
+
+	It("refuses a graph in another language, and a graph with the output of the generator", func(ctx SpecContext) {
+		r := run(ctx, "fairlead", "render", "testdata/render/graph", "--graph=svg")
+		Expect(r.Code).NotTo(BeZero())
+		Expect(r.Err).To(ContainSubstring(`--graph "svg": want mermaid, dot`))
+		Expect(run(ctx, "fairlead", "render", "testdata/render/graph", "--graph", "--raw").Code).NotTo(BeZero())
+	})
 
 	It("leaves out definitions with --include-crds=false", func(ctx SpecContext) {
 		Expect(run(ctx, "fairlead", "render", "testdata/render/chart").Out).
@@ -65,6 +80,15 @@ var _ = Describe("render", func() {
 		Entry("as dependents"),
 		Entry("without normalisation", "--raw"),
 	)
+
+	It("renders with the values of exports", func(ctx SpecContext) {
+		dir := folder("a.yaml", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {v: "{{ export `+"`p`"+` }}"}}`)
+		Expect(run(ctx, "fairlead", "render", dir).Out).To(ContainSubstring(`v: ""`))
+		Expect(run(ctx, "fairlead", "render", dir, "--export", "p=10.0.0.7").Out).To(ContainSubstring("v: 10.0.0.7"))
+		r := run(ctx, "fairlead", "render", dir, "--export", "p")
+		Expect(r.Code).NotTo(BeZero())
+		Expect(r.Err).To(ContainSubstring(`--export "p": want NAME=VALUE`))
+	})
 
 	It("warns of kinds that do not exist in a built-in group", func(ctx SpecContext) {
 		r := run(ctx, "fairlead", "render", folder("a.yaml", `{apiVersion: v1, kind: ConfigMpa, metadata: {name: a}}

@@ -104,7 +104,7 @@ func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Set
 	}
 	return show.Settings{
 		Source: component.SourceName(), Interval: new(component.ResyncInterval()),
-		RetryInterval: new(component.RetryInterval()), Timeout: new(component.Timeout()),
+		RetryInterval: new(component.RetryInterval()), Timeout: new(component.Timeout()), Exports: component.Exports(),
 	}, nil
 }
 

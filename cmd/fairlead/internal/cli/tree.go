@@ -16,7 +16,8 @@ import (
 const treeHelp = `Show each dependent of the component NAME with its wave, readiness and message, in the order
 in which the dependents are applied.
 
-The command lists the dependents in the component's inventory, and the dependents that the component waits for.
+The command lists the dependents in the component's inventory, the dependents that the component waits for, and the
+objects that it only observes.
 It reads their readiness from the live objects. A dependent that is missing or cannot be read has a reason. A
 dependent that is ready, but whose last update failed, has the state NotUpdated. For dependents that are not
 ready, the command shows the causes that events, pods and other objects below them report, as far as you may
@@ -54,6 +55,10 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 	inventory, unreadable := component.Inventory(ctx, f.Cluster, &status)
 	a.activity.Begin(fmt.Sprintf("reading %d dependents", len(inventory)))
 	nodes, err := component.Tree(ctx, f.Cluster, inventory)
+	if err != nil {
+		return err
+	}
+	nodes, err = component.AddObserved(ctx, f.Cluster, nodes, &status)
 	if err != nil {
 		return err
 	}

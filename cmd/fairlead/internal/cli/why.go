@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/explain"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
@@ -20,11 +21,12 @@ With --field PATH the command explains a field, such as spec.containers[web].ima
 manifest sets the field, and the values that affect it.
 
 To find these values, the command changes one value after the other and renders the component again, for 15
-seconds at most. It calls a function only once, so it does not search the values of a function. The rows
-"unknown" list the facts that the command could not determine.`
+seconds at most. It calls a function only with --call-functions, and only once, so it does not search the values
+of a function. The rows "unknown" list the facts that the command could not determine.`
 
 func (a *app) newWhy() *cobra.Command {
 	var output, field string
+	var callFunctions bool
 	cmd := &cobra.Command{
 		Use:   "why TYPE/NAME",
 		Short: "Show the origin of an object",
@@ -35,17 +37,18 @@ func (a *app) newWhy() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.why(ctx, args[0], field, out)
+			return a.why(ctx, args[0], field, callFunctions, out)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.Flags().StringVar(&field, "field", "",
 		"path of a field, such as spec.containers[web].image or metadata.labels[example.com/team]")
+	addCallFunctionsFlag(cmd.Flags(), &callFunctions)
 	addOutputFlag(cmd, &output, show.Documents)
 	return cmd
 }
 
-func (a *app) why(ctx context.Context, name, field string, out show.Output) error {
+func (a *app) why(ctx context.Context, name, field string, callFunctions bool, out show.Output) error {
 	var path changes.Path
 	if field != "" {
 		var err error
@@ -58,13 +61,21 @@ func (a *app) why(ctx context.Context, name, field string, out show.Output) erro
 	}
 	o, err := a.find(ctx, name)
 	if err != nil {
+		if heldUp, found := a.heldUp(ctx, o); found {
+			return heldUp.Print(out)
+		}
 		return err
 	}
 	about, err := a.flags.ToDiscoveryClient()
 	if err != nil {
 		return exit.Unasked("kubeconfig: %w", err)
 	}
-	explained, err := explain.Object(ctx, about, o, path)
+	explained, err := explain.Object(ctx, a.gate(o.Cluster, callFunctions), about, o, path)
+	if err != nil && path == nil {
+		if observed, found := a.heldUp(ctx, o); found {
+			return observed.Print(out)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -72,4 +83,12 @@ func (a *app) why(ctx context.Context, name, field string, out show.Output) erro
 		return err
 	}
 	return explained.Unreadable
+}
+
+// heldUp explains an object that is not a dependent, if a dependency holds it up, or if a component only observes it.
+func (a *app) heldUp(ctx context.Context, o cluster.Object) (show.Why, bool) {
+	if o.Cluster == nil {
+		return show.Why{}, false
+	}
+	return explain.HeldUp(ctx, o.Cluster, o.Target)
 }

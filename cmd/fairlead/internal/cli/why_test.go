@@ -41,6 +41,32 @@ var _ = Describe("why", onCluster(func() {
 		why("wave.yaml", "sa/shop", "-o", "yaml")
 	})
 
+	It("names the dependency that holds up an object, which does not exist yet", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		const late = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, annotations: {fairlead.io/depends-on: Deployment.apps web}}\n"
+		const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n" +
+			"  template:\n    metadata: {labels: {app: web}}\n    spec: {nodeSelector: {zone: nowhere}, containers: [{name: web, image: web}]}\n"
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("late.yaml", late, "web.yaml", web)).Code).To(Equal(0))
+		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/late").Out }).Should(
+			MatchRegexp(`held up +not created yet: waits for Deployment.apps ` + namespace + `/web: `))
+		Expect(fairlead(ctx, namespace, "why", "cm/other").Err).To(ContainSubstring("does not exist"))
+	})
+
+	It("explains an object that a component only observes, absent and present", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		const theirs = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, annotations: {fairlead.io/reconcile-policy: observe}}\n"
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("theirs.yaml", theirs)).Code).To(Equal(0))
+		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/theirs").Out }).Should(
+			MatchRegexp(`observed +only read, in wave 0; the component waits for it: Absent: it does not exist`))
+		found := &corev1.ConfigMap{}
+		found.Namespace, found.Name = namespace, "theirs"
+		Expect(k8s.Create(ctx, found)).To(Succeed())
+		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/theirs").Out }).Should(
+			MatchRegexp(`component +Component.fairlead.io ` + namespace + `/shop, revision 1\n(.*\n)*observed +only read, in wave 0; the component does not wait`))
+	})
+
 	It("reports that the manifest is unknown if it cannot be rendered", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)

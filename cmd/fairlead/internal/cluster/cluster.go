@@ -7,11 +7,15 @@ package cluster
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -81,7 +85,9 @@ func Connect(flags *genericclioptions.ConfigFlags) (*Cluster, error) {
 		return nil, exit.Unasked("kubeconfig: %w", err)
 	}
 	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
+	err = errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme),
+		authenticationv1.AddToScheme(scheme))
+	if err != nil {
 		return nil, err
 	}
 	options := client.Options{Scheme: scheme, Mapper: mapper, FieldOwner: FieldOwner}
@@ -142,3 +148,10 @@ func whyNone(files []string) string {
 
 // Config returns the configuration of the connection.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
+
+// As returns a client with the rights of a user. The user of the connection needs the right to impersonate the user.
+func (c *Cluster) As(user string) (client.Client, error) {
+	config := c.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	return client.New(config, client.Options{Scheme: c.Scheme(), Mapper: c.mapper, FieldOwner: FieldOwner})
+}

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
@@ -33,14 +36,23 @@ type Result struct {
 // unknown records a fact that could not be determined, with the error as the reason.
 func (r *Result) unknown(what string, err error) {
 	r.Unknown = append(r.Unknown, what+": "+exit.Line(err))
-	if r.Unreadable == nil && exit.IsUnasked(err) {
+	if r.Unreadable == nil && (exit.IsUnasked(err) || isMissingRight(err)) {
 		r.Unreadable = exit.Unasked("%s: the explanation is incomplete: %w", r.Object, err)
 	}
 }
 
-// Object explains an object or, if path is not empty, a field of the object. It returns an error if the object has no
-// such field, or if the object neither is a dependent nor was created by controllers for a dependent.
-func Object(ctx context.Context, about notes.Discovery, o cluster.Object, path changes.Path) (Result, error) {
+// isMissingRight reports whether a rendering was refused because the person may not impersonate an identity.
+func isMissingRight(err error) bool {
+	_, ok := errors.AsType[*egress.Refusal](err)
+	return ok && exit.CodeOf(err) == exit.NotAsked
+}
+
+// Object explains an object or, if path is not empty, a field of the object. It renders the component with the rights
+// that gate grants. It returns an error if the object has no such field, or if the object neither is a dependent nor
+// was created by controllers for a dependent.
+func Object(
+	ctx context.Context, gate egress.Gate, about notes.Discovery, o cluster.Object, path changes.Path,
+) (Result, error) {
 	r := Result{Why: show.Why{Object: identity(o.Live)}}
 	if path != nil {
 		var err error
@@ -59,7 +71,7 @@ func Object(ctx context.Context, about notes.Discovery, o cluster.Object, path c
 			r.Field.Unknown = false
 		}
 	}
-	e := explainer{cluster: o.Cluster, about: about, dependent: dependent, path: path, result: &r}
+	e := explainer{cluster: o.Cluster, gate: gate, about: about, dependent: dependent, path: path, result: &r}
 	err = e.explain(ctx, owner)
 	return r, err
 }
@@ -67,6 +79,7 @@ func Object(ctx context.Context, about notes.Discovery, o cluster.Object, path c
 // explainer explains one dependent.
 type explainer struct {
 	cluster   *cluster.Cluster
+	gate      egress.Gate
 	about     notes.Discovery
 	dependent *unstructured.Unstructured
 	// path is the explained field of the dependent, or nil if no field is explained.
@@ -79,6 +92,9 @@ func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
 	r := e.result
 	r.Component, r.Reconciler = owner.Component().String(), owner.Reconciler
 	r.Settings = manifestSettings(e.dependent, owner.Reconciler)
+	if e.path != nil && r.Field != nil {
+		r.Field.Ignored = e.ignoredBy(owner.Reconciler)
+	}
 	mapping, err := e.cluster.ResolveType(owner.Kind + "." + owner.Group)
 	if err != nil {
 		r.unknown("the component", err)
@@ -104,6 +120,18 @@ func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
 	return e.addOrigin(ctx, obj)
 }
 
+// ignoredBy says by which rule the field is left to others. It returns an empty text if there is no such rule.
+func (e explainer) ignoredBy(reconciler string) string {
+	for _, ignored := range manifests.LiveIgnored(e.dependent.GetAnnotations(), reconciler) {
+		stripped := &unstructured.Unstructured{Object: ignored.Path.Without(e.dependent.Object)}
+		before, _ := e.path.At(e.dependent)
+		if after, found := e.path.At(stripped); !found || !reflect.DeepEqual(before, after) {
+			return fmt.Sprintf("by %s in the %s", ignored.Path, show.IgnoredBy(ignored.Source))
+		}
+	}
+	return ""
+}
+
 // manifestSettings returns the settings in the annotations of an object, without the annotations of owner and digest.
 func manifestSettings(obj *unstructured.Unstructured, reconciler string) map[string]string {
 	settings := map[string]string{}
@@ -122,7 +150,7 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	if err != nil {
 		return err
 	}
-	e.result.Revision = status.Revision
+	e.result.Revision, e.result.HeldUp = status.Revision, heldUpByExport(status)
 	inventory, err := component.Inventory(ctx, e.cluster, &status)
 	if err != nil {
 		e.result.unknown("part of the inventory", err)
@@ -152,6 +180,10 @@ func (e explainer) addCauses(
 		return err
 	}
 	for _, n := range component.AddFailures(nodes, waiting) {
+		e.result.DependsOn = n.DependsOn
+		if n.Reason == component.ReportDependency {
+			e.result.HeldUp = n.Message
+		}
 		if n.Reason != "" && n.State == component.NodeNotUpdated {
 			e.result.NotUpdated = n.Reason + ": " + n.Message
 		}
@@ -169,12 +201,7 @@ func (e explainer) addOrigin(ctx context.Context, obj *unstructured.Unstructured
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, traced); err != nil {
 		return err
 	}
-	req, err := notes.Request(ctx, e.cluster.Client, e.about, traced)
-	if err != nil {
-		r.unknown("file and values", err)
-		return nil
-	}
-	p, err := operator.Trace(ctx, req, e.wanted())
+	p, err := e.trace(ctx, traced)
 	switch {
 	case err != nil:
 		r.unknown("file and values", err)
@@ -196,6 +223,25 @@ func (e explainer) addOrigin(ctx context.Context, obj *unstructured.Unstructured
 		r.Field.Unknown, r.Field.Rendered, r.Field.Differs = false, set, set && !reflect.DeepEqual(rendered, live)
 	}
 	return nil
+}
+
+// trace renders the component, and finds the origin of the dependent.
+func (e explainer) trace(ctx context.Context, traced *v1alpha1.Component) (operator.Provenance, error) {
+	access, err := e.gate.Open(ctx, traced, egress.Use{Renders: true})
+	if err != nil {
+		return operator.Provenance{}, err
+	}
+	reader := notes.Reader{About: e.about, Credentials: access.CallFunctions}
+	if reader.Client, err = e.gate.Client(access); err != nil {
+		return operator.Provenance{}, err
+	}
+	req, err := reader.Request(ctx, traced)
+	if err != nil {
+		return operator.Provenance{}, err
+	}
+	wanted := e.wanted()
+	wanted.CallFunctions = access.CallFunctions
+	return operator.Trace(ctx, req, wanted)
 }
 
 func (e explainer) wanted() operator.Wanted {

@@ -1,11 +1,12 @@
 // Package notes renders the notes of a component (NOTES.txt of a chart). It also builds the request with which the
 // commands notes, why and rbac render a component in the same way as its operator.
 //
-// The package reads with the rights of the person who runs the command, and writes nothing.
+// The package reads with the rights of the client that it gets, and writes nothing.
 package notes
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -30,11 +31,11 @@ func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
 		return "", err
 	}
-	g, err := operator.NewGenerator(operator.RenderOptions{})
+	g, err := operator.NewGenerator(operator.RenderOptions{RefuseFunctions: true})
 	if err != nil {
 		return "", err
 	}
-	req, err := Request(ctx, c, about, component)
+	req, err := Reader{Client: c, About: about}.Request(ctx, component)
 	if err != nil {
 		return "", err
 	}
@@ -50,7 +51,7 @@ func Tests(
 	if err != nil {
 		return nil, err
 	}
-	req, err := Request(ctx, c, about, component)
+	req, err := Reader{Client: c, About: about}.Request(ctx, component)
 	if err != nil {
 		return nil, err
 	}
@@ -69,25 +70,33 @@ func Tests(
 	return tests, nil
 }
 
-// Request returns the request with which the operator renders a component. It reads the component's inputs with the
-// rights of the person, and returns an error if the person may not read them.
-func Request(
-	ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component,
-) (generator.Request, error) {
+// Reader reads the inputs of components.
+type Reader struct {
+	// Client reads with the rights that the rendering has.
+	Client client.Client
+	About  Discovery
+	// Credentials includes the references with credentials, which a call of a function needs.
+	Credentials bool
+}
+
+// Request returns the request with which the operator renders a component. It returns an error if Client may not read
+// the inputs of the component.
+func (r Reader) Request(ctx context.Context, component *v1alpha1.Component) (generator.Request, error) {
 	var err error
 	req := generator.Request{Component: component, Revision: revisionOf(component)}
 	req.Namespace, req.Name = component.Placement()
-	if req.References, err = read(ctx, c, component); err != nil {
+	req.Exports = generator.ExportsOf(component.GetStatus())
+	if req.References, err = r.read(ctx, component); err != nil {
 		return req, err
 	}
 	if req.Source, err = fetched(ctx, component); err != nil {
 		return req, err
 	}
 	if component.KubeConfig() == nil {
-		if req.Capabilities, err = capabilities(about); err != nil {
+		if req.Capabilities, err = capabilities(r.About); err != nil {
 			return req, err
 		}
-		req.Target = lookup{c}
+		req.Target = lookup{r.Client}
 	}
 	return req, nil
 }
@@ -102,13 +111,19 @@ func revisionOf(component *v1alpha1.Component) int64 {
 }
 
 // read returns the content of the references of a component.
-func read(ctx context.Context, c client.Client, component *v1alpha1.Component) (generator.References, error) {
+func (r Reader) read(ctx context.Context, component *v1alpha1.Component) (generator.References, error) {
 	references := generator.References{}
 	for _, wanted := range component.References() {
-		if wanted.Credential {
+		if wanted.Credential && !r.Credentials {
 			continue
 		}
-		data, err := content(ctx, c, client.ObjectKey{Namespace: component.Namespace, Name: wanted.Name}, wanted.Kind)
+		if wanted.Kind == metav1alpha1.ComponentReference {
+			if err := r.readExport(ctx, component.Namespace, wanted, references); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		data, err := content(ctx, r.Client, client.ObjectKey{Namespace: component.Namespace, Name: wanted.Name}, wanted.Kind)
 		if apierrors.IsNotFound(err) && wanted.Optional {
 			continue
 		}
@@ -118,6 +133,35 @@ func read(ctx context.Context, c client.Client, component *v1alpha1.Component) (
 		references[generator.Reference{Kind: wanted.Kind, Namespace: component.Namespace, Name: wanted.Name}] = data
 	}
 	return references, nil
+}
+
+// readExport adds a published export of another component to references, if it has a value.
+func (r Reader) readExport(
+	ctx context.Context, namespace string, wanted metav1alpha1.Reference, references generator.References,
+) error {
+	other := &unstructured.Unstructured{}
+	other.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Component"))
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: wanted.Name}, other)
+	if apierrors.IsNotFound(err) && wanted.Optional {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	value, found, err := unstructured.NestedFieldNoCopy(other.Object, "status", "exports", wanted.Export)
+	if !found || err != nil {
+		return nil // The rendering reports a missing value that is not optional.
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	reference := generator.Reference{Kind: wanted.Kind, Namespace: namespace, Name: wanted.Name}
+	if references[reference] == nil {
+		references[reference] = map[string][]byte{}
+	}
+	references[reference][wanted.Export] = encoded
+	return nil
 }
 
 func content(

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,18 +28,16 @@ func capabilities(about Discovery) (generator.Capabilities, error) {
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return generator.Capabilities{}, err
 	}
-	served := generator.Capabilities{Version: *version}
+	var served []string
 	for _, list := range lists {
-		served.APIVersions = append(served.APIVersions, list.GroupVersion)
+		served = append(served, list.GroupVersion)
 		for _, resource := range list.APIResources {
 			if !strings.Contains(resource.Name, "/") {
-				served.APIVersions = append(served.APIVersions, list.GroupVersion+"/"+resource.Kind)
+				served = append(served, list.GroupVersion+"/"+resource.Kind)
 			}
 		}
 	}
-	slices.Sort(served.APIVersions)
-	served.APIVersions = slices.Compact(served.APIVersions)
-	return served, nil
+	return generator.Capabilities{Version: *version, APIVersions: generator.NewAPIVersions(served...)}, nil
 }
 
 // lookup reads objects for a generator.

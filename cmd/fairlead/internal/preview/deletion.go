@@ -9,8 +9,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -67,23 +67,23 @@ func previewOfOther(
 }
 
 // Blockers returns the types whose instances would block the deletion of a component. It lists only the instances that
-// the person has rights to read.
+// the person has rights to read. If the component is not read because of gate, the error wraps an egress.Refusal.
 func Blockers(
-	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
+	ctx context.Context, gate egress.Gate, target cluster.Target, obj *unstructured.Unstructured,
 ) ([]component.Blocked, error) {
 	if !target.IsReadyMade() {
-		p, other, err := previewOfOther(c, target, obj)
+		p, other, err := previewOfOther(gate.Cluster, target, obj)
 		if err != nil {
 			return nil, err
 		}
 		return p.Blockers(ctx, other)
 	}
-	p, err := operator.Preview(c.Config(), nil)
-	if err != nil {
-		return nil, err
-	}
 	typed := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
+		return nil, err
+	}
+	p, err := open(ctx, gate, typed, egress.Use{Connects: true}, nil)
+	if err != nil {
 		return nil, err
 	}
 	return p.Blockers(ctx, typed)

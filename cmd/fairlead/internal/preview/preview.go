@@ -13,9 +13,11 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -28,6 +30,8 @@ type Result struct {
 	Forecast  component.Forecast
 	// Deletion reports whether Forecast is the forecast of a deletion.
 	Deletion bool
+	// Rights has the rights that the deletion needs, and that are missing.
+	Rights rights.Report
 }
 
 // Change is the input of fairlead apply: a source, and fields of the spec.
@@ -42,52 +46,56 @@ type Change struct {
 
 // Component returns the forecast for the component in the cluster. If deletion is true, it is the forecast of the
 // component's deletion.
-func Component(ctx context.Context, c *cluster.Cluster, target cluster.Target, deletion bool) (Result, error) {
+func Component(ctx context.Context, gate egress.Gate, target cluster.Target, deletion bool) (Result, error) {
 	if !target.IsReadyMade() {
 		if deletion {
-			return deletionOfOther(ctx, c, target)
+			return deletionOfOther(ctx, gate.Cluster, target)
 		}
 		return Result{}, errNotReadyMade(target)
 	}
-	obj, err := c.Find(ctx, target)
+	obj, err := gate.Cluster.Find(ctx, target)
 	if err != nil {
 		return Result{}, err
 	}
-	return preview(ctx, c, Result{Target: target, Component: obj, Deletion: deletion}, nil, "")
+	return preview(ctx, gate, Result{Target: target, Component: obj, Deletion: deletion}, nil, "")
 }
 
 // Applied returns the forecast for the component that fairlead apply would write for a change.
-func Applied(ctx context.Context, c *cluster.Cluster, target cluster.Target, change Change) (Result, error) {
-	publisher := publish.Publisher{Client: c.Client, Warn: change.Warn}
+func Applied(ctx context.Context, gate egress.Gate, target cluster.Target, change Change) (Result, error) {
+	publisher := publish.Publisher{Client: gate.Cluster.Client, Warn: change.Warn}
 	request := publish.Request{Target: target, Archive: change.Archive, Fields: change.Fields}
 	obj, sources, err := publisher.Preview(ctx, request)
 	if err != nil {
 		return Result{}, err
 	}
-	return preview(ctx, c, Result{Target: target, Component: obj}, contentsOf(sources), change.Place)
+	return preview(ctx, gate, Result{Target: target, Component: obj}, contentsOf(sources), change.Place)
 }
 
 // maxCheck bounds the time for a rendering before an apply.
 const maxCheck = 20 * time.Second
 
-// Check renders a component as its operator would, with the rights of the person. sources are the ConfigMaps with its
-// source, and place is the folder or the archive that they come from. Check returns an error of bad input if the
+// Check renders a component as its operator would, with the rights that gate grants. sources are the ConfigMaps with
+// its source, and place is the folder or the archive that they come from. Check returns an error of bad input if the
 // component does not render. It returns no error if that cannot be found out, for example because the person may not
-// read an input: then the operator decides. It also returns the dependents whose types the API server does not serve,
-// and that nothing in the component defines.
+// read an input: then the operator decides. If gate refuses the rendering, the error wraps an egress.Refusal. Check
+// also returns the dependents whose types the API server does not serve, and that nothing in the component defines.
 func Check(
-	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
+	ctx context.Context, gate egress.Gate, target cluster.Target, obj *unstructured.Unstructured,
 	sources []*corev1.ConfigMap, place string,
 ) ([]component.Waiting, error) {
-	p, err := operator.Preview(c.Config(), contentsOf(sources))
-	if err != nil {
-		return nil, err
-	}
-	p.Options.SkipDeterminismCheck = true
 	typed := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
 		return nil, err
 	}
+	if typed.Spec.Function != nil {
+		// The API server refuses a component with a function and a source.
+		return nil, nil
+	}
+	p, err := open(ctx, gate, typed, egress.Use{Renders: true, Connects: true}, contentsOf(sources))
+	if err != nil {
+		return nil, err
+	}
+	p.Options.SkipDeterminismCheck = true
 	ctx, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
 	unserved, err := p.Render(ctx, typed)
@@ -120,24 +128,41 @@ func errNotReadyMade(target cluster.Target) error {
 		"fairlead tree shows its dependents as they are, and fairlead plan --delete shows what its deletion would do", target)
 }
 
+// open returns the preview of a component with the rights that gate grants.
+func open(
+	ctx context.Context, gate egress.Gate, typed *v1alpha1.Component, use egress.Use, contents generator.References,
+) (component.Preview[*v1alpha1.Component], error) {
+	access, err := gate.Open(ctx, typed, use)
+	if err != nil {
+		return component.Preview[*v1alpha1.Component]{}, err
+	}
+	return operator.Preview(gate.Cluster.Config(), operator.PreviewOptions{
+		Contents: contents, User: access.User, CallFunctions: access.CallFunctions,
+	})
+}
+
 // preview completes a result. The contents replace those of referenced objects. The place is the folder or the archive
 // that the component comes from, so that a person can correct its errors there; it is empty if there is none.
 func preview(
-	ctx context.Context, c *cluster.Cluster, r Result, contents generator.References, place string,
+	ctx context.Context, gate egress.Gate, r Result, contents generator.References, place string,
 ) (Result, error) {
-	p, err := operator.Preview(c.Config(), contents)
-	if err != nil {
-		return Result{}, err
-	}
 	typed := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.Component.Object, typed); err != nil {
 		return Result{}, err
 	}
+	r.Deletion = r.Deletion || r.Component.GetDeletionTimestamp() != nil
+	p, err := open(ctx, gate, typed, egress.Use{Renders: !r.Deletion, Connects: true}, contents)
+	if err != nil {
+		return Result{}, err
+	}
 	run := p.Apply
-	if r.Deletion = r.Deletion || r.Component.GetDeletionTimestamp() != nil; r.Deletion {
+	if r.Deletion {
 		run = p.Delete
 	}
 	r.Forecast, err = run(ctx, typed)
+	if err == nil && r.Deletion {
+		r.Rights, err = rights.OfDeletion(ctx, gate.Cluster, r.Target, r.Component)
+	}
 	return r, explainRefusal(r.Target, render.WithRemedy(err, place, typed.Spec.Path), place != "")
 }
 

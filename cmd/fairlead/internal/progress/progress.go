@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 // Verdict is the result of the comparison of a status with the state that a person waits for.
@@ -183,14 +184,22 @@ func namesDependents(c metav1.Condition, s metav1alpha1.Status) bool {
 	return isProgress(c.Reason) && len(s.Waiting) > 0
 }
 
-// currentWave returns the lowest wave of the dependents that the component waits for.
+// currentWave returns the lowest wave of the dependents that the component waits for. Dependents that wait for a
+// dependency belong to no wave, so they count only if there are no others.
 func currentWave(waiting []metav1alpha1.DependentReport) int32 {
-	lowest := waiting[0].Wave
-	for _, w := range waiting {
+	inWaves := slices.DeleteFunc(slices.Clone(waiting), isHeldUp)
+	if len(inWaves) == 0 {
+		return waiting[0].Wave
+	}
+	lowest := inWaves[0].Wave
+	for _, w := range inWaves {
 		lowest = min(lowest, w.Wave)
 	}
 	return lowest
 }
+
+// isHeldUp reports whether a dependent waits for a dependency instead of a wave.
+func isHeldUp(w metav1alpha1.DependentReport) bool { return w.Reason == component.ReportDependency }
 
 // untilGone reports whether the component waits until a dependent is gone. Otherwise it waits until the dependent is
 // ready or, for a hook of the deletion, complete.
@@ -201,6 +210,10 @@ func untilGone(w metav1alpha1.DependentReport) bool {
 func waitingLines(s metav1alpha1.Status) []string {
 	lines := make([]string, 0, len(s.Waiting))
 	for _, w := range s.Waiting {
+		if isHeldUp(w) {
+			lines = append(lines, fmt.Sprintf("%s %s", w.Dependent, oneLine(w.Message)))
+			continue
+		}
 		format := "wave %d: waiting for %s: %s"
 		if untilGone(w) {
 			format = "wave %d: waiting until %s is gone: %s"

@@ -23,6 +23,8 @@ type Archive struct {
 	Data []byte
 	// Digest identifies the files. It does not depend on their order or compression in Data.
 	Digest string
+	// Chart identifies the chart in the files, as a folder or as helm package packs it. It is empty if there is none.
+	Chart string
 }
 
 // Pack packs a local folder, or the content of a local .tgz archive. A folder and an archive with the same files give
@@ -30,7 +32,11 @@ type Archive struct {
 func Pack(place string) (Archive, error) {
 	info, err := os.Stat(place)
 	if err == nil && info.IsDir() {
-		return pack("folder", place, os.DirFS(place))
+		tree, err := readFolder(place)
+		if err != nil {
+			return Archive{}, exit.BadInput("folder %q: %w", place, err)
+		}
+		return pack("folder", place, tree)
 	}
 	// An archive is packed again, so that the result depends on its files only.
 	tree, err := render.Open(place)
@@ -38,6 +44,17 @@ func Pack(place string) (Archive, error) {
 		return Archive{}, exit.BadInput("%w", err)
 	}
 	return pack("archive", place, tree)
+}
+
+// readFolder reads a folder. Symbolic links are followed inside the folder. A link that leads out of the folder is an
+// error, because a chart of somebody else could publish any file that the person may read.
+func readFolder(place string) (fs.FS, error) {
+	root, err := os.OpenRoot(place)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	return source.Read(root.FS(), source.Limits{})
 }
 
 // pack packs a tree of files. The form and the place of the tree are for messages.
@@ -62,7 +79,11 @@ func pack(form, place string, tree fs.FS) (Archive, error) {
 		return Archive{}, tooLarge(form, place, len(data), files)
 	}
 	digest, err := source.Digest(packed)
-	return Archive{Data: data, Digest: digest}, err
+	if err != nil {
+		return Archive{}, err
+	}
+	chart, err := chartOf(packed)
+	return Archive{Data: data, Digest: digest, Chart: chart}, err
 }
 
 // file is a file with its size before compression.

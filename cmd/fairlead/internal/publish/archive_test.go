@@ -74,6 +74,21 @@ var _ = Describe("Pack", func() {
 		Expect(publish.Pack(filepath.Join(dir, "shop.tgz"))).To(Equal(want))
 	})
 
+	It("replaces symbolic links inside the folder by the files and folders that they point to", func() {
+		dir := GinkgoT().TempDir()
+		write(dir, "linked/crds/bases/a.yaml", []byte("kind: A"))
+		write(dir, "linked/LICENSE", []byte("free"))
+		Expect(os.Symlink("bases", filepath.Join(dir, "linked/crds/v1"))).To(Succeed())
+		Expect(os.Symlink("../LICENSE", filepath.Join(dir, "linked/crds/LICENSE"))).To(Succeed())
+		write(dir, "plain/crds/bases/a.yaml", []byte("kind: A"))
+		write(dir, "plain/crds/v1/a.yaml", []byte("kind: A"))
+		write(dir, "plain/crds/LICENSE", []byte("free"))
+		write(dir, "plain/LICENSE", []byte("free"))
+		want, err := publish.Pack(filepath.Join(dir, "plain"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(publish.Pack(filepath.Join(dir, "linked"))).To(Equal(want))
+	})
+
 	DescribeTable("refuses as bad input, with a reason,", func(prepare func(dir string) string, want ...string) {
 		_, err := publish.Pack(prepare(GinkgoT().TempDir()))
 		Expect(exit.CodeOf(err)).To(Equal(exit.Misuse))
@@ -97,10 +112,14 @@ var _ = Describe("Pack", func() {
 			Expect(os.Mkdir(filepath.Join(dir, "templates"), 0o700)).To(Succeed())
 			return dir
 		}, "is empty"),
-		Entry("a symbolic link", func(dir string) string {
+		Entry("a symbolic link that leads out of the folder", func(dir string) string {
 			Expect(os.Symlink("/etc/passwd", filepath.Join(dir, "values.yaml"))).To(Succeed())
 			return dir
-		}, "values.yaml", "symbolic link"),
+		}, "values.yaml", "symbolic link that cannot be followed", "replace it"),
+		Entry("a symbolic link to nothing", func(dir string) string {
+			Expect(os.Symlink("none", filepath.Join(dir, "values.yaml"))).To(Succeed())
+			return dir
+		}, "values.yaml", "symbolic link that cannot be followed"),
 		Entry("what is too large, with size, limit, and what to remove files", func(dir string) string {
 			write(dir, "Chart.yaml", []byte("name: shop"))
 			for i, size := range []int{6 << 20, 7 << 20, 5 << 20} {

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,29 +66,44 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	return component, nil
 }
 
-// source returns the source of a request. If the component has a divided source with the same content, that source
-// stays, although another version of this program may pack the content differently.
+// source returns the source of a request. If the component has a source with the same content, that source stays: a
+// divided source that another version of this program packed differently, or the same chart, once as a folder and once
+// as an archive of "helm package".
 func (p *Publisher) source(ctx context.Context, before *unstructured.Unstructured, r Request) stored {
 	s := newSource(r.Target, r.Archive)
 	names, sum := sourceNames(before)
-	if !s.isDivided() || sum == "" || sum == s.sha256 {
+	if len(names) == 0 || slices.Equal(names, s.names()) {
 		return s
 	}
 	var archive []byte
-	current := stored{target: r.Target, digest: r.Archive.Digest, sha256: sum}
+	var parts []part
 	for _, name := range names {
 		have := &corev1.ConfigMap{}
 		err := p.Client.Get(ctx, types.NamespacedName{Namespace: r.Target.Namespace, Name: name}, have)
 		if err != nil || !Names(r.Target.Name, name) {
 			return s
 		}
-		current.parts = append(current.parts, part{name: name, data: have.BinaryData[SourceKey]})
+		parts = append(parts, part{name: name, data: have.BinaryData[SourceKey]})
 		archive = append(archive, have.BinaryData[SourceKey]...)
 	}
-	if !current.isDivided() || digestOf(archive) != sum || contentOf(archive) != r.Archive.Digest {
+	if sum == "" {
+		sum = digestOf(archive)
+	}
+	current := stored{target: r.Target, digest: contentOf(archive), sha256: sum, parts: parts}
+	if digestOf(archive) != sum || current.digest != r.Archive.Digest && !r.isChartIn(before, archive) {
 		return s
 	}
 	return current
+}
+
+// isChartIn reports whether an archive has the chart of the request. With a path in the spec, the folders in the
+// archives matter, so isChartIn returns false.
+func (r Request) isChartIn(before *unstructured.Unstructured, archive []byte) bool {
+	path, set := r.Fields["path"]
+	if !set {
+		path, _, _ = unstructured.NestedFieldNoCopy(before.Object, "spec", "path")
+	}
+	return (path == nil || path == "") && r.Archive.Chart != "" && chartIn(archive) == r.Archive.Chart
 }
 
 // find returns the component, or nil if it does not exist.

@@ -11,7 +11,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
@@ -32,22 +32,30 @@ func OfFolder(ctx context.Context, req render.Request, warn func(error)) (Requir
 	}, err
 }
 
-// OfComponent renders a component of the ready-made operator that exists in the cluster, with the rights of the person
-// who runs the command, and returns its requirements.
+// OfComponent renders a component of the ready-made operator that exists in the cluster, with the rights that gate
+// grants, and returns its requirements.
 func OfComponent(
-	ctx context.Context, c *cluster.Cluster, about notes.Discovery, component *v1alpha1.Component, warn func(error),
+	ctx context.Context, gate egress.Gate, about notes.Discovery, component *v1alpha1.Component, warn func(error),
 ) (Requirements, error) {
-	req, err := notes.Request(ctx, c.Client, about, component)
+	access, err := gate.Open(ctx, component, egress.Use{Renders: true})
 	if err != nil {
 		return Requirements{}, err
 	}
-	recorder := &Recorder{Answers: req.Target}
+	reader := notes.Reader{About: about, Credentials: access.CallFunctions}
+	if reader.Client, err = gate.Client(access); err != nil {
+		return Requirements{}, err
+	}
+	req, err := reader.Request(ctx, component)
+	if err != nil {
+		return Requirements{}, err
+	}
+	recorder, mapper := &Recorder{Answers: req.Target}, gate.Cluster.RESTMapper()
 	req.Target = recorder
-	objects, err := render.Live(ctx, req, c.RESTMapper())
+	objects, err := render.Live(ctx, req, mapper, access.CallFunctions)
 	return Requirements{
 		Namespace: component.Namespace, Policies: component.Policies().Or(operator.Policies),
 		Objects: objects, Lookups: recorder.Asked(), References: referencesOf(component),
-		Resource: Resources(objects, c.RESTMapper(), warnOfGuess(warn)),
+		Resource: Resources(objects, mapper, warnOfGuess(warn)),
 		Managed:  managedTypes(component, warn),
 	}, err
 }
@@ -59,6 +67,9 @@ var anySource = metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference}
 // referencesOf returns the references of the component now and after the next fairlead apply.
 func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
 	references := component.References()
+	if k := component.Spec.KubeConfig; k != nil {
+		references = append(references, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: k.SecretRef.Name})
+	}
 	var sources []string
 	if source := component.Spec.Source.ConfigMap; source != nil {
 		sources = []string{source.Name}

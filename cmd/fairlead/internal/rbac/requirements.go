@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -20,8 +21,8 @@ type Requirements struct {
 	// Policies are the default policies of the dependents.
 	Policies metav1alpha1.Policies
 	Objects  []manifests.Object
-	// References are the Secrets and ConfigMaps that the component reads in its namespace. A reference without a name
-	// includes all objects of its kind.
+	// References are the Secrets, ConfigMaps and components that the component reads in its namespace. A reference without
+	// a name includes all objects of its kind.
 	References []metav1alpha1.Reference
 	// Lookups are the look-ups of the rendering.
 	Lookups []Lookup
@@ -90,7 +91,11 @@ func (r Requirements) toRead() []Grant {
 		grants = append(grants, Grant{namespace, rule(resource, sorted(append(r.watching(), verb)), names...)})
 	}
 	for _, ref := range r.References {
-		read(r.Namespace, schema.GroupResource{Resource: strings.ToLower(string(ref.Kind)) + "s"}, ref.Name, "get")
+		resource := schema.GroupResource{Resource: strings.ToLower(string(ref.Kind)) + "s"}
+		if ref.Kind == metav1alpha1.ComponentReference {
+			resource.Group = v1alpha1.GroupVersion.Group
+		}
+		read(r.Namespace, resource, ref.Name, "get")
 	}
 	for _, l := range r.Lookups {
 		verb := "get"

@@ -14,9 +14,12 @@ var order = []string{"get", "list", "watch", "create", "update", "patch", "delet
 
 // verbs returns the verbs of the requests that the engine makes for a dependent as the component's account. The engine
 // reads an object if the response to a write is not conclusive, or to transfer fields. It creates an object by
-// server-side apply, which needs create and patch, or by POST with the update policy replace. List and watch are not
-// included.
+// server-side apply, which needs create and patch, or by POST with the update policy replace. An observed object is
+// only read. List and watch are not included.
 func verbs(o manifests.Object, defaults metav1alpha1.Policies) []string {
+	if o.Settings.IsObserved() {
+		return []string{"get"}
+	}
 	update := updatePolicy(o, defaults)
 	remove := cmp.Or(o.Settings.DeletePolicy, defaults.Delete)
 	adopt := cmp.Or(o.Settings.AdoptionPolicy, defaults.Adoption)

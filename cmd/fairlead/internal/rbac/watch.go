@@ -20,24 +20,26 @@ func (r Requirements) watching() []string {
 	return nil
 }
 
-// toProtect returns the grants to find foreign objects before a deletion: instances of a definition in all namespaces,
-// and the contents of a namespace. It returns no grants if the operator watches, because then the operator needs them.
+// toProtect returns the grants to find foreign objects before a deletion. The account always lists the instances of
+// additional managed types in all namespaces. If the account watches, it also lists the instances of definitions and
+// the contents of namespaces; otherwise the operator does this.
 func (r Requirements) toProtect() []Grant {
-	if !r.AccountWatches {
-		return nil
-	}
 	var grants []Grant
-	look := func(types []manifests.ManagedType) {
+	look := func(types []manifests.ManagedType, verbs []string) {
 		for _, resource := range r.serving(types) {
-			grants = append(grants, Grant{Rule: rule(resource, r.watching())})
+			grants = append(grants, Grant{Rule: rule(resource, verbs)})
 		}
 	}
-	look(r.Managed)
+	if !r.AccountWatches {
+		look(r.Managed, []string{"list"})
+		return grants
+	}
+	look(r.Managed, r.watching())
 	for _, o := range r.Objects {
 		if !slices.Contains(verbs(o, r.Policies), "delete") {
 			continue
 		}
-		look(o.Types)
+		look(o.Types, r.watching())
 		if o.Key.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
 			grants = append(grants, Grant{o.Key.Name, rule(schema.GroupResource{Group: "*", Resource: "*"}, []string{"list"})})
 		}

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -17,15 +16,13 @@ import (
 // or v1.36.3. If kubeVersion is empty, each engine uses its own default. The API versions are the built-in ones and the
 // items of more, each in the form group/version or group/version/Kind.
 func Capabilities(kubeVersion string, more []string) (generator.Capabilities, error) {
-	var c generator.Capabilities
+	var served []string
 	for _, gv := range clientgoscheme.Scheme.PrioritizedVersionsAllGroups() {
-		c.APIVersions = append(c.APIVersions, gv.String())
+		served = append(served, gv.String())
 	}
-	c.APIVersions = append(c.APIVersions, apiextensionsv1.SchemeGroupVersion.String(),
+	served = append(served, apiextensionsv1.SchemeGroupVersion.String(),
 		apiextensionsv1beta1.SchemeGroupVersion.String())
-	c.APIVersions = append(c.APIVersions, more...)
-	slices.Sort(c.APIVersions)
-	c.APIVersions = slices.Compact(c.APIVersions)
+	c := generator.Capabilities{APIVersions: generator.NewAPIVersions(append(served, more...)...)}
 	if kubeVersion == "" {
 		return c, nil
 	}

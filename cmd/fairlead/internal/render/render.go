@@ -41,6 +41,8 @@ type Request struct {
 	Upgrade bool
 	// SkipCRDs leaves out the objects in the crds folders of charts.
 	SkipCRDs bool
+	// Exports are the values of exports.
+	Exports generator.Exports
 	// Target reads the objects that templates look up in the cluster. If it is nil, look-ups find no objects.
 	Target generator.Lookup
 }
@@ -58,7 +60,7 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := normalise(generated, req.Namespace, req.Name, scopeOf)
+	objects, err := normalise(generated, req.Namespace, req.Name, nil, scopeOf)
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +71,12 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	return objects, nil
 }
 
-// Live renders the dependents of a component that exists in a cluster, with the inputs in the request.
-func Live(ctx context.Context, req generator.Request, scopes meta.RESTMapper) ([]manifests.Object, error) {
-	g, err := operator.NewGenerator(operator.RenderOptions{})
+// Live renders the dependents of a component that exists in a cluster, with the inputs in the request and the ignored
+// fields of its spec. Without callFunctions, a component with a function is refused.
+func Live(
+	ctx context.Context, req generator.Request, scopes meta.RESTMapper, callFunctions bool,
+) ([]manifests.Object, error) {
+	g, err := operator.NewGenerator(operator.RenderOptions{RefuseFunctions: !callFunctions})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +88,11 @@ func Live(ctx context.Context, req generator.Request, scopes meta.RESTMapper) ([
 	if err != nil {
 		return nil, err
 	}
-	return normalise(objects, req.Namespace, req.Name, func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+	ignored, err := ignoredBySpec(req.Component)
+	if err != nil {
+		return nil, err
+	}
+	return normalise(objects, req.Namespace, req.Name, ignored, func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 		mapping, err := scopes.RESTMapping(gvk.GroupKind(), gvk.Version)
 		switch {
 		case meta.IsNoMatchError(err):
@@ -97,12 +106,25 @@ func Live(ctx context.Context, req generator.Request, scopes meta.RESTMapper) ([
 	})
 }
 
+// ignoredBySpec returns the rules of ignored fields of a component of the ready-made operator.
+func ignoredBySpec(obj client.Object) ([]manifests.IgnoreRule, error) {
+	c, ok := obj.(*v1alpha1.Component)
+	if !ok {
+		return nil, nil
+	}
+	rules, err := manifests.NewIgnoreRules(operator.ReconcilerName, manifests.IgnoredBySpec, c.IgnoreRules())
+	if err != nil {
+		return nil, fmt.Errorf("spec.ignore: %w", err)
+	}
+	return rules, nil
+}
+
 func normalise(
-	objects []*unstructured.Unstructured, namespace, name string,
+	objects []*unstructured.Unstructured, namespace, name string, ignored []manifests.IgnoreRule,
 	scopeOf func(schema.GroupVersionKind) (manifests.Scope, error),
 ) ([]manifests.Object, error) {
 	return manifests.Normalise(objects, manifests.NormaliseOptions{
-		Reconciler: operator.ReconcilerName, Namespace: namespace, ScopeOf: scopeOf,
+		Reconciler: operator.ReconcilerName, Namespace: namespace, ScopeOf: scopeOf, Ignore: ignored,
 		Owner: manifests.Owner{
 			Reconciler: operator.ReconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component", Namespace: namespace,
 			Name: name,
@@ -111,6 +133,7 @@ func normalise(
 }
 
 func generate(ctx context.Context, req Request, options operator.RenderOptions) ([]*unstructured.Unstructured, error) {
+	options.RefuseFunctions = true
 	g, err := operator.NewGenerator(options)
 	if err != nil {
 		return nil, err
@@ -125,7 +148,7 @@ func generate(ctx context.Context, req Request, options operator.RenderOptions) 
 	}
 	rendered, err := g.Generate(ctx, generator.Request{
 		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities,
-		Target: req.Target,
+		Target: req.Target, Exports: req.Exports,
 		Component: &v1alpha1.Component{
 			ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
 			Spec: v1alpha1.ComponentSpec{

@@ -24,13 +24,14 @@ func WriteRaw(out io.Writer, objects []*unstructured.Unstructured) error {
 	return err
 }
 
-// WriteDependents writes dependents as a stream of YAML documents, each below a comment with its wave.
+// WriteDependents writes dependents as a stream of YAML documents, each below a comment with its wave, or with the
+// objects that it depends on.
 func WriteDependents(out io.Writer, objects []manifests.Object) error {
 	var stream bytes.Buffer
 	for _, object := range objects {
 		manifest, err := object.Unmarked(operator.ReconcilerName)
 		if err == nil {
-			err = write(&stream, "# "+when(object.Settings)+"\n", manifest)
+			err = write(&stream, "# "+when(object)+"\n", manifest)
 		}
 		if err != nil {
 			return err
@@ -51,7 +52,11 @@ func write(stream *bytes.Buffer, comment string, object *unstructured.Unstructur
 	return nil
 }
 
-func when(s manifests.Settings) string {
+func when(o manifests.Object) string {
+	if o.InGraph() {
+		return "depends on " + o.DependsOn()
+	}
+	s := o.Settings
 	if s.Phase != manifests.PhaseApply {
 		return fmt.Sprintf("%s, wave %d", s.Phase, s.Order)
 	}

@@ -22,11 +22,18 @@ var settings = regexp.MustCompile(`\b` + regexp.QuoteMeta(readyMade) + `/(` + st
 	manifests.AnnotationUpdatePolicy,
 	manifests.AnnotationAdoptionPolicy,
 	manifests.AnnotationDeletePolicy,
+	manifests.AnnotationPrunePolicy,
 	manifests.AnnotationReapplyInterval,
 	manifests.AnnotationTimeout,
 	manifests.AnnotationStatusHint,
 	manifests.AnnotationPhase,
 	manifests.AnnotationPhaseOrder,
+	manifests.AnnotationIncludeWhen,
+	manifests.AnnotationActiveWhen,
+	manifests.AnnotationDependsOn,
+	manifests.AnnotationDependsOnGroup,
+	manifests.AnnotationDependsOnTimeout,
+	manifests.AnnotationReadyWhen,
 }, "|") + `)\b`)
 
 // readdress renames annotations of the ready-made operator to annotations of the project's operator, which ignores

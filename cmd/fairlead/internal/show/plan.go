@@ -10,20 +10,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Plan has the writes that an operator would make for a component.
 type Plan struct {
-	APIVersion string         `json:"apiVersion"`
-	Kind       string         `json:"kind"`
-	Component  PlanOf         `json:"component"`
-	Steps      []PlanStep     `json:"steps"`
-	Waiting    []PlanWaiting  `json:"waiting"`
-	Blocked    []PlanBlocked  `json:"blocked"`
-	Finalizers []string       `json:"finalizers,omitempty"`
-	Counts     map[string]int `json:"counts"`
+	APIVersion string        `json:"apiVersion"`
+	Kind       string        `json:"kind"`
+	Component  PlanOf        `json:"component"`
+	Steps      []PlanStep    `json:"steps"`
+	Waiting    []PlanWaiting `json:"waiting"`
+	Blocked    []PlanBlocked `json:"blocked"`
+	// Ignored are the fields of dependents that are left to others.
+	Ignored    []PlanIgnored `json:"ignored,omitempty"`
+	Finalizers []string      `json:"finalizers,omitempty"`
+	// MissingRights are rights that a deletion needs, and that the identity lacks that makes its requests.
+	MissingRights []rights.Missing `json:"missingRights,omitempty"`
+	Counts        map[string]int   `json:"counts"`
 }
 
 // PlanOf is the component of a plan.
@@ -54,6 +60,8 @@ type PlanStep struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	Reason    string `json:"reason"`
+	// DependsOn are the objects and groups that the dependent depends on. If there are any, it belongs to no wave.
+	DependsOn []string `json:"dependsOn,omitempty"`
 	// Fields are the paths that an update changes.
 	Fields []string `json:"fields,omitempty"`
 	// Held reports whether a failure must be corrected before the operator makes the write.
@@ -72,6 +80,41 @@ type PlanWaiting struct {
 	Failed bool `json:"failed"`
 }
 
+// PlanIgnored is a path to fields of a dependent that are left to others.
+type PlanIgnored struct {
+	Dependent string `json:"dependent"`
+	Path      string `json:"path"`
+	// By is where the rule was written: annotation, option or spec.
+	By string `json:"by"`
+}
+
+// String returns the field and the place of the rule as texts show them.
+func (i PlanIgnored) String() string {
+	return fmt.Sprintf("%s: %s is ignored, by the %s", i.Dependent, i.Path, IgnoredBy(manifests.IgnoreSource(i.By)))
+}
+
+// IgnoredBy describes the place where a rule of ignored fields was written.
+func IgnoredBy(source manifests.IgnoreSource) string {
+	switch source {
+	case manifests.IgnoredByAnnotation:
+		return "annotation " + manifests.AnnotationIgnore
+	case manifests.IgnoredByOption:
+		return "option of the operator"
+	case manifests.IgnoredBySpec:
+		return "spec of the component"
+	}
+	return string(source)
+}
+
+// IgnoredFields returns the ignored fields of a forecast.
+func IgnoredFields(f component.Forecast) []PlanIgnored {
+	var ignored []PlanIgnored
+	for _, i := range f.Ignored {
+		ignored = append(ignored, PlanIgnored{Dependent: i.Key.String(), Path: i.Path, By: string(i.Source)})
+	}
+	return ignored
+}
+
 // PlanBlocked is a type that is not deleted as long as instances exist that are not dependents of the component.
 type PlanBlocked struct {
 	Type  string   `json:"type"`
@@ -85,9 +128,14 @@ const unchanged = "unchanged"
 
 // effects are the kinds of writes, in the order in which the summary lists their numbers.
 var effects = []component.Effect{
-	component.EffectCreate, component.EffectUpdate, component.EffectAdopt, component.EffectRecreate, component.EffectPurge,
+	component.EffectCreate,
+	component.EffectUpdate,
+	component.EffectAdopt,
+	component.EffectRecreate,
+	component.EffectPurge,
 	component.EffectPrune,
-	component.EffectDelete, component.EffectRelease,
+	component.EffectDelete,
+	component.EffectRelease,
 }
 
 func actionOf(e component.Effect) string { return strings.ToLower(string(e)) }
@@ -101,13 +149,23 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 			Delete: deletion, Revision: f.Revision, NewRevision: f.NewRevision, Suspended: f.Suspended,
 		},
 		Steps: make([]PlanStep, 0, len(f.Steps)), Waiting: []PlanWaiting{}, Blocked: []PlanBlocked{},
-		Finalizers: f.Finalizers,
-		Counts:     map[string]int{unchanged: f.Unchanged},
+		Finalizers: f.Finalizers, Ignored: IgnoredFields(f),
+		Counts: map[string]int{unchanged: f.Unchanged},
 	}
 	for _, s := range f.Steps {
 		step := PlanStep{
-			Turn: s.Turn, Wave: s.Wave, Phase: string(s.Phase), Action: actionOf(s.Effect), Group: s.Key.Group, Kind: s.Key.Kind,
-			Namespace: s.Key.Namespace, Name: s.Key.Name, Reason: s.Reason, Held: s.Held, Unchecked: s.Unchecked,
+			DependsOn: s.DependsOn,
+			Turn:      s.Turn,
+			Wave:      s.Wave,
+			Phase:     string(s.Phase),
+			Action:    actionOf(s.Effect),
+			Group:     s.Key.Group,
+			Kind:      s.Key.Kind,
+			Namespace: s.Key.Namespace,
+			Name:      s.Key.Name,
+			Reason:    s.Reason,
+			Held:      s.Held,
+			Unchecked: s.Unchecked,
 		}
 		if s.Unchecked == "" {
 			step.Fields = changes.Fields(changes.Clean(Before(s)), changes.Clean(s.After))
@@ -151,14 +209,42 @@ func (p Plan) Print(o Output) error {
 		if _, err := io.WriteString(o, "\n"); err != nil {
 			return err
 		}
-		if err := table(o, []string{"TURN", "WAVE", "ACTION", "KIND", "NAME", "WHY"}, p.rows()); err != nil {
+		titles, rows := p.rows()
+		if err := table(o, titles, rows); err != nil {
 			return err
 		}
 	}
 	var text strings.Builder
 	p.writeObstacles(&text, o.Palette)
-	_, err := io.WriteString(o, text.String()+"\n"+p.summary()+"\n")
+	if _, err := io.WriteString(o, text.String()); err != nil {
+		return err
+	}
+	if err := p.printRights(o); err != nil {
+		return err
+	}
+	_, err := io.WriteString(o, "\n"+p.summary()+"\n")
 	return err
+}
+
+// printRights writes the table of missing rights.
+func (p Plan) printRights(o Output) error {
+	if len(p.MissingRights) == 0 {
+		return nil
+	}
+	title := o.Palette.In(terminal.Bad, "Grant these rights; the deletion needs them:")
+	if _, err := io.WriteString(o, "\n"+title+"\n"); err != nil {
+		return err
+	}
+	return Rights(o, p.MissingRights)
+}
+
+// Rights writes a table of missing rights.
+func Rights(o Output, missing []rights.Missing) error {
+	var rows [][]cell
+	for _, m := range missing {
+		rows = append(rows, row(m.Verb, m.On(), m.Why, m.User))
+	}
+	return table(o, []string{"RIGHT", "ON", "WHY", "USER"}, rows)
 }
 
 func (p Plan) headline() string {
@@ -179,14 +265,23 @@ func (p Plan) headline() string {
 	return name
 }
 
-func (p Plan) rows() [][]cell {
-	var rows [][]cell
-	for _, s := range p.Steps {
-		cells := append(row(fmt.Sprint(s.Turn), fmt.Sprint(s.Wave)), cell{text: s.Action, tone: toneOfAction[s.Action]})
-		rows = append(rows, append(cells, row(withGroup(s.Kind, s.Group), withNamespace(s.Namespace, s.Name),
-			s.explanation())...))
+// rows returns the titles and the rows of the table of steps.
+func (p Plan) rows() (titles []string, rows [][]cell) {
+	titles = []string{"TURN", "WAVE", "ACTION", "KIND", "NAME"}
+	graph := slices.ContainsFunc(p.Steps, func(s PlanStep) bool { return len(s.DependsOn) > 0 })
+	if graph {
+		titles = append(titles, titleDependsOn)
 	}
-	return rows
+	for _, s := range p.Steps {
+		cells := append(row(fmt.Sprint(s.Turn), waveOf(s.Wave, s.DependsOn)),
+			cell{text: s.Action, tone: toneOfAction[s.Action]})
+		cells = append(cells, row(withGroup(s.Kind, s.Group), withNamespace(s.Namespace, s.Name))...)
+		if graph {
+			cells = append(cells, row(orDash(strings.Join(s.DependsOn, ", ")))...)
+		}
+		rows = append(rows, append(cells, row(s.explanation())...))
+	}
+	return append(titles, "WHY"), rows
 }
 
 // toneOfAction has the colours of important actions.
@@ -231,12 +326,21 @@ func (p Plan) writeObstacles(text *strings.Builder, colours terminal.Palette) {
 		fmt.Fprintf(text, "\n%s %s\n", colours.In(terminal.Bad, "Blocked by "+b.Type+":"), oneLine(reason))
 	}
 	if len(p.Finalizers) > 0 {
-		title := colours.In(terminal.Bad, "No dependent is deleted before these finalizers of other controllers are removed:")
+		title := colours.In(
+			terminal.Bad,
+			"No dependent is deleted before these finalizers of other controllers are removed:",
+		)
 		fmt.Fprintf(text, "\n%s %s\n", title, oneLine(strings.Join(p.Finalizers, ", ")))
 	}
 	p.writeWaiting(text, true, colours.In(terminal.Bad,
 		"Correct these problems; the steps marked as blocked wait for the correction:"))
 	p.writeWaiting(text, false, colours.In(terminal.Busy, "The component waits for:"))
+	for i, ignored := range p.Ignored {
+		if i == 0 {
+			text.WriteString("\n")
+		}
+		text.WriteString(terminal.Clean(ignored.String()) + "\n")
+	}
 }
 
 func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
@@ -248,14 +352,18 @@ func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
 			fmt.Fprintf(text, "\n%s\n", title)
 			title = ""
 		}
-		fmt.Fprintf(text, "  %s (wave %d): %s\n", terminal.Clean(w.Dependent), w.Wave,
+		place := fmt.Sprintf(" (wave %d)", w.Wave)
+		if w.Reason == component.ReportDependency {
+			place = ""
+		}
+		fmt.Fprintf(text, "  %s%s: %s\n", terminal.Clean(w.Dependent), place,
 			strings.TrimSuffix(w.Reason+": "+oneLine(w.Message), ": "))
 	}
 }
 
 // IsHindered reports whether a step cannot be made before a person, or another controller, acts.
 func (p Plan) IsHindered() bool {
-	return len(p.Blocked) > 0 || len(p.Finalizers) > 0 ||
+	return len(p.Blocked) > 0 || len(p.Finalizers) > 0 || len(p.MissingRights) > 0 ||
 		slices.ContainsFunc(p.Waiting, func(w PlanWaiting) bool { return w.Failed })
 }
 

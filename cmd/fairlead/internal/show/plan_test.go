@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func job(spec map[string]any, applied string) *unstructured.Unstructured {
@@ -37,6 +38,22 @@ var _ = Describe("Plan", func() {
 		Expect(plan.Steps).To(HaveLen(1))
 		return plan.Steps[0].Fields
 	}
+	It("lists ignored fields with the place of their rules", func() {
+		key := manifests.Key{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+		forecast := component.Forecast{Ignored: []component.IgnoredField{
+			{Key: key, Path: "spec.replicas", Source: manifests.IgnoredByAnnotation},
+			{Key: key, Path: "spec.paused", Source: manifests.IgnoredBySpec},
+			{Key: key, Path: "spec.minReadySeconds", Source: manifests.IgnoredByOption},
+		}}
+		var text strings.Builder
+		Expect(show.NewPlan(&unstructured.Unstructured{}, forecast, false).Print(show.Output{Writer: &text})).To(Succeed())
+		Expect(text.String()).To(ContainSubstring(`
+Deployment.apps shop/web: spec.replicas is ignored, by the annotation ignore
+Deployment.apps shop/web: spec.paused is ignored, by the spec of the component
+Deployment.apps shop/web: spec.minReadySeconds is ignored, by the option of the operator
+`))
+	})
+
 	DescribeTable("ends with a summary of",
 		func(forecast component.Forecast, want string) {
 			var text strings.Builder

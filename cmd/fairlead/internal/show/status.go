@@ -28,6 +28,8 @@ type Status struct {
 	Waiting []Waiting `json:"waiting"`
 	// Blocked are the types whose instances block the deletion, or a prune.
 	Blocked []Blocked `json:"blocked"`
+	// Exports are the values that the component publishes for other components.
+	Exports []Export `json:"exports,omitempty"`
 	// Blockers are the problems that a person must correct before the deletion proceeds. The list is empty for a
 	// component that is not being deleted.
 	Blockers []string `json:"blockers"`
@@ -100,6 +102,8 @@ type Applied struct {
 // Settings has settings from the spec of a component of the ready-made operator.
 type Settings struct {
 	Source string
+	// Exports are the names of the exports that the component publishes.
+	Exports []string
 	// Interval and RetryInterval are the intervals of passes without a change. Timeout is the maximum time from
 	// ProgressingSince until the component is Ready. Nil means that the setting is unknown, zero that it is off.
 	Interval, RetryInterval, Timeout *time.Duration
@@ -119,6 +123,7 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 			LookupsDigest: status.LookupsDigest,
 		},
 	}
+	s.Exports = exportsOf(status, settings.Exports)
 	for _, r := range status.History {
 		if r.Revision == status.Revision && r.Revision > 0 {
 			s.Applied.Source, s.Applied.SourceDigest = r.Source, r.SourceDigest

@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 // Lines returns the status as text. The lines contain no control characters except for colours.
@@ -27,11 +28,12 @@ func (s Status) Lines(o Output, now time.Time) []string {
 	if len(s.Waiting) > 0 {
 		rows := [][]cell{titled("WAVE", "WAITING FOR", "REASON", "MESSAGE")}
 		for _, w := range s.Waiting {
-			rows = append(rows, row(fmt.Sprint(w.Wave), w.Dependent, w.Reason, w.withoutCauses()))
+			rows = append(rows, row(w.wave(), w.Dependent, w.Reason, w.withoutCauses()))
 		}
 		text = append(append(text, ""), columns(o.Palette, rows)...)
 	}
 	text = append(text, causesTable(o.Palette, s.Waiting)...)
+	text = append(text, exportsTable(o.Palette, s.Exports)...)
 	text = append(text, s.blocked(o.Palette)...)
 	for _, b := range s.Blockers {
 		if b == s.Component.Message {
@@ -40,6 +42,14 @@ func (s Status) Lines(o Output, now time.Time) []string {
 		text = append(text, "", o.Palette.In(terminal.Bad, "The deletion is blocked: ")+oneLine(b))
 	}
 	return text
+}
+
+// wave returns the wave of a dependent, and a dash for a dependent that waits for a dependency instead of a wave.
+func (w Waiting) wave() string {
+	if w.Reason == component.ReportDependency {
+		return "-"
+	}
+	return fmt.Sprint(w.Wave)
 }
 
 // messageOf returns the message of a condition. A message that is shown as the cause of the state is not repeated.

@@ -8,6 +8,8 @@ package show
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -40,9 +42,14 @@ type Dependent struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	UID       string `json:"uid,omitempty"`
+	// DependsOn are the objects and groups that the dependent depends on. If there are any, the dependent belongs to no
+	// wave, and Wave is 0.
+	DependsOn []string `json:"dependsOn,omitempty"`
 	// State is Ready, NotUpdated, InProgress, Failed, Terminating, Completed, Missing or Unknown. NotUpdated is a ready
 	// object whose last write failed.
 	State string `json:"state"`
+	// Observed is set if the component only reads the object, by the reconcile policy observe.
+	Observed bool `json:"observed,omitempty"`
 	// Reason and Message explain a state other than Ready. For a Ready dependent that is contested, they name the other
 	// client.
 	Reason  string `json:"reason,omitempty"`
@@ -65,8 +72,20 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 	contested := contestedIn(status)
 	for _, n := range nodes {
 		d := Dependent{
-			Wave: n.Wave, Group: n.Key.Group, Version: n.Version, Kind: n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
-			UID: string(n.UID), State: string(n.State), Reason: n.Reason, Message: n.Message,
+			Wave:      n.Wave,
+			Group:     n.Key.Group,
+			Version:   n.Version,
+			Kind:      n.Key.Kind,
+			Namespace: n.Key.Namespace,
+			Name:      n.Key.Name,
+			UID: string(
+				n.UID,
+			),
+			DependsOn: n.DependsOn,
+			State:     string(n.State),
+			Observed:  n.Observed,
+			Reason:    n.Reason,
+			Message:   n.Message,
 		}
 		if message, ok := contested[n.Key.String()]; ok {
 			d.Reason, d.Message = component.ReportRepairConflict, message
@@ -117,12 +136,19 @@ func (t Tree) Print(o Output) error {
 	if o.Format == FormatWide {
 		titles = append(titles, "VERSION", "UID")
 	}
+	graph := slices.ContainsFunc(t.Dependents, func(d Dependent) bool { return len(d.DependsOn) > 0 })
+	if graph {
+		titles = append(titles, titleDependsOn)
+	}
 	var rows [][]cell
 	for _, d := range t.Dependents {
-		cells := append(row(fmt.Sprint(d.Wave), withGroup(d.Kind, d.Group), withNamespace(d.Namespace, d.Name)),
+		cells := append(row(waveOf(d.Wave, d.DependsOn), withGroup(d.Kind, d.Group), withNamespace(d.Namespace, d.Name)),
 			state(d.State))
 		if o.Format == FormatWide {
 			cells = append(cells, row(orDash(d.Version), orDash(d.UID))...)
+		}
+		if graph {
+			cells = append(cells, row(orDash(strings.Join(d.DependsOn, ", ")))...)
 		}
 		rows = append(rows, append(cells, row(d.explanation())...))
 	}
@@ -137,9 +163,23 @@ func (t Tree) Print(o Output) error {
 	return err
 }
 
+// titleDependsOn is the title of the column with dependencies. Tables without dependencies do not have this column.
+const titleDependsOn = "DEPENDS ON"
+
+// waveOf returns the number of a wave, and a dash for an object that belongs to no wave.
+func waveOf(wave int, dependsOn []string) string {
+	if len(dependsOn) > 0 {
+		return "-"
+	}
+	return fmt.Sprint(wave)
+}
+
 // explanation returns the reason and the message of a state.
 func (d Dependent) explanation() string {
 	text := explanation(d.Reason, d.Message)
+	if d.Observed {
+		return strings.TrimSuffix("observed; "+text, "; ")
+	}
 	if d.State == string(component.NodeNotUpdated) {
 		return "Ready, but not updated: " + text
 	}

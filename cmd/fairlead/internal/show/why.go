@@ -32,6 +32,13 @@ type Why struct {
 	Recorded   bool `json:"recorded"`
 	Wave       int  `json:"wave"`
 	DeleteWave int  `json:"deleteWave"`
+	// DependsOn are the recorded dependencies of the dependent. If there are any, it belongs to no wave.
+	DependsOn []string `json:"dependsOn,omitempty"`
+	// HeldUp says which dependency holds up an update of the dependent, or for which export of another component its
+	// component waits.
+	HeldUp string `json:"heldUp,omitempty"`
+	// Observed describes an object that the component only reads, and why the component waits for it.
+	Observed string `json:"observed,omitempty"`
 	// Settings are the settings in the annotations of the manifest.
 	Settings map[string]string `json:"settings,omitempty"`
 	// File is the template or manifest that renders the dependent.
@@ -65,6 +72,8 @@ type WhyField struct {
 	// Rendered reports whether the manifest sets the field. Differs reports whether the manifest sets another value.
 	Rendered bool `json:"rendered"`
 	Differs  bool `json:"differs"`
+	// Ignored says by which rule the field is left to others; empty if it is not.
+	Ignored string `json:"ignored,omitempty"`
 	// Managers are the field managers, the latest first. If the list is empty, the value is a default of the API server.
 	Managers []changes.Manager `json:"managers"`
 }
@@ -92,9 +101,13 @@ func (w Why) Print(o Output) error {
 	}
 	add("component", w.Component+w.revision())
 	add("reconciler", w.Reconciler)
-	if w.Recorded {
+	switch {
+	case len(w.DependsOn) > 0:
+		add("depends on", strings.Join(w.DependsOn, ", "))
+	case w.Recorded:
 		add("wave", fmt.Sprintf("%d; deleted in wave %d", w.Wave, w.DeleteWave))
 	}
+	add("observed", w.Observed)
 	add("settings", w.settings())
 	add("file", w.File)
 	for i, v := range w.Values {
@@ -109,6 +122,7 @@ func (w Why) Print(o Output) error {
 	}
 	w.Field.add(add, len(w.Through) > 0)
 	add("not updated", w.NotUpdated)
+	add("held up", w.HeldUp)
 	for _, c := range w.Causes {
 		add("not ready", c.String())
 	}
@@ -172,6 +186,7 @@ func (f *WhyField) add(add func(title, text string), made bool) {
 	default:
 		add("manifest", "it does not set this field")
 	}
+	add("ignored", f.Ignored)
 	if len(f.Managers) == 0 {
 		add("managed by", "no manager: the value is a default of the API server")
 	}

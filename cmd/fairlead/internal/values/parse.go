@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/bounded"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -19,6 +20,9 @@ import (
 // numbers have type int64, other numbers have type float64.
 func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 	values := map[string]any{}
+	if err := bounded.YAML(text, bounded.Limits{}); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	root, ignored, err := firstDocument(file, text)
 	if err != nil {
 		return values, err

@@ -85,7 +85,7 @@ func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 		PolicyRule: rbacv1.PolicyRule{
 			APIGroups: []string{"admissionregistration.k8s.io"},
 			Resources: []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"},
-			Verbs:     []string{"create", "patch", "delete"},
+			Verbs:     []string{"get", "list", "create", "patch", "delete"},
 		},
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/valuetypes"
+	"github.com/fairlead-io/fairlead/internal/fuzzing"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -125,7 +126,7 @@ func FuzzDerive(f *testing.F) {
 	f.Add("\"`\": x\n# +k8s\n'a\"b': 1\n", `{"properties": {"x": {"enum": ["\n", null]}}}`,
 		"{{ $x := index .Values \"a\" }}{{ $x.y }}")
 	f.Add("a: &a [1, 2]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: {<<: {x: 1}}\n", "", "{{ range .Values.c }}{{ . }}{{ end }}")
-	f.Fuzz(func(t *testing.T, values, schema, template string) {
+	fuzzing.Run(f, func(t *testing.T, values, schema, template string) {
 		types, err := valuetypes.Derive("Shop", valuetypes.Chart{
 			Values: []byte(values), Schema: []byte(schema), Templates: map[string]string{"templates/a.yaml": template},
 		})
