@@ -56,18 +56,18 @@ cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
 ##@ Check
 
 # Packages that need more programs than the dev cluster, or take long. make test runs their tests that need neither.
-EXTENDED := ./cmd/fairlead/internal/scaffold ./test/chart ./test/docs ./test/faults ./test/soak
+EXTENDED := ./cmd/fairlead/internal/scaffold ./test/chart ./test/docs ./test/faults ./test/hostile ./test/soak
 # What specs run besides the dev cluster. Where others of a package do not, the specs have the build tag programs.
 PROGRAMS := bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql
 
 .PHONY: test
 test: cluster ## Run the tests that need no program but the dev cluster; test-all runs the others, too
 	go test -short -p 2 $(TEST_FLAGS) $(EXTENDED)
-	go test -p 2 -timeout 20m $(TEST_FLAGS) $$(go list ./... | grep -vxF "$$(go list $(EXTENDED))")
+	go test -p 2 -timeout 30m $(TEST_FLAGS) $$(go list ./... | grep -vxF "$$(go list $(EXTENDED))")
 
 .PHONY: test-all
-test-all: cluster $(PROGRAMS) ## Run all tests, also of scaffolded projects, docs, chart, faults, soak and other modules
-	go test -p 2 -timeout 20m -tags programs $(TEST_FLAGS) ./...
+test-all: cluster $(PROGRAMS) ## Run all tests, also of scaffolded projects, docs, chart, faults, soak, hostile and other modules
+	go test -p 2 -timeout 30m -tags programs $(TEST_FLAGS) ./...
 	cd test/devcluster && go test -p 2 -timeout 5m $(TEST_FLAGS) ./...
 	cd test/promql && go test $(TEST_FLAGS) ./...
 	cd build/image && go test -timeout 10m $(TEST_FLAGS) ./...
@@ -77,7 +77,7 @@ test-unit: ## Run the tests that need no cluster
 	go test -short $(TEST_FLAGS) ./...
 
 .PHONY: test-long
-test-long: cluster $(PROGRAMS) ## Run all tests and those that take long: load, restarts, budgets
+test-long: cluster $(PROGRAMS) ## Run all tests and those that take long: load, restarts, budgets, attacks
 	go test -p 1 -timeout 60m -tags long,programs $(TEST_FLAGS) ./...
 
 # How many seeds, and the first of them: make faults SEEDS=1 SEED=123 repeats the run with seed 123.
@@ -98,6 +98,18 @@ DURATION ?= 30m
 .PHONY: soak
 soak: cluster build ## Let components come and go amid trouble, for DURATION: 30m, and see that nothing is left
 	go run ./test/soak -duration $(DURATION) $(if $(SEED),-seed $(SEED))
+
+.PHONY: hostile
+hostile: cluster build ## Let a hostile tenant attack the operator beside a good one, for DURATION: 30m; test-long does, too
+	go run ./test/hostile -duration $(DURATION) $(if $(SEED),-seed $(SEED))
+
+# How long each target runs, and which targets: make fuzz FUZZTIME=10m FUZZ='FuzzYAML|FuzzJSON'.
+FUZZTIME ?= 90s
+FUZZ ?= .*
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME: 90s, an hour for all; FUZZ='FuzzYAML|FuzzJSON' selects targets
+	test/tools/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 # More flags: make bench BENCH_FLAGS='-scenario 1,3 -profiles bin/profiles'; go run ./test/bench -help lists them.
 # Operators side by side: make bench BENCH_FLAGS='-operator bin/old -operator bin/fairlead-operator'.
@@ -125,16 +137,16 @@ CHARTS ?=
 parity: bin/helm bin/kustomize build ## Compare with helm template and kustomize build: CHARTS="dir dir//path"
 	go run ./test/parity $(CHARTS)
 
-# More flags: make wild WILD_FLAGS='--again short --results bin/wild'; go run ./test/wild -help lists them.
+# More flags: make wild WILD_FLAGS='--again short --results bin/wild', or WILD_FLAGS=--migrate; go run ./test/wild -help lists them.
 WILD_FLAGS ?=
 
 .PHONY: wild
-wild: cluster bin/helm build ## Install and remove charts by Helm and by Fairlead, on clusters, and compare: CHARTS="dir dir"
+wild: cluster bin/helm bin/kubectl build ## Install and remove charts by Helm and by Fairlead, on clusters, and compare: CHARTS="dir dir"
 	go run ./test/wild $(WILD_FLAGS) $(CHARTS)
 
 .PHONY: lint
 lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
-	@$(PROGRESS) "packages" "about 3 minutes the first time, seconds later" go build -v ./...
+	@$(PROGRESS) "packages" "about 3 minutes the first time, seconds later" go list -export -f "" -v ./...
 	$(LINT) run ./...
 	cd test/devcluster && $(LINT) run ./...
 	cd test/promql && $(LINT) run ./...

@@ -1,0 +1,77 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/test/docs"
+)
+
+func TestThePageAboutSecurityNamesTheSpecs(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	attacks, err := docs.Specs(filepath.Join(root, "test", "tenancy"))
+	if err != nil || len(attacks) < 10 {
+		t.Fatalf("%d attacks, %v", len(attacks), err)
+	}
+	existing := slices.Clone(attacks)
+	for _, folder := range []string{"cmd", "internal", "pkg", filepath.Join("test", "conformance"), filepath.Join("test", "chart")} {
+		titles, err := docs.Specs(filepath.Join(root, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		existing = append(existing, titles...)
+	}
+	named := docs.NamedSpecs(string(page))
+	for _, title := range named {
+		// The page may leave out the containers of a spec, and name all entries of a table by their common title.
+		if !slices.ContainsFunc(existing, func(spec string) bool { return strings.Contains(spec, title) }) {
+			t.Errorf("docs/security.md names a spec that does not exist: %s", title)
+		}
+	}
+	for _, attack := range attacks {
+		if !slices.Contains(named, attack) && !strings.HasPrefix(attack, "Test") {
+			t.Errorf("docs/security.md does not name the spec of test/tenancy: %s", attack)
+		}
+	}
+}
+
+func TestSpecsAreFoundWithTheirContainers(t *testing.T) {
+	const code = `package a
+var _ = Describe("The operator", func() {
+	It("works", func() { Expect("a", "b") })
+	Context("without rights", func() {
+		It("fails", func() {})
+		DescribeTable("waits", func() {}, Entry("for a Job", 1))
+		It(computed+"title", func() {})
+	})
+})
+func TestUnit(t *testing.T) {}
+`
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "a_test.go"), []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := docs.Specs(folder)
+	want := []string{
+		"TestUnit", "The operator works", "The operator without rights fails", "The operator without rights waits for a Job",
+	}
+	if difference := cmp.Diff(want, got); err != nil || difference != "" {
+		t.Errorf("%v\n%s", err, difference)
+	}
+}
+
+func TestSpecsAreReadFromPages(t *testing.T) {
+	const page = "Text. Spec: \"it\nworks\". See `TestUnit`.\n\n| attack | spec |\n|---|---|\n| a | it fails; it waits |\n\n| other | text |\n|---|---|\n| a | b |\n"
+	want := []string{"it works", "TestUnit", "it fails", "it waits"}
+	if difference := cmp.Diff(want, docs.NamedSpecs(page)); difference != "" {
+		t.Error(difference)
+	}
+}
