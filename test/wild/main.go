@@ -1,12 +1,16 @@
 // Wild installs charts with Helm and with Fairlead, each on a cluster of its own, and compares the two:
 //
-//	go run ./test/wild [--results bin/wild] [--settings test/wild/charts] [--timeout 90s] DIR...
+//	go run ./test/wild [--migrate] [--results bin/wild] [--settings test/wild/charts] [--timeout 90s] DIR...
 //
 // DIR is the folder of a chart. A chart is installed, upgraded with a changed value, upgraded without a change, rolled
 // back to the first values, and uninstalled. After each step the objects in both clusters are compared, and the hooks
 // that ran, which the audit logs show. Both programs work at the same time. In the end nothing may be left behind that
 // Helm removes. The programs are bin/helm, bin/fairlead and bin/fairlead-operator; "make wild" builds them. The
 // operator is an administrator, like Helm, because no chart declares the rights that it needs.
+//
+// With --migrate, Helm installs each chart, Fairlead takes the release over, and Helm takes it back, with the commands
+// of docs/how-to/migrate-from-helm.md. All objects, pods and claims must keep their UIDs and specifications. Then Helm
+// upgrades and uninstalls the chart. This needs bin/kubectl too.
 //
 // The result of each chart is a file, so an interrupted run continues where it ended. A chart that Helm cannot install
 // does not count.
@@ -16,6 +20,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -46,6 +51,8 @@ type config struct {
 	timeout                time.Duration
 	// again selects the charts that are installed again although they already have a result.
 	again string
+	// migrate migrates each chart from Helm to Fairlead, and back to Helm, instead.
+	migrate bool
 }
 
 // The values of --again.
@@ -60,7 +67,8 @@ const (
 func run(ctx context.Context) int {
 	var c config
 	flag.StringVar(&c.bin, "bin", "bin", "folder of the programs helm, fairlead and fairlead-operator")
-	flag.StringVar(&c.results, "results", filepath.Join("bin", "wild"), "folder for the results, a file for each chart")
+	flag.StringVar(
+		&c.results, "results", "", "folder for the results, a file for each chart; by default bin/wild, or bin/wild-migrate")
 	flag.StringVar(&c.settings, "settings", filepath.Join("test", "wild", "charts"), "folder with settings of charts")
 	flag.DurationVar(&c.timeout, "timeout", 90*time.Second, "timeout of each step")
 	flag.StringVar(
@@ -69,7 +77,11 @@ func run(ctx context.Context) int {
 		againNone,
 		"charts to try again that have a result: none, short (with a shortfall), uncounted (Helm does not install them), all",
 	)
+	flag.BoolVar(&c.migrate, "migrate", false, "migrate each chart from Helm to Fairlead, and back to Helm")
 	flag.Parse()
+	if c.results == "" {
+		c.results = filepath.Join("bin", map[bool]string{false: "wild", true: "wild-migrate"}[c.migrate])
+	}
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, `wild: name folders of charts: make wild CHARTS="dir dir"`)
 		return program.ExitBadUsage
@@ -87,7 +99,21 @@ func run(ctx context.Context) int {
 		}
 		charts = append(charts, read)
 	}
-	results, err := tryAll(ctx, c, charts)
+	if c.migrate {
+		return reported(ctx, c, charts, migrateAll, reportMigrations)
+	}
+	return reported(ctx, c, charts, tryAll, report)
+}
+
+// reported runs all charts and reports their results. It returns the exit code.
+func reported[R any](
+	ctx context.Context,
+	c config,
+	charts []chart,
+	run func(context.Context, config, []chart) ([]R, error),
+	report func(io.Writer, []R) int,
+) int {
+	results, err := run(ctx, c, charts)
 	if err != nil {
 		return program.ExitCode("wild", program.CauseOf(ctx, err))
 	}

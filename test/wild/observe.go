@@ -45,6 +45,13 @@ func newObserver(config *rest.Config) (observer, error) {
 
 // objects returns all objects of the cluster, except those that Kubernetes or a controller created.
 func (o observer) objects(ctx context.Context) (objects, error) {
+	all, err := o.everything(ctx)
+	maps.DeleteFunc(all, func(_ id, object *unstructured.Unstructured) bool { return isMade(object) })
+	return all, err
+}
+
+// everything returns all objects of the cluster.
+func (o observer) everything(ctx context.Context) (objects, error) {
 	types, err := o.types()
 	if err != nil {
 		return nil, err
@@ -68,9 +75,7 @@ func (o observer) objects(ctx context.Context) (objects, error) {
 				return
 			}
 			for i := range list.Items {
-				if !isMade(&list.Items[i]) {
-					found.add(&list.Items[i])
-				}
+				found.add(&list.Items[i])
 			}
 		})
 	}

@@ -64,10 +64,10 @@ func report(out io.Writer, results []result) int {
 		default:
 			equal++
 		}
-		list(out, r, "falls short", r.Short)
+		list(out, &r.judgement, "falls short", r.Short)
 	}
 	for _, r := range results {
-		list(out, r, "differs as documented, or where Helm fails", r.Notes)
+		list(out, &r.judgement, "differs as documented, or where Helm fails", r.Notes)
 	}
 	_, _ = fmt.Fprintf(
 		out,
@@ -81,11 +81,11 @@ func report(out io.Writer, results []result) int {
 	return min(fallen, 1)
 }
 
-func list(out io.Writer, r result, title string, lines []string) {
+func list(out io.Writer, j *judgement, title string, lines []string) {
 	if len(lines) == 0 {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "\n%s %s %s:\n\n", r.Chart, r.Version, title)
+	_, _ = fmt.Fprintf(out, "\n%s %s %s:\n\n", j.Chart, j.Version, title)
 	for _, line := range lines {
 		_, _ = fmt.Fprintf(out, "- %s\n", strings.ReplaceAll(line, "\n", "\n  "))
 	}

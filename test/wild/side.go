@@ -56,7 +56,7 @@ var helmTool = tool{
 			return []string{"install", c.Release, c.folder}
 		case stepUninstall:
 			return []string{"uninstall", c.Release}
-		case stepUpgrade, stepRepeat, stepRollBack:
+		case stepUpgrade, stepRepeat, stepRollBack, stepThere, stepCheck, stepBack:
 		}
 		// Without --reset-values Helm would replace empty values by the values of the previous revision.
 		return []string{"upgrade", c.Release, c.folder, "--reset-values"}
@@ -249,14 +249,35 @@ func execute(
 	home string,
 	timeout time.Duration,
 ) (failure string) {
+	return executeIn(ctx, executable, arguments, environment{
+		variables: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")},
+	}, timeout)
+}
+
+// environment contains the folder and the variables of a program.
+type environment struct {
+	dir       string
+	variables []string
+}
+
+// executeIn runs a program. If the program fails, executeIn returns the end of its output.
+func executeIn(
+	ctx context.Context,
+	executable string,
+	arguments []string,
+	in environment,
+	timeout time.Duration,
+) (failure string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+grace)
 	defer cancel()
 	var output bytes.Buffer
 	command := exec.CommandContext(ctx, executable, arguments...)
-	command.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	command.Dir, command.Env = in.dir, in.variables
 	command.Stdout, command.Stderr = &output, &output
-	// Ctrl-C must reach only this program, which then ends the context of the command.
+	// Ctrl-C must reach only this program, which then ends the context of the command. The programs that a shell started
+	// end with it.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	err := command.Run()
 	if err == nil {
 		return ""

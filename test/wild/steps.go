@@ -45,8 +45,8 @@ type outcome struct {
 	there objects
 }
 
-// result is the result of all steps with a chart.
-type result struct {
+// judgement is the judgement about a chart.
+type judgement struct {
 	Chart   string `json:"chart"`
 	Version string `json:"version"`
 	// Program is the version of Fairlead.
@@ -54,12 +54,20 @@ type result struct {
 	// Change has the values that the upgrade changes. It is empty if no change of a value changes the rendering.
 	Change map[string]any `json:"change,omitempty"`
 	// Unusable is the reason why the chart is not counted: Helm cannot install it.
-	Unusable string    `json:"unusable,omitempty"`
-	Helm     []outcome `json:"helm"`
-	Fairlead []outcome `json:"fairlead"`
+	Unusable string `json:"unusable,omitempty"`
 	// Short has the shortfalls of Fairlead. Notes has the differences that the documentation explains.
 	Short []string `json:"short,omitempty"`
 	Notes []string `json:"notes,omitempty"`
+}
+
+func (j *judgement) get() *judgement { return j }
+
+// result is the result of all steps with a chart.
+type result struct {
+	judgement
+
+	Helm     []outcome `json:"helm"`
+	Fairlead []outcome `json:"fairlead"`
 }
 
 // rendering contains the rendered objects and hooks of a chart.
@@ -139,16 +147,16 @@ func (r *result) judgeHooks(theirs, ours outcome) {
 	}
 }
 
-func (r *result) shortfall(s step, text string) { r.Short = append(r.Short, string(s)+": "+text) }
+func (j *judgement) shortfall(s step, text string) { j.Short = append(j.Short, string(s)+": "+text) }
 
-func (r *result) note(s step, text string) { r.Notes = append(r.Notes, string(s)+": "+text) }
+func (j *judgement) note(s step, text string) { j.Notes = append(j.Notes, string(s)+": "+text) }
 
 // verdict returns the result in one word.
-func (r *result) verdict() string {
+func (j *judgement) verdict() string {
 	switch {
-	case r.Unusable != "":
+	case j.Unusable != "":
 		return "not counted"
-	case len(r.Short) > 0:
+	case len(j.Short) > 0:
 		return "SHORT"
 	}
 	return "equal"

@@ -69,8 +69,8 @@ func TestJudge(t *testing.T) {
 
 func TestReportAnswersOneOnAShortfall(t *testing.T) {
 	done := []outcome{{Step: stepInstall, Took: time.Second}}
-	equal := result{Chart: "plain", Version: "1.0.0", Helm: done, Fairlead: done}
-	uncounted := result{Chart: "broken", Version: "1.0.0", Unusable: "a value\nis missing"}
+	equal := result{judgement: judgement{Chart: "plain", Version: "1.0.0"}, Helm: done, Fairlead: done}
+	uncounted := result{judgement: judgement{Chart: "broken", Version: "1.0.0", Unusable: "a value\nis missing"}}
 	var out strings.Builder
 	if code := report(&out, []result{equal, uncounted}); code != 0 {
 		t.Errorf("want the exit code 0 without shortfalls, got %d", code)

@@ -34,7 +34,28 @@ type trial struct {
 
 // tryAll returns the results of all charts. It returns an error only if the environment fails; the failure of a chart
 // is part of its result.
-func tryAll(ctx context.Context, c config, charts []chart) (results []result, err error) {
+func tryAll(ctx context.Context, c config, charts []chart) ([]result, error) {
+	return eachChart(ctx, c, charts, func(t *trial, each chart) (*result, error) { return t.try(ctx, each) })
+}
+
+// judged is the result of a chart.
+type judged interface {
+	// get returns the judgement about the chart.
+	get() *judgement
+	// line returns the result in one line.
+	line() string
+}
+
+// eachChart calls try for each chart that has no result yet, and returns the results of all charts.
+func eachChart[R any, P interface {
+	*R
+	judged
+}](
+	ctx context.Context,
+	c config,
+	charts []chart,
+	try func(t *trial, each chart) (P, error),
+) (results []R, err error) {
 	// Only the dev cluster has nodes.
 	if err := os.Unsetenv("KUBEBUILDER_ASSETS"); err != nil {
 		return nil, err
@@ -58,9 +79,9 @@ func tryAll(ctx context.Context, c config, charts []chart) (results []result, er
 	}
 	t.version = strings.TrimSpace(string(version))
 	for _, each := range charts {
-		r, found := t.kept(each)
-		if !found {
-			if r, err = t.try(ctx, each); err != nil {
+		r := P(new(R))
+		if !t.kept(each, r) {
+			if r, err = try(t, each); err != nil {
 				return nil, fmt.Errorf("%s: %w", each, err)
 			}
 			if err := t.keep(each, r); err != nil {
@@ -68,7 +89,7 @@ func tryAll(ctx context.Context, c config, charts []chart) (results []result, er
 			}
 		}
 		fmt.Println(r.line())
-		results = append(results, r)
+		results = append(results, *r)
 	}
 	return results, nil
 }
@@ -78,30 +99,29 @@ func (t *trial) file(c chart) string {
 	return filepath.Join(t.results, c.name+"-"+c.version+".json")
 }
 
-// kept returns the result of an earlier run. It returns false if there is no such result, or if the chart is to be
+// kept reads the result of an earlier run into r. It returns false if there is no such result, or if the chart is to be
 // installed again.
-func (t *trial) kept(c chart) (result, bool) {
+func (t *trial) kept(c chart, r judged) bool {
 	text, err := os.ReadFile(t.file(c))
 	if err != nil {
-		return result{}, false
+		return false
 	}
-	var r result
-	if err := json.Unmarshal(text, &r); err != nil {
-		return result{}, false // The file is incomplete.
+	if err := json.Unmarshal(text, r); err != nil {
+		return false // The file is incomplete.
 	}
 	switch t.again {
 	case againAll:
-		return r, false
+		return false
 	case againShort:
-		return r, len(r.Short) == 0
+		return len(r.get().Short) == 0
 	case againUncounted:
-		return r, r.Unusable == ""
+		return r.get().Unusable == ""
 	}
-	return r, true
+	return true
 }
 
 // keep writes the result of a chart.
-func (t *trial) keep(c chart, r result) error {
+func (t *trial) keep(c chart, r judged) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -110,27 +130,39 @@ func (t *trial) keep(c chart, r result) error {
 }
 
 // try makes all steps with a chart.
-func (t *trial) try(ctx context.Context, c chart) (result, error) {
-	r := result{Chart: c.name, Version: c.version, Program: t.version, Change: c.Change}
-	of, err := t.prepare(ctx, c, &r)
+func (t *trial) try(ctx context.Context, c chart) (*result, error) {
+	r := &result{judgement: t.judgement(c)}
+	of, err := t.prepare(ctx, c, &r.judgement)
 	if err != nil {
 		r.Unusable = "Helm does not render it: " + err.Error()
 		return r, ctx.Err()
 	}
-	if err := t.both(ctx, c, &r, of); err != nil || r.Unusable != "" {
+	if err := t.both(ctx, c, r, of); err != nil || r.Unusable != "" {
 		return r, err
 	}
-	// Values that the chart takes from the clock may have changed since the installation, so the chart is rendered
-	// again.
-	for s, first := range of.first {
-		again, err := t.template(ctx, c, s)
-		if err != nil {
-			return r, err
-		}
-		of.random = of.random.with(maskOf(first, again))
+	if err := t.renderAgain(ctx, c, &of); err != nil {
+		return r, err
 	}
 	r.judge(of)
 	return r, nil
+}
+
+// judgement returns the judgement about a chart before the first step.
+func (t *trial) judgement(c chart) judgement {
+	return judgement{Chart: c.name, Version: c.version, Program: t.version, Change: c.Change}
+}
+
+// renderAgain renders the chart once more, because values that the chart takes from the clock may have changed since
+// the installation.
+func (t *trial) renderAgain(ctx context.Context, c chart, of *rendering) error {
+	for s, first := range of.first {
+		again, err := t.template(ctx, c, s)
+		if err != nil {
+			return err
+		}
+		of.random = of.random.with(maskOf(first, again))
+	}
+	return nil
 }
 
 // errUnusable ends our steps when Helm does not install the chart.
@@ -166,7 +198,7 @@ func (t *trial) both(ctx context.Context, c chart, r *result, of rendering) erro
 }
 
 // prepare renders the chart with Helm, finds a value whose change changes the rendering, and writes the values files.
-func (t *trial) prepare(ctx context.Context, c chart, r *result) (rendering, error) {
+func (t *trial) prepare(ctx context.Context, c chart, r *judgement) (rendering, error) {
 	if err := t.writeValues(stepInstall, c.Values); err != nil {
 		return rendering{}, err
 	}
