@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing/fstest"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -67,6 +69,53 @@ func certificateChart() fs.FS {
 	}
 }
 
+var _ = Describe("The look-ups of a chart:", func() {
+	It("a chart recognises the objects of its own release, and renders them again after a change", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		charts, err := helm.New(fstest.MapFS{
+			"Chart.yaml": {Data: []byte("apiVersion: v2\nname: class\nversion: 1.0.0\n")},
+			"templates/class.yaml": {Data: []byte(`
+{{- $found := lookup "v1" "ConfigMap" .Release.Namespace "class" }}
+{{- if or (not $found) (eq .Release.Name (dig "metadata" "annotations" "meta.helm.sh/release-name" "" $found)) }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: class}
+data: {value: {{ quote .Values.manifests }}, manager: {{ dig "metadata" "labels" "app.kubernetes.io/managed-by" "none" $found }}}
+{{- end }}
+`)},
+		}, helm.Options{AnnotationPrefix: operator})
+		Expect(err).NotTo(HaveOccurred())
+		runOperator(operator, operatorOptions{generate: charts})
+		g := newGadget(ctx, namespace, "demo", "one", servedBy(operator))
+		expectReady(ctx, g)
+		class := mustGet(ctx, "v1", "ConfigMap", namespace, "class")
+		Expect(class.Object["data"]).To(Equal(map[string]any{"value": "one", "manager": "none"}))
+		changeManifests(ctx, g, "two")
+		expectReady(ctx, g)
+		again := mustGet(ctx, "v1", "ConfigMap", namespace, "class")
+		Expect(again.GetUID()).To(Equal(class.GetUID()))
+		Expect(again.Object["data"]).To(Equal(map[string]any{"value": "two", "manager": "Helm"}))
+		Expect(again.GetAnnotations()).NotTo(HaveKey("meta.helm.sh/release-name"))
+	})
+
+	It("a chart does not recognise an object of another client as its own", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		charts, err := helm.New(fstest.MapFS{
+			"Chart.yaml": {Data: []byte("apiVersion: v2\nname: class\nversion: 1.0.0\n")},
+			"templates/seen.yaml": {Data: []byte(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: seen}
+data: {annotations: {{ dig "metadata" "annotations" dict (lookup "v1" "ConfigMap" .Release.Namespace "theirs") | toJson | quote }}}
+`)},
+		}, helm.Options{AnnotationPrefix: operator})
+		Expect(err).NotTo(HaveOccurred())
+		runOperator(operator, operatorOptions{generate: charts})
+		Expect(k8s.Create(ctx, newConfigMap(namespace, "theirs"))).To(Succeed())
+		expectReady(ctx, newGadget(ctx, namespace, "demo", "one", servedBy(operator)))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "seen").Object["data"]).To(Equal(map[string]any{"annotations": "{}"}))
+	})
+})
+
 var _ = Describe("The hooks of a chart:", func() {
 	It("hooks of a chart for several events exist while the Jobs of each event run", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
@@ -100,6 +149,28 @@ var _ = Describe("The hooks of a chart:", func() {
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		Expect(tale(requestsSince(ctx, mark, operator), namespace)).To(BeEmpty())
+	})
+
+	It("a hook of a chart that is not ready within the timeout of hooks has failed, and is deleted if its delete policy is hook-failed", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		hook := oneJobFor(newGroup(), "slow", "helm.sh/hook: 'post-install,post-upgrade'", "helm.sh/hook-delete-policy: '{{ .Values.manifests }}'")
+		charts, err := helm.New(fstest.MapFS{
+			"Chart.yaml":          {Data: []byte("apiVersion: v2\nname: slow\nversion: 1.0.0\n")},
+			"templates/hook.yaml": {Data: []byte(hook)},
+		}, helm.Options{AnnotationPrefix: operator, HookTimeout: 2 * time.Second})
+		Expect(err).NotTo(HaveOccurred())
+		runOperator(operator, operatorOptions{generate: charts})
+		g := newGadget(ctx, namespace, "demo", "before-hook-creation", servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True"), ContainSubstring("/slow (not ready within 2s")))
+		settle(ctx, operator)
+		Expect(tale(requestsSince(ctx, 0, operator), namespace)).To(Equal([]string{"create jobs/slow"}))
+
+		By("running the hook with the delete policy hook-failed")
+		mark := markAudit(ctx)
+		changeManifests(ctx, g, "before-hook-creation,hook-failed")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			HavePrefix("True"), ContainSubstring("/slow (not ready within 2s"), ContainSubstring("it was deleted, as its manifest says")))
+		Expect(tale(requestsSince(ctx, mark, operator), namespace)).To(Equal([]string{"delete jobs/slow", "create jobs/slow", "delete jobs/slow"}))
 	})
 
 	It("hooks of a chart run once at each revision, and do not run again to repair objects that were deleted after they completed", func(ctx SpecContext) {

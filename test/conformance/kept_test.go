@@ -10,7 +10,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
@@ -147,9 +148,12 @@ var _ = Describe("Unused records of pinned renderings:", func() {
 	copied := func(ctx context.Context, record corev1.Secret) {
 		words := strings.Split(record.Name, "-")
 		words[len(words)-2] = "0123456789abcdef"
-		Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-			Namespace: record.Namespace, Name: strings.Join(words, "-"), Labels: record.Labels, Annotations: record.Annotations, Finalizers: record.Finalizers,
-		}, Data: record.Data})).To(Succeed())
+		applied := &unstructured.Unstructured{Object: mustGet(ctx, "v1", "Secret", record.Namespace, record.Name).Object}
+		applied.SetName(strings.Join(words, "-"))
+		applied.SetUID("")
+		applied.SetResourceVersion("")
+		applied.SetManagedFields(nil)
+		Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(operator))).To(Succeed())
 	}
 
 	It("an unused Secret with a pinned rendering that a crashed operator left is deleted by the next operator, and the Secret in use stays", func(ctx SpecContext) {

@@ -3,7 +3,9 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -85,6 +87,28 @@ data:
 		create(ctx, strings.Replace(widget(group, "w"), "{name:", "{namespace: "+namespace+", name:", 1))
 		Eventually(ctx, func() any { return copied(ctx) }).ShouldNot(HavePrefix("0"))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+	})
+
+	It("a component that defines types is not rendered again when they are served, unless it asks for them", func(ctx SpecContext) {
+		group := newGroup()
+		start()
+		mark := markAudit(ctx)
+		manifests := widgetDefinition(group) + "\n---\n" + widget(group, "w") + "\n---\n" +
+			configMap("copy", "{{ .Capabilities.APIVersions.Has `v1` }}")
+		g := newGadget(ctx, namespace, "app", manifests, servedBy(operator))
+		expectReady(ctx, g)
+		Eventually(ctx, func() int {
+			applied := auditEvents(ctx)[mark:].UserAgent(userAgent(operator))
+			defined := slices.IndexFunc(applied, func(e testcluster.Event) bool { return e.Name == "widgets."+group })
+			return len(applied[defined:].Where(func(e testcluster.Event) bool { return e.RequestURI == "/version" }))
+		}).WithTimeout(30*time.Second).Should(BeNumerically(">=", 2), "readings of the types after the definition")
+		settle(ctx, operator)
+		Expect(rendered.renderings.Load()).To(Equal(int64(2)), "the first rendering, and the check whether it is deterministic")
+
+		By("asking for a type of the group")
+		changeManifests(ctx, g, strings.Replace(manifests, "Has `v1`", "Has `"+group+"/v1/Widget`", 1))
+		expectReady(ctx, g)
+		Expect(copied(ctx)).To(Equal("true"))
 	})
 
 	It("a change of a looked-up object is detected after another client reset the status of the component", func(ctx SpecContext) {

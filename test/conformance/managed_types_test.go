@@ -2,12 +2,14 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -71,6 +73,27 @@ var _ = Describe("Additional managed types:", func() {
 		Entry("all kinds in groups with a suffix", func() (string, string) { return "*" + strings.TrimPrefix(group, "types"), "*" }),
 		Entry("a kind in all groups", func() (string, string) { return "*", "Gizmo" }),
 	)
+
+	It("instances of an additional managed type are named only if the identity of the component may list the type", func(ctx SpecContext) {
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{component: component.Options{DefaultServiceAccount: "tenant"}})
+		user := serviceAccountUser(namespace, "tenant")
+		grant(ctx, namespace, "tenant", user, "configmaps: '*'")
+		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing(group, "Gizmo"), servedBy(operator))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"),
+			ContainSubstring(user+" may not list gizmos."+group+" in all namespaces")))
+		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(Or(ContainSubstring("theirs"), ContainSubstring(elsewhere)))
+		Expect(requestsSince(ctx, mark, operator).Resource("gizmos").As("")).To(BeEmpty(), "the operator used its own rights")
+
+		permit(ctx, "", operator+"-gizmos", user, group+" | gizmos | list")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(elsewhere+"/theirs"))
+		remove(ctx, foreign[0])
+		expectGone(ctx, g)
+	})
 
 	It("a deletion uses the additional managed types of the last apply, although the spec was changed later", func(ctx SpecContext) {
 		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))

@@ -182,7 +182,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 	It("foreign instances are listed as the component's identity, and nothing is deleted before the identity has the right to list instances in all namespaces", func(ctx SpecContext) {
 		group := newGroup()
 		permit(ctx, "", t.operator+"-guard", t.operator, "apiextensions.k8s.io | customresourcedefinitions | create",
-			"admissionregistration.k8s.io | validatingadmissionpolicies, validatingadmissionpolicybindings | create, patch, delete")
+			"admissionregistration.k8s.io | validatingadmissionpolicies, validatingadmissionpolicybindings | get, list, create, patch, delete")
 		permit(ctx, "", t.operator+"-tenant", t.account, "apiextensions.k8s.io | customresourcedefinitions | get, list, watch, create, patch, delete")
 		runOperator(t.operator, t.options)
 		g := t.newGadget(ctx, widgetDefinition(group))

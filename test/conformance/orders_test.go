@@ -32,7 +32,8 @@ func deletionsOf(ctx context.Context, mark auditMark, namespace, group string) [
 			names = append(names, e.Resource+"/"+e.Name)
 		}
 	}
-	return names
+	// The deletion of a definition follows a dry run of the same request.
+	return slices.Compact(names)
 }
 
 // hold adds a finalizer of another owner to an object.

@@ -41,6 +41,27 @@ func oneJobFor(label, name string, settings ...string) string {
 	return strings.Replace(oneJob(name, settings...), "restartPolicy", "nodeSelector: {"+label+": \"yes\"}\n      restartPolicy", 1)
 }
 
+// failJob waits for the pod of a Job, and makes the pod fail.
+func failJob(ctx context.Context, namespace, name string) {
+	GinkgoHelper()
+	var pending []corev1.Pod
+	Eventually(ctx, func() []corev1.Pod {
+		pods := &corev1.PodList{}
+		Expect(k8s.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{"job-name": name})).To(Succeed())
+		pending = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodPending })
+		return pending
+	}).Should(HaveLen(1))
+	Expect(k8s.Status().Patch(ctx, &pending[0], client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`)))).To(Succeed())
+}
+
+// labelNode adds a label to a node, so that Jobs of oneJobFor run there.
+func labelNode(ctx context.Context, label string) {
+	GinkgoHelper()
+	nodes := &corev1.NodeList{}
+	Expect(k8s.List(ctx, nodes)).To(Succeed())
+	patch(ctx, &nodes.Items[0], fmt.Sprintf(`{"metadata":{"labels":{%q:"yes"}}}`, label))
+}
+
 func preDelete(operator string) string  { return operator + "/phase: pre-delete" }
 func postDelete(operator string) string { return operator + "/phase: post-delete" }
 
@@ -184,30 +205,73 @@ var _ = Describe("Deletions with phases:", func() {
 		Expect(told[6:]).To(Equal([]string{"patch jobs/tell", "delete jobs/tell"}))
 	})
 
+	It("a deletion that releases all dependents applies no phase", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"),
+			oneJob("clean", preDelete(operator)), oneJob("tell", postDelete(operator))), servedBy(operator), func(g *gadget.Gadget) {
+			g.Spec.Policies.Delete = metav1alpha1.DeleteOrphan
+		})
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")))
+		Expect(traces(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), operator)).To(BeEmpty())
+		Expect(records(ctx, namespace)).To(BeEmpty())
+	})
+
 	It("a Job of the phase pre-delete that fails stalls the deletion before any dependent is deleted, and the deletion continues when the Job succeeds", func(ctx SpecContext) {
 		namespace, label := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJobFor(label, "clean", preDelete(operatorName))))
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		pods := &corev1.PodList{}
-		Eventually(ctx, func() []corev1.Pod {
-			Expect(k8s.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{"job-name": "clean"})).To(Succeed())
-			return pods.Items
-		}).Should(HaveLen(1))
-		Expect(k8s.Status().Patch(ctx, &pods.Items[0], client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`)))).To(Succeed())
+		failJob(ctx, namespace, "clean")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete the failed objects")))
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"patch jobs/clean"}))
 
-		nodes := &corev1.NodeList{}
-		Expect(k8s.List(ctx, nodes)).To(Succeed())
-		patch(ctx, &nodes.Items[0], fmt.Sprintf(`{"metadata":{"labels":{%q:"yes"}}}`, label))
+		labelNode(ctx, label)
 		failed := &batchv1.Job{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "clean"}, failed)).To(Succeed())
 		Expect(k8s.Delete(ctx, failed, client.PropagationPolicy("Background"))).To(Succeed())
 		expectGone(ctx, g)
 		Expect(story(ctx, mark, operatorName, namespace)[1:3]).To(ConsistOf("patch jobs/clean", "delete jobs/clean"))
+	})
+
+	It("a Job of a deletion phase with the setting purge-failed is deleted when it fails, and runs again when a pass is requested", func(ctx SpecContext) {
+		namespace, operator, label := newNamespace(ctx), newOperatorName(), newGroup()
+		stop := runOperator(operator, operatorOptions{})
+		clean := oneJobFor(label, "clean", preDelete(operator), settingOf(operator, "purge-failed", "true"))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), clean), servedBy(operator))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		failJob(ctx, namespace, "clean")
+		stalled := And(HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"),
+			ContainSubstring("it was deleted, as its manifest says; it is created again when a pass is requested"), Not(ContainSubstring("delete the failed objects")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, stalled)
+		_, err := previewOf(operator).Delete(ctx, current(ctx, g))
+		Expect(err).NotTo(HaveOccurred())
+		stop()
+		runOperator(operator, operatorOptions{})
+		settle(ctx, operator)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, stalled)
+		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"patch jobs/clean", "delete jobs/clean"}))
+
+		By("failing again")
+		requestPass(ctx, g, operator)
+		failJob(ctx, namespace, "clean")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, stalled)
+		Expect(story(ctx, mark, operator, namespace)[2:]).To(Equal([]string{"patch jobs/clean", "delete jobs/clean"}))
+
+		By("succeeding")
+		labelNode(ctx, label)
+		requestPass(ctx, g, operator)
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, operator, namespace)[4]).To(Equal("patch jobs/clean"))
 	})
 
 	It("no object of a deletion phase is applied while foreign instances block the deletion", func(ctx SpecContext) {

@@ -19,13 +19,20 @@ import (
 // previewOf returns a preview with the options of an operator that runOperator runs.
 func previewOf(operator string) component.Preview[*gadget.Gadget] {
 	GinkgoHelper()
+	return previewWith(operator, component.Options{})
+}
+
+// previewWith returns a preview with other options. The default update policy is that of runOperator.
+func previewWith(operator string, o component.Options) component.Preview[*gadget.Gadget] {
+	GinkgoHelper()
+	o.Policies.Update = metav1alpha1.UpdateSSAOverride
 	scheme, err := gadget.Scheme()
 	Expect(err).NotTo(HaveOccurred())
 	config := cluster.Config()
 	config.UserAgent = "preview"
 	return component.Preview[*gadget.Gadget]{
 		Config: config, Scheme: scheme, Name: operator, Generator: gadget.Generate,
-		Options: component.Options{Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride}},
+		Options: o,
 	}
 }
 

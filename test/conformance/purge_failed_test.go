@@ -3,9 +3,6 @@ package conformance_test
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
@@ -17,12 +14,7 @@ var _ = Describe("Dependents that are purged when they have failed:", func() {
 		namespace, label := newNamespace(ctx), newGroup()
 		failing := oneJobFor(label, "migrate", settingOf(operator, "purge-failed", "true"), settingOf(operator, "update-policy", "recreate"))
 		g := newGadget(ctx, namespace, "app", together(failing, configMap("later", "a", settingOf(operator, "order", "1"))), servedBy(operator))
-		pods := &corev1.PodList{}
-		Eventually(ctx, func() []corev1.Pod {
-			Expect(k8s.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{"job-name": "migrate"})).To(Succeed())
-			return pods.Items
-		}).Should(HaveLen(1))
-		Expect(k8s.Status().Patch(ctx, &pods.Items[0], client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`)))).To(Succeed())
+		failJob(ctx, namespace, "migrate")
 
 		Eventually(ctx, func() error { _, err := get(ctx, "batch/v1", "Job", namespace, "migrate"); return err }).Should(HaveOccurred())
 		stalled := And(HavePrefix("True DependentFailed"), ContainSubstring("migrate"), ContainSubstring("it was deleted, as its manifest says"))

@@ -146,6 +146,81 @@ var _ = Describe("Reconcile policies:", func() {
 		})
 	})
 
+	forEachPolicy(func(policy string) {
+		one := func(operator, reconcile, value string) string {
+			return configMap("one", value, settingOf(operator, "update-policy", policy), settingOf(operator, "reconcile-policy", reconcile))
+		}
+
+		It("a dependent with the policy create-only is created again, and neither updated nor repaired", func(ctx SpecContext) {
+			operator, g := settled(ctx, func(operator string) string { return one(operator, "create-only", "a") }, component.Options{})
+			mark := markAudit(ctx)
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "one"), `{"data":{"value":"theirs"},"metadata":{"labels":{"team":null}}}`)
+			changeManifests(ctx, g, one(operator, "create-only", "b"))
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			Expect(value(ctx, g.Namespace, "one")).To(Equal("theirs"))
+			Expect(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps")).To(BeEmpty())
+			remove(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "one"))
+			Eventually(ctx, func() bool { return configMapExists(ctx, g.Namespace, "one") }).Should(BeTrue())
+			Expect(value(ctx, g.Namespace, "one")).To(Equal("b"))
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(configMapExists(ctx, g.Namespace, "one")).To(BeFalse())
+		})
+
+		It("a dependent with the policy update-only is updated as soon as somebody creates it, and kept at the end", func(ctx SpecContext) {
+			namespace, operator := newNamespace(ctx), newOperatorName()
+			runOperator(operator, operatorOptions{})
+			g := newGadget(ctx, namespace, "app", together(one(operator, "update-only", "a"), configMap("later", "x", settingOf(operator, "order", "1"))), servedBy(operator))
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("update-only does not create it")))
+			settle(ctx, operator)
+			Expect(configMapExists(ctx, namespace, "later")).To(BeFalse(), "the next wave must wait")
+			theirs := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: "+namespace+"}\ndata: {theirs: x}")[0]
+			expectReady(ctx, g)
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "one").Object["data"]).To(Equal(map[string]any{"theirs": "x", "value": "a"}))
+			patch(ctx, theirs, `{"data":{"value":"b"}}`)
+			Eventually(ctx, func() string { return value(ctx, namespace, "one") }).Should(Equal("a"), "drift is repaired")
+			remove(ctx, theirs)
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("update-only does not create it"))
+			settle(ctx, operator)
+			Expect(configMapExists(ctx, namespace, "one")).To(BeFalse())
+			create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: "+namespace+"}\ndata: {theirs: x}")
+			expectReady(ctx, g)
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(configMapExists(ctx, namespace, "one")).To(BeTrue(), "the component did not create the object, so it does not delete it")
+		})
+
+		It("a dependent with the policy always is applied once in each pass, and starts no pass", func(ctx SpecContext) {
+			operator, g := settled(ctx, func(operator string) string { return one(operator, "always", "a") }, component.Options{})
+			before := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "one").GetResourceVersion()
+			settleAlone(ctx, operator)
+			for range 2 {
+				mark, passed := markAudit(ctx), passes(operator)
+				requestPass(ctx, g, operator)
+				settle(ctx, operator)
+				Expect(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps").Writes()).To(HaveLen(1))
+				Expect(passes(operator)-passed).To(Equal(1), "want one pass: a write without a change must not start another pass")
+			}
+			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "one").GetResourceVersion()).To(Equal(before))
+		})
+	})
+
+	It("a dependent with the policy update-only is kept at the end although the inventory was lost", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+"}")
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(configMap("theirs", "a", settingOf(operator, "reconcile-policy", "update-only")), configMap("ours", "a")), servedBy(operator))
+		expectReady(ctx, g)
+		stop()
+		loseStatus(ctx, g)
+		remove(ctx, g)
+		runOperator(operator, operatorOptions{})
+		expectGone(ctx, g)
+		Expect(configMapExists(ctx, namespace, "theirs")).To(BeTrue())
+		Expect(configMapExists(ctx, namespace, "ours")).To(BeFalse())
+	})
+
 	It("a dependent with the policy on-object-or-component-change is applied again when a reference changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})

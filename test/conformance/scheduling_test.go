@@ -75,6 +75,65 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(count.Load()).To(Equal(had + 2))
 	})
 
+	It("with the option WatchStatus, a change of the author's status by another client starts a pass", func(ctx SpecContext) {
+		operator, count := newOperatorName(), &atomic.Int64{}
+		o := operatorOptions{component: component.Options{WatchStatus: true}}
+		var r *component.Reconciler[*gadget.Gadget]
+		o.built = func(built *component.Reconciler[*gadget.Gadget]) { r = built }
+		o.hooks.PreReconcile = func(ctx context.Context, g *gadget.Gadget, _ component.DependentReader) error {
+			count.Add(1)
+			return r.UpdateStatus(ctx, g, func(g *gadget.Gadget) error {
+				g.Status.Port = max(g.Status.Port, 7)
+				return nil
+			})
+		}
+		runOperator(operator, o)
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(current(ctx, g).Status.Port).To(Equal(7))
+		had := count.Load()
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(77) })
+		Eventually(ctx, count.Load).Should(Equal(had + 1))
+		settle(ctx, operator)
+		Expect(count.Load()).To(Equal(had + 1))
+		fresh := current(ctx, g)
+		fresh.Status.Port = 9
+		Expect(k8s.Status().Update(ctx, fresh)).To(Succeed())
+		Eventually(ctx, count.Load).Should(Equal(had + 2))
+		settle(ctx, operator)
+		Expect(count.Load()).To(Equal(had + 2))
+	})
+
+	It("with a limiter, a burst of passes begins at once, and later passes wait and handle all changes", func(ctx SpecContext) {
+		const period = 4 * time.Second
+		operator, count := newOperatorName(), &atomic.Int64{}
+		var begun []time.Time
+		runOperator(operator, operatorOptions{
+			component: component.Options{Limiter: component.PassesWithin(3, period)},
+			hooks: component.Hooks[*gadget.Gadget]{
+				PostReconcile: func(context.Context, *gadget.Gadget, component.DependentReader) error {
+					begun = append(begun, time.Now())
+					count.Add(1)
+					return nil
+				},
+			},
+		})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		for i := range 20 {
+			changeManifests(ctx, g, configMap("settings", fmt.Sprint("b", i)))
+		}
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "b19"))
+		settle(ctx, operator)
+		made := begun[:count.Load()]
+		for i := range max(0, len(made)-3) {
+			Expect(made[i+3].Sub(made[i])).To(BeNumerically(">=", period-50*time.Millisecond), "more than three passes in a period")
+		}
+		Expect(len(made)).To(BeNumerically("<", 20))
+	})
+
 	It("passes are repeated at the resync interval without requests, and not repeated if the interval is zero", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))

@@ -113,6 +113,27 @@ var _ = Describe("Objects of other tools:", func() {
 		}
 	}
 
+	It("an adoption keeps the defaults of a field that the manifest sets to an empty map", func(ctx SpecContext) {
+		const set = `apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web}
+spec:
+  serviceName: web
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {}}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: "nginx:1"}]}`
+		namespace := newNamespace(ctx)
+		maker{"helm install", "helm", "Update"}.write(ctx, namespace, set)
+		before := mustGet(ctx, "apps/v1", "StatefulSet", namespace, "web")
+		g := newGadget(ctx, namespace, "app", set)
+		expectReady(ctx, g)
+		after := mustGet(ctx, "apps/v1", "StatefulSet", namespace, "web")
+		Expect(after.Object["spec"]).To(Equal(before.Object["spec"]))
+		Expect(after.GetUID()).To(Equal(before.GetUID()))
+	})
+
 	It("fields of a configured previous manager are taken over", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{

@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 	defer share(t)()
 	RegisterFailHandler(Fail)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	SetDefaultEventuallyTimeout(40 * time.Second)
+	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
 	_, report := GinkgoConfiguration()
@@ -155,6 +155,12 @@ func mustGet(ctx context.Context, apiVersion, kind, namespace, name string) *uns
 	o, err := get(ctx, apiVersion, kind, namespace, name)
 	Expect(err).NotTo(HaveOccurred())
 	return o
+}
+
+// configMapExists reports whether a ConfigMap exists.
+func configMapExists(ctx context.Context, namespace, name string) bool {
+	_, err := get(ctx, "v1", "ConfigMap", namespace, name)
+	return err == nil
 }
 
 // configMaps renders n ConfigMaps, named from a prefix, with annotations as "key: value" lines.

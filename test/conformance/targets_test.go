@@ -5,10 +5,11 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -35,6 +36,15 @@ func inCluster(secret string) func(*gadget.Gadget) {
 		g.Spec.KubeConfig = &metav1alpha1.KubeConfigReference{Name: secret}
 		g.Spec.RetryInterval = seconds(1)
 	}
+}
+
+// serverOfTenant starts a server with TLS that handles each request in the given way, and returns a kubeconfig for it.
+func serverOfTenant(handle http.HandlerFunc) []byte {
+	server := httptest.NewTLSServer(handle)
+	DeferCleanup(server.Close)
+	DeferCleanup(server.CloseClientConnections)
+	return []byte("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
+		"clusters: [{name: c, cluster: {insecure-skip-tls-verify: true, server: \"" + server.URL + "\"}}]\nusers: [{name: u, user: {}}]\n")
 }
 
 // showWhere renders a ConfigMap with the results of look-ups in the component's cluster and in the target cluster.
@@ -119,6 +129,42 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		Expect(remoteRequests(ctx).User(namespace)).To(HaveLen(len(remoteRequests(ctx))), "the target cluster received requests of another user than that of the kubeconfig")
+	})
+
+	It("a kubeconfig is used only if the identity of the component may read its Secret, at first and after each change", func(ctx SpecContext) {
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{component: component.Options{DefaultServiceAccount: "tenant"}})
+		user := serviceAccountUser(namespace, "tenant")
+		secret := keep(ctx, "far", deployer(ctx, namespace))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), inCluster("far"))
+		forbidden := And(ContainSubstring("read Secret "+namespace+"/far with the kubeconfig"), ContainSubstring(user), ContainSubstring("cannot get resource"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden"), forbidden))
+		requestsAs := func(user string) testcluster.Events {
+			GinkgoHelper()
+			events, err := remote.AuditEvents(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			return events.User(user)
+		}
+		Expect(requestsAs(namespace)).To(BeEmpty(), "the kubeconfig was used")
+
+		grant(ctx, namespace, "tenant", user, "secrets: get")
+		expectReady(ctx, g)
+		Expect(remotely(ctx, "settings")()).To(Equal(map[string]string{"value": "a"}))
+
+		By("withdrawing the right and changing the Secret")
+		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "tenant"))
+		config := cluster.Config()
+		config.Impersonate.UserName = user
+		reader, err := client.New(config, client.Options{Scheme: k8s.Scheme()})
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, func() error { return reader.Get(ctx, client.ObjectKeyFromObject(secret), &corev1.Secret{}) }).
+			Should(MatchError(apierrors.IsForbidden, "IsForbidden"))
+		renewed := namespace + "-renewed"
+		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, base64.StdEncoding.EncodeToString(deployer(ctx, renewed))))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden"), forbidden))
+		Expect(requestsAs(renewed)).To(BeEmpty(), "the new kubeconfig was used")
+		grant(ctx, namespace, "again", user, "secrets: get")
+		expectReady(ctx, g)
 	})
 
 	It("dependents in another cluster are written without a rate limit of the client", func(ctx SpecContext) {
@@ -227,6 +273,8 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		Entry("names a key file", replaced("token: hush", "client-certificate-data: aHVzaA==, client-key: /hush"), "client-key names a file"),
 		Entry("names a file of a certificate authority", replaced("server:", "certificate-authority: /hush, server:"), "certificate-authority names a file"),
 		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of the cluster contains a password"),
+		Entry("has no TLS", replaced("https://127.0.0.1:1", "http://127.0.0.1:1/hush"), "the server of the cluster is not a URL that begins with https://"),
+		Entry("names a proxy", replaced("server:", "proxy-url: \"http://hush:1\", server:"), "proxy-url would send the requests of the operator through another server"),
 		Entry("has no HTTP URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of the cluster is not a URL"),
 		Entry("has a certificate without a key", replaced("token: hush", "client-certificate-data: aHVzaA=="), "the cluster or the user in the kubeconfig is incomplete"),
 	)
@@ -321,12 +369,8 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 	})
 
 	It("a target cluster that accepts requests and never responds blocks only its own components, and a condition reports the cluster", func(ctx SpecContext) {
-		silent, err := net.Listen("tcp", "127.0.0.1:0")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(silent.Close)
-		kubeconfig := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
-			"clusters: [{name: c, cluster: {server: \"http://" + silent.Addr().String() + "\"}}]\nusers: [{name: u, user: {}}]\n"
-		keep(ctx, "far", []byte(kubeconfig))
+		silent := serverOfTenant(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		keep(ctx, "far", silent)
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{MaxConcurrentReconciles: 2}})
 		var stuck []*gadget.Gadget
@@ -346,6 +390,58 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 			expectGone(ctx, g)
 		}
 	})
+
+	It("a target cluster that answers without end blocks only its own components, and a condition reports the limit", func(ctx SpecContext) {
+		items := []byte(strings.Repeat(`{"a":{}},`, 1000))
+		keep(ctx, "far", serverOfTenant(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, err := io.WriteString(w, `{"kind":"Namespace","apiVersion":"v1","items":[`)
+			for err == nil {
+				_, err = w.Write(items)
+			}
+		}))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
+			HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"),
+			ContainSubstring("the response of the API server has more than 2000000 values")))
+		expectReady(ctx, newGadget(ctx, namespace, "near", configMap("near", "a")))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+
+	It("a target cluster that redirects requests gets no other server called", func(ctx SpecContext) {
+		var called atomic.Int32
+		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))
+		DeferCleanup(other.Close)
+		for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+			name := fmt.Sprint("redirect-", code)
+			keep(ctx, name, serverOfTenant(http.RedirectHandler(other.URL+"/latest", code).ServeHTTP))
+			g := newGadget(ctx, namespace, name, configMap("settings", "a"), inCluster(name))
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring(
+				fmt.Sprintf("the response of the API server is a redirect (HTTP status %d), which is not followed", code)))
+			remove(ctx, g)
+			expectGone(ctx, g)
+		}
+		Expect(called.Load()).To(BeZero(), "the redirect was followed")
+	})
+
+	DescribeTable("the status quotes nothing of a target that is no API server, if it responds with",
+		func(ctx SpecContext, code int, contentType, body, want string) {
+			keep(ctx, "far", serverOfTenant(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", contentType)
+				w.WriteHeader(code)
+				_, _ = io.WriteString(w, body)
+			}))
+			g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring(want))
+			Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring("LEAK"))
+			remove(ctx, g)
+			expectGone(ctx, g)
+		},
+		Entry("an error as text", 500, "text/plain", "BODYLEAK-500", "HTTP status 500, without a Status of a Kubernetes API server"),
+		Entry("a refusal as text", 403, "text/plain", "BODYLEAK-403", "HTTP status 403, without a Status of a Kubernetes API server"),
+		Entry("JSON without a kind", 200, "application/json", `{"AccessKeyId":"LEAK"}`, "is no object with kind and apiVersion"),
+	)
 
 	It("if the Secret with the kubeconfig was deleted, a deletion reports the remedy, and continues when the Secret is created again", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))

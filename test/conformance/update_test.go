@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -192,11 +193,6 @@ items:
 })
 
 var _ = Describe("Pruning:", func() {
-	exists := func(ctx context.Context, namespace, name string) bool {
-		_, err := get(ctx, "v1", "ConfigMap", namespace, name)
-		return err == nil
-	}
-
 	It("dependents that are no longer rendered are pruned in the order of a deletion when the other dependents are ready", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("a", "x"), configMap("b", "x", order(2)), configMap("c", "x", deleteOrder(5))))
@@ -204,7 +200,7 @@ var _ = Describe("Pruning:", func() {
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, heldDeployment("web"))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("web")))
-		Expect(exists(ctx, namespace, "a") && exists(ctx, namespace, "b") && exists(ctx, namespace, "c")).To(BeTrue())
+		Expect(configMapExists(ctx, namespace, "a") && configMapExists(ctx, namespace, "b") && configMapExists(ctx, namespace, "c")).To(BeTrue())
 		changeManifests(ctx, g, deployment("web"))
 		expectReady(ctx, g)
 		var names []string
@@ -215,13 +211,48 @@ var _ = Describe("Pruning:", func() {
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
 	})
 
+	It("an Ingress that is no longer rendered is pruned at once, although the Deployment is not ready, if its prune policy is at-once", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		page := func(exposed bool) string {
+			manifests := []string{heldDeployment("page"), configMap("page", "x")}
+			if exposed {
+				manifests = append(manifests, "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"+
+					"metadata: {name: page, annotations: {"+setting("prune-policy", "at-once")+"}}\n"+
+					"spec: {defaultBackend: {service: {name: page, port: {number: 80}}}}")
+			}
+			return together(manifests...)
+		}
+		g := newGadget(ctx, namespace, "app", page(true))
+		ingress := func() error {
+			_, err := get(ctx, "networking.k8s.io/v1", "Ingress", namespace, "page")
+			return err
+		}
+		Eventually(ctx, ingress).Should(Succeed())
+		mark := markAudit(ctx)
+		changeManifests(ctx, g, page(false))
+		Eventually(ctx, ingress).Should(MatchError(apierrors.IsNotFound, "not found"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("page")))
+		Expect(configMapExists(ctx, namespace, "page")).To(BeTrue(), "the other dependents stay")
+		Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb("delete")).To(HaveLen(1))
+		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).Should(HaveLen(2))
+	})
+
+	It("a dependent with the prune policy at-once is pruned although an apply failed", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("old", "x", setting("prune-policy", "at-once")))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "DependentFailed")
+		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "old") }).Should(BeFalse())
+	})
+
 	It("dependents that are no longer rendered stay if an apply failed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("old", "x"))
 		expectReady(ctx, g)
 		changeManifests(ctx, g, "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "DependentFailed")
-		Expect(exists(ctx, namespace, "old")).To(BeTrue())
+		Expect(configMapExists(ctx, namespace, "old")).To(BeTrue())
 	})
 
 	It("if a dependent that is no longer rendered now has another owner, it is removed from the inventory and not deleted", func(ctx SpecContext) {
@@ -237,7 +268,7 @@ var _ = Describe("Pruning:", func() {
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = false, configMap("kept", "x") })
 		expectReady(ctx, g)
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
-		Expect(exists(ctx, namespace, "taken") && exists(ctx, namespace, "replaced")).To(BeTrue())
+		Expect(configMapExists(ctx, namespace, "taken") && configMapExists(ctx, namespace, "replaced")).To(BeTrue())
 	})
 
 	It("a dependent that is no longer rendered is pruned although its owner label was removed", func(ctx SpecContext) {
@@ -249,7 +280,7 @@ var _ = Describe("Pruning:", func() {
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "old"), `{"metadata":{"labels":null}}`)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = false, configMap("kept", "x") })
 		expectReady(ctx, g)
-		Expect(exists(ctx, namespace, "old")).To(BeFalse())
+		Expect(configMapExists(ctx, namespace, "old")).To(BeFalse())
 	})
 
 	It("a rendering that would prune all dependents is refused", func(ctx SpecContext) {
@@ -258,7 +289,7 @@ var _ = Describe("Pruning:", func() {
 		expectReady(ctx, g)
 		changeManifests(ctx, g, "# nothing\n")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("dependents (3)")))
-		Expect(exists(ctx, namespace, "cm-2")).To(BeTrue())
+		Expect(configMapExists(ctx, namespace, "cm-2")).To(BeTrue())
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(3))
 	})
 })

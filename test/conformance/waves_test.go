@@ -25,6 +25,15 @@ var _ = Describe("Waves:", func() {
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests = removeLine(g.Spec.Manifests, "nodeSelector") })
 	}
 
+	It("a later wave does not wait until a claim is bound, and the component is not Ready before the claim is bound", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		claim := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"
+		g := newGadget(ctx, namespace, "app", together(claim, configMap("later", "a", order(1))))
+		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
+		settle(ctx, operatorName)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("PersistentVolumeClaim "+namespace+"/data")))
+	})
+
 	forEachPolicy(func(policy string) {
 		It("a wave starts when the previous wave is ready, and the status names the dependents that it waits for", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)

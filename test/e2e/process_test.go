@@ -5,11 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/fairlead-io/fairlead/test/program"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -24,25 +24,11 @@ var (
 // buildOperator builds the tested program. The go command skips a program that is up to date.
 func buildOperator(ctx context.Context) {
 	GinkgoHelper()
-	const root, program = "../..", "./cmd/fairlead-operator"
+	const root = "../.."
 	var err error
 	operatorBinary, err = filepath.Abs(filepath.Join(root, "bin", "e2e", "fairlead-operator"))
 	Expect(err).NotTo(HaveOccurred())
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", operatorBinary, program)
-	build.Dir = root
-	output, err := build.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(output))
-
-	// The go command caches test results until a file that the test has read changes. So the test reads the sources of the
-	// program.
-	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", program)
-	list.Dir = root
-	folders, err := list.Output()
-	Expect(err).NotTo(HaveOccurred())
-	for folder := range strings.FieldsSeq(string(folders)) {
-		_, err := os.ReadDir(folder)
-		Expect(err).NotTo(HaveOccurred())
-	}
+	Expect(program.Build(ctx, root, operatorBinary, "./cmd/fairlead-operator")).To(Succeed())
 }
 
 // process is a running operator.

@@ -20,6 +20,9 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
+// patience is the time for a step with its faults. It is long enough for busy machines.
+const patience = 3 * time.Minute
+
 // These are the flags. Example: go test ./test/faults -seeds 1 -seed 123 repeats the run with seed 123.
 var (
 	seedCount = flag.Int("seeds", defaultSeeds, "the number of seeds to run")
@@ -50,7 +53,7 @@ func TestFaults(t *testing.T) {
 	asProcess := operateProcess(t.TempDir())
 	scenario := componenttest.Scenario[*gadget.Gadget]{
 		Config: cluster.Config(), Scheme: scheme, Reconciler: reconciler, Component: newGadget, Steps: steps, Parallel: *parallel,
-		Faults: componenttest.Faults{Most: 8, Crashes: 1}, Patience: 3 * time.Minute, // The time is long enough for busy machines.
+		Faults: componenttest.Faults{Most: 8, Crashes: 1}, Patience: patience,
 		Operator: func(ctx context.Context, config *rest.Config, namespace string) error {
 			if isKilled(namespace) {
 				return asProcess(ctx, config, namespace)
@@ -66,7 +69,8 @@ func TestFaults(t *testing.T) {
 			t.Log("repeat a failed seed with: make faults SEEDS=1 SEED=<seed>")
 		}
 	})
-	componenttest.Run(t, scenario)
+	t.Run("policies", func(t *testing.T) { componenttest.Run(t, scenario) })
+	t.Run("values", func(t *testing.T) { componenttest.Run(t, valuesScenario(scenario)) })
 }
 
 // isKilled reports whether the operator of a namespace runs in its own process, which the test kills. This is the case

@@ -33,14 +33,20 @@ type GadgetStatus struct {
 type GadgetSpec struct {
 	// Manifests is a stream of YAML documents.
 	Manifests string `json:"manifests,omitempty"`
+	// Parameters are further parameters, which conditions of dependents read.
+	Parameters map[string]string `json:"parameters,omitempty"`
 	// TargetNamespace is the namespace of the dependents; the gadget's namespace by default.
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 	// ManagedTypes are additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern `json:"managedTypes,omitempty"`
 	// References are the Secrets and ConfigMaps that are read before rendering.
 	References []metav1alpha1.Reference `json:"references,omitempty"`
+	// Exports are the exports of dependents that are published in the status.
+	Exports []string `json:"exports,omitempty"`
 	// Policies are the default policies of dependents.
 	Policies metav1alpha1.Policies `json:"policies,omitzero"`
+	// Ignore are the rules of ignored fields.
+	Ignore []metav1alpha1.IgnoreRule `json:"ignore,omitempty"`
 	// AllowEmpty permits a rendering without objects although dependents exist.
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
 	// ServiceAccountName, User and Groups are the identity that applies the manifests. KubeConfig selects the target
@@ -72,7 +78,11 @@ func AddToScheme(s *runtime.Scheme) error {
 
 // GetParameters returns the parameters of the generator.
 func (g *Gadget) GetParameters() (map[string]any, error) {
-	return map[string]any{"manifests": g.Spec.Manifests}, nil
+	parameters := map[string]any{"manifests": g.Spec.Manifests}
+	for name, value := range g.Spec.Parameters {
+		parameters[name] = value
+	}
+	return parameters, nil
 }
 
 // GetStatus returns the status.
@@ -89,8 +99,14 @@ func (g *Gadget) Placement() (namespace, name string) {
 // References returns the references that are read before rendering.
 func (g *Gadget) References() []metav1alpha1.Reference { return g.Spec.References }
 
+// Exports returns the exports of dependents that are published in the status.
+func (g *Gadget) Exports() []string { return g.Spec.Exports }
+
 // Policies returns the default policies of dependents.
 func (g *Gadget) Policies() metav1alpha1.Policies { return g.Spec.Policies }
+
+// IgnoreRules returns the rules of ignored fields.
+func (g *Gadget) IgnoreRules() []metav1alpha1.IgnoreRule { return g.Spec.Ignore }
 
 // AllowEmpty reports whether a rendering without objects is permitted.
 func (g *Gadget) AllowEmpty() bool { return g.Spec.AllowEmpty }

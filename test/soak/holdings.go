@@ -48,7 +48,7 @@ func (w *world) measure(ctx context.Context) (holdings, error) {
 	}
 	unused, err := w.unusedWatches(ctx)
 	if err == nil && len(unused) > 0 {
-		err = violation{unused}
+		err = program.Violations(unused)
 	}
 	return h, err
 }

@@ -13,6 +13,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/program"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -40,7 +41,7 @@ func (w *world) quiesce(ctx context.Context) error {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return violation{wrong}
+			return program.Violations(wrong)
 		}
 		select {
 		case <-time.After(glance):

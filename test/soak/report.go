@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/fairlead-io/fairlead/test/program"
 )
 
 // counts maps names to numbers.
@@ -43,7 +45,7 @@ func (w *world) report(out io.Writer) {
 	row("maximum of inventories in Secrets", w.spilled)
 	row("requests of the operator", w.requests.sum())
 	byCount := slices.SortedFunc(maps.Keys(w.requests), func(a, b string) int { return w.requests[b] - w.requests[a] })
-	for _, name := range byCount[:min(len(byCount), maxShown)] {
+	for _, name := range byCount[:min(len(byCount), program.MaxShown)] {
 		row("  "+name, w.requests[name])
 	}
 	row("resources of the operator with only the residents", "at the start, at the end")

@@ -29,23 +29,6 @@ type settings struct {
 	out        io.Writer
 }
 
-// violation is an error that lists everything that is wrong.
-type violation struct{ what []string }
-
-func (v violation) Error() string {
-	text := fmt.Sprintf("%d things are wrong:", len(v.what))
-	for i, w := range v.what {
-		if i == maxShown {
-			return text + "\n  ..."
-		}
-		text += "\n  " + w
-	}
-	return text
-}
-
-// maxShown is the maximum number of listed violations.
-const maxShown = 20
-
 // soak makes a whole run. Its error lists the violations.
 func soak(ctx context.Context, of settings) error {
 	w, err := newWorld(ctx, of)
@@ -87,7 +70,7 @@ func (w *world) live(ctx context.Context) error {
 		what = append(what, "no inventory was stored in Secrets at any check")
 	}
 	if len(what) > 0 {
-		return violation{what}
+		return program.Violations(what)
 	}
 	return nil
 }
@@ -150,7 +133,7 @@ func (w *world) pause(ctx context.Context) error {
 // crash returns the error for an operator that ended without being stopped.
 func (w *world) crash(cause error) error {
 	program.Tail(w.log, w.out)
-	return violation{[]string{cause.Error()}}
+	return program.Violations{cause.Error()}
 }
 
 // say prints the progress.

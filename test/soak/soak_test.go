@@ -1,15 +1,15 @@
 package main
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/fairlead-io/fairlead/test/program"
 )
 
 // The test makes a short run in a separate process, because the operator must be started from the main thread of a
@@ -21,7 +21,7 @@ func TestSoakFindsNothingWrong(t *testing.T) {
 	g := NewWithT(t)
 	const root = "../.."
 	bin := filepath.Join("bin", "soak")
-	build(t, root, bin+"/", "./cmd/fairlead-operator", "./test/soak")
+	g.Expect(program.Build(t.Context(), root, bin+"/", "./cmd/fairlead-operator", "./test/soak")).To(Succeed())
 	soak := exec.CommandContext(t.Context(), filepath.Join(bin, "soak"), "-operator", filepath.Join(bin, "fairlead-operator"), "-duration", "20s")
 	soak.Dir = root
 	// An interruption lets the process end its cluster.
@@ -30,26 +30,6 @@ func TestSoakFindsNothingWrong(t *testing.T) {
 	output, err := soak.CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), string(output))
 	g.Expect(string(output)).To(ContainSubstring("all in the wanted state"))
-}
-
-// build builds programs. The go command skips programs that are up to date. It caches test results until a file that
-// the test has read changes, so the test reads the sources of the programs.
-func build(t *testing.T, root, to string, programs ...string) {
-	t.Helper()
-	g := NewWithT(t)
-	run := func(arguments ...string) string {
-		command := exec.CommandContext(context.WithoutCancel(t.Context()), "go", arguments...)
-		command.Dir = root
-		output, err := command.CombinedOutput()
-		g.Expect(err).NotTo(HaveOccurred(), string(output))
-		return string(output)
-	}
-	run(append([]string{"build", "-buildvcs=false", "-o", to}, programs...)...)
-	list := append([]string{"list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}"}, programs...)
-	for folder := range strings.FieldsSeq(run(list...)) {
-		_, err := os.ReadDir(folder)
-		g.Expect(err).NotTo(HaveOccurred())
-	}
 }
 
 func TestStacksOfCountsGoroutinesByWhereTheyAre(t *testing.T) {

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
@@ -57,6 +60,10 @@ func demonstrate(ctx context.Context, w *world) error {
 
 // idle waits until the user interrupts the program.
 func idle(ctx context.Context, w *world) error {
+	w.step("Grant the operator all rights, so that it can apply any chart; for another cluster, see docs/install.md")
+	if err := w.grantEverything(ctx); err != nil {
+		return err
+	}
 	w.step("Ready; press Ctrl-C to stop the cluster and the operator")
 	w.say("Use the namespace %q. Commands to try:", namespace)
 	w.printf("\n")
@@ -71,4 +78,14 @@ func idle(ctx context.Context, w *world) error {
 		return err
 	}
 	return nil // An interruption is the regular end.
+}
+
+// grantEverything grants the operator all rights, as helm has the rights of its user. Without them the operator could
+// not apply the custom resources of a chart.
+func (w *world) grantEverything(ctx context.Context) error {
+	return w.admin.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "fairlead-everything"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: program.OperatorUser}},
+	})
 }

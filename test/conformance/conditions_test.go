@@ -1,0 +1,146 @@
+package conformance_test
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("The conditions of dependents:", func() {
+	exposed := func(value string) func(*gadget.Gadget) {
+		return func(g *gadget.Gadget) { g.Spec.Parameters = map[string]string{"exposed": value} }
+	}
+	condition := func(name, expression string) string { return setting(name, expression) }
+	ingress := "apiVersion: networking.k8s.io/v1\nkind: Ingress\n" +
+		"metadata: {name: page, annotations: {" + condition("include-when", "parameters.exposed == 'yes'") + "}}\n" +
+		"spec: {defaultBackend: {service: {name: page, port: {number: 80}}}}"
+
+	It("an Ingress is deleted as soon as its condition include-when is false, although the Deployment is not ready", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(heldDeployment("page"), ingress), exposed("yes"))
+		found := func() error {
+			_, err := get(ctx, "networking.k8s.io/v1", "Ingress", namespace, "page")
+			return err
+		}
+		Eventually(ctx, found).Should(Succeed())
+		mark := markAudit(ctx)
+		change(ctx, g, exposed("no"))
+		Eventually(ctx, found).Should(MatchError(apierrors.IsNotFound, "not found"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("page")))
+		Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb("delete")).To(HaveLen(1))
+		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).Should(HaveLen(1))
+		change(ctx, g, exposed("yes"))
+		Eventually(ctx, found).Should(Succeed())
+	})
+
+	It("a condition without a value neither applies nor deletes its dependent, and the component waits", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		conditional := configMap("conditional", "a", condition("include-when", "parameters.exposed == 'yes'"))
+		g := newGadget(ctx, namespace, "app", together(conditional, configMap("plain", "a")), exposed("yes"))
+		expectReady(ctx, g)
+		before := mustGet(ctx, "v1", "ConfigMap", namespace, "conditional")
+		mark := markAudit(ctx)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Parameters = nil })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
+			HavePrefix("False DependentsNotReady"), ContainSubstring("conditional"), ContainSubstring("reads a parameter that is not set")))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "conditional").GetUID()).To(Equal(before.GetUID()))
+		Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps").Writes()).To(BeEmpty())
+		change(ctx, g, exposed("no"))
+		expectReady(ctx, g)
+		Expect(configMapExists(ctx, namespace, "conditional")).To(BeFalse())
+	})
+
+	It("an error of a condition is reported before anything is written", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(
+			configMap("a", "x", condition("include-when", "parameter.exposed")), configMap("b", "x", condition("active-when", "served('Pod'"))))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			ContainSubstring("ConfigMap a: annotation "+operatorName+"/include-when"), ContainSubstring("line 1, column 1: undeclared reference to 'parameter'"),
+			ContainSubstring("ConfigMap b: annotation "+operatorName+"/active-when"), ContainSubstring("Syntax error")))
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+
+	It("a condition reads exported values: a missing value decides nothing, and a new value includes or excludes without a rendering", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		set := func(name, value string) string { return settingOf(operator, name, value) }
+		g := newGadget(ctx, namespace, "app", together(
+			configMap("source", "off", set("export", "mode=self.data.value"), set("reconcile-policy", "create-only")),
+			configMap("extra", "x", set("include-when", "exports.mode == 'on'")),
+			configMap("below", "x", set("depends-on", "ConfigMap extra")),
+			configMap("later", "x", set("order", "1"))), servedBy(operator))
+		expectReady(ctx, g)
+		Expect(configMapExists(ctx, namespace, "later")).To(BeTrue())
+		Expect(configMapExists(ctx, namespace, "extra")).To(BeFalse())
+		revision := current(ctx, g).Status.Revision
+		put := func(patched string) {
+			GinkgoHelper()
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "source"), patched)
+		}
+
+		put(`{"data":{"value":"on"}}`)
+		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "below") }).Should(BeTrue())
+		expectReady(ctx, g)
+		extra := mustGet(ctx, "v1", "ConfigMap", namespace, "extra")
+
+		By("the value vanishes")
+		mark := markAudit(ctx)
+		put(`{"data":{"value":null}}`)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("waits for export mode: the object has no self.data.value yet")))
+		settle(ctx, operator)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "extra").GetUID()).To(Equal(extra.GetUID()))
+		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes()).To(BeEmpty())
+
+		put(`{"data":{"value":"off"}}`)
+		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(2))
+		expectReady(ctx, g)
+		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"delete configmaps/below", "delete configmaps/extra"}))
+		Expect(current(ctx, g).Status.Revision).To(Equal(revision))
+	})
+
+	It("a condition that reads an export holds up later waves, and a preview goes on", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		text := together(balancedService(namespace, condition("export", "ip=self.status.loadBalancer.ingress[0].ip")),
+			configMap("extra", "x", condition("include-when", "exports.ip != ''")), configMap("later", "x", order(1)))
+		g := newGadget(ctx, namespace, "app", configMap("later", "x", order(1)))
+		expectReady(ctx, g)
+		settle(ctx, operatorName)
+		forecast, err := foresee(ctx, current(ctx, g), together(text, configMap("last", "x", order(2))))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(turns(forecast)).To(Equal([][]string{{"create services/db"}, {"create configmaps/last"}}), "%+v", forecast)
+		Expect(forecast.Waiting).To(ContainElement(HaveField("Reason", "ConditionUndecided")))
+
+		changeManifests(ctx, g, together(text, configMap("last", "x", order(2))))
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Service", namespace, "db"); return err }).Should(Succeed())
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("waits for export ip")))
+		settle(ctx, operatorName)
+		Expect(configMapExists(ctx, namespace, "last")).To(BeFalse())
+		assignAddress(ctx, namespace, "10.0.0.1")
+		expectReady(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(3))
+	})
+
+	It("a dependent whose type is not served is left out until the type is served", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		one := strings.Replace(widget(group, "one"), "name: one",
+			"name: one, annotations: {"+condition("active-when", "served('Widget."+group+"')")+"}", 1)
+		g := newGadget(ctx, namespace, "app", together(one, configMap("plain", "a")))
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
+		create(ctx, widgetDefinition(group))
+		Eventually(ctx, func() error {
+			_, err := get(ctx, group+"/v1", "Widget", namespace, "one")
+			return err
+		}).WithTimeout(time.Minute).Should(Succeed())
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+})

@@ -1,0 +1,56 @@
+package conformance_test
+
+import (
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = Describe("Maps that lose all their entries:", func() {
+	definition := func(group string) string {
+		const fields = "other: {type: string}, labels: {type: object, additionalProperties: {type: string}}, " +
+			"meta: {type: object, properties: {labels: {type: object, additionalProperties: {type: string}}}}, " +
+			"pools: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], " +
+			"properties: {name: {type: string}, labels: {type: object, additionalProperties: {type: string}}}}}"
+		return fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.%[1]s}\n"+
+			"spec:\n  group: %[1]s\n  names: {kind: Widget, plural: widgets}\n  scope: Namespaced\n  versions:\n"+
+			"  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {%[2]s}}}}}}\n",
+			group, fields)
+	}
+	instance := func(group, spec, policy string) string {
+		return fmt.Sprintf("apiVersion: %s/v1\nkind: Widget\nmetadata: {name: one, annotations: {%s}}\nspec: {%s}", group, updatePolicy(policy), spec)
+	}
+	type object = map[string]any
+
+	for _, policy := range updatePolicies {
+		DescribeTable("the entries are removed, with the update policy "+policy+":",
+			func(ctx SpecContext, full, emptied string, want any) {
+				namespace, group := newNamespace(ctx), newGroup()
+				g := newGadget(ctx, namespace, "app", together(definition(group), instance(group, full, policy)))
+				expectReady(ctx, g)
+
+				changed := together(definition(group), instance(group, emptied, policy))
+				if policy != "replace" {
+					forecast, err := foresee(ctx, current(ctx, g), changed)
+					Expect(err).NotTo(HaveOccurred())
+					Expect(forecast.Waiting).NotTo(ContainElement(HaveField("Failed", true)))
+				}
+				changeManifests(ctx, g, changed)
+				expectReady(ctx, g)
+				after := mustGet(ctx, group+"/v1", "Widget", namespace, "one")
+				Expect(after.Object["spec"]).To(Equal(want))
+
+				By("not writing it again")
+				mark := markAudit(ctx)
+				requestPass(ctx, g, operatorName)
+				Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("widgets").Writes()).To(BeEmpty())
+			},
+			Entry("a map beside another field", "other: x, labels: {a: b}", "other: x, labels: {}", object{"other": "x", "labels": object{}}),
+			Entry("a map that is the only field", "labels: {a: b}", "labels: {}", object{"labels": object{}}),
+			Entry("a map in a map", "other: x, meta: {labels: {a: b}}", "other: x, meta: {labels: {}}", object{"other": "x", "meta": object{"labels": object{}}}),
+			Entry("a map of an item", "pools: [{name: a, labels: {a: b}}]", "pools: [{name: a, labels: {}}]",
+				object{"pools": []any{object{"name": "a", "labels": object{}}}}),
+		)
+	}
+})

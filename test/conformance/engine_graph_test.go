@@ -1,0 +1,114 @@
+package conformance_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var _ = Describe("Dependencies and conditions without a controller:", func() {
+	const name = "engine-graph.test.fairlead.io"
+	// The view needs the settings. The page is only applied for an exposed component with a title.
+	const set = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: view, annotations: {engine-graph.test.fairlead.io/depends-on: ConfigMap settings, engine-graph.test.fairlead.io/bind: "true"}}
+data: {title: "${{ title }}"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, annotations: {engine-graph.test.fairlead.io/export: title=self.data.title}}
+data: {title: Shop}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: page
+  annotations:
+    engine-graph.test.fairlead.io/include-when: parameters.exposed && exports.title == "Shop"`
+
+	var (
+		engine *component.Engine
+		pass   component.Pass
+	)
+	BeforeEach(func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		lifetime, stop := context.WithCancel(context.Background())
+		DeferCleanup(stop)
+		var err error
+		engine, err = component.NewEngine(lifetime, name, cluster.Config(), component.EngineOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		owner := manifests.Owner{Cluster: "test", Reconciler: name, Kind: "Set", Namespace: namespace, Name: "one"}
+		decoded, err := manifests.Decode("set", []byte(set))
+		Expect(err).NotTo(HaveOccurred())
+		desired, err := manifests.Normalise(decoded, manifests.NormaliseOptions{
+			Reconciler: name, Namespace: namespace, Owner: owner,
+			ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
+		})
+		Expect(err).NotTo(HaveOccurred())
+		pass = component.Pass{
+			Owner: owner, Desired: desired, Revision: 1, Wake: func() {},
+			Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
+				pass.Inventory = inventory
+				return nil
+			},
+		}
+	})
+
+	// apply makes passes until nothing is left to do, and returns the names of the created objects in their order, and
+	// the names of the objects that exist in the end.
+	apply := func(ctx SpecContext, parameters map[string]any) (created, existing []string) {
+		GinkgoHelper()
+		pass.Parameters = parameters
+		Eventually(ctx, func(g Gomega) {
+			pass.Now = time.Now()
+			outcome, err := engine.Apply(ctx, pass)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(outcome.Observing).To(BeFalse())
+			pass.Inventory = outcome.Inventory
+			for _, change := range outcome.Changes {
+				created = append(created, change.Key.Name)
+			}
+			g.Expect(outcome.Done()).To(BeTrue(), "%v", outcome.Waiting)
+		}).Should(Succeed())
+		for _, e := range pass.Inventory {
+			existing = append(existing, e.Name)
+		}
+		return created, existing
+	}
+
+	It("component.Engine applies the objects in the order of their dependencies, with the values that they bind", func(ctx SpecContext) {
+		created, existing := apply(ctx, map[string]any{"exposed": false})
+		Expect(created).To(Equal([]string{"settings", "view"}))
+		Expect(existing).To(ConsistOf("settings", "view"))
+		view, err := get(ctx, "v1", "ConfigMap", pass.Owner.Namespace, "view")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(view.Object).To(HaveKeyWithValue("data", HaveKeyWithValue("title", "Shop")))
+	})
+
+	It("component.Engine applies and deletes an object by its condition, with the parameters of the pass", func(ctx SpecContext) {
+		_, existing := apply(ctx, map[string]any{"exposed": true})
+		Expect(existing).To(ConsistOf("settings", "view", "page"))
+		_, existing = apply(ctx, map[string]any{"exposed": false})
+		Expect(existing).To(ConsistOf("settings", "view"))
+		_, err := get(ctx, "v1", "ConfigMap", pass.Owner.Namespace, "page")
+		Expect(err).To(HaveOccurred())
+	})
+
+	It("component.Engine leaves an object as it is if a parameter of its condition is missing", func(ctx SpecContext) {
+		apply(ctx, map[string]any{"exposed": true})
+		pass.Parameters, pass.Now = nil, time.Now()
+		outcome, err := engine.Apply(ctx, pass)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(outcome.Waiting).To(ContainElement(HaveField("Reason", BeEquivalentTo("ConditionUndecided"))))
+		_, err = get(ctx, "v1", "ConfigMap", pass.Owner.Namespace, "page")
+		Expect(err).NotTo(HaveOccurred())
+	})
+})

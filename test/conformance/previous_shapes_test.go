@@ -1,0 +1,282 @@
+package conformance_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"slices"
+	"strings"
+	"testing/fstest"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// formerShape is the recorded state of a gadget that an operator of an older version reconciled, read from a file in
+// testdata/takeover. Its inventory is in its status, and has the format before critical fields.
+type formerShape struct {
+	name, operator, namespace string
+	// home and remote are the recorded ids of the gadget's cluster and of the target cluster. remote is empty if the
+	// dependents are in the gadget's cluster.
+	home, remote        string
+	gadget              *unstructured.Unstructured
+	dependents, records []*unstructured.Unstructured
+}
+
+func readFormerShape(name string, replace ...string) formerShape {
+	GinkgoHelper()
+	text, err := os.ReadFile("testdata/takeover/" + name + ".yaml")
+	Expect(err).NotTo(HaveOccurred())
+	objects, err := manifests.Decode(name+".yaml", []byte(strings.NewReplacer(replace...).Replace(string(text))))
+	Expect(err).NotTo(HaveOccurred())
+	s := formerShape{name: name, operator: "takeover-" + name + ".test.fairlead.io", namespace: "takeover-" + name}
+	for _, o := range objects {
+		switch {
+		case o.GetKind() == "Namespace" && o.GetName() == metav1.NamespaceSystem:
+			s.home = string(o.GetUID())
+		case o.GetKind() == "Namespace":
+			s.remote = string(o.GetUID())
+		case o.GetKind() == "Gadget":
+			s.gadget = o
+		case o.GetKind() == "Secret":
+			s.records = append(s.records, o)
+		default:
+			s.dependents = append(s.dependents, o)
+		}
+	}
+	return s
+}
+
+// ownerID returns the owner id of the gadget in a cluster.
+func (s formerShape) ownerID(cluster string) string {
+	sum := sha256.Sum256([]byte(cluster + "/" + s.operator + "/gadgets.example.com/Gadget/" + s.namespace + "/app"))
+	return hex.EncodeToString(sum[:20])
+}
+
+// target is the cluster of the dependents. kubeconfig is empty if it is the gadget's cluster.
+type target struct {
+	client.Client
+	kubeconfig []byte
+}
+
+// restore creates the recorded objects: the gadget and its records in this cluster, and the dependents in the target,
+// all of them with the UIDs of these clusters.
+func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
+	GinkgoHelper()
+	bare := s.gadget.DeepCopy()
+	for _, field := range []string{"uid", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"} {
+		unstructured.RemoveNestedField(bare.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(bare.Object, "status")
+	unstructured.RemoveNestedField(bare.Object, "spec", "suspend")
+	for _, c := range slices.CompactFunc([]client.Client{k8s, to.Client}, func(a, b client.Client) bool { return a == b }) {
+		Expect(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})).To(Succeed())
+	}
+	Expect(k8s.Create(ctx, bare)).To(Succeed())
+	home := idOf(ctx, k8s)
+	replace := []string{
+		s.ownerID(s.home), s.ownerID(home), s.home, home, string(s.gadget.GetUID()), string(bare.GetUID()),
+	}
+	if s.remote != "" {
+		replace = append(replace, s.remote, idOf(ctx, to))
+	}
+	live := readFormerShape(s.name, replace...)
+
+	uids := live.restoreDependents(ctx, to)
+	for _, record := range live.records {
+		record.SetUID("")
+		if record.GetName() == "far" {
+			Expect(unstructured.SetNestedField(record.Object, map[string]any{"value": string(to.kubeconfig)}, "stringData")).To(Succeed())
+		}
+		Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(record), client.FieldOwner(s.operator))).To(Succeed())
+	}
+	g, restored := &gadget.Gadget{}, &gadget.Gadget{}
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(bare), g)).To(Succeed())
+	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(live.gadget.Object, restored)).To(Succeed())
+	if g.Spec.Suspend = restored.Spec.Suspend; g.Spec.Suspend {
+		Expect(k8s.Update(ctx, g)).To(Succeed())
+	}
+	g.Status = restored.Status
+	Expect(previousDigest(g.Status.Inventory)).To(Equal(g.Status.InventoryDigest))
+	for i, line := range g.Status.Inventory {
+		g.Status.Inventory[i] = strings.NewReplacer(uids...).Replace(line)
+	}
+	g.Status.InventoryDigest = previousDigest(g.Status.Inventory)
+	if s.remote == "" {
+		g.Status.LookupsDigest = previousLookupsDigest()
+	}
+	Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+	if restored.DeletionTimestamp != nil {
+		remove(ctx, g)
+	}
+	Expect(current(ctx, g).Generation).To(Equal(restored.Generation))
+	return g
+}
+
+// restoreDependents creates the recorded dependents, and returns pairs of recorded and new UIDs. It deletes dependents
+// with a foreign finalizer, which were being deleted.
+func (s formerShape) restoreDependents(ctx context.Context, to target) (uids []string) {
+	GinkgoHelper()
+	for _, o := range s.dependents {
+		recorded, held := string(o.GetUID()), len(o.GetFinalizers()) > 0
+		o.SetUID("")
+		o.SetFinalizers(nil)
+		Expect(to.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(s.operator))).To(Succeed())
+		uids = append(uids, recorded, string(o.GetUID()))
+		if held {
+			hold(ctx, o)
+			remove(ctx, o)
+		}
+	}
+	for _, o := range s.dependents {
+		if o.GetKind() == "Job" {
+			Eventually(ctx, func() any {
+				completed, _, _ := unstructured.NestedInt64(mustGet(ctx, "batch/v1", "Job", s.namespace, o.GetName()).Object, "status", "succeeded")
+				return completed
+			}).Should(Equal(int64(1)))
+		}
+	}
+	return uids
+}
+
+// idOf returns the id of a cluster.
+func idOf(ctx context.Context, c client.Client) string {
+	GinkgoHelper()
+	system := &corev1.Namespace{}
+	Expect(c.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system)).To(Succeed())
+	return string(system.UID)
+}
+
+// formerChart renders the manifests of a gadget as a chart with hooks. It has the version of the recorded renderings.
+type formerChart struct{ prefix string }
+
+func (formerChart) Version() string { return "1.0.0" }
+
+func (c formerChart) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	text, _ := req.Parameters["manifests"].(string)
+	rendered, err := helm.New(fstest.MapFS{
+		"Chart.yaml":         {Data: []byte("{apiVersion: v2, name: app, version: 1.0.0}")},
+		"templates/all.yaml": {Data: []byte(text)},
+	}, helm.Options{AnnotationPrefix: c.prefix})
+	if err != nil {
+		return nil, err
+	}
+	req.Parameters = nil
+	return rendered.Generate(ctx, req)
+}
+
+var _ = Describe("Components of each shape that the previous version of the operator reconciled:", func() {
+	// takeOver restores a shape, runs an operator and makes two passes. It returns the gadget.
+	takeOver := func(ctx context.Context, name string, to target) (s formerShape, g *gadget.Gadget, mark auditMark) {
+		GinkgoHelper()
+		awaitDefinitions(ctx) // The capabilities of the cluster are an input of the chart.
+		s = readFormerShape(name)
+		g = s.restore(ctx, to)
+		mark = markAudit(ctx)
+		before := passes(s.operator)
+		runOperator(s.operator, operatorOptions{generate: formerChart{s.operator}})
+		Eventually(ctx, func() int { return passes(s.operator) }).Should(BeNumerically(">", before))
+		settle(ctx, s.operator)
+		requestPass(ctx, g, s.operator)
+		settle(ctx, s.operator)
+		return s, g, mark
+	}
+	here := func() target { return target{Client: k8s} }
+	// written returns the writes to dependents in this cluster.
+	written := func(ctx context.Context, s formerShape, mark auditMark) []string {
+		GinkgoHelper()
+		return slices.DeleteFunc(story(ctx, mark, s.operator, s.namespace), func(step string) bool { return strings.Contains(step, " secrets/") })
+	}
+
+	It("a component of the operator's previous version with hooks of a chart is taken over without a write to a dependent, and its hooks run at its next revision and its deletion", func(ctx SpecContext) {
+		s, g, mark := takeOver(ctx, "hooks", here())
+		expectReady(ctx, g)
+		Expect(written(ctx, s, mark)).To(BeEmpty())
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+
+		By("upgrading")
+		mark = markAudit(ctx)
+		changeManifests(ctx, g, strings.Replace(current(ctx, g).Spec.Manifests, `value: "a"`, `value: "b"`, 1))
+		expectReady(ctx, g)
+		Expect(written(ctx, s, mark)).To(And(
+			ContainElements("patch jobs/prepare", "patch configmaps/settings", "patch jobs/purged", "delete jobs/purged"),
+			Not(ContainElement(HaveSuffix("configmaps/password")))))
+
+		By("deleting")
+		mark = markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(written(ctx, s, mark)).To(ContainElements("patch jobs/clean", "patch jobs/always", "patch jobs/last"))
+		Expect(records(ctx, s.namespace)).To(BeEmpty())
+	})
+
+	It("a suspended component of the operator's previous version is not written, and is resumed without a write to a dependent", func(ctx SpecContext) {
+		s, g, mark := takeOver(ctx, "suspended", here())
+		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateSuspended))
+		Expect(story(ctx, mark, s.operator, s.namespace)).To(BeEmpty())
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })
+		expectReady(ctx, g)
+		Expect(story(ctx, mark, s.operator, s.namespace)).To(BeEmpty())
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+	})
+
+	It("a deletion that the operator's previous version began continues without a write to a dependent, and does not repeat its phase pre-delete", func(ctx SpecContext) {
+		s, g, mark := takeOver(ctx, "deleting", here())
+		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeleting))
+		Expect(written(ctx, s, mark)).To(BeEmpty())
+		letGo(ctx, mustGet(ctx, "v1", "ConfigMap", s.namespace, "held"))
+		expectGone(ctx, g)
+		Expect(written(ctx, s, mark)).To(Equal([]string{"patch jobs/last", "delete jobs/last"}))
+		Expect(records(ctx, s.namespace)).To(BeEmpty())
+	})
+
+	It("a component of the operator's previous version with a target in another cluster is taken over without a write to a dependent", func(ctx SpecContext) {
+		remote := testcluster.StartFor(GinkgoTB(), testcluster.Options{Audit: true, NoControllers: true})
+		there, err := client.New(remote.Config(), client.Options{Scheme: k8s.Scheme()})
+		Expect(err).NotTo(HaveOccurred())
+		const name = "takeover"
+		user, err := remote.User(ctx, name)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(there.Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+		})).To(Succeed())
+		kubeconfig, err := os.ReadFile(user.Kubeconfig)
+		Expect(err).NotTo(HaveOccurred())
+		writes := func(ctx context.Context) []string {
+			GinkgoHelper()
+			events, err := remote.AuditEvents(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			return tale(events.User(name), "takeover-kubeconfig")
+		}
+
+		s, g, mark := takeOver(ctx, "kubeconfig", target{Client: there, kubeconfig: kubeconfig})
+		expectReady(ctx, g)
+		Expect(writes(ctx)).To(BeEmpty())
+		Expect(written(ctx, s, mark)).To(BeEmpty())
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+
+		By("updating and deleting the dependents")
+		changeManifests(ctx, g, strings.Replace(current(ctx, g).Spec.Manifests, `value: "a"`, `value: "c"`, 1))
+		expectReady(ctx, g)
+		Expect(writes(ctx)).To(Equal([]string{"update configmaps/settings"}))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(writes(ctx)[1:]).To(ConsistOf("delete configmaps/settings", "delete configmaps/other"))
+	})
+})
