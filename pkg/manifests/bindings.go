@@ -214,7 +214,7 @@ func (c *bindingCheck) addHoles(reconciler string, o Object) {
 		c.bindings.scope,
 		c.budget,
 		func(at place, parts []hole) (any, error) {
-			if count += len(parts); count > maxHoles {
+			if count += countHoles(parts); count > maxHoles {
 				return nil, errTooManyHoles
 			}
 			if at.isIdentity(reconciler) {

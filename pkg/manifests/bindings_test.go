@@ -124,6 +124,8 @@ func TestBind(t *testing.T) {
 		"${{ 'a }}":                        "error: the quote ' in the hole",
 		"${{ }}":                           "error: the expression is empty",
 		strings.Repeat("${{ a }}", 300):    "error: it has more than 256 holes",
+		strings.Repeat("a${{ a }}", 256):   strings.Repeat("atext", 256),
+		strings.Repeat("${{ a }}", 257):    "error: it has more than 256 holes",
 	} {
 		bound, err := bindTo(t, exporter("ConfigMap"), annotated("Pod", "target", map[string]any{"spec": map[string]any{"x": []any{text}}}, "bind", "true"), bindable)
 		var got any

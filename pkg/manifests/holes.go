@@ -49,7 +49,7 @@ func parseHoles(text string, scope expression.Scope, budget *expressionBudget) (
 		if err != nil {
 			return parts, err
 		}
-		if len(parts) > 2*maxHoles {
+		if countHoles(parts) > maxHoles {
 			return parts, errTooManyHoles
 		}
 		source := strings.TrimSpace(after[:end])
@@ -66,6 +66,17 @@ func parseHoles(text string, scope expression.Scope, budget *expressionBudget) (
 		parts = append(parts, hole{program: program})
 		rest = after[end+len(holeEnd):]
 	}
+}
+
+// countHoles returns the number of parts that are expressions.
+func countHoles(parts []hole) int {
+	count := 0
+	for _, part := range parts {
+		if part.program != nil {
+			count++
+		}
+	}
+	return count
 }
 
 // withoutText returns an error of parseHoles that does not quote the text, which belongs to a Secret. parts are the parts
