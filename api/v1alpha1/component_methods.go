@@ -177,14 +177,20 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 func (c *Component) Exports() []string { return c.Spec.Exports }
 
 // RenderInputs returns the part of the spec that affects the rendering. A change of other fields makes no new revision:
-// intervals, timeouts, suspend, policies, ignored fields, the identity, the target cluster, the credentials of a
-// function, and the URL of an archive.
+// intervals, timeouts, suspend, policies, ignored fields, the identity, the target cluster, services of externals, the
+// credentials of a function, the URL of an archive, the webhook, and the intervals of polls.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
 	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy = "", "", "", ""
-	spec.AllowEmpty, spec.Ignore, spec.Exports = false, nil, nil
+	spec.AllowEmpty, spec.Ignore, spec.Exports, spec.Externals = false, nil, nil, nil
 	spec.ServiceAccountName, spec.KubeConfig = "", nil
+	spec.Webhook = nil
+	for i := range spec.Inputs {
+		if poll := spec.Inputs[i].Poll; poll != nil {
+			poll.Interval = nil
+		}
+	}
 	if spec.Source.HTTP != nil {
 		spec.Source.HTTP.URL = "" // The digest identifies the content of the archive.
 	}
@@ -205,6 +211,9 @@ func (c *Component) Validate() error {
 		if f.value != nil && f.value.Duration < 0 {
 			errs = append(errs, fmt.Errorf("spec.%s: %s is negative; use a duration such as 10m", f.field, f.value.Duration))
 		}
+	}
+	if err := c.validateInputs(); err != nil {
+		errs = append(errs, err)
 	}
 	if ref := c.Source(); ref != nil {
 		if err := ref.Validate(); err != nil {

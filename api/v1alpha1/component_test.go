@@ -132,6 +132,7 @@ var _ = Describe("A Component", func() {
 	It("makes a revision only after changes of inputs of the rendering", func() {
 		before := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"a": "b"}}}})
 		same := before.DeepCopy()
+		same.Spec.Externals = []v1alpha1.External{{Kind: "Schema"}}
 		same.Spec.Suspend, same.Spec.Interval, same.Spec.RetryInterval = true, &metav1.Duration{Duration: 1}, &metav1.Duration{Duration: 1}
 		same.Spec.Timeout = &metav1.Duration{Duration: 1}
 		same.Spec.AdoptionPolicy, same.Spec.UpdatePolicy, same.Spec.DeletePolicy = metav1alpha1.AdoptNever, metav1alpha1.UpdateReplace, metav1alpha1.DeleteOrphan

@@ -68,6 +68,14 @@ type ComponentSpec struct {
 	// +optional
 	Function *FunctionGenerator `json:"function,omitempty"`
 
+	// Externals are the kinds of dependents outside Kubernetes, with the services that handle them. A kind must stay here
+	// while dependents of this kind exist. A change makes no new revision.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	// +kubebuilder:validation:MaxItems=16
+	Externals []External `json:"externals,omitempty"`
+
 	// TargetNamespace is the namespace of dependents whose manifests have no namespace. The default is the component's
 	// namespace. It cannot change while dependents exist.
 	// +optional
@@ -94,6 +102,19 @@ type ComponentSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	ValuesFrom []metav1alpha1.ValuesReference `json:"valuesFrom,omitempty"`
+
+	// Inputs are objects and addresses whose content is among the values of the rendering. The component is rendered again
+	// when one of them changes.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Inputs []Input `json:"inputs,omitempty"`
+
+	// Webhook permits signed calls that make the operator ask for the inputs at once. The operator accepts calls only if
+	// its administrator has turned them on.
+	// +optional
+	Webhook *Webhook `json:"webhook,omitempty"`
 
 	// Exports are the names of exports of dependents whose values are published in status.exports. Everybody who may read
 	// the component can read these values. Exports of Secrets cannot be published. A value that vanishes stays in the

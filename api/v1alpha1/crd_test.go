@@ -70,6 +70,10 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Entry("a function", "function", "{generator: Function, function: {url: 'http://a.b:80/c'}, values: {a: b}}"),
 		Entry("every field of a function", "full-function", `{generator: Function, function: {url: 'https://a', caRef: {kind: ConfigMap, name: a, key: b},
 			tokenRef: {name: a, key: b}, clientCertificateRef: {name: a}, timeout: 50s, items: [{kind: Secret, name: a, optional: true}]}}`),
+		Entry("a service for externals", "external", "{"+inline+", externals: [{kind: A, service: {url: 'http://a.b:80/c'}}]}"),
+		Entry("every field of a service for externals", "full-external", "{"+inline+`, externals: [{kind: Schema2, service: {url: 'https://a',
+			caRef: {kind: ConfigMap, name: a, key: b}, tokenRef: {name: a, key: b}, clientCertificateRef: {name: a},
+			methods: [create, update, delete, find, list], timeout: 10m, poll: 24h, settle: 0s, idempotentFor: 720h, concurrency: 16, rate: 100}}]}`),
 	)
 
 	const functionAlone = "set either both generator: Function and function, or neither"
@@ -117,6 +121,17 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Entry("a token for an http URL", "{generator: Function, function: {url: 'http://a', tokenRef: {name: a}}}", "need an https URL"),
 		Entry("a function with a timeout that is too long", "{generator: Function, function: {url: 'https://a', timeout: 51s}}", "want a duration up to 50s"),
 		Entry("a function with a timeout of zero", "{generator: Function, function: {url: 'https://a', timeout: 0s}}", "want a duration up to 50s"),
+		Entry("two services for a kind of externals", "{"+inline+", externals: [{kind: A, service: {url: 'http://a'}}, {kind: A, service: {url: 'http://b'}}]}", "Duplicate value"),
+		Entry("a kind of externals in lower case", "{"+inline+", externals: [{kind: a, service: {url: 'http://a'}}]}", "kind in body should match"),
+		Entry("externals without a service", "{"+inline+", externals: [{kind: A}]}", "spec.externals[0].service: Required value"),
+		Entry("a service for externals with another protocol", "{"+inline+", externals: [{kind: A, service: {url: 'ftp://a'}}]}", badURL),
+		Entry("a CA for an http service for externals", "{"+inline+", externals: [{kind: A, service: {url: 'http://a', caRef: {name: a}}}]}", "need an https URL"),
+		Entry("an unknown method of a service", "{"+inline+", externals: [{kind: A, service: {url: 'http://a', methods: [observe]}}]}", "supported values"),
+		Entry("repeated creates without create", "{"+inline+", externals: [{kind: A, service: {url: 'http://a', methods: [delete], idempotentFor: 1h}}]}", "idempotentFor needs the method create"),
+		Entry("a poll interval that is too short", "{"+inline+", externals: [{kind: A, service: {url: 'http://a', poll: 10ms}}]}", "want a duration from 1s to 24h"),
+		Entry("a timeout of a service that is too long", "{"+inline+", externals: [{kind: A, service: {url: 'http://a', timeout: 11m}}]}", "want a duration from 1s to 10m"),
+		Entry("a settle time without unit", "{"+inline+", externals: [{kind: A, service: {url: 'http://a', settle: '5'}}]}", "want a duration from 0s to 1h"),
+		Entry("too many concurrent calls", "{"+inline+", externals: [{kind: A, service: {url: 'http://a', concurrency: 17}}]}", "should be less than or equal to 16"),
 		Entry("a misspelt field", "{"+inline+", valeus: {}}", `unknown field "spec.valeus"`),
 		Entry("a negative timeout of hooks", "{"+inline+", helm: {hookTimeout: -1m}}", badDuration),
 		Entry("a timeout of hooks without unit", "{"+inline+", helm: {hookTimeout: '10'}}", badDuration),

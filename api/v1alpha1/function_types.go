@@ -53,20 +53,7 @@ func (f *FunctionGenerator) references() []metav1alpha1.Reference {
 	for _, item := range f.Items {
 		refs = append(refs, metav1alpha1.Reference{Kind: item.Kind, Name: item.Name, Optional: item.Optional})
 	}
-	if f.CARef != nil {
-		refs = append(refs, metav1alpha1.Reference{Kind: f.CARef.KindOrDefault(), Name: f.CARef.Name, Credential: true})
-	}
-	if f.TokenRef != nil {
-		refs = append(refs, metav1alpha1.Reference{
-			Kind: metav1alpha1.SecretReference, Name: f.TokenRef.Name, Credential: true,
-		})
-	}
-	if f.ClientCertificateRef != nil {
-		refs = append(refs, metav1alpha1.Reference{
-			Kind: metav1alpha1.SecretReference, Name: f.ClientCertificateRef.Name, Credential: true,
-		})
-	}
-	return refs
+	return append(refs, connectionReferences(f.CARef, f.TokenRef, f.ClientCertificateRef)...)
 }
 
 // CAReference names a bundle of CA certificates in the component's namespace.

@@ -85,6 +85,12 @@ type InventoryEntry struct {
 	// seconds since 1970 and, after a slash, the revision of the component. The field is not critical, because a reader
 	// that ignores it only reports the end of the timeout later.
 	HeldSince string
+	// External is set for a dependent outside Kubernetes. UID is then the token of the external. The field is critical,
+	// because a reader that ignores it would take the external for an object of a type that no API server serves, and
+	// would forget it.
+	External bool
+	// Begun is set before the first call that creates or adopts an external. The state of such an external is in a Secret.
+	Begun bool
 	// Types are the managed types that this dependent defines. The format of each is Kind.group, or *.group.
 	Types []string
 	// Unserved is set for a definition (a CustomResourceDefinition or APIService) whose types have never been served since
@@ -102,6 +108,13 @@ const (
 	occurrenceKey = criticalMark + "oc@v0.1"
 	failedKey     = criticalMark + "fd@v0.1"
 	dependsOnKey  = criticalMark + "on@v0.1"
+	externalKey   = criticalMark + "ex@v0.1"
+)
+
+// The values of the field of externals.
+const (
+	externalPlanned = "planned"
+	externalBegun   = "begun"
 )
 
 // criticalMark is the first character of the key of a critical field.
@@ -190,6 +203,7 @@ func (e InventoryEntry) String() string {
 	}
 	text(failedKey, e.Failed)
 	text(dependsOnKey, e.DependsOn)
+	field(externalKey, e.externalMark())
 	text("og", e.DependencyGroup)
 	text("hs", e.HeldSince)
 	types := make([]string, 0, len(e.Types))
@@ -203,6 +217,17 @@ func (e InventoryEntry) String() string {
 		b.WriteString(f)
 	}
 	return b.String()
+}
+
+// externalMark returns the value of the field of externals; empty for other objects.
+func (e InventoryEntry) externalMark() string {
+	switch {
+	case !e.External:
+		return ""
+	case e.Begun:
+		return externalBegun
+	}
+	return externalPlanned
 }
 
 // ParseInventoryEntry reads the text form of an entry. The error contains the text. It is an UnknownFieldError if the
@@ -284,6 +309,8 @@ func (e *InventoryEntry) setField(f string) error {
 		e.Types, err = unescapeAll(value)
 	case occurrenceKey:
 		e.Occurrence, err = strconv.Atoi(value)
+	case externalKey:
+		e.External, e.Begun = true, value != externalPlanned
 	default:
 		if name, critical := strings.CutPrefix(key, criticalMark); critical {
 			name, since, _ := strings.Cut(name, "@")

@@ -31,6 +31,10 @@ const ConditionNonDeterministic = "NonDeterministic"
 // not Ready while this condition is present.
 const ConditionContested = "Contested"
 
+// ConditionInputStale is present, with status True, while an event source cannot tell its current value: the last value
+// is used. Its message says for each source since when, and why. The condition does not affect readiness.
+const ConditionInputStale = "InputStale"
+
 // State is a one-word summary of the conditions, for printer columns. Clients must tolerate unknown values. The CRD
 // does not restrict the values, because an older CRD must accept the status of a newer operator.
 type State string
@@ -75,6 +79,9 @@ const (
 	// ReasonDependentFailed: the API server rejected the write of a dependent, or a dependent reports failure in its
 	// status.
 	ReasonDependentFailed = "DependentFailed"
+	// ReasonCreateUncertain: it is not known whether the creation of a dependent outside Kubernetes had an effect. A
+	// person has to find out, and to tell the operator with fairlead external resolve.
+	ReasonCreateUncertain = "CreateUncertain"
 	// ReasonOwnershipConflict: an object that should become a dependent has another owner.
 	ReasonOwnershipConflict = "OwnershipConflict"
 	// ReasonFetching: the source is being fetched.
@@ -144,6 +151,12 @@ type Status struct {
 	// annotations of the dependents.
 	// +optional
 	Reconciler string `json:"reconciler,omitempty"`
+
+	// Finalizers are the finalizers of the reconciler with other names than RECONCILER/finalizer: its finalizer, and those
+	// that it had before. Other finalizers belong to other controllers.
+	// +optional
+	// +listType=set
+	Finalizers []string `json:"finalizers,omitempty"`
 
 	// Identity identifies the component for which this status was written. It is the UID of the namespace kube-system
 	// and the UID of the component, separated by a slash. After a restore from a backup, the component has another UID
@@ -216,6 +229,11 @@ type Status struct {
 	// +optional
 	AppliedDigest string `json:"appliedDigest,omitempty"`
 
+	// AppliedGeneration is the last generation of the component whose dependents were all applied. It is smaller than
+	// ObservedGeneration while the dependents of the observed generation are applied, or if they cannot be applied.
+	// +optional
+	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
+
 	// History lists the last revisions, and inputs that could not be rendered, the newest first. It has at most ten
 	// entries.
 	// +optional
@@ -241,6 +259,12 @@ type Status struct {
 	// +optional
 	// +listType=atomic
 	Waiting []DependentReport `json:"waiting,omitempty"`
+
+	// LeftOut lists objects of the rendering that are not applied because their condition include-when or active-when is
+	// false, each with the condition and the values that it read. It has at most ten entries, and never values of Secrets.
+	// +optional
+	// +listType=atomic
+	LeftOut []DependentReport `json:"leftOut,omitempty"`
 
 	// Blocked lists the managed types whose instances block a deletion or a prune, at most ten.
 	// +optional
