@@ -53,8 +53,17 @@ func pathOf(e ast.Expr) path {
 // Seen describes the values that the expression read, for messages: self.status.phase is "Pending". It has at most
 // three scalar values. It must not be shown for objects with secret values.
 func (p *Program) Seen(variables map[string]any) string {
+	return p.SeenWithout(variables, func(string) bool { return false })
+}
+
+// SeenWithout describes the values that the expression read, as Seen does. It leaves out the paths that are hidden,
+// such as parameters.password.
+func (p *Program) SeenWithout(variables map[string]any, hidden func(path string) bool) string {
 	var texts []string
 	for _, fields := range p.paths {
+		if hidden(strings.Join(fields, ".")) {
+			continue
+		}
 		value, found := any(variables), true
 		for _, name := range fields {
 			object, ok := value.(map[string]any)

@@ -397,7 +397,7 @@ func TestCheckPublished(t *testing.T) {
 			Settings: manifests.Settings{Exports: []manifests.Export{{Name: "password"}}},
 		},
 	}
-	many := strings.Split(strings.Repeat("host,", manifests.MaxPublished), ",")
+	many := strings.Split(strings.Repeat("host,", manifests.MaxPublishedNames), ",")
 	for _, c := range []struct {
 		names   []string
 		objects []manifests.Object

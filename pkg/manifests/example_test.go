@@ -198,3 +198,21 @@ func ExampleTopological() {
 	fmt.Println(order, rest)
 	// Output: [1 0] [2 3]
 }
+
+func ExampleExternalReferences() {
+	body := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "external.fairlead.io/v1", "kind": "Schema", "metadata": map[string]any{"name": "orders"},
+		"references": []any{map[string]any{"kind": "Secret", "name": "db-admin"}},
+	}}
+	refs, err := manifests.ExternalReferences(body)
+	fmt.Println(refs[0].Kind, refs[0].Name, err)
+	// Output: Secret db-admin <nil>
+}
+
+func ExampleCheckExternalName() {
+	fmt.Println(manifests.CheckExternalName("Schema", "system:orders") != nil)
+	fmt.Println(manifests.CheckExternalName("Schema", "orders"))
+	// Output:
+	// true
+	// <nil>
+}

@@ -14,7 +14,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/bounded"
-	"github.com/fairlead-io/fairlead/internal/ignore"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 )
 
 // IgnoreSource says where a rule of an ignored field was written.
@@ -42,7 +42,7 @@ var ignoreAnnotations = []struct {
 
 // Ignored is a path to fields of an object that are left to others.
 type Ignored struct {
-	Path   ignore.Path
+	Path   fieldpath.Path
 	Source IgnoreSource
 }
 
@@ -52,7 +52,7 @@ const maxIgnoreRules = 64
 // IgnoreRule is a parsed rule: it names fields of the objects that its target selects.
 type IgnoreRule struct {
 	target objectTarget
-	paths  []ignore.Path
+	paths  []fieldpath.Path
 	source IgnoreSource
 	// text identifies the rule.
 	text string
@@ -90,11 +90,11 @@ func newIgnoreRule(reconciler string, source IgnoreSource, rule metav1alpha1.Ign
 	switch {
 	case len(rule.Paths) == 0:
 		errs = append(errs, errors.New("paths is empty; want a path such as spec.replicas"))
-	case len(rule.Paths) > ignore.MaxPaths:
-		return parsed, append(errs, fmt.Errorf("%d paths; at most %d are allowed", len(rule.Paths), ignore.MaxPaths))
+	case len(rule.Paths) > fieldpath.MaxPaths:
+		return parsed, append(errs, fmt.Errorf("%d paths; at most %d are allowed", len(rule.Paths), fieldpath.MaxPaths))
 	}
 	for _, text := range rule.Paths {
-		path, err := ignore.Parse(text)
+		path, err := fieldpath.Parse(text)
 		if err == nil {
 			err = checkIgnored(reconciler, path)
 		}
@@ -109,7 +109,7 @@ func newIgnoreRule(reconciler string, source IgnoreSource, rule metav1alpha1.Ign
 
 // checkIgnored returns an error if a path leads to a field by which the reconciler or the API server identifies the
 // object, or that decides about its deletion.
-func checkIgnored(reconciler string, path ignore.Path) error {
+func checkIgnored(reconciler string, path fieldpath.Path) error {
 	fail := func(reason string) error { return fmt.Errorf("path %q: %s", path, reason) }
 	names := path.Names()
 	top := ""
@@ -139,7 +139,7 @@ func checkIgnored(reconciler string, path ignore.Path) error {
 
 // IgnoredOf returns the ignored fields by the reconciler's annotations of a live object. A value that cannot be read is
 // skipped, because it is drift: another client changed it, and a later pass repairs it.
-func IgnoredOf(annotations map[string]string, reconciler string) []ignore.Path {
+func IgnoredOf(annotations map[string]string, reconciler string) []fieldpath.Path {
 	return pathsOf(LiveIgnored(annotations, reconciler))
 }
 
@@ -177,16 +177,16 @@ func ignoredIn(annotations map[string]string, reconciler string) (ignored []Igno
 			ignored = append(ignored, Ignored{Path: path, Source: a.source})
 		}
 	}
-	if len(ignored) > ignore.MaxPaths {
+	if len(ignored) > fieldpath.MaxPaths {
 		return nil, fmt.Errorf("annotation, option and spec ignore %d paths; at most %d are allowed",
-			len(ignored), ignore.MaxPaths)
+			len(ignored), fieldpath.MaxPaths)
 	}
 	return ignored, nil
 }
 
 // parseIgnored parses the value of an annotation. The returned error joins the errors of all paths.
-func parseIgnored(reconciler, text string) ([]ignore.Path, error) {
-	paths, err := ignore.ParseList(text)
+func parseIgnored(reconciler, text string) ([]fieldpath.Path, error) {
+	paths, err := fieldpath.ParseList(text)
 	errs := []error{err}
 	for _, path := range paths {
 		errs = append(errs, checkIgnored(reconciler, path))
@@ -214,15 +214,15 @@ func (p *settingsParser) ignored() []Ignored {
 }
 
 // IgnoredPaths returns the paths to the fields that are left to others.
-func (s Settings) IgnoredPaths() []ignore.Path {
+func (s Settings) IgnoredPaths() []fieldpath.Path {
 	return pathsOf(s.Ignore)
 }
 
-func pathsOf(ignored []Ignored) []ignore.Path {
+func pathsOf(ignored []Ignored) []fieldpath.Path {
 	if len(ignored) == 0 {
 		return nil
 	}
-	paths := make([]ignore.Path, 0, len(ignored))
+	paths := make([]fieldpath.Path, 0, len(ignored))
 	for _, i := range ignored {
 		paths = append(paths, i.Path)
 	}

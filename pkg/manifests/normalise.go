@@ -44,6 +44,8 @@ type NormaliseOptions struct {
 	// Conditions are the names of the conditions in Go that ready-when may name. If Conditions is nil, every name is
 	// accepted.
 	Conditions []string
+	// CheckExternal checks the manifest of an external against its kind; nil accepts all kinds and specs.
+	CheckExternal func(body *unstructured.Unstructured) error
 }
 
 // Normalise converts generated manifests to the objects that are applied. It validates each manifest, sets its scope
@@ -164,10 +166,10 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	if err := checkObservedManifest(settings, body.Object); err != nil {
+	gvk := body.GroupVersionKind()
+	if err := cmp.Or(n.checkExternal(body, settings), checkObservedManifest(settings, body.Object)); err != nil {
 		return Object{}, err
 	}
-	gvk := body.GroupVersionKind()
 	if err := checkHints(settings.Hints, gvk.GroupKind(), n.Reconciler); err != nil {
 		return Object{}, err
 	}
@@ -213,6 +215,9 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 // scope returns the scope of a type. If the set contains the definition of the type, that definition takes precedence
 // over the definition in the cluster, because it is applied before the objects of its type.
 func (n normaliser) scope(gvk schema.GroupVersionKind) (Scope, error) {
+	if gvk.Group == ExternalGroup {
+		return ScopeCluster, nil // An external has no namespace, and no API server knows its type.
+	}
 	if s, ok := n.defined[gvk.GroupKind()]; ok && s != ScopeUnknown {
 		return s, nil
 	}

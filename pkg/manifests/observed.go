@@ -50,7 +50,7 @@ func checkObservedManifest(s Settings, body map[string]any) error {
 		return nil
 	}
 	fields := slices.DeleteFunc(slices.Sorted(maps.Keys(body)), func(field string) bool {
-		return field == "apiVersion" || field == "kind" || field == "metadata"
+		return field == "apiVersion" || field == "kind" || field == "metadata" || isExternal(body)
 	})
 	if len(fields) == 0 {
 		return nil

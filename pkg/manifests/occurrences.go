@@ -131,6 +131,9 @@ func (n normaliser) numberOccurrences(objects []Object) []error {
 	var errs []error
 	for _, at := range order {
 		err := checkOccurrences(several[at])
+		if err == nil && at.key.IsExternal() {
+			err = errors.New("an external has one order only; remove the others")
+		}
 		if err == nil {
 			err = n.numberObject(several[at])
 		}

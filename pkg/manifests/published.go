@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// MaxPublished is the maximum number of exports that a component publishes in its status.
-const MaxPublished = 64
+// MaxPublishedNames is the maximum number of exports that a component publishes in its status.
+const MaxPublishedNames = 64
 
 // CheckPublished returns the joined errors for names of exports that a component cannot publish in its status: too many
 // names, names that no object of the set exports, and exports of Secrets.
@@ -24,10 +24,10 @@ func CheckPublished(names []string, objects []Object) error {
 		}
 	}
 	var errs []error
-	if len(names) > MaxPublished {
-		errs = append(errs, fmt.Errorf("the component publishes %d exports, more than %d", len(names), MaxPublished))
+	if len(names) > MaxPublishedNames {
+		errs = append(errs, fmt.Errorf("the component publishes %d exports, more than %d", len(names), MaxPublishedNames))
 	}
-	for _, name := range names[:min(len(names), MaxPublished)] {
+	for _, name := range names[:min(len(names), MaxPublishedNames)] {
 		key, known := exporters[name]
 		switch {
 		case !known:

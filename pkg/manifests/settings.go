@@ -94,6 +94,9 @@ const (
 	// AnnotationBind replaces the holes in the texts of the manifest by values that other objects export: true, or false
 	// by default. A hole is a CEL expression over the names of exports: ${{ dbHost }}.
 	AnnotationBind = "bind"
+	// AnnotationExternalID is the id of an existing external that the object adopts or observes. Only the manifest of an
+	// external may have it.
+	AnnotationExternalID = "external-id"
 )
 
 // The reconciler writes the names below, with its prefix. Manifests must not contain them.
@@ -149,6 +152,7 @@ var marks = []string{
 	AnnotationGoneWhen,
 	AnnotationExport,
 	AnnotationBind,
+	AnnotationExternalID,
 }
 
 // IsMark reports whether the key of a label or an annotation is one of the names that the reconciler writes.
@@ -200,6 +204,8 @@ type Settings struct {
 	Exports []Export
 	// Bind is set if the manifest has holes for exported values.
 	Bind bool
+	// ExternalID is the id of an existing external that is adopted or observed; empty for all other objects.
+	ExternalID string
 }
 
 // Phase is the part of a component's life in which a dependent is applied.
@@ -287,6 +293,7 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 	s.Graph = p.graph()
 	s.Exports, s.Bind = p.exports(), enum(&p, AnnotationBind, "false", "true") == "true"
 	p.goneWhen()
+	s.ExternalID = p.externalID()
 	p.checkPhase(s)
 	p.checkObserved(s)
 	p.checkFlow(s)

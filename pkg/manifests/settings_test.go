@@ -148,7 +148,7 @@ func TestSettingsErrors(t *testing.T) {
 			"a setting with an unknown name",
 			map[string]string{"oder": "1"},
 			"oder: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, " +
-				"prune-policy, ignore, purge-order, delete-order, reapply-interval, status-hint, include-when, active-when, ready-when, purge-failed, timeout, order, apply-order, phase, phase-order, depends-on, depends-on-group, depends-on-timeout, export, bind, gone-when",
+				"prune-policy, ignore, purge-order, delete-order, reapply-interval, status-hint, include-when, active-when, ready-when, purge-failed, timeout, order, apply-order, phase, phase-order, depends-on, depends-on-group, depends-on-timeout, export, bind, gone-when, external-id",
 		},
 		{"the owner id that the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
 		{"the digest that the reconciler " +

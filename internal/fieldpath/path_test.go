@@ -1,10 +1,10 @@
-package ignore_test
+package fieldpath_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/ignore"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 )
 
 func TestPathsAreParsed(t *testing.T) {
@@ -24,11 +24,11 @@ func TestPathsAreParsed(t *testing.T) {
 		{"spec[x][y].z", `spec["x"]["y"].z`},
 	} {
 		t.Run(c.text, func(t *testing.T) {
-			p, err := ignore.Parse(c.text)
+			p, err := fieldpath.Parse(c.text)
 			if err != nil || p.String() != c.want {
 				t.Fatalf("got %s, %v", p, err)
 			}
-			if again, err := ignore.Parse(p.String()); err != nil || again.String() != c.want {
+			if again, err := fieldpath.Parse(p.String()); err != nil || again.String() != c.want {
 				t.Errorf("parsed again: got %s, %v", again, err)
 			}
 		})
@@ -61,7 +61,7 @@ func TestPathsThatAreRefused(t *testing.T) {
 		{strings.Repeat("a.", 32) + "a", "it has more than 32 steps"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
-			if p, err := ignore.Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			if p, err := fieldpath.Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %s, %v", p, err)
 			}
 		})
@@ -81,7 +81,7 @@ func TestListsOfPaths(t *testing.T) {
 		{strings.Repeat("a,", 33), "error: it has 33 paths; at most 32 are allowed"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
-			paths, err := ignore.ParseList(c.text)
+			paths, err := fieldpath.ParseList(c.text)
 			var texts []string
 			for _, p := range paths {
 				texts = append(texts, p.String())

@@ -1,12 +1,12 @@
-package ignore_test
+package fieldpath_test
 
 import (
 	"encoding/json"
 	"reflect"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/internal/fuzzing"
-	"github.com/fairlead-io/fairlead/internal/ignore"
 )
 
 // Paths come from manifests, and objects and managed fields from any client. A path must be parsed again from its text,
@@ -19,25 +19,25 @@ func FuzzIgnore(f *testing.F) {
 	f.Add(`spec.ports[*].nodePort`, []byte(object), []byte(fields), []byte(fields))
 	f.Add(`a['"'][x="y",z=1]`, []byte(`[]`), []byte(`{"f:a":1}`), []byte(`null`))
 	fuzzing.Run(f, func(t *testing.T, text string, object, ours, others []byte) {
-		paths, err := ignore.ParseList(text)
+		paths, err := fieldpath.ParseList(text)
 		if err != nil {
 			return
 		}
 		for _, p := range paths {
-			again, err := ignore.Parse(p.String())
+			again, err := fieldpath.Parse(p.String())
 			if err != nil || !reflect.DeepEqual(again, p) {
 				t.Fatalf("%q is parsed as %q, and this text as %q: %v", text, p, again, err)
 			}
 		}
 		obj, mine, theirs := decode(object), decode(ours), decode(others)
-		live := ignore.Live{Object: decode(object), Ours: mine, Others: theirs}
-		stripped := ignore.Strip(obj, paths)
-		ignore.Mask(mine, paths)
-		if laid := ignore.Overlay(obj, obj, paths); !reflect.DeepEqual(laid, obj) {
+		live := fieldpath.Live{Object: decode(object), Ours: mine, Others: theirs}
+		stripped := fieldpath.Strip(obj, paths)
+		fieldpath.Mask(mine, paths)
+		if laid := fieldpath.Overlay(obj, obj, paths); !reflect.DeepEqual(laid, obj) {
 			t.Errorf("the object differs from itself: %v, %v", laid, obj)
 		}
-		if _, err := ignore.Prepare(obj, live, paths); err == nil {
-			if _, err := ignore.Prepare(stripped, live, paths); err != nil {
+		if _, err := fieldpath.Prepare(obj, live, paths); err == nil {
+			if _, err := fieldpath.Prepare(stripped, live, paths); err != nil {
 				t.Errorf("the object without its ignored fields is refused: %v", err)
 			}
 		}

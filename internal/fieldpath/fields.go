@@ -1,4 +1,4 @@
-package ignore
+package fieldpath
 
 import (
 	"encoding/json"

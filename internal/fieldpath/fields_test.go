@@ -1,4 +1,4 @@
-package ignore_test
+package fieldpath_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/internal/ignore"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 )
 
 const web = `k:{"name":"web"}`
@@ -144,8 +144,8 @@ spec: {replicas: 2, template: {spec: {containers: [{name: web, image: "web:1", a
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			manifest := parse(t, c.manifest)
-			l := ignore.Live{Object: parse(t, c.live), Ours: parse(t, c.ours), Others: parse(t, c.others)}
-			got, err := ignore.Prepare(manifest, l, paths(t, c.paths))
+			l := fieldpath.Live{Object: parse(t, c.live), Ours: parse(t, c.ours), Others: parse(t, c.others)}
+			got, err := fieldpath.Prepare(manifest, l, paths(t, c.paths))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,8 +168,8 @@ func TestPathsThatTheAPIServerRefutes(t *testing.T) {
 		"spec.containers[image=x].tty": "it selects items of a list by image, but the API server identifies them by name",
 	} {
 		t.Run(path, func(t *testing.T) {
-			live := ignore.Live{Object: parse(t, containers), Ours: parse(t, fields)}
-			if _, err := ignore.Prepare(parse(t, containers), live, paths(t, path)); err == nil ||
+			live := fieldpath.Live{Object: parse(t, containers), Ours: parse(t, fields)}
+			if _, err := fieldpath.Prepare(parse(t, containers), live, paths(t, path)); err == nil ||
 				!strings.Contains(err.Error(), want) {
 				t.Errorf("got %v", err)
 			}
@@ -190,7 +190,7 @@ func TestFieldsWithoutTheIgnored(t *testing.T) {
 		{"nothing by an invalid element", `{f:c: {'k:{': {.: {}, f:a: {}}}}`, "c[name=web]", `{f:c: {'k:{': {.: {}, f:a: {}}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(parse(t, c.want), ignore.Mask(parse(t, c.fields), paths(t, c.paths))); diff != "" {
+			if diff := cmp.Diff(parse(t, c.want), fieldpath.Mask(parse(t, c.fields), paths(t, c.paths))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -208,7 +208,7 @@ func TestAnObjectWithoutTheIgnored(t *testing.T) {
 		"spec.replicas.x, spec.replicas[a=b]": object,
 	} {
 		t.Run(text, func(t *testing.T) {
-			if diff := cmp.Diff(parse(t, want), ignore.Strip(parse(t, object), paths(t, text))); diff != "" {
+			if diff := cmp.Diff(parse(t, want), fieldpath.Strip(parse(t, object), paths(t, text))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -228,16 +228,16 @@ func TestAManifestWithTheLiveValuesOfTheIgnored(t *testing.T) {
 		"d":              manifest,
 	} {
 		t.Run(path, func(t *testing.T) {
-			if diff := cmp.Diff(parse(t, want), ignore.Overlay(parse(t, manifest), parse(t, live), paths(t, path))); diff != "" {
+			if diff := cmp.Diff(parse(t, want), fieldpath.Overlay(parse(t, manifest), parse(t, live), paths(t, path))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func paths(t *testing.T, text string) []ignore.Path {
+func paths(t *testing.T, text string) []fieldpath.Path {
 	t.Helper()
-	parsed, err := ignore.ParseList(text)
+	parsed, err := fieldpath.ParseList(text)
 	if err != nil {
 		t.Fatal(err)
 	}
