@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/expression"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -26,37 +27,47 @@ type Inputs struct {
 	Served func(schema.GroupKind) (bool, error)
 	// Recorded reports whether the inventory contains an object.
 	Recorded func(manifests.Key) bool
+	// Hidden reports whether messages must not show the parameter of a path, such as parameters.login. If Hidden is nil,
+	// no parameter is shown.
+	Hidden func(path string) bool
 }
 
-// Decide evaluates the conditions of an apply set. desired has the objects that belong to the component, in the same
-// order. If a condition of an object has no value, or if an object in the inventory is inactive, the field Held of the
-// object in desired is set. Inactive objects that are not in the inventory are left out. excluded has the objects whose
-// condition include-when is false, and the inactive objects that are only observed. The value is false for objects that
-// are only observed, which are not to be deleted.
-// An object that depends on an excluded or inactive object, or binds a value of it, is excluded or inactive, too.
-// Decide does not change the set, and returns it if it has no conditions.
-func Decide(
-	ctx context.Context, set []manifests.Object, in Inputs,
-) (desired []manifests.Object, excluded map[manifests.Key]bool) {
+// Decision says which objects of a set are applied.
+type Decision struct {
+	// Desired has the objects that belong to the component, in the order of the set. If a condition of an object has no
+	// value, or if an object in the inventory is inactive, the field Held of the object is set. Inactive objects that are
+	// not in the inventory are left out.
+	Desired []manifests.Object
+	// Excluded has the objects whose condition include-when is false, and the inactive objects that are only observed. The
+	// value is false for objects that are only observed, which are not to be deleted.
+	Excluded map[manifests.Key]bool
+	// LeftOut says why objects are excluded or inactive, for the first objects of the set; see describe.
+	LeftOut []metav1alpha1.DependentReport
+}
+
+// Decide evaluates the conditions of an apply set. An object that depends on an excluded or inactive object, or binds a
+// value of it, is excluded or inactive, too. Decide does not change the set, and returns it if it has no conditions.
+func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
 	defer cancel()
 	if !slices.ContainsFunc(set, func(o manifests.Object) bool { return o.Settings.Conditions != nil }) {
-		return set, nil
+		return Decision{Desired: set}
 	}
 	e := newEvaluation(ctx, set, in)
-	desired, excluded = make([]manifests.Object, 0, len(set)), map[manifests.Key]bool{}
+	d := Decision{Desired: make([]manifests.Object, 0, len(set)), Excluded: map[manifests.Key]bool{}}
 	for i, o := range set {
 		r := e.result(i)
 		switch {
 		case r.excluded, r.inactive() && o.Settings.IsObserved():
-			excluded[o.Key] = !o.Settings.IsObserved()
+			d.Excluded[o.Key] = !o.Settings.IsObserved()
 		case r.inactive() && !in.Recorded(o.Key):
 		default:
 			o.Held = r.held
-			desired = append(desired, o)
+			d.Desired = append(d.Desired, o)
 		}
 	}
-	return desired, excluded
+	d.LeftOut = e.leftOut()
+	return d
 }
 
 // maxTime bounds the evaluation of all conditions of a set, because it occupies a worker.
@@ -68,6 +79,8 @@ var errTooLong = fmt.Errorf("the conditions of the component take more than %s; 
 type result struct {
 	excluded bool
 	held     *manifests.Held
+	// by is the index of the object whose result an excluded or inactive object inherits; nil if it inherits none.
+	by *int
 }
 
 // inactive reports whether the object is neither applied nor deleted, because its condition active-when is false.
@@ -77,8 +90,10 @@ type evaluation struct {
 	ctx       context.Context
 	in        Inputs
 	variables map[string]any
-	// unserved is set if it is not known whether a type is served that a condition asked for.
+	// unserved is set if it is not known whether a type is served that a condition asked for. missing are the types that
+	// are not served, of those that it asked for.
 	unserved bool
+	missing  []string
 	set      []manifests.Object
 	// index has the first object with each key.
 	index map[manifests.Key]int
@@ -119,10 +134,10 @@ func (e *evaluation) decide(o manifests.Object) result {
 	excluded, inactive := e.inherited(o)
 	c := o.Settings.Conditions
 	switch {
-	case excluded:
-		return result{excluded: true}
-	case c == nil && inactive:
-		return result{held: &manifests.Held{}}
+	case excluded != nil:
+		return result{excluded: true, by: excluded}
+	case c == nil && inactive != nil:
+		return result{held: &manifests.Held{}, by: inactive}
 	case c == nil:
 		return result{}
 	}
@@ -133,11 +148,10 @@ func (e *evaluation) decide(o manifests.Object) result {
 		return result{held: e.undecided(manifests.AnnotationIncludeWhen, c.Include, missing, err)}
 	case !included:
 		return result{excluded: true}
-	case inactive:
-		return result{held: &manifests.Held{}}
+	case inactive != nil:
+		return result{held: &manifests.Held{}, by: inactive}
 	}
-	e.unserved = false
-	active, err := e.holds(c.Active, expression.ActiveScope(e.served))
+	active, err := e.isActive(c)
 	switch {
 	case err != nil:
 		return result{held: e.undecided(manifests.AnnotationActiveWhen, c.Active, missing, err)}
@@ -147,16 +161,28 @@ func (e *evaluation) decide(o manifests.Object) result {
 	return result{}
 }
 
-// inherited reports whether an object that the given object depends on, or whose value it binds, is excluded or
-// inactive. Optional dependencies, and groups, which may lose members, do not count.
-func (e *evaluation) inherited(o manifests.Object) (excluded, inactive bool) {
+// isActive evaluates the condition active-when.
+func (e *evaluation) isActive(c *manifests.Conditions) (bool, error) {
+	e.unserved, e.missing = false, nil
+	return e.holds(c.Active, expression.ActiveScope(e.served))
+}
+
+// inherited returns the first objects that the given object depends on, or whose value it binds, and that are excluded
+// or inactive; nil if there are none. Optional dependencies, and groups, which may lose members, do not count.
+func (e *evaluation) inherited(o manifests.Object) (excluded, inactive *int) {
 	if o.Settings.Graph == nil {
-		return false, false
+		return nil, nil
 	}
 	inherit := func(key manifests.Key) {
-		if i, known := e.index[key]; known && key != o.Key {
-			r := e.result(i)
-			excluded, inactive = excluded || r.excluded, inactive || r.inactive()
+		i, known := e.index[key]
+		if !known || key == o.Key {
+			return
+		}
+		switch r := e.result(i); {
+		case r.excluded && excluded == nil:
+			excluded = &i
+		case r.inactive() && inactive == nil:
+			inactive = &i
 		}
 	}
 	for _, d := range o.Settings.Graph.DependsOn {
@@ -205,6 +231,9 @@ func (e *evaluation) readExports(names []string) (missing []string) {
 func (e *evaluation) served(gk schema.GroupKind) (bool, error) {
 	served, err := e.in.Served(gk)
 	e.unserved = e.unserved || err != nil
+	if err == nil && !served {
+		e.missing = append(e.missing, gk.String())
+	}
 	return served, err
 }
 

@@ -47,7 +47,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plain, conditional := object("plain", nil), object("conditional", &c.conditions)
-			desired, excluded := inclusion.Decide(t.Context(), []manifests.Object{plain, conditional, plain}, inclusion.Inputs{
+			d := inclusion.Decide(t.Context(), []manifests.Object{plain, conditional, plain}, inclusion.Inputs{
 				Namespace: "a", Name: "shop", Parameters: map[string]any{"exposed": true, "password": "geheim"},
 				Recorded: func(manifests.Key) bool { return c.recorded },
 				Export: func(name string) (any, string) {
@@ -64,11 +64,11 @@ func TestDecide(t *testing.T) {
 					return gk.Kind == "Yes", nil
 				},
 			})
-			if got := state(desired, excluded, conditional.Key); !strings.Contains(got, c.want) || strings.Contains(got, "geheim") {
+			if got := state(d, conditional.Key); !strings.Contains(got, c.want) || strings.Contains(got, "geheim") {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
-			if len(desired) < 2 || desired[0].Held != nil || desired[len(desired)-1].Key != plain.Key {
-				t.Errorf("the other objects changed: %v", desired)
+			if len(d.Desired) < 2 || d.Desired[0].Held != nil || d.Desired[len(d.Desired)-1].Key != plain.Key {
+				t.Errorf("the other objects changed: %v", d.Desired)
 			}
 		})
 	}
@@ -93,11 +93,11 @@ func TestDependentObjectsInherit(t *testing.T) {
 		first, second, third := object("conditional", &c.conditions), object("second", nil), object("third", &manifests.Conditions{Include: "true"})
 		second.Settings.Graph, second.Edges = &manifests.GraphSettings{DependsOn: dependencies, List: manifests.JoinDependencies(dependencies)}, []manifests.Key{first.Key}
 		third.Settings.Graph, third.Edges = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: second.Key}}}, []manifests.Key{second.Key}
-		desired, excluded := inclusion.Decide(t.Context(), []manifests.Object{first, second, third}, inclusion.Inputs{
+		d := inclusion.Decide(t.Context(), []manifests.Object{first, second, third}, inclusion.Inputs{
 			Recorded: func(manifests.Key) bool { return true },
 		})
 		for _, o := range []manifests.Object{second, third} {
-			if got := state(desired, excluded, o.Key); got != c.want {
+			if got := state(d, o.Key); got != c.want {
 				t.Errorf("%s: %s is %s, want %s", c.dependency, o.Key, got, c.want)
 			}
 		}
@@ -118,11 +118,11 @@ func TestBindersInherit(t *testing.T) {
 		exporter, binder, third := object("source", &c.conditions), object("binder", nil), object("third", nil)
 		binder.Settings.Graph = &manifests.GraphSettings{Exporters: []manifests.Key{exporter.Key}}
 		third.Settings.Graph, third.Edges = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: binder.Key}}}, []manifests.Key{binder.Key}
-		desired, excluded := inclusion.Decide(t.Context(), []manifests.Object{binder, exporter, third}, inclusion.Inputs{
+		d := inclusion.Decide(t.Context(), []manifests.Object{binder, exporter, third}, inclusion.Inputs{
 			Recorded: func(manifests.Key) bool { return true },
 		})
 		for _, o := range []manifests.Object{binder, third} {
-			if got := state(desired, excluded, o.Key); got != c.want {
+			if got := state(d, o.Key); got != c.want {
 				t.Errorf("%v: %s is %s, want %s", c.conditions, o.Key, got, c.want)
 			}
 		}
@@ -133,18 +133,18 @@ func TestAnExcludedObservedObjectIsNotDeleted(t *testing.T) {
 	for _, conditions := range []manifests.Conditions{{Include: "false"}, {Active: "false"}} {
 		observed := object("theirs", &conditions)
 		observed.Settings.ReconcilePolicy = metav1alpha1.ReconcileObserve
-		desired, excluded := inclusion.Decide(t.Context(), []manifests.Object{observed}, inclusion.Inputs{})
-		if deletes, ok := excluded[observed.Key]; !ok || deletes || len(desired) != 0 {
-			t.Errorf("%v: got %v, %v", conditions, desired, excluded)
+		d := inclusion.Decide(t.Context(), []manifests.Object{observed}, inclusion.Inputs{})
+		if deletes, ok := d.Excluded[observed.Key]; !ok || deletes || len(d.Desired) != 0 {
+			t.Errorf("%v: got %v", conditions, d)
 		}
 	}
 }
 
-func state(desired []manifests.Object, excluded map[manifests.Key]bool, key manifests.Key) string {
-	if excluded[key] {
+func state(d inclusion.Decision, key manifests.Key) string {
+	if d.Excluded[key] {
 		return "excluded"
 	}
-	for _, o := range desired {
+	for _, o := range d.Desired {
 		switch {
 		case o.Key != key:
 		case o.Held == nil:
@@ -160,8 +160,8 @@ func state(desired []manifests.Object, excluded map[manifests.Key]bool, key mani
 
 func TestASetWithoutConditionsIsNotCopied(t *testing.T) {
 	set := []manifests.Object{object("a", nil), object("b", nil)}
-	desired, excluded := inclusion.Decide(t.Context(), set, inclusion.Inputs{})
-	if &desired[0] != &set[0] || excluded != nil {
+	d := inclusion.Decide(t.Context(), set, inclusion.Inputs{})
+	if &d.Desired[0] != &set[0] || d.Excluded != nil || d.LeftOut != nil {
 		t.Error("the set was copied")
 	}
 }

@@ -10,11 +10,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	structured "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/internal/fieldset"
-	"github.com/fairlead-io/fairlead/internal/ignore"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -26,7 +26,7 @@ import (
 func ConflictingManagers(
 	obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string,
 ) []plan.ConflictingManager {
-	entries, desired := obj.GetManagedFields(), ignore.Strip(manifest.Body.Object, manifest.Settings.IgnoredPaths())
+	entries, desired := obj.GetManagedFields(), fieldpath.Strip(manifest.Body.Object, manifest.Settings.IgnoredPaths())
 	ours := fieldSet(Entry(entries, reconciler, Operation(policy)))
 	lost := fieldSet(FieldsOf(desired, Shape(entries))).Difference(ours).Leaves()
 	var others, sameName []plan.ConflictingManager
@@ -55,7 +55,7 @@ func ConflictingManagers(
 }
 
 // conflictsIn returns the lost fields that the manager of an entry owns.
-func conflictsIn(e metav1.ManagedFieldsEntry, lost *fieldpath.Set, reconciler string) []plan.ConflictingManager {
+func conflictsIn(e metav1.ManagedFieldsEntry, lost *structured.Set, reconciler string) []plan.ConflictingManager {
 	var found []plan.ConflictingManager
 	for path := range lost.Intersection(fieldSet(fieldset.Decode(e.FieldsV1))).All() {
 		found = append(found, plan.ConflictingManager{
@@ -67,20 +67,20 @@ func conflictsIn(e metav1.ManagedFieldsEntry, lost *fieldpath.Set, reconciler st
 }
 
 // fieldSet decodes fields in the form of FieldsV1. If the fields cannot be decoded, the result is empty.
-func fieldSet(fields map[string]any) *fieldpath.Set {
-	set := fieldpath.NewSet()
+func fieldSet(fields map[string]any) *structured.Set {
+	set := structured.NewSet()
 	data, err := json.Marshal(fields)
 	if err != nil || fields == nil || set.FromJSON(bytes.NewReader(data)) != nil {
-		return fieldpath.NewSet()
+		return structured.NewSet()
 	}
 	return set
 }
 
 // pathText returns a field path in the form that people write.
-func pathText(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }
+func pathText(path structured.Path) string { return strings.TrimPrefix(path.String(), ".") }
 
 // isMark reports whether a field path leads to a label or an annotation by which dependents are identified.
-func isMark(path fieldpath.Path, reconciler string) bool {
+func isMark(path structured.Path, reconciler string) bool {
 	return len(path) == 3 && path[0].FieldName != nil && *path[0].FieldName == "metadata" &&
 		path[2].FieldName != nil && manifests.IsMark(reconciler, *path[2].FieldName)
 }
@@ -88,10 +88,10 @@ func isMark(path fieldpath.Path, reconciler string) bool {
 // removed returns the fields of a manifest that a live object does not have. Fields in lists are ignored.
 func removed(live, manifest map[string]any, reconciler string) []plan.ConflictingManager {
 	var found []plan.ConflictingManager
-	var walk func(live, manifest map[string]any, path fieldpath.Path)
-	walk = func(live, manifest map[string]any, path fieldpath.Path) {
+	var walk func(live, manifest map[string]any, path structured.Path)
+	walk = func(live, manifest map[string]any, path structured.Path) {
 		for _, name := range slices.Sorted(maps.Keys(manifest)) {
-			at := append(slices.Clone(path), fieldpath.FieldNameElement(name))
+			at := append(slices.Clone(path), structured.FieldNameElement(name))
 			value, exists := live[name]
 			below, isMap := manifest[name].(map[string]any)
 			switch inner, _ := value.(map[string]any); {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,5 +70,25 @@ func TestIgnoredFieldsAreNotComparedWithTheManifest(t *testing.T) {
 	manifest.Settings = manifests.Settings{}
 	if found := ConflictingManagers(live(5), manifest, metav1alpha1.UpdateSSAOverride, reconciler); len(found) != 1 {
 		t.Errorf("without the rule: %v", found)
+	}
+}
+
+func TestRulesOfIgnoredFieldsAreThoseThatTheReconcilerWrote(t *testing.T) {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	obj.SetAnnotations(map[string]string{
+		reconciler + "/ignore": "spec.replicas", reconciler + "/ignored-by-option": "spec.paused",
+		reconciler + "/ignored-by-spec": "spec.theirs",
+	})
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry{
+		entry(t, reconciler, apply, `{f:metadata: {f:annotations: {f:shop.example.com/ignore: {}}}}`),
+		entry(t, reconciler, update, `{f:metadata: {f:annotations: {f:shop.example.com/ignored-by-option: {}}}}`),
+		entry(t, "theirs", update, `{f:metadata: {f:annotations: {f:shop.example.com/ignored-by-spec: {}}}}`),
+	})
+	var got []string
+	for _, i := range Ignored(obj, reconciler) {
+		got = append(got, i.Path.String()+" "+string(i.Source))
+	}
+	if want := []string{"spec.replicas annotation", "spec.paused option"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

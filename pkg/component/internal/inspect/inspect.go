@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/internal/fieldset"
-	"github.com/fairlead-io/fairlead/internal/ignore"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -19,7 +20,8 @@ import (
 
 // Object returns the facts about a whole object.
 func (v View) Object(ctx context.Context, obj *unstructured.Unstructured) plan.Observed {
-	o := Metadata(obj, v.Reconciler)
+	o := v.Metadata(obj)
+	obj = v.Own(obj)
 	o.Readiness = v.Readiness(ctx, obj)
 	v.addGone(ctx, obj, &o)
 	o.Finished = manifests.IsEphemeral(obj) && hasSucceeded(obj)
@@ -37,6 +39,13 @@ func hasSucceeded(job *unstructured.Unstructured) bool {
 		}
 	}
 	return false
+}
+
+// Metadata is the function Metadata for the reconciler of the view, whose field owner may have another name.
+func (v View) Metadata(obj metav1.Object) plan.Observed {
+	o := Metadata(v.ownMetadata(obj), v.Reconciler)
+	o.FormerOwner = v.HasFormer(obj.GetManagedFields())
+	return o
 }
 
 // Metadata returns the facts about an object that can be read from its metadata. For types without a status, Object
@@ -93,11 +102,11 @@ func Compare(
 	o.Coverage = plan.CoveragePartial
 	entry := Entry(obj.GetManagedFields(), reconciler, Operation(policy))
 	ignored := manifest.Settings.IgnoredPaths()
-	desired := ignore.Strip(manifest.Body.Object, ignored)
+	desired := fieldpath.Strip(manifest.Body.Object, ignored)
 	if entry != nil && covers(desired, entry) {
 		o.Coverage = plan.CoverageFull
 	}
-	o.Values = hash(project(ignore.Strip(obj.Object, ignored), desired))
+	o.Values = hash(project(fieldpath.Strip(obj.Object, ignored), desired))
 	return o
 }
 
@@ -130,15 +139,20 @@ func hashEntry(e metav1.ManagedFieldsEntry, annotations map[string]string, recon
 		return hash([]any{e.APIVersion, nil})
 	}
 	fields := fieldset.Decode(e.FieldsV1)
-	return hash([]any{e.APIVersion, ignore.Mask(fields, ownIgnored(fields, annotations, reconciler))})
+	return hash([]any{e.APIVersion, fieldpath.Mask(fields, ownIgnored(fields, annotations, reconciler))})
 }
 
 // ownIgnored returns the ignored fields by those annotations of a live object that are among our fields. A rule that
 // another client wrote to the live object would hide the changes of this client.
-func ownIgnored(fields map[string]any, annotations map[string]string, reconciler string) []ignore.Path {
+func ownIgnored(fields map[string]any, annotations map[string]string, reconciler string) []fieldpath.Path {
 	if len(manifests.LiveIgnored(annotations, reconciler)) == 0 {
 		return nil
 	}
+	return manifests.IgnoredOf(ownAnnotations(fields, annotations), reconciler)
+}
+
+// ownAnnotations returns the annotations of a live object that are among our fields.
+func ownAnnotations(fields map[string]any, annotations map[string]string) map[string]string {
 	metadata, _ := fields["f:metadata"].(map[string]any)
 	ours, _ := metadata["f:annotations"].(map[string]any)
 	own := map[string]string{}
@@ -147,7 +161,23 @@ func ownIgnored(fields map[string]any, annotations map[string]string, reconciler
 			own[key] = value
 		}
 	}
-	return manifests.IgnoredOf(own, reconciler)
+	return own
+}
+
+// Ignored returns the ignored fields of a live object by those of its annotations that the reconciler wrote, under any
+// update policy.
+func Ignored(obj metav1.Object, reconciler string) []manifests.Ignored {
+	annotations := obj.GetAnnotations()
+	if len(manifests.LiveIgnored(annotations, reconciler)) == 0 {
+		return nil
+	}
+	own := map[string]string{}
+	for _, operation := range []metav1.ManagedFieldsOperationType{
+		metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate,
+	} {
+		maps.Insert(own, maps.All(ownAnnotations(Entry(obj.GetManagedFields(), reconciler, operation), annotations)))
+	}
+	return manifests.LiveIgnored(own, reconciler)
 }
 
 // hash returns a hash of a JSON value. The hash has only 64 bits, to keep inventories small.

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fairlead-io/fairlead/internal/ignore"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -38,6 +38,6 @@ func (v View) Verdict(obj *unstructured.Unstructured, manifest manifests.Object)
 	if err != nil {
 		return &plan.Verdict{Failed: fmt.Sprintf("its manifest cannot be compared: %v", err)}
 	}
-	desired := ignore.Overlay(whole.Body.Object, obj.Object, manifest.Settings.IgnoredPaths())
+	desired := fieldpath.Overlay(whole.Body.Object, obj.Object, manifest.Settings.IgnoredPaths())
 	return new(match((&unstructured.Unstructured{Object: desired}).DeepCopy(), obj.DeepCopy()))
 }

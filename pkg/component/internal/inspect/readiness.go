@@ -17,8 +17,14 @@ import (
 type View struct {
 	// Reconciler is the name of the reconciler.
 	Reconciler string
+	// FieldOwner is the field manager of the reconciler's writes; the name of the reconciler if it is empty.
+	// FormerFieldOwners are its field managers before.
+	FieldOwner        string
+	FormerFieldOwners []string
 	// Conditions are the conditions in Go that the annotation ready-when may name.
 	Conditions map[string]Condition
+	// Deferred are the names of conditions in Go that only a pass over the component can evaluate.
+	Deferred map[string]bool
 	// Analyzers decide about the readiness of objects of their kinds, in place of kstatus.
 	Analyzers map[schema.GroupKind]Analyzer
 	// Matchers compare objects of their kinds with their manifests, in place of the comparison of owned fields.
@@ -89,6 +95,11 @@ func (v View) Readiness(ctx context.Context, obj *unstructured.Unstructured) rea
 	switch {
 	case condition.Expression != nil:
 		return v.byExpression(ctx, obj, manifests.AnnotationReadyWhen, condition.Expression)
+	case v.Deferred[condition.Name]:
+		return ready.Result{
+			State: ready.InProgress, Deferred: condition.Name,
+			Message: fmt.Sprintf("%s: go/%s was not evaluated yet", manifests.AnnotationReadyWhen, condition.Name),
+		}
 	case condition.Name != "" && v.Conditions[condition.Name] == nil:
 		return ready.Result{
 			State: ready.Unknown,
@@ -96,7 +107,7 @@ func (v View) Readiness(ctx context.Context, obj *unstructured.Unstructured) rea
 				manifests.AnnotationReadyWhen, condition.Name),
 		}
 	case condition.Name != "":
-		return byCondition(obj, condition.Name, v.Conditions[condition.Name])
+		return ByCondition(obj, condition.Name, v.Conditions[condition.Name])
 	}
 	return r
 }
@@ -128,8 +139,8 @@ func analyzed(obj *unstructured.Unstructured, gk schema.GroupKind, analyze Analy
 	return analyze(obj.DeepCopy())
 }
 
-// byCondition calls a condition in Go with a copy of the object. After a panic the object is not ready.
-func byCondition(obj *unstructured.Unstructured, name string, holds Condition) (r ready.Result) {
+// ByCondition calls a condition in Go with a copy of the object. After a panic the object is not ready.
+func ByCondition(obj *unstructured.Unstructured, name string, holds Condition) (r ready.Result) {
 	prefix := manifests.AnnotationReadyWhen + ": go/" + name
 	defer func() {
 		if p := recover(); p != nil {

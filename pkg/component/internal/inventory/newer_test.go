@@ -8,7 +8,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
@@ -65,7 +65,7 @@ func TestAnInventoryOfANewerVersionIsNeitherUsedNorRecovered(t *testing.T) {
 				c.statuses = 0
 				p := c.load()
 				got, _, err := c.store.Load(t.Context(), p, c.owner(), everything(entries(3)...).recovery)
-				failure, ok := errors.AsType[*condition.Error](err)
+				failure, ok := errors.AsType[*passerror.Error](err)
 				if !ok || !failure.Terminal || failure.Reason != metav1alpha1.ReasonNewerRecord {
 					t.Fatalf("Load of a newer inventory returned %d entries and the error %v, want a terminal error", len(got), err)
 				}

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
@@ -168,7 +168,7 @@ func (p Phases) find(ctx context.Context, obj components.Object, owner manifests
 		return nil
 	}
 	if err != nil {
-		failed := condition.Of(phasesError("find", err))
+		failed := passerror.Of(phasesError("find", err))
 		failed.Message += status.HintGiveUp
 		return failed
 	}

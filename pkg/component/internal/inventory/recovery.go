@@ -13,7 +13,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
@@ -37,6 +37,8 @@ type Recovery struct {
 	// AsOperator is set if the search uses the operator's own rights. The operator can always list components, so a list
 	// of their type does not show that dependents can be listed.
 	AsOperator bool
+	// Externals returns the entries of the recorded externals, which have no owner labels; nil if there are none.
+	Externals func(ctx context.Context) ([]metav1alpha1.InventoryEntry, error)
 	// Remote is set if the dependents are in another cluster than the component. NamespaceGoes reports whether a
 	// namespace in their cluster is being deleted or does not exist.
 	Remote        bool
@@ -97,6 +99,13 @@ func (s *Store) read(
 		return nil, nil, err
 	}
 	found := report.entries()
+	if r.Externals != nil {
+		outside, err := r.Externals(ctx)
+		if err != nil {
+			return nil, nil, readError("is lost or damaged, and the states of externals cannot be read", err)
+		}
+		found = append(found, outside...)
+	}
 	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(recorded), "found", len(found))
 	inventory := plan.NewInventory(found)
 	for _, e := range recorded {
@@ -113,7 +122,7 @@ func newerRecord(err error) error {
 	if !ok {
 		return nil
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonNewerRecord, Terminal: true,
 		Message: fmt.Sprintf("nothing is changed, because a newer version of the operator wrote the record of the "+
 			"dependents: %v; run that version or a later version", unknown),
@@ -132,10 +141,10 @@ func namespacesOf(obj components.Object, r Recovery, recorded []metav1alpha1.Inv
 
 // readError returns the condition error of an inventory that could not be read.
 func readError(what string, err error) error {
-	if condition.Interrupted(err) {
+	if passerror.Interrupted(err) {
 		return err
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("the recorded inventory %s: %v", what, err),
 	}
 }
@@ -171,7 +180,7 @@ func (s *Store) checkReport(
 		message += "; or remove the operator's finalizer from the component: then it continues with an empty inventory, " +
 			"and dependents that are no longer rendered remain in the cluster, with their owner label"
 	}
-	return &condition.Error{Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: message}
+	return &passerror.Error{Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: message}
 }
 
 // restore writes a recovered inventory to the status. It adds the entries of inventories in Secrets, and the names of
@@ -182,7 +191,7 @@ func (s *Store) restore(
 ) ([]metav1alpha1.InventoryEntry, error) {
 	st := obj.GetStatus()
 	secrets, err := s.addUnnamed(ctx, owner, recovered)
-	if newer, ok := errors.AsType[*condition.Error](err); ok {
+	if newer, ok := errors.AsType[*passerror.Error](err); ok {
 		return nil, newer
 	}
 	if err != nil && !apierrors.IsForbidden(err) {

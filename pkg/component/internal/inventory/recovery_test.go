@@ -19,8 +19,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -244,13 +244,13 @@ func TestAnInventoryThatCannotBeReadIsRetried(t *testing.T) {
 	c.edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "edited" })
 	failing := &search{err: errors.New("discovery failed")}
 	_, _, err := c.store.Load(t.Context(), c.load(), c.owner(), failing.recovery)
-	if problem := condition.Of(err); problem == nil || problem.Terminal || !strings.Contains(problem.Message, "discovery failed") {
+	if problem := passerror.Of(err); problem == nil || problem.Terminal || !strings.Contains(problem.Message, "discovery failed") {
 		t.Errorf("a failed discovery must be a retried error, got %v", err)
 	}
 	p := c.write(entries(3000))
 	c.restart()
 	c.Refuse = func(string, string) error { return later() }
-	if _, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery); condition.Of(err).Terminal {
+	if _, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery); passerror.Of(err).Terminal {
 		t.Errorf("the failed recovery must be retried, got %v", err)
 	}
 	c.Refuse = nil

@@ -13,7 +13,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -29,6 +29,8 @@ const writtenSize = 90
 type Options struct {
 	// Reconciler is the name of the reconciler.
 	Reconciler string
+	// Finalizers are the finalizers of the reconciler.
+	Finalizers components.Finalizers
 	// StatusBytes is the maximum size, in bytes, of an inventory that is written into a status.
 	StatusBytes int
 	Components  *components.Store
@@ -51,7 +53,7 @@ func (s *Store) memory(obj components.Object) *Memory {
 }
 
 func (s *Store) isDamaged(obj components.Object) bool {
-	return components.Damaged(obj, components.Finalizer(s.Reconciler))
+	return components.Damaged(obj, s.Finalizers)
 }
 
 // Recorded returns the readable entries of the recorded inventory. It does not recover a lost inventory.
@@ -136,7 +138,7 @@ func (s *Store) Write(
 func (s *Store) enter(obj components.Object, entries []metav1alpha1.InventoryEntry) error {
 	lines, size := linesOf(entries)
 	if size > maxInventory {
-		return &condition.Error{
+		return &passerror.Error{
 			Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
 			Message: fmt.Sprintf("the record of %d dependents takes %d bytes, but the maximum is %d bytes; "+
 				"split the component into several components", len(entries), size, maxInventory),
@@ -241,13 +243,13 @@ func (s *Store) writeSecrets(ctx context.Context, obj components.Object, recorde
 
 // writeError returns the condition error of an inventory that could not be written.
 func (s *Store) writeError(obj components.Object, err error) error {
-	if condition.Interrupted(err) {
+	if passerror.Interrupted(err) {
 		return err
 	}
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return fmt.Errorf("write the inventory, which is too large for the status, to Secrets: %w", err)
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonForbidden, Terminal: true,
 		Message: fmt.Sprintf("the inventory is too large for the status, and cannot be written to Secrets: %v; "+
 			"allow the operator to get, list, create, patch and delete Secrets in the namespace %s, "+

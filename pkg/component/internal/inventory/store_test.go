@@ -10,7 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
@@ -90,7 +90,7 @@ func TestAnInventoryThatFitsNowhereIsRefused(t *testing.T) {
 	p := c.load()
 	p.Status.Inventory = []string{"as it was"}
 	err := c.store.enter(p, slices.Repeat(entries(1000), 150))
-	problem := condition.Of(err)
+	problem := passerror.Of(err)
 	if problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "150000 dependents") {
 		t.Errorf("Write of 150000 dependents must return a terminal error, got %v", err)
 	}
@@ -177,14 +177,14 @@ func TestAStatusIsUnchangedWhereSecretsCannotBeWritten(t *testing.T) {
 	p := c.load()
 	recorded := components.RefOf(p.GetStatus())
 	err := c.store.Write(t.Context(), p, recorded, entries(3000))
-	if problem := condition.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "namespace shop") {
+	if problem := passerror.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "namespace shop") {
 		t.Errorf("Write must return a terminal error that names the namespace shop, got %v", err)
 	}
 	if p.Status.HasInventoryRecord() || p.Status.InventoryRecord == nil || len(p.Status.Inventory) > 0 {
 		t.Errorf("the status has the inventory record %v, want an announced record without a name", p.Status.InventoryRecord)
 	}
 	c.refuseLists(later())
-	if err := c.store.Write(t.Context(), p, recorded, entries(3000)); condition.Of(err).Terminal {
+	if err := c.store.Write(t.Context(), p, recorded, entries(3000)); passerror.Of(err).Terminal {
 		t.Errorf("a refused Write must be retried, got %v", err)
 	}
 }

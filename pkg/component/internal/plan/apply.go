@@ -17,6 +17,7 @@ import (
 func ForApply(f Facts) Plan {
 	p := newPlan(f)
 	p.Desired, p.Applied, p.occurrences = CountObjects(f.Desired), true, occurrencesOf(f.Desired)
+	p.LeftOut = f.LeftOut
 	if p.removeGuardOfDesired(f); len(p.Actions) > 0 {
 		p.Repairs = f.Repairs
 		return p
@@ -39,6 +40,7 @@ func ForApply(f Facts) Plan {
 	p.resetCompleted(f)
 	p.markUndefined(f)
 	p.prune(f)
+	p.recordBegun()
 	return p
 }
 

@@ -14,6 +14,9 @@ type Unbound struct {
 	Message string
 	// Failed is set if the evaluation of a hole failed, so that waiting does not help.
 	Failed bool
+	// Missing are the names of the missing exports, and Exporters the objects that export them.
+	Missing   []string
+	Exporters []manifests.Key
 }
 
 // IsReady reports whether the object is ready.

@@ -170,6 +170,8 @@ func (c candidate) update(reason Reason) decision {
 			Message: "it drifted, but is not repaired: its manifest differs at each rendering, for example because of " +
 				"random values; make the rendering deterministic, or change the inputs",
 		})
+	case c.object.Key.IsExternal():
+		return c.updateExternal(reason)
 	case c.policy == metav1alpha1.UpdateReplace:
 		return c.act(VerbReplace, reason)
 	case c.policy == metav1alpha1.UpdateRecreate && reason == ReasonChanged && !c.holdsOthers() &&
@@ -178,7 +180,8 @@ func (c candidate) update(reason Reason) decision {
 	}
 	d := c.act(VerbApply, reason)
 	d.action.TakeAllFields = c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
-	d.action.Migrate = d.action.TakeAllFields || c.live.Updated != "" || c.listedBeforeFirstApply() ||
+	d.action.Migrate = d.action.TakeAllFields || c.live.Updated != "" || c.live.FormerOwner ||
+		c.listedBeforeFirstApply() ||
 		reason.Adopts() && c.hasPreviousManagers()
 	return d
 }
@@ -224,7 +227,8 @@ func (c candidate) newEntry() metav1alpha1.InventoryEntry {
 		Revision: c.revision, Rendition: c.rendition, Order: o.Settings.Order, DeleteOrder: o.Settings.DeleteOrder,
 		UpdatePolicy: o.Settings.UpdatePolicy, DeletePolicy: c.deletion, Phase: string(o.Settings.Phase),
 		Occurrence: c.recordedNumber(), PrunePolicy: recordedPrunePolicy(o.Settings.PrunePolicy),
-		DependsOn: o.DependsOn(), DependencyGroup: o.DependencyGroup(),
+		DependsOn: o.DependsOn(), DependencyGroup: o.DependencyGroup(), External: o.Key.IsExternal(),
+		Begun: c.entry.Begun,
 	}
 	for _, t := range o.Types {
 		e.Types = append(e.Types, t.String())

@@ -28,6 +28,10 @@ func (r Repairs) describe() string {
 	switch {
 	case len(r.ConflictingManagers) > 0:
 		return describeManagers(r.ConflictingManagers) + meanwhile
+	case r.Difference != "":
+		return fmt.Sprintf("it differs repeatedly from its manifest (%s), although it was updated; "+
+			"stop clients that change it; if the external system ignores or normalises the value, correct the manifest, "+
+			"or accept the value in the method Match of its kind", r.Difference) + meanwhile
 	case slices.Contains(r.Losses, lostMatch):
 		return "its matcher says repeatedly that it differs from its manifest, although it was written; " +
 			"stop clients that change it, or correct the matcher" + meanwhile

@@ -36,6 +36,8 @@ type Facts struct {
 	// Excluded has the objects that are not in Desired because their condition include-when is false. The value is false
 	// for an object that the component only observes, and that is released instead of deleted if it is recorded.
 	Excluded map[manifests.Key]bool
+	// LeftOut says why objects are not applied, because their conditions are false. The plan passes it on.
+	LeftOut []metav1alpha1.DependentReport
 	// Conditional are the objects that can become a part of Desired in this pass, because the values change that their
 	// conditions read.
 	Conditional []manifests.Object
@@ -149,9 +151,10 @@ type Observed struct {
 	// Confirmed is set if the absence of an object was confirmed by a read, or by the response to our delete. An object
 	// that disappears from a watch may still exist: a client may have removed the label that the watch selects by.
 	Confirmed bool
-	// Reason and Message say why the object is Unknown.
+	// Reason and Message say why the object is Unknown. Failure is set if it is Unknown because of a failure.
 	Reason  WaitReason
 	Message string
+	Failure *Failure
 
 	UID             types.UID
 	ResourceVersion string
@@ -163,6 +166,8 @@ type Observed struct {
 	// Applied and Updated are hashes of our entries in the managed fields with the operation Apply and Update. A hash
 	// is empty if there is no such entry.
 	Applied, Updated string
+	// FormerOwner is set if former field owners of the reconciler own fields. Applied and Updated cover these fields, too.
+	FormerOwner bool
 	// Managers are the other field managers of the object. Managers that own fields only through subresources are left
 	// out.
 	Managers []string
@@ -181,6 +186,10 @@ type Observed struct {
 	Verdict *Verdict
 	// Terminating is set if the object has a deletion timestamp.
 	Terminating bool
+	// Immutable are the changed fields of the manifest of an external that cannot be changed. NotUpdatable is set if the
+	// external cannot be changed at all, and NotDeletable if it cannot be deleted.
+	Immutable                  []string
+	NotUpdatable, NotDeletable bool
 	// Finished is set if the object is a Job that completed its work and that Kubernetes removes some time after that
 	// (ttlSecondsAfterFinished). An Absent object may be Finished: it was removed after its work.
 	Finished  bool
@@ -234,6 +243,8 @@ type Result struct {
 	Observed *Observed
 	// Failure is nil if the action succeeded.
 	Failure *Failure
+	// Started is set if the action was begun and goes on after the pass. A later pass has its result.
+	Started bool
 	// Attempts counts the actions on this key in this pass.
 	Attempts int
 }

@@ -309,24 +309,28 @@ func TestPruningKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkForApplyOfAGraph plans for 2,000 objects that depend on each other. Each depends on two objects.
+// largeGraph returns facts about 2,000 objects that depend on each other. Each depends on two objects.
+func largeGraph(inSync bool) Facts {
+	c := &component{world: newWorld(), inventory: Inventory{}}
+	c.desired = append(c.desired, desiredObject(0, manifests.StageWorkloads, "root"))
+	for i := range 1999 {
+		c.desired = append(c.desired, depending(fmt.Sprint(i), c.desired[i], c.desired[i/2]))
+	}
+	if inSync {
+		for _, o := range c.desired {
+			c.applied(o)
+		}
+	}
+	return Facts{
+		Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+		Desired: c.desired, Inventory: c.inventory,
+	}.seen(c.world.watched)
+}
+
 func BenchmarkForApplyOfAGraph(b *testing.B) {
-	for _, state := range []string{"new", "in sync"} {
-		b.Run(state, func(b *testing.B) {
-			c := &component{world: newWorld(), inventory: Inventory{}}
-			c.desired = append(c.desired, desiredObject(0, manifests.StageWorkloads, "root"))
-			for i := range 1999 {
-				c.desired = append(c.desired, depending(fmt.Sprint(i), c.desired[i], c.desired[i/2]))
-			}
-			if state == "in sync" {
-				for _, o := range c.desired {
-					c.applied(o)
-				}
-			}
-			f := Facts{
-				Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
-				Desired: c.desired, Inventory: c.inventory,
-			}.seen(c.world.watched)
+	for name, inSync := range map[string]bool{"new": false, "in sync": true} {
+		b.Run(name, func(b *testing.B) {
+			f := largeGraph(inSync)
 			for b.Loop() {
 				if p := ForApply(f); len(p.Waiting)+p.Ready < 1999 {
 					b.Fatalf("the plan counts %d objects, want all", len(p.Waiting)+p.Ready)
@@ -336,17 +340,9 @@ func BenchmarkForApplyOfAGraph(b *testing.B) {
 	}
 }
 
-// BenchmarkForDeleteOfAGraph plans the deletion of 2,000 objects that depend on each other.
 func BenchmarkForDeleteOfAGraph(b *testing.B) {
-	c := &component{world: newWorld(), inventory: Inventory{}}
-	objects := []manifests.Object{desiredObject(0, manifests.StageWorkloads, "root")}
-	for i := range 1999 {
-		objects = append(objects, depending(fmt.Sprint(i), objects[i], objects[i/2]))
-	}
-	for _, o := range objects {
-		c.applied(o)
-	}
-	f := Facts{Owner: us, Inventory: c.inventory}.seen(c.world.watched)
+	f := largeGraph(true)
+	f.Desired = nil
 	for b.Loop() {
 		if p := ForDelete(f); len(p.Actions) != 1 {
 			b.Fatalf("the plan deletes %d objects at first, want 1", len(p.Actions))

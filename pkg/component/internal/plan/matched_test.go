@@ -1,8 +1,13 @@
 package plan
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // matched sets that an author compares the object with its manifest, with the given result.
@@ -15,6 +20,34 @@ func TestPlanAtTheTimeOfAVerdict(t *testing.T) {
 	s := newScene(edits(matched(&Verdict{Differs: "x", LeaveUntil: until})))
 	if p := ForApply(s.facts()); !p.NextDue.Equal(until) || len(p.Actions) > 0 {
 		t.Errorf("the next plan is due at %s, with the actions %v", p.NextDue, p.Actions)
+	}
+}
+
+// The message about an external names the difference, and stays the same while the conflict lasts.
+func TestConflictOfAnExternal(t *testing.T) {
+	s := newScene(edits(func(s *scene) {
+		s.object.Key = manifests.Key{Group: manifests.ExternalGroup, Kind: "Record", Name: "www"}
+		s.entry.Group, s.entry.Kind, s.entry.Namespace, s.entry.Name = manifests.ExternalGroup, "Record", "", "www"
+		s.entry.External = true
+	}))
+	f := s.facts()
+	var messages []string
+	for i := range 100 {
+		f.Live[s.object.Key].Verdict = &Verdict{Differs: fmt.Sprintf("spec.ttl: want 77, found %d", i)}
+		p := ForApply(f)
+		for _, a := range p.Actions {
+			if r, ok := a.Remembered(Result{Verb: a.Verb}); ok {
+				p.Repairs[a.Key] = r
+			}
+		}
+		for _, conflict := range p.RepairConflicts {
+			messages = append(messages, conflict.Message)
+		}
+		f.Repairs, f.Now = p.Repairs, f.Now.Add(time.Second)
+	}
+	messages = slices.Compact(messages)
+	if len(messages) != 1 || !strings.HasPrefix(messages[0], "it differs repeatedly from its manifest (spec.ttl: want 77, found ") {
+		t.Errorf("the messages are %q", messages)
 	}
 }
 

@@ -49,6 +49,8 @@ func decideUnknown(c candidate) decision {
 		return d
 	case c.live.Reason == WaitUnauthorized || c.live.Reason == WaitNotListable:
 		return c.fail(Failure{Class: Terminal, Reason: c.live.Reason, Message: c.live.Message})
+	case c.live.Failure != nil:
+		return c.fail(*c.live.Failure)
 	}
 	return c.wait(c.live.Reason, c.live.Message)
 }

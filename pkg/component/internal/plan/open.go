@@ -40,8 +40,12 @@ func (p *Plan) openSet(f Facts, removals []metav1alpha1.InventoryEntry) {
 // wait returns the wait for the value: of the object that exports it, or of the component if there is no such object.
 func (e OpenExport) wait(f Facts) Waiting {
 	text := fmt.Sprintf("the rendering asked for export %s: %s", e.Name, e.Message)
-	if e.Value != "" {
+	switch {
+	case e.Value == "":
+	case manifests.IsSecret(e.Exporter):
 		text += "; the last value is used"
+	default:
+		text += fmt.Sprintf("; the last value is used: %s", truncate(e.Value))
 	}
 	w := Waiting{Key: e.Exporter, Reason: WaitOpenSet, Message: text + "; nothing is pruned until it has a value"}
 	if !e.IsDeclared() {

@@ -30,6 +30,8 @@ type Plan struct {
 	// Observed are the objects of the apply set that the component only observes, in apply order. They have no UID and no
 	// digest.
 	Observed []metav1alpha1.InventoryEntry
+	// LeftOut says why objects are not applied, because their conditions are false; at most ten, in apply order.
+	LeftOut []metav1alpha1.DependentReport
 	// Applied is set if the whole apply set is applied, whether it is ready or not.
 	Applied bool
 	// Ready is the number of ready dependents, and Desired the number of desired dependents. A dependent with several

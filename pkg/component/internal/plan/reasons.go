@@ -39,6 +39,7 @@ const (
 	ReasonDeleted        Reason = "the component is being deleted"
 	ReasonClaimOrphaned  Reason = "a claim is deleted only if its delete policy is delete"
 	ReasonOrphaned       Reason = "its delete policy orphans it"
+	ReasonNotDeletable   Reason = "its kind cannot delete it"
 	ReasonTryDelete      Reason = "the deletion of a definition is tried before a guard is set up"
 	ReasonGuard          Reason = "definitions are about to be deleted"
 	ReasonUnguard        Reason = "no definition is about to be deleted"
@@ -82,6 +83,10 @@ func (r WaitReason) IsRefusal() bool {
 		WaitTooLarge,
 		WaitAPIError,
 		WaitUnreachable,
+		WaitCreateUncertain,
+		WaitCallFailed,
+		WaitNoHandler,
+		WaitStateDamaged,
 		WaitError:
 		return true
 	}
@@ -152,6 +157,18 @@ const (
 	WaitBindingFailed WaitReason = "BindingFailed"
 	// WaitUnreadable: a compressed manifest in memory could not be read.
 	WaitUnreadable WaitReason = "ManifestUnreadable"
+)
+
+// The reasons of failures of externals.
+const (
+	// WaitCreateUncertain: it is not known whether a create had an effect, and nothing but a person can find out.
+	WaitCreateUncertain WaitReason = metav1alpha1.ReasonCreateUncertain
+	// WaitCallFailed: a call for an external failed.
+	WaitCallFailed WaitReason = "CallFailed"
+	// WaitNoHandler: no handler is registered for the kind of an external.
+	WaitNoHandler WaitReason = "NoHandler"
+	// WaitStateDamaged: the recorded state of an external was edited or lost.
+	WaitStateDamaged WaitReason = "StateDamaged"
 )
 
 // The reasons of failed requests. WaitNamespaceMissing and WaitNamespaceTerminating are failures of creates because of

@@ -136,7 +136,7 @@ func deleteUnauthorized(r removal) (decision, bool) {
 }
 
 func deleteUnknown(r removal) (decision, bool) {
-	return r.wait(r.live.Reason, r.live.Message, nil), r.live.Presence != Present
+	return r.wait(r.live.Reason, r.live.Message, r.live.Failure), r.live.Presence != Present
 }
 
 // deleteOrphaned drops the entry of an object that has been orphaned: by an action of this pass, by an earlier action
@@ -144,16 +144,22 @@ func deleteUnknown(r removal) (decision, bool) {
 // managed fields.
 func deleteOrphaned(r removal) (decision, bool) {
 	orphaned := r.live.orphaned() || r.result.Verb == VerbOrphan && r.live.Owner == ""
-	return decision{}, Orphans(r.entry, r.reason) && orphaned
+	return decision{}, r.orphans() && orphaned
 }
 
 func deleteOrphan(r removal) (decision, bool) {
 	reason := ReasonOrphaned
-	if IsClaim(r.key) {
+	switch {
+	case IsClaim(r.key):
 		reason = ReasonClaimOrphaned
+	case r.live.NotDeletable:
+		reason = ReasonNotDeletable
 	}
-	return r.act(VerbOrphan, reason), Orphans(r.entry, r.reason)
+	return r.act(VerbOrphan, reason), r.orphans()
 }
+
+// orphans reports whether the object is released instead of deleted.
+func (r removal) orphans() bool { return Orphans(r.entry, r.reason) || r.live.NotDeletable }
 
 // deleteGoneUnread reads an object with the condition gone-when: once after each change.
 func deleteGoneUnread(r removal) (decision, bool) {
@@ -162,6 +168,9 @@ func deleteGoneUnread(r removal) (decision, bool) {
 
 func deleteTerminating(r removal) (decision, bool) {
 	message := "it is being deleted; finalizers or pods may hold it"
+	if r.key.IsExternal() {
+		message = "it is being deleted outside Kubernetes"
+	}
 	if r.live.Gone != "" {
 		message += "; " + r.live.Readiness.Message
 	}

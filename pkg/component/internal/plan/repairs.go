@@ -34,6 +34,8 @@ type Repairs struct {
 	// Undone counts the losses of fields that a repair had restored before. The object itself may be lost in the same
 	// way.
 	Undone int
+	// Difference says how an external differed from its manifest when the conflict began.
+	Difference string
 	// Deferred is set if fields or the object are lost now, and the repair waits for the back-off.
 	Deferred bool
 	// ConflictingManagers are the managers of the lost fields. ManagersOf is the loss in which they were found.
@@ -118,11 +120,14 @@ func countLoss(c candidate) Repairs {
 	case r.Deferred:
 		return r
 	case r.Last.IsZero() || !c.now.Before(lastedAt(c, r)):
-		return Repairs{Digest: c.object.Digest, Losses: []Loss{loss}}
+		r = Repairs{Digest: c.object.Digest, Losses: []Loss{loss}}
 	case slices.Contains(r.Losses, loss) || len(r.Losses) >= maxLosses:
 		r.Undone++
 	default:
 		r.Losses = append(slices.Clone(r.Losses), loss)
+	}
+	if loss == lostMatch && c.object.Key.IsExternal() && (r.Difference == "" || r.Undone <= immediateRepairs) {
+		r.Difference = c.live.Verdict.Differs
 	}
 	return r
 }

@@ -87,6 +87,9 @@ func ruleUnknown(c candidate) (decision, bool) {
 	if c.live.Reason == WaitUnauthorized || c.live.Reason == WaitNotListable {
 		return c.fail(Failure{Class: Terminal, Reason: c.live.Reason, Message: c.live.Message}), true
 	}
+	if c.live.Failure != nil {
+		return c.fail(*c.live.Failure), true
+	}
 	return c.wait(c.live.Reason, c.live.Message), true
 }
 
@@ -166,10 +169,14 @@ func ruleUnverified(c candidate) (decision, bool) {
 			return c.update(ReasonUnverified), true
 		}
 	case CoverageFull:
-		if !c.written() && c.triggered() {
+		switch {
+		case c.written():
+		case c.triggered():
 			// The record does not show for which state of the component the object was applied, so the object is
 			// applied again.
 			return applyAgain(c, ReasonTriggered), true
+		case c.live.Verdict != nil && c.live.Verdict.Differs != "":
+			return repairMatched(c)
 		}
 	}
 	if c.object.Settings.Timeout > 0 && c.entry.Digest != c.live.Digest {

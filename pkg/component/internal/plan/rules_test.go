@@ -770,6 +770,11 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Apply: it differs by its matcher (uid u1, version 7) [repair]",
 	},
 	{
+		"repairs an object that differs by its matcher, and whose last write was not recorded",
+		edits(neverWritten, coverage(CoverageFull), matched(&Verdict{Differs: "x"})),
+		"Apply: it differs by its matcher (uid u1, version 7)",
+	},
+	{
 		"repairs an object once in a pass if it differs always", edits(answered(VerbApply), coverage(CoverageFull), matched(&Verdict{Differs: "x"})),
 		"done [record u=u1 d=d1 f=f1]",
 	},

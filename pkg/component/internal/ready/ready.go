@@ -34,6 +34,9 @@ type Result struct {
 	State State
 	// Message explains a state other than Ready.
 	Message string
+	// Deferred is the name of the condition in Go that a pass has to evaluate, because it sees the component. Apart from
+	// this condition, the object is ready. It is empty if there is none.
+	Deferred string
 }
 
 // required are conditions that must be true in addition to the rules of kstatus.

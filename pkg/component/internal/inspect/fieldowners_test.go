@@ -1,0 +1,83 @@
+package inspect
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// listed returns a managed fields entry with the fields of data.
+func listed(manager, operation string, fields ...string) metav1.ManagedFieldsEntry {
+	text := ""
+	for _, f := range fields {
+		if text != "" {
+			text += ","
+		}
+		text += `"f:` + f + `":{}`
+	}
+	e := metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "v1", FieldsType: "FieldsV1",
+		FieldsV1: &metav1.FieldsV1{},
+	}
+	e.FieldsV1.SetRawBytes([]byte(`{"f:data":{` + text + `}}`))
+	return e
+}
+
+func TestFieldsOfAllFieldOwnersAreOurs(t *testing.T) {
+	type entries = []metav1.ManagedFieldsEntry
+	renamed := View{Reconciler: reconciler, FieldOwner: "new", FormerFieldOwners: []string{"old"}}
+	status := listed("old", "Update", "a")
+	status.Subresource = "status"
+	for _, c := range []struct {
+		name          string
+		view          View
+		entries, want entries
+		former        bool
+	}{
+		{"the default owner", View{Reconciler: reconciler}, entries{listed(reconciler, "Apply", "a")}, entries{listed(reconciler, "Apply", "a")}, false},
+		{"another owner", renamed, entries{listed("new", "Apply", "a"), listed("kubectl", "Update", "b")}, entries{listed(reconciler, "Apply", "a"), listed("kubectl", "Update", "b")}, false},
+		{"a former owner", renamed, entries{listed("old", "Apply", "a")}, entries{listed(reconciler, "Apply", "a")}, true},
+		{"the name of the reconciler, which is a former owner", renamed, entries{listed(reconciler, "Update", "a")}, entries{listed(reconciler, "Update", "a")}, true},
+		{"both owners", renamed, entries{listed("old", "Apply", "a", "b"), listed("new", "Apply", "b", "c")}, entries{listed(reconciler, "Apply", "a", "b", "c")}, true},
+		{"both operations", renamed, entries{listed("old", "Update", "a"), listed("new", "Apply", "b")}, entries{listed(reconciler, "Update", "a"), listed(reconciler, "Apply", "b")}, true},
+		{"a subresource", renamed, entries{status}, entries{status}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := c.view.OwnFields(c.entries)
+			if diff := cmp.Diff(c.want, got); diff != "" || c.view.HasFormer(c.entries) != c.former {
+				t.Errorf("former owners: %t; the entries differ:\n%s", c.view.HasFormer(c.entries), diff)
+			}
+			for _, e := range c.view.SentFields(got) {
+				if e.Manager == reconciler && c.view.FieldOwner != "" {
+					t.Errorf("an entry is sent with the manager %s", e.Manager)
+				}
+			}
+		})
+	}
+}
+
+func TestFactsAreEqualUnderAnotherFieldOwner(t *testing.T) {
+	obj := func(manager string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"a": "1"},
+		}}
+		o.SetManagedFields([]metav1.ManagedFieldsEntry{listed(manager, "Apply", "a")})
+		return o
+	}
+	former := View{Reconciler: reconciler}
+	now := View{Reconciler: reconciler, FieldOwner: "new"}
+	want := former.Object(t.Context(), obj(reconciler))
+	got, unchanged := now.Object(t.Context(), obj("new")), now.Object(t.Context(), obj(reconciler))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the facts differ:\n%s", diff)
+	}
+	if want.FormerOwner = true; cmp.Diff(want, unchanged) != "" {
+		t.Errorf("the facts of an object of the former owner differ:\n%s", cmp.Diff(want, unchanged))
+	}
+	partial := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: obj("new").GetManagedFields()}}
+	if now.Metadata(partial).Applied != got.Applied || partial.ManagedFields[0].Manager != "new" {
+		t.Error("the metadata has other facts, or was changed")
+	}
+}

@@ -1,0 +1,44 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// updateExternal returns the action that updates an external to match its manifest. An external is recreated only if a
+// field changed that cannot be changed, and its update policy is recreate.
+func (c candidate) updateExternal(reason Reason) decision {
+	changed := reason == ReasonChanged || reason == ReasonAdopted
+	recreates := c.policy == metav1alpha1.UpdateRecreate && c.reconcile != metav1alpha1.ReconcileUpdateOnly
+	switch {
+	case len(c.live.Immutable) > 0 && reason == ReasonChanged && recreates:
+		return c.act(VerbDelete, reason)
+	case len(c.live.Immutable) > 0 && changed:
+		return c.fail(Failure{
+			Class: Terminal, Reason: WaitImmutable,
+			Message: fmt.Sprintf("%s cannot be changed (%s)", strings.Join(c.live.Immutable, ", "), immutableAdvice(c)),
+		})
+	case c.live.NotUpdatable && reason == ReasonDiffers:
+		return c.fail(Failure{
+			Class: Terminal, Reason: WaitImmutable,
+			Message: fmt.Sprintf("it differs from its manifest, and externals of its kind cannot be changed: %s; "+
+				"restore it, or delete it, and it is created again", c.live.Verdict.Differs),
+		})
+	}
+	return c.act(VerbApply, reason)
+}
+
+// recordBegun marks the entries of the externals that the actions of the plan create or adopt. They are recorded before
+// the actions run. So an external with this mark and without a recorded state may exist.
+func (p *Plan) recordBegun() {
+	for _, a := range p.Actions {
+		e, recorded := p.Inventory[a.Key]
+		creates := a.Verb == VerbCreate || a.Reason.Adopts()
+		if a.Key.IsExternal() && recorded && creates && !e.Begun {
+			e.Begun = true
+			p.Inventory[a.Key], p.Record = e, true
+		}
+	}
+}
