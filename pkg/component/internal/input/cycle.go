@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
@@ -41,7 +41,7 @@ func (r *Reader) checkCycle(
 		}
 		names = append(names, other)
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonReferenceCycle, Terminal: true, Message: fmt.Sprintf(
 			"the component reads an export that depends on its own exports: %s; remove one of these references",
 			strings.Join(append(names, name.Name), " reads "),

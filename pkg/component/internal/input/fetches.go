@@ -13,7 +13,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // Fetcher fetches sources.
@@ -72,7 +72,7 @@ func NewFetches(ctx context.Context, fetcher Fetcher, c clock.PassiveClock, b *b
 }
 
 // Take returns the source of a component. If the source is not in the fetcher's cache, Take starts to fetch it, and
-// wake is called at the end of the fetch. Until then Take returns condition.ErrObserving, or the error of the last
+// wake is called at the end of the fetch. Until then Take returns passerror.ErrObserving, or the error of the last
 // attempt. The memory of the source belongs to the lease of ctx from then on.
 func (s *Fetches) Take(
 	ctx context.Context, name types.NamespacedName, ref metav1alpha1.SourceReference, wake func(),
@@ -175,7 +175,7 @@ func (s *Fetches) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		return nil, &condition.Retry{Cause: ctx.Err()}
+		return nil, &passerror.Retry{Cause: ctx.Err()}
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -192,12 +192,12 @@ func (s *Fetches) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (
 }
 
 // failure returns the error for a source that has not been fetched yet: the error of the last attempt, or
-// condition.ErrObserving.
+// passerror.ErrObserving.
 func (f *fetch) failure(now time.Time) error {
 	if f.err == nil {
-		return condition.ErrObserving
+		return passerror.ErrObserving
 	}
-	p := condition.FromAuthor(fmt.Errorf("fetch the source: %w", f.err), metav1alpha1.ReasonFetchFailed, true)
+	p := passerror.FromAuthor(fmt.Errorf("fetch the source: %w", f.err), metav1alpha1.ReasonFetchFailed, true)
 	switch {
 	case p.Terminal:
 	case f.running:

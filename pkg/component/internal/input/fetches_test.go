@@ -15,7 +15,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // fetcher is a fake Fetcher. Each call takes a second and uses the next of the answers: an error or a source is
@@ -88,7 +88,7 @@ func inBubble(t *testing.T, f *fetcher, test func(t *testing.T, b *bubble)) {
 func TestASourceIsFetchedBesideThePassAndWakesOnce(t *testing.T) {
 	inBubble(t, fetcherOf(files), func(t *testing.T, b *bubble) {
 		for range 3 {
-			if _, err := b.take(chart); !errors.Is(err, condition.ErrObserving) {
+			if _, err := b.take(chart); !errors.Is(err, passerror.ErrObserving) {
 				t.Fatalf("the first Take must return ErrObserving while the fetch runs, got %v", err)
 			}
 		}
@@ -114,13 +114,13 @@ func TestASourceAtHandIsNotFetched(t *testing.T) {
 }
 
 func TestATransientFailureIsRepeatedAfterADelayThatDoubles(t *testing.T) {
-	retry := func(message string) error { return &condition.Retry{Cause: errors.New(message)} }
+	retry := func(message string) error { return &passerror.Retry{Cause: errors.New(message)} }
 	inBubble(t, fetcherOf(retry("broken pipe"), retry("no route"), files), func(t *testing.T, b *bubble) {
 		expect := func(message string, after time.Duration) {
 			t.Helper()
 			synctest.Wait()
 			_, err := b.take(chart)
-			p := condition.Of(err)
+			p := passerror.Of(err)
 			if p == nil || p.Reason != metav1alpha1.ReasonRetrying || p.Message != message || p.RetryAfter != after {
 				t.Errorf("Take returned the wrong error for a failed fetch: %+v", p)
 			}
@@ -155,7 +155,7 @@ func TestAPermanentFailureIsTerminal(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			_, err := b.take(chart)
-			p := condition.Of(err)
+			p := passerror.Of(err)
 			if p.Reason != metav1alpha1.ReasonFetchFailed || !p.Terminal || p.Message != name || b.wakes.Load() != 1 {
 				t.Errorf("Take returned the failure %+v after %d calls of wake", p, b.wakes.Load())
 			}
@@ -225,7 +225,7 @@ func TestASourceWaitsForMemory(t *testing.T) {
 		_, lease, err := pass()
 		lease.End()
 		synctest.Wait()
-		if !errors.Is(err, condition.ErrObserving) || b.wakes.Load() != 0 || line.Usage().Waiting != 1 {
+		if !errors.Is(err, passerror.ErrObserving) || b.wakes.Load() != 0 || line.Usage().Waiting != 1 {
 			t.Fatalf("got %v, %d wakes, %+v", err, b.wakes.Load(), line.Usage())
 		}
 		other.End()

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -38,6 +38,8 @@ type Declaration struct {
 	SourceContent string
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
+	// Events are the values of event sources, sorted by name.
+	Events []Event
 }
 
 // Inputs are the inputs of a rendering.
@@ -79,7 +81,7 @@ type Reader struct {
 }
 
 // Read returns the inputs of a component. known are the contents of references that an earlier call returned. Read also
-// returns their current contents, for the next call. The error is condition.ErrObserving until the watches on the
+// returns their current contents, for the next call. The error is passerror.ErrObserving until the watches on the
 // references are in sync.
 func (r *Reader) Read(
 	ctx context.Context, name types.NamespacedName, d Declaration, t target.Target, known Contents,
@@ -111,18 +113,18 @@ func (r *Reader) Declared(d Declaration) (Inputs, error) {
 	in := Inputs{Declaration: d}
 	var err error
 	if in.Managed, err = ManagedTypes(d.ManagedTypes); err != nil {
-		return Inputs{}, condition.InvalidSpec(err)
+		return Inputs{}, passerror.InvalidSpec(err)
 	}
 	if d.Source == nil {
 		return in, nil
 	}
 	if !r.CanFetch {
-		return Inputs{}, condition.InvalidSpec(
+		return Inputs{}, passerror.InvalidSpec(
 			errors.New("this operator cannot fetch sources, because Options.Fetcher is not set"),
 		)
 	}
 	if err := d.Source.Validate(); err != nil {
-		return Inputs{}, condition.InvalidSpec(fmt.Errorf("source: %w", err))
+		return Inputs{}, passerror.InvalidSpec(fmt.Errorf("source: %w", err))
 	}
 	return in, nil
 }
@@ -150,7 +152,8 @@ func TypeTexts(managed []manifests.ManagedType) []string {
 }
 
 // Identify returns the digest of inputs. It covers the namespace and name for the rendering, the parameters and the
-// spec, the references except credentials, the source, the managed types, and the version of the generator.
+// spec, the references except credentials, the source, the managed types, the values of event sources, and the version of the
+// generator.
 func (r *Reader) Identify(in Inputs) (string, error) {
 	parts := []any{in.Namespace, in.Name, in.Parameters, in.Rendered}
 	for _, ref := range in.References {
@@ -163,6 +166,9 @@ func (r *Reader) Identify(in Inputs) (string, error) {
 	}
 	for _, t := range in.Managed {
 		parts = append(parts, t.String())
+	}
+	for _, e := range in.Events {
+		parts = append(parts, []string{"event source", e.Name, e.Digest})
 	}
 	return digestOf(append(parts, r.GeneratorVersion))
 }

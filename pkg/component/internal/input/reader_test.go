@@ -14,8 +14,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
@@ -48,7 +48,7 @@ func (r *reading) read(t *testing.T, d Declaration, known Contents) (Inputs, Con
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		in, contents, err := r.Read(t.Context(), web, d, r.target, known)
-		if !errors.Is(err, condition.ErrObserving) {
+		if !errors.Is(err, passerror.ErrObserving) {
 			return in, contents, err
 		}
 		if time.Now().After(deadline) {
@@ -159,7 +159,7 @@ func TestAReferenceThatDoesNotExist(t *testing.T) {
 					break
 				}
 			}
-			failure := condition.Of(err)
+			failure := passerror.Of(err)
 			if c.message == "" {
 				if failure != nil || len(in.References) != 0 || in.Digest == "" {
 					t.Errorf("Read of a missing optional reference returned %+v and the error %v", in, failure)
@@ -183,7 +183,7 @@ func TestAReferenceThatItsWatchDoesNotShowYetIsRead(t *testing.T) {
 		return nil
 	})
 	d := Declaration{References: []metav1alpha1.Reference{toSettings}}
-	if _, _, err := r.read(t, d, nil); condition.Of(err).Reason != metav1alpha1.ReasonReferenceNotFound {
+	if _, _, err := r.read(t, d, nil); passerror.Of(err).Reason != metav1alpha1.ReasonReferenceNotFound {
 		t.Fatalf("got %v before the ConfigMap exists", err)
 	}
 	r.put("ConfigMap", "settings", map[string]any{"a": "1"})
@@ -217,7 +217,7 @@ func TestAMissingReferenceIsReportedWhileAnotherIsNotListedYet(t *testing.T) {
 	})
 	defer close(release)
 	d := Declaration{References: []metav1alpha1.Reference{toSettings, toPassword}}
-	if _, _, err := r.Read(t.Context(), web, d, r.target, nil); condition.Of(err).Reason != metav1alpha1.ReasonReferenceNotFound {
+	if _, _, err := r.Read(t.Context(), web, d, r.target, nil); passerror.Of(err).Reason != metav1alpha1.ReasonReferenceNotFound {
 		t.Errorf("Read of a missing reference returned %v, want the reason ReferenceNotFound", err)
 	}
 }
@@ -252,7 +252,7 @@ func TestAReferenceThatCannotBeReadIsAnError(t *testing.T) {
 			})
 			known := Contents{{object: observe.Reference{Name: "former"}}: {}}
 			_, kept, err := r.read(t, Declaration{References: []metav1alpha1.Reference{toSettings}}, known)
-			failure := condition.Of(err)
+			failure := passerror.Of(err)
 			if failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal {
 				t.Errorf("Read returned the wrong condition error %v", failure)
 			}
@@ -282,7 +282,7 @@ func TestDeclaredInputsAreChecked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := (&Reader{CanFetch: c.canFetch}).Declared(c.declaration)
-			failure := condition.Of(err)
+			failure := passerror.Of(err)
 			if c.message == "" {
 				if failure != nil {
 					t.Error(failure)

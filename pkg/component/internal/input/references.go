@@ -15,8 +15,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
@@ -118,7 +118,7 @@ func (r *Reader) existing(ctx context.Context, refs []Reference, t target.Target
 		object := fmt.Sprintf("%s %s/%s", ref.Kind, ref.Namespace, ref.Name)
 		switch {
 		case failure != observe.Failure{}:
-			return nil, condition.Unwatched(object, failure.Message, failure.Forbidden)
+			return nil, passerror.Unwatched(object, failure.Message, failure.Forbidden)
 		case !known:
 			observing = true
 		case version == "":
@@ -139,7 +139,7 @@ func (r *Reader) existing(ctx context.Context, refs []Reference, t target.Target
 		return nil, err
 	}
 	if observing {
-		return nil, condition.ErrObserving
+		return nil, passerror.ErrObserving
 	}
 	return found, nil
 }
@@ -152,7 +152,7 @@ func (r *Reference) confirm(ctx context.Context, t target.Target) (exists bool, 
 		return r.isComponent(), r.setAbsent()
 	}
 	err = r.Read(ctx, t)
-	switch failure := condition.Of(err); {
+	switch failure := passerror.Of(err); {
 	case failure == nil:
 		return true, nil
 	case failure.Reason == metav1alpha1.ReasonReferenceNotFound, failure.Reason == metav1alpha1.ReasonForbidden:
@@ -169,7 +169,7 @@ func missingReferences(missing []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonReferenceNotFound, Terminal: true,
 		Message: strings.Join(missing, "; ") + "; create it, or mark the reference as optional",
 	}
@@ -211,10 +211,10 @@ func (r *Reference) Read(ctx context.Context, t target.Target) error {
 		return missingReferences([]string{fmt.Sprintf("%s %s does not exist", r.Kind, name)})
 	}
 	if apierrors.IsForbidden(err) {
-		return condition.Forbidden(fmt.Sprintf("read %s %s", r.Kind, name), t.Local.User, err)
+		return passerror.Forbidden(fmt.Sprintf("read %s %s", r.Kind, name), t.Local.User, err)
 	}
 	if err != nil {
-		return &condition.Error{
+		return &passerror.Error{
 			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read %s %s: %v", r.Kind, name, err),
 		}
 	}

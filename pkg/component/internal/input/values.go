@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -55,6 +55,9 @@ var seed = maphash.MakeSeed()
 // secretNames matches names of values that are not shown.
 var secretNames = regexp.MustCompile(`(?i)passw|secret|token|credential|private|api_?key|access_?key`)
 
+// IsSecretName reports whether the name of a value, such as login.password, says that the value is not to be shown.
+func IsSecretName(path string) bool { return secretNames.MatchString(path) }
+
 // Values returns the single values of inputs: parameters by their names, other fields of the spec with the prefix
 // "spec.", and the contents of references after the name of the object. It returns nil if there are too many values.
 // The source is not among them.
@@ -71,6 +74,11 @@ func (in Inputs) Values() Values {
 	for _, ref := range in.References {
 		all = append(all, ref.content.values...)
 	}
+	events, complete := in.eventValues()
+	if !complete {
+		return nil
+	}
+	all = append(all, events...)
 	if len(all) > maxValues {
 		return nil
 	}
@@ -188,6 +196,9 @@ func (c *collection) add(data any, path string) bool {
 	return true
 }
 
+// hashOf returns the hash of a text within this process.
+func hashOf(text string) uint64 { return maphash.String(seed, text) }
+
 // addSingle adds a single value.
 func (c *collection) addSingle(data any, path string) {
 	text, err := json.Marshal(data)
@@ -195,7 +206,7 @@ func (c *collection) addSingle(data any, path string) {
 		return
 	}
 	single := value{path: path, hash: maphash.Bytes(seed, text)}
-	if c.shown && !secretNames.MatchString(path) {
+	if c.shown && !IsSecretName(path) {
 		single.text = textOf(data, string(text))
 	}
 	c.values = append(c.values, single)
@@ -263,7 +274,7 @@ func shorten(changes []string) []string {
 	more := len(changes) - maxChanges
 	changes = changes[:min(len(changes), maxChanges)]
 	for i := range changes {
-		changes[i] = condition.Truncate(changes[i], maxChange)
+		changes[i] = passerror.Truncate(changes[i], maxChange)
 	}
 	if more > 0 {
 		changes = append(changes, fmt.Sprintf("and %d more", more))

@@ -16,9 +16,9 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
@@ -359,7 +359,7 @@ func TestALookupThatFailsAtARestartIsAnError(t *testing.T) {
 				return nil
 			})
 			_, equal, err := Recall(t.Context(), s.target, us, status)
-			failure := condition.Of(err)
+			failure := passerror.Of(err)
 			if equal || failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal ||
 				!strings.Contains(failure.Message, "look up /v1/ConfigMap/shop/settings") {
 				t.Errorf("the error does not name the failed look-up: %v", failure)
@@ -412,7 +412,7 @@ func TestCapabilitiesThatCannotBeReadAreRetried(t *testing.T) {
 	}
 	unreachable := target.Target{Client: connection.Own(), Local: connection.Own()}
 	_, err = Capabilities(t.Context(), unreachable)
-	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonRetrying || failure.Terminal {
+	if failure := passerror.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonRetrying || failure.Terminal {
 		t.Errorf("the read of the capabilities of an unreachable cluster must be retried, got %v", failure)
 	}
 	if _, _, err := (Lookups{}).Refresh(t.Context(), unreachable, us); err == nil {
@@ -451,7 +451,7 @@ func TestAFailedLookupExplainsTheErrorOfAGenerator(t *testing.T) {
 			_, _ = l.Get(t.Context(), configMap, "shop", "settings")
 			_, _ = l.List(t.Context(), configMap, "shop")
 			err := failures.Explain(c.generated)
-			var retry *condition.Retry
+			var retry *passerror.Retry
 			if errors.As(err, &retry) != c.retried || retry != nil && retry.After != c.after {
 				t.Errorf("the error of the look-up is not retried as expected: %v", err)
 			}

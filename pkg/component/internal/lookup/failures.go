@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -26,7 +26,7 @@ type Failures struct {
 func (f *Failures) Record(l generator.Lookup) generator.Lookup { return failureRecorder{l, f} }
 
 func (f *Failures) add(err error) {
-	after, ok := condition.IsTransient(err)
+	after, ok := passerror.IsTransient(err)
 	if !ok {
 		return
 	}
@@ -43,7 +43,7 @@ func (f *Failures) Explain(err error) error {
 	if err == nil || !f.failed || errors.Is(err, reconcile.TerminalError(nil)) {
 		return err
 	}
-	return &condition.Retry{Cause: err, After: f.after}
+	return &passerror.Retry{Cause: err, After: f.after}
 }
 
 // failureRecorder records the failures of another Lookup.

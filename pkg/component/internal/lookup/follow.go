@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
@@ -49,7 +49,7 @@ func Unfollow(local *target.Connection, o Owner) { local.Lookups.Release(o.watch
 func Capabilities(ctx context.Context, t target.Target) (discovery.Capabilities, error) {
 	now, err := t.Client.Discovery.Capabilities(ctx)
 	if err != nil {
-		return now, &condition.Error{
+		return now, &passerror.Error{
 			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read the types that the API server serves: %v", err),
 		}
 	}

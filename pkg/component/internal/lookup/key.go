@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
@@ -106,11 +106,13 @@ func readAgain(ctx context.Context, t target.Target, k key) (answer, error) {
 	if a.isDefinite() {
 		return a, nil
 	}
-	object := k.record().String()
+	record := k.record()
+	record.Local = false // A message needs no mark of the cluster.
+	object := record.String()
 	if apierrors.IsForbidden(a.err) {
-		return a, condition.Forbidden("look up "+object, client.User, a.err)
+		return a, passerror.Forbidden("look up "+object, client.User, a.err)
 	}
-	return a, &condition.Error{
+	return a, &passerror.Error{
 		Reason:  metav1alpha1.ReasonRetrying,
 		Message: fmt.Sprintf("look up %s: %v", object, a.err),
 	}

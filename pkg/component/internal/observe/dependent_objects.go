@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -76,7 +75,7 @@ func (w *dependentWatch) reduce(obj any) *observedObject {
 		}
 		return object
 	case metav1.Object:
-		return &observedObject{Observed: inspect.Metadata(x, w.observer.reconciler), key: w.resource.keyOf(x)}
+		return &observedObject{Observed: w.observer.view.Metadata(x), key: w.resource.keyOf(x)}
 	}
 	return nil
 }

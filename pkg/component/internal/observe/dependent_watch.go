@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -169,8 +170,9 @@ func (w *dependentWatch) handle(key manifests.Key, e event) {
 }
 
 // storeAnswer stores the object from the response to a read or write of the reconciler. If the owner of the object
-// changed, only the former owner is enqueued. The caller holds the lock.
-func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed) {
+// changed, only the former owner is enqueued. body is the whole object of some response, or nil. The caller holds the
+// lock.
+func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed, body *unstructured.Unstructured) {
 	// The verdict depends on the manifest, which may change while the object does not.
 	answer.Verdict = nil
 	old := w.objects.observed[key]
@@ -182,6 +184,9 @@ func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed) {
 		}
 	case answer.Presence == plan.Present && (old == nil || !inspect.Newer(old.ResourceVersion, answer.ResourceVersion)):
 		w.objects.observed[key] = &answer
+		if w.withBodies && body != nil && body.GetResourceVersion() == answer.ResourceVersion {
+			w.objects.bodies[key] = body
+		}
 		if old != nil && old.Owner != answer.Owner {
 			w.observer.components.enqueue(old.Owner)
 		}

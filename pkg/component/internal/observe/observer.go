@@ -104,7 +104,8 @@ func (o *Observer) Snapshot(reader Reader, keys []manifests.Key) plan.Snapshot {
 }
 
 // Body returns a copy of a whole object, if Options.WithBodies contains its type. The copy has the resource version
-// that Snapshot returns for the same reader. Body returns nil if no whole object with this version has arrived.
+// that Snapshot returns for the same reader. Body returns nil if no whole object with this version has arrived by the
+// watch, or in the response to a write.
 func (o *Observer) Body(reader Reader, key manifests.Key) *unstructured.Unstructured {
 	o.mu.Lock()
 	defer o.mu.Unlock()

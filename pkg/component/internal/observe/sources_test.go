@@ -205,6 +205,23 @@ func TestBodyIsReturnedInTheKnownVersionOnly(t *testing.T) {
 	if o.Body(Reader{}, settings) == nil {
 		t.Error("Body returned nothing, although the watch event of the last write arrived")
 	}
+	done := o.BeginWrite(settings)
+	response := asUnstructured(t, at("7", "us", "u1"))
+	o.Received(settings, response)
+	if o.Body(Reader{}, settings).GetResourceVersion() != "6" {
+		t.Error("Body returned an object whose write has not ended")
+	}
+	done(answer("7"))
+	if got := o.Body(Reader{}, settings); got == nil || got.GetResourceVersion() != "7" || got == response {
+		t.Errorf("Body did not return a copy of the response to the last write: %v", got)
+	}
+	done = o.BeginWrite(settings)
+	o.Received(settings, asUnstructured(t, at("8", "us", "u1")))
+	done(answer("9"))
+	if o.Body(Reader{}, settings) != nil {
+		t.Error("Body returned the response to an earlier request of the last write")
+	}
+	must(t, w.Add(asUnstructured(t, at("9", "us", "u1"))))
 	w.setReason(plan.WaitUnwatched, "refused")
 	if o.Body(Reader{}, settings) != nil {
 		t.Error("Body returned an object although the watch was refused")

@@ -3,6 +3,8 @@ package observe
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -14,6 +16,8 @@ type write struct {
 	inFlight int
 	// pending are the events that arrived since the first of these writes began.
 	pending []event
+	// body is the object in the last response, if its type is stored with bodies.
+	body *unstructured.Unstructured
 	// deletedAt is the resource version at which the watch showed, during these writes, that the object was deleted. It is
 	// empty if the watch showed no deletion.
 	deletedAt string
@@ -59,6 +63,20 @@ func (o *Observer) BeginWrite(key manifests.Key) (done func(answer *plan.Observe
 	return func(answer *plan.Observed) { w.end(o, key, answer) }
 }
 
+// Received stores the object in a response to a write that has begun, so that Body returns it before the watch shows
+// it.
+func (o *Observer) Received(key manifests.Key, obj *unstructured.Unstructured) {
+	if !o.withBodies[key.GroupKind()] {
+		return
+	}
+	body := obj.DeepCopy()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if w := o.writes[key]; w != nil {
+		w.body = body
+	}
+}
+
 // end stores the response to a write. After the last write to the object, it enqueues the owners of the pending events.
 func (w *write) end(o *Observer, key manifests.Key, answer *plan.Observed) {
 	o.mu.Lock()
@@ -92,6 +110,6 @@ func (w *write) storeAnswer(o *Observer, key manifests.Key, answer *plan.Observe
 		return
 	}
 	for _, watch := range watches {
-		watch.storeAnswer(key, *answer)
+		watch.storeAnswer(key, *answer, w.body)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 func denial(message string) outcome.Outcome {
@@ -21,7 +21,7 @@ func TestRetryAfterADenial(t *testing.T) {
 	now, request := start, Request{UID: "u1"}
 	in := Intervals{Retry: 10 * time.Minute, Timeout: 10 * time.Minute}
 	forbidden := fails("Forbidden", true)
-	pass := func(o outcome.Outcome, p *condition.Error) time.Duration {
+	pass := func(o outcome.Outcome, p *passerror.Error) time.Duration {
 		state := metav1alpha1.StateStalled
 		if p == nil && o.Done() {
 			state = metav1alpha1.StateReady
@@ -83,7 +83,7 @@ func TestRetryAfterADenial(t *testing.T) {
 		pass(forbidden, nil)
 	})
 	t.Run("a pass that ends with a denial is retried with the same back-off", func(t *testing.T) {
-		p := &condition.Error{Reason: metav1alpha1.ReasonForbidden, Message: "x", Terminal: true}
+		p := &passerror.Error{Reason: metav1alpha1.ReasonForbidden, Message: "x", Terminal: true}
 		soon(t, pass(outcome.Outcome{}, p))
 		waited(time.Minute)
 		between(t, pass(outcome.Outcome{}, p), 48*time.Second, time.Minute)

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // Intervals are the intervals of a component.
@@ -89,7 +89,7 @@ func (s *State) ObservingSince() time.Time { return s.observing }
 type Pass struct {
 	Outcome outcome.Outcome
 	// Failure is the error that ended the pass, or nil if there was no error.
-	Failure *condition.Error
+	Failure *passerror.Error
 	// State and Reason are the state and the reason of the component at the end of the pass; see status.Verdict.
 	State  metav1alpha1.State
 	Reason string

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -202,7 +202,7 @@ func TestDeadlinesUnderEvents(t *testing.T) {
 
 func TestNextPassAfterErrors(t *testing.T) {
 	cause := errors.New("busy")
-	retry := func(after time.Duration) error { return &condition.Retry{Cause: cause, After: after} }
+	retry := func(after time.Duration) error { return &passerror.Retry{Cause: cause, After: after} }
 	for _, c := range []struct {
 		name      string
 		err       error
@@ -221,7 +221,7 @@ func TestNextPassAfterErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s State
-			p := condition.FromAuthor(c.err, "Failed", false)
+			p := passerror.FromAuthor(c.err, "Failed", false)
 			between(t, s.Next(Pass{
 				Failure: p, State: p.EffectiveState(), ProgressingSince: new(metav1.NewTime(start.Add(-c.since))), Now: start,
 			}, Intervals{Retry: time.Hour, Timeout: time.Minute}), c.low, c.high)

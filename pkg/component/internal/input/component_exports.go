@@ -17,15 +17,15 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// maxExport is the maximum size of a referenced export, as JSON, in bytes. The reconciler publishes no larger values,
+// maxReadExportBytes is the maximum size of a referenced export, as JSON, in bytes. The reconciler publishes no larger values,
 // but other programs may.
-const maxExport = 16 << 10
+const maxReadExportBytes = 16 << 10
 
 // maxNamedExports is the number of published exports that a message names.
 const maxNamedExports = 10
@@ -57,11 +57,11 @@ func (r *Reader) componentReference(
 	mapping, err := t.Local.Discovery.Mapper().RESTMapping(gk)
 	switch {
 	case meta.IsNoMatchError(err):
-		return Reference{}, condition.InvalidSpec(fmt.Errorf("the type %s of a referenced component is not served", gk))
+		return Reference{}, passerror.InvalidSpec(fmt.Errorf("the type %s of a referenced component is not served", gk))
 	case err != nil:
 		return Reference{}, fmt.Errorf("find the type %s of a referenced component: %w", gk, err)
 	case ref.Export == "":
-		return Reference{}, condition.InvalidSpec(fmt.Errorf("the reference to %s %s names no export", gk.Kind, ref.Name))
+		return Reference{}, passerror.InvalidSpec(fmt.Errorf("the reference to %s %s names no export", gk.Kind, ref.Name))
 	}
 	return Reference{
 		Reference: generator.Reference{
@@ -118,9 +118,9 @@ func (r *Reference) readExports(ctx context.Context, t target.Target) error {
 	case apierrors.IsNotFound(err):
 		return r.setAbsent()
 	case apierrors.IsForbidden(err):
-		return condition.Forbidden("read the exports of "+object, t.Local.User, err)
+		return passerror.Forbidden("read the exports of "+object, t.Local.User, err)
 	case err != nil:
-		return &condition.Error{
+		return &passerror.Error{
 			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read the exports of %s: %v", object, err),
 		}
 	}
@@ -178,8 +178,8 @@ func exportsIn(obj *unstructured.Unstructured, wanted []wantedExport) (data map[
 		switch {
 		case !ok || value == nil || err != nil:
 			missing[w.name] = "the component has published no value yet" + publishedNames(published)
-		case len(encoded) > maxExport:
-			missing[w.name] = fmt.Sprintf("the value has %d bytes, more than %d", len(encoded), maxExport)
+		case len(encoded) > maxReadExportBytes:
+			missing[w.name] = fmt.Sprintf("the value has %d bytes, more than %d", len(encoded), maxReadExportBytes)
 		default:
 			data[w.name] = encoded
 		}
@@ -233,7 +233,7 @@ func missingExports(refs []Reference) error {
 	if len(texts) == 0 {
 		return nil
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonExportMissing, State: metav1alpha1.StateProgressing, Terminal: true,
 		Message: "it waits for " + strings.Join(texts, "; "),
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -52,7 +52,7 @@ func TestExportsOfAComponent(t *testing.T) {
 				t.Fatal(err)
 			}
 			message := ""
-			if failure := condition.Of(missingExports([]Reference{ref})); failure != nil {
+			if failure := passerror.Of(missingExports([]Reference{ref})); failure != nil {
 				message = failure.Message
 			}
 			if got := string(ref.Data()["host"]); got != c.value || message != c.message {

@@ -1,0 +1,297 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// MailboxOptions configure a Mailbox.
+type MailboxOptions struct {
+	// Fetch returns the values that were sent before the start. It may be nil.
+	Fetch FetchAll
+	// Expire is the time after which a value is dropped; zero or less means never.
+	Expire time.Duration
+}
+
+// Mailbox receives values for components.
+type Mailbox struct {
+	single
+	options MailboxOptions
+	calls   caller
+
+	mu     sync.Mutex
+	ended  bool
+	wake   func(types.NamespacedName)
+	tally  tally
+	known  map[types.NamespacedName]bool
+	values map[types.NamespacedName]*letter
+	// early has the values that were put for components that are not tracked. Fetched values are not in it.
+	early   *early
+	warning rate.Sometimes
+	// initial has the state of Fetch; its value is not used.
+	initial cell
+}
+
+// letter is a received value.
+type letter struct {
+	cell
+	// dropped is set if Drop was called after the value. Then the result of Fetch must not bring it back.
+	dropped bool
+	expire  *time.Timer
+}
+
+// NewMailbox returns a Mailbox.
+func NewMailbox(o MailboxOptions) *Mailbox {
+	m := &Mailbox{
+		options: o, known: map[types.NamespacedName]bool{}, values: map[types.NamespacedName]*letter{}, early: newEarly(),
+		warning: rate.Sometimes{Interval: time.Minute},
+	}
+	if o.Fetch == nil {
+		m.initial.clear()
+	}
+	return m
+}
+
+// Run implements Source.
+func (m *Mailbox) Run(ctx context.Context, h Host) {
+	defer m.end()
+	m.mu.Lock()
+	m.wake, m.tally = h.Wake, h.tally
+	m.mu.Unlock()
+	for m.options.Fetch != nil && ctx.Err() == nil {
+		delay, done := m.ask(ctx)
+		if done {
+			break
+		}
+		timer := time.NewTimer(spread(delay, laterShare))
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	<-ctx.Done()
+}
+
+// ask fetches the values that were sent before the start.
+func (m *Mailbox) ask(ctx context.Context) (retry time.Duration, done bool) {
+	fetched, err := fetchCells(ctx, &m.calls, DefaultTimeout, m.options.Fetch)
+	if ctx.Err() != nil {
+		return 0, true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		m.tally.add(ResultFailed, 1)
+		if m.initial.fail(err, time.Now()) {
+			m.wakeAll()
+		}
+		return m.initial.retry(), false
+	}
+	m.initial.clear()
+	m.tally.answer(time.Now())
+	for name, c := range fetched {
+		if m.values[name] == nil {
+			m.store(name, c.value, c.digest)
+		}
+	}
+	for name, l := range m.values {
+		if l.dropped {
+			delete(m.values, name)
+		}
+	}
+	m.wakeAll()
+	return 0, true
+}
+
+// wakeAll wakes all components. The caller holds the lock.
+func (m *Mailbox) wakeAll() {
+	for name := range m.known {
+		m.wakeOne(name)
+	}
+}
+
+// wakeOne wakes a component, unless the source does not run. The caller holds the lock.
+func (m *Mailbox) wakeOne(name types.NamespacedName) {
+	if m.wake != nil && m.known[name] {
+		m.wake(name)
+	}
+}
+
+// Put stores a value for a component. A value for a component that is not tracked is early: it is dropped after
+// earlyLifetime, or if there are too many early values.
+func (m *Mailbox) Put(name types.NamespacedName, value any) error {
+	digest, size, err := measure(value)
+	if err != nil {
+		return fmt.Errorf("value for component %s: %w", name, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended {
+		return nil
+	}
+	m.tally.answer(time.Now())
+	news := m.store(name, value, digest)
+	switch {
+	case !m.known[name]:
+		m.storeEarly(name, size)
+	case news:
+		m.wakeOne(name)
+	}
+	if !news {
+		m.tally.add(ResultEqual, 1)
+	}
+	return nil
+}
+
+// store stores a value, and reports whether it is another one. The caller holds the lock.
+func (m *Mailbox) store(name types.NamespacedName, value any, digest string) (news bool) {
+	l := m.values[name]
+	if l == nil {
+		l = &letter{}
+		m.values[name] = l
+	}
+	l.dropped = false
+	news = l.put(value, digest, time.Now())
+	m.expireAfter(name, l, m.options.Expire)
+	return news
+}
+
+// storeEarly limits the lifetime, the number and the size of early values. The caller holds the lock.
+func (m *Mailbox) storeEarly(name types.NamespacedName, size int) {
+	if m.options.Expire <= 0 || m.options.Expire > earlyLifetime {
+		m.expireAfter(name, m.values[name], earlyLifetime)
+	}
+	dropped := m.early.add(name, size)
+	for _, oldest := range dropped {
+		m.remove(oldest)
+	}
+	m.tally.add(ResultDropped, len(dropped))
+	if len(dropped) > 0 {
+		m.warning.Do(func() {
+			log.Log.Info("an event source dropped values, because too many arrived before the first pass over their components",
+				"component", dropped[0])
+		})
+	}
+}
+
+// expireAfter drops a value after a time; zero or less means never. The caller holds the lock.
+func (m *Mailbox) expireAfter(name types.NamespacedName, l *letter, after time.Duration) {
+	if l.expire != nil {
+		l.expire.Stop()
+		l.expire = nil
+	}
+	if after <= 0 {
+		return
+	}
+	at := l.at
+	l.expire = time.AfterFunc(after, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.values[name] != l || !l.at.Equal(at) {
+			return
+		}
+		if m.early.at[name] != nil {
+			m.tally.add(ResultDropped, 1)
+		}
+		m.remove(name)
+		m.wakeOne(name)
+	})
+}
+
+// remove removes a value. The caller holds the lock.
+func (m *Mailbox) remove(name types.NamespacedName) {
+	if l := m.values[name]; l != nil && l.expire != nil {
+		l.expire.Stop()
+	}
+	m.early.remove(name)
+	delete(m.values, name)
+}
+
+// Drop removes the value of a component.
+func (m *Mailbox) Drop(name types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.values[name]
+	had := l != nil && l.known
+	m.remove(name)
+	if !m.initial.answered && !m.ended {
+		m.values[name] = &letter{dropped: true}
+	}
+	if had {
+		m.wakeOne(name)
+	}
+}
+
+// Track implements Source.
+func (m *Mailbox) Track(_ context.Context, obj client.Object, _ Clusters) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := client.ObjectKeyFromObject(obj)
+	if m.known[name] || m.ended {
+		return
+	}
+	m.known[name] = true
+	m.early.remove(name)
+	if l := m.values[name]; l != nil {
+		m.expireAfter(name, l, m.options.Expire)
+	}
+}
+
+// Forget implements Source.
+func (m *Mailbox) Forget(name types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known[name] {
+		m.remove(name)
+	}
+	delete(m.known, name)
+}
+
+// end drops all values.
+func (m *Mailbox) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name := range m.values {
+		m.remove(name)
+	}
+	m.ended, m.wake = true, nil
+	m.known = map[types.NamespacedName]bool{}
+}
+
+// State implements Source.
+func (m *Mailbox) State(types.NamespacedName) State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.initial.state()
+}
+
+// Input implements Source.
+func (m *Mailbox) Input(_ context.Context, name types.NamespacedName) (Input, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l := m.values[name]; l != nil && l.known {
+		return l.input()
+	}
+	if !m.initial.answered {
+		return m.initial.input()
+	}
+	return Input{}, nil
+}
+
+// Get returns the value of a component, and the time at which it arrived.
+func (m *Mailbox) Get(name types.NamespacedName) (value any, at time.Time, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l := m.values[name]; l != nil && l.known {
+		return l.value, l.at, true
+	}
+	return nil, time.Time{}, false
+}

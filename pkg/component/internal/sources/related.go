@@ -1,0 +1,421 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+)
+
+// DefaultIdle is the time after which a related object that was not touched is dropped from memory.
+const DefaultIdle = 10 * time.Minute
+
+// RelatedOptions configure a Related.
+type RelatedOptions struct {
+	// GVK is the type of the objects. If it is empty, it is the type of New in the scheme.
+	GVK schema.GroupVersionKind
+	// New returns an empty object.
+	New func() client.Object
+	// Of returns the objects that a component is related to; nil if only objects know their components.
+	Of func(client.Object) []client.ObjectKey
+	// For returns the components that an object is related to; nil if only components know their objects. With
+	// MetadataOnly, or without Whole, the object has metadata only.
+	For func(client.Object) []client.ObjectKey
+	// All relates each component to all objects of its cluster. Of and For are nil then.
+	All bool
+	// InTarget watches in the cluster of the dependents of each component.
+	InTarget bool
+	// Config returns the configuration for the cluster of a component; nil for its own cluster. Config may be nil.
+	Config func(context.Context, client.Object) (*rest.Config, error)
+	// Selector is a label selector.
+	Selector string
+	// Changed filters updates; nil lets all updates pass whose digest differs.
+	Changed func(before, after client.Object) bool
+	// Part returns the part of an object that the digest and the input consist of; nil for the whole object.
+	Part func(client.Object) any
+	// Whole keeps the bodies of objects in memory. MetadataOnly is set if bodies are never wanted.
+	Whole, MetadataOnly bool
+	// Idle is the time after which a body that was not touched is dropped; zero means DefaultIdle, a negative value
+	// never.
+	Idle time.Duration
+}
+
+// Related watches objects that components are related to.
+type Related struct {
+	single
+	options RelatedOptions
+
+	mu    sync.Mutex
+	run   context.Context
+	host  Host
+	users map[types.NamespacedName]*user
+	// informers are the watches, by the key of their cluster.
+	informers map[any]*informer
+	// early are the components that were tracked before Run.
+	early map[types.NamespacedName]tracked
+}
+
+// tracked are the arguments of Track.
+type tracked struct {
+	obj      client.Object
+	clusters Clusters
+}
+
+// user is a component that uses a Related.
+type user struct {
+	informer *informer
+	of       []client.ObjectKey
+	// failure is the error of a mapper, or of the cluster. waits is set while the cluster is not known.
+	failure string
+	since   time.Time
+	waits   bool
+}
+
+// NewRelated returns a Related.
+func NewRelated(o RelatedOptions) *Related {
+	if o.Idle == 0 {
+		o.Idle = DefaultIdle
+	}
+	return &Related{options: o, users: map[types.NamespacedName]*user{}, informers: map[any]*informer{}}
+}
+
+// Prepare implements Source. It finds the type of the objects.
+func (r *Related) Prepare(scheme *runtime.Scheme) error {
+	if r.options.New() == nil {
+		return errors.New("the type of the related objects is not a pointer to a struct")
+	}
+	if !r.options.GVK.Empty() {
+		return nil
+	}
+	gvk, err := apiutil.GVKForObject(r.options.New(), scheme)
+	if err != nil {
+		return fmt.Errorf("add the type of the related objects to the scheme, or set its GVK: %w", err)
+	}
+	r.options.GVK = gvk
+	return nil
+}
+
+// Run implements Source.
+func (r *Related) Run(ctx context.Context, h Host) {
+	r.mu.Lock()
+	r.run, r.host = ctx, h
+	early := r.early
+	r.early = nil
+	r.mu.Unlock()
+	for name, t := range early {
+		r.Track(ctx, t.obj, t.clusters)
+		h.Wake(name)
+	}
+	if r.options.Idle > 0 && !r.options.MetadataOnly {
+		r.evictUntilEnd(ctx)
+	}
+	<-ctx.Done()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, i := range r.informers {
+		i.stop()
+	}
+	r.users, r.informers = map[types.NamespacedName]*user{}, map[any]*informer{}
+}
+
+// Track implements Source.
+func (r *Related) Track(ctx context.Context, obj client.Object, clusters Clusters) {
+	name := client.ObjectKeyFromObject(obj)
+	r.mu.Lock()
+	run, home := r.run, r.host.Home
+	if run == nil {
+		if r.early == nil {
+			r.early = map[types.NamespacedName]tracked{}
+		}
+		r.early[name] = tracked{obj, clusters}
+	}
+	r.mu.Unlock()
+	if run == nil || run.Err() != nil {
+		return
+	}
+	var of []client.ObjectKey
+	err := contain(ctx, func(context.Context) error {
+		if r.options.Of != nil {
+			of = r.options.Of(obj)
+		}
+		return nil
+	})
+	cluster, dialled := home, func() (Cluster, error) { return home, nil }
+	if err == nil {
+		cluster, dialled, err = r.clusterOf(ctx, obj, clusters, home)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if run.Err() != nil {
+		return
+	}
+	u := r.users[name]
+	if u == nil {
+		u = &user{}
+		r.users[name] = u
+	}
+	r.setFailure(u, err)
+	if err != nil {
+		return
+	}
+	if err := r.use(name, u, cluster.Key, dialled); err != nil {
+		r.setFailure(u, err)
+		return
+	}
+	u.informer.relate(name, u.of, of)
+	u.of = of
+}
+
+// clusterOf returns the cluster of a component. It returns only the key of a cluster that has to be dialled.
+func (r *Related) clusterOf(
+	ctx context.Context, obj client.Object, clusters Clusters, home Cluster,
+) (cluster Cluster, dialled func() (Cluster, error), err error) {
+	cluster = home
+	var config *rest.Config
+	switch {
+	case r.options.InTarget && clusters == nil:
+		return Cluster{}, nil, passerror.ErrObserving
+	case r.options.InTarget:
+		cluster, err = clusters.Target()
+	case r.options.Config != nil:
+		err = contain(ctx, func(ctx context.Context) (err error) {
+			config, err = r.options.Config(ctx, obj)
+			return err
+		})
+	}
+	if err != nil || config == nil {
+		return cluster, func() (Cluster, error) { return cluster, nil }, err
+	}
+	key, err := keyOf(config)
+	return Cluster{Key: key}, func() (Cluster, error) { return dial(config, key) }, err
+}
+
+// setFailure stores the failure of a component. The caller holds the lock.
+func (r *Related) setFailure(u *user, err error) {
+	u.waits = errors.Is(err, passerror.ErrObserving)
+	switch {
+	case err == nil || u.waits:
+		u.failure, u.since = "", time.Time{}
+	case u.failure == "":
+		u.since = time.Now()
+		fallthrough
+	default:
+		u.failure = err.Error()
+	}
+}
+
+// use makes a component use the informer of a cluster. The caller holds the lock.
+func (r *Related) use(
+	name types.NamespacedName, u *user, key any, dialled func() (Cluster, error),
+) error {
+	if u.informer != nil && u.informer.cluster.Key == key {
+		return nil
+	}
+	r.leave(name, u)
+	i := r.informers[key]
+	if i == nil {
+		cluster, err := dialled()
+		if err != nil {
+			return err
+		}
+		i = r.startInformer(cluster, key == r.host.Home.Key)
+		r.informers[key] = i
+	}
+	u.informer = i
+	i.users[name] = true
+	return nil
+}
+
+// leave makes a component stop using its informer, and ends the informer if no other component uses it. The caller
+// holds the lock.
+func (r *Related) leave(name types.NamespacedName, u *user) {
+	i := u.informer
+	if i == nil {
+		return
+	}
+	i.relate(name, u.of, nil)
+	u.informer, u.of = nil, nil
+	delete(i.users, name)
+	if len(i.users) == 0 {
+		delete(r.informers, i.cluster.Key)
+		i.stop()
+	}
+}
+
+// Forget implements Source.
+func (r *Related) Forget(name types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.early, name)
+	if u := r.users[name]; u != nil {
+		r.leave(name, u)
+		delete(r.users, name)
+	}
+}
+
+// State implements Source.
+func (r *Related) State(name types.NamespacedName) State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := r.users[name]
+	switch {
+	case u == nil, u.waits:
+		return State{Waits: true}
+	case u.failure != "":
+		return State{Failure: u.failure, Since: u.since}
+	case u.informer.failure != "":
+		return State{Failure: u.informer.failure, Since: u.informer.since}
+	}
+	return State{Waits: !u.informer.synced}
+}
+
+// Get returns the objects that are related to a component, sorted by namespace and name. Objects that are not kept are
+// read. The caller may change the result.
+func (r *Related) Get(ctx context.Context, name types.NamespacedName) ([]client.Object, error) {
+	i, keys, err := r.related(name)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]client.Object, 0, len(keys))
+	for _, key := range keys {
+		obj, err := i.body(ctx, key)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s %s: %w", r.options.GVK.Kind, key, err)
+		}
+		copied, ok := obj.DeepCopyObject().(client.Object)
+		if !ok {
+			return nil, fmt.Errorf("a copy of %T is no object", obj)
+		}
+		objects = append(objects, copied)
+	}
+	return objects, nil
+}
+
+// related returns the informer of a component, and the existing objects that are related to it, sorted.
+func (r *Related) related(name types.NamespacedName) (*informer, []client.ObjectKey, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := r.users[name]
+	switch {
+	case u == nil, u.waits:
+		return nil, nil, errNoValue
+	case u.informer == nil:
+		return nil, nil, errors.New(u.failure)
+	case !u.informer.synced && u.informer.failure != "":
+		return nil, nil, errors.New(u.informer.failure)
+	case !u.informer.synced:
+		return nil, nil, errNoValue
+	}
+	return u.informer, u.informer.keysOf(name, u.of), nil
+}
+
+// Input implements Source.
+func (r *Related) Input(ctx context.Context, name types.NamespacedName) (Input, error) {
+	i, keys, err := r.related(name)
+	if err != nil || len(keys) == 0 {
+		return Input{}, err
+	}
+	digests := make([]string, 0, len(keys))
+	for _, key := range keys {
+		digest, err := i.digest(ctx, key)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return Input{}, fmt.Errorf("read %s %s: %w", r.options.GVK.Kind, key, err)
+		}
+		digests = append(digests, key.String()+" "+digest)
+	}
+	digest, err := digestOf(digests)
+	return Input{
+		Digest: digest, Secret: r.options.GVK.Kind == "Secret" && r.options.GVK.Group == "",
+		Load: func(ctx context.Context) (any, error) { return r.load(ctx, i, keys) },
+	}, err
+}
+
+// load returns the parts of objects that are the value of an input.
+func (r *Related) load(ctx context.Context, i *informer, keys []client.ObjectKey) (any, error) {
+	parts := make([]any, 0, len(keys))
+	for _, key := range keys {
+		obj, err := i.body(ctx, key)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		part, err := r.partOf(ctx, obj)
+		if err == nil {
+			part, err = plain(part)
+		}
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// partOf returns the part of an object that counts. Its resource version and its managed fields never count.
+func (r *Related) partOf(ctx context.Context, obj client.Object) (part any, err error) {
+	if r.options.Part != nil {
+		err = contain(ctx, func(context.Context) error {
+			part = r.options.Part(obj)
+			return nil
+		})
+		return part, err
+	}
+	copied, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("a copy of %T is no object", obj)
+	}
+	copied.SetResourceVersion("")
+	copied.SetManagedFields(nil)
+	return copied, nil
+}
+
+func compareKeys(a, b client.ObjectKey) int {
+	if order := strings.Compare(a.Namespace, b.Namespace); order != 0 {
+		return order
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// sortedKeys returns the keys of a set, sorted.
+func sortedKeys(set map[client.ObjectKey]bool) []client.ObjectKey {
+	keys := make([]client.ObjectKey, 0, len(set))
+	for key := range set {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, compareKeys)
+	return keys
+}
+
+// metadataOf returns the metadata of an object, without managed fields.
+func metadataOf(gvk schema.GroupVersionKind, obj client.Object) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
+		Generation: obj.GetGeneration(), CreationTimestamp: obj.GetCreationTimestamp(),
+		DeletionTimestamp: obj.GetDeletionTimestamp(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
+		OwnerReferences: obj.GetOwnerReferences(), Finalizers: obj.GetFinalizers(),
+	}}
+	m.SetGroupVersionKind(gvk)
+	return m
+}

@@ -1,0 +1,379 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/fake"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// sharedName is the name of the related object of the components a and b.
+const sharedName = "shared"
+
+// relation is a Related with one informer, whose events the test sends.
+type relation struct {
+	*reconciler
+	*Related
+	informer *informer
+	part     *informerPart
+}
+
+func newRelation(t *testing.T, o RelatedOptions, live ...runtime.Object) *relation {
+	t.Helper()
+	if o.Of == nil && o.For == nil {
+		o.Of = func(client.Object) []client.ObjectKey { return []client.ObjectKey{key(sharedName)} }
+	}
+	o.New = func() client.Object { return &corev1.ConfigMap{} }
+	r := &relation{reconciler: newReconciler(t), Related: NewRelated(o)}
+	if err := r.Prepare(clientgoscheme.Scheme); err != nil {
+		t.Fatal(err)
+	}
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	home := Cluster{Key: "home", Dynamic: fake.NewSimpleDynamicClient(clientgoscheme.Scheme, live...), Mapper: mapper}
+	r.Related.run, r.Related.host = r.reconciler.run, r.reconciler.host()
+	r.Related.host.Home = home
+	r.informer = newInformer(r.Related, home, []string{""})
+	r.informer.stop = func() {}
+	r.informers["home"] = r.informer
+	r.part = r.informer.parts[0]
+	return r
+}
+
+// track tracks components, as passes do.
+func (r *relation) track(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		r.Track(t.Context(), named(name), nil)
+	}
+}
+
+// list sends the first list, and opens the watch.
+func (r *relation) list(t *testing.T, objects ...*corev1.ConfigMap) {
+	t.Helper()
+	var items []any
+	for _, o := range objects {
+		items = append(items, wire(t, o, r.options.Whole))
+	}
+	if err := r.part.Replace(items, "10"); err != nil {
+		t.Fatal(err)
+	}
+	r.part.opened()
+}
+
+func (r *relation) update(t *testing.T, o *corev1.ConfigMap) {
+	t.Helper()
+	if err := r.part.Update(wire(t, o, r.options.Whole)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wire returns an object as a watch delivers it.
+func wire(t *testing.T, o *corev1.ConfigMap, whole bool) any {
+	t.Helper()
+	if !whole {
+		return &metav1.PartialObjectMetadata{ObjectMeta: *o.ObjectMeta.DeepCopy()}
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &unstructured.Unstructured{Object: content}
+}
+
+func configMap(name, version, value string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, ResourceVersion: version, UID: types.UID(name),
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x" + version}},
+		},
+		Data: map[string]string{"value": value},
+	}
+}
+
+func (r *relation) values(t *testing.T, name string) []string {
+	t.Helper()
+	found, err := r.Get(t.Context(), key(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for _, obj := range found {
+		if c, ok := obj.(*corev1.ConfigMap); ok {
+			values = append(values, c.Name+"="+c.Data["value"])
+		}
+	}
+	return values
+}
+
+func TestRelatedObjectsWakeTheComponentsWhoseValueDiffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{Whole: true})
+		r.track(t, "a", "b")
+		if !r.State(key("a")).Waits {
+			t.Error("a pass does not wait for the first list")
+		}
+		r.list(t, configMap(sharedName, "1", "x"), configMap("other", "2", "x"))
+		r.expect(t, "a", "b")
+		r.update(t, configMap(sharedName, "11", "x"))
+		r.expect(t)
+		r.update(t, configMap("other", "12", "y"))
+		r.expect(t)
+		r.update(t, configMap(sharedName, "13", "y"))
+		r.expect(t, "a", "b")
+		r.update(t, configMap(sharedName, "5", "old"))
+		r.expect(t)
+		if got := r.values(t, "a"); !slices.Equal(got, []string{"shared=y"}) {
+			t.Errorf("got %v", got)
+		}
+		if err := r.part.Delete(wire(t, configMap(sharedName, "14", "y"), true)); err != nil {
+			t.Error(err)
+		}
+		r.expect(t, "a", "b")
+		if got := r.values(t, "a"); got != nil {
+			t.Errorf("got %v after the deletion", got)
+		}
+		r.Forget(key("a"))
+		r.Forget(key("b"))
+		if len(r.informers) != 0 || len(r.users) != 0 || len(r.informer.byObject) != 0 {
+			t.Error("something of forgotten components is left")
+		}
+	})
+}
+
+func TestARelistWakesOnlyForDifferences(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{Whole: true})
+		r.track(t, "a")
+		r.list(t, configMap(sharedName, "1", "x"))
+		r.expect(t, "a")
+		r.list(t, configMap(sharedName, "1", "x"))
+		r.expect(t)
+		r.list(t)
+		r.expect(t, "a")
+	})
+}
+
+func TestAnObjectThatNamesItsComponentsWakesThoseOfBothVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{
+			Whole: true, Part: func(client.Object) any { return 1 },
+			For: func(obj client.Object) []client.ObjectKey {
+				return []client.ObjectKey{key(obj.GetLabels()["for"])}
+			},
+		})
+		r.track(t, "a", "b", "c")
+		c := configMap("c", "1", "x")
+		c.Labels = map[string]string{"for": "a"}
+		r.list(t, c)
+		r.expect(t, "a", "b", "c")
+		moved := c.DeepCopy()
+		moved.Labels["for"], moved.ResourceVersion = "b", "11"
+		r.update(t, moved)
+		r.expect(t, "a", "b")
+		if a, b := r.values(t, "a"), r.values(t, "b"); a != nil || !slices.Equal(b, []string{"c=x"}) {
+			t.Errorf("a has %v, b has %v", a, b)
+		}
+	})
+}
+
+func TestAFilterDecidesAboutUpdatesAndItsPanicWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counts, panics := false, false
+		r := newRelation(t, RelatedOptions{Whole: true, Changed: func(_, _ client.Object) bool {
+			if panics {
+				panic("a bug")
+			}
+			return counts
+		}})
+		r.track(t, "a")
+		r.list(t, configMap(sharedName, "1", "x"))
+		r.expect(t, "a")
+		r.update(t, configMap(sharedName, "11", "y"))
+		r.expect(t)
+		counts = true
+		r.update(t, configMap(sharedName, "12", "z"))
+		r.expect(t, "a")
+		counts, panics = false, true
+		r.update(t, configMap(sharedName, "13", "w"))
+		r.expect(t, "a")
+	})
+}
+
+func TestBodiesAreDroppedGraduallyAndReadWhenWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live := configMap(sharedName, "1", "x")
+		r := newRelation(t, RelatedOptions{Whole: true, Idle: time.Hour, For: func(client.Object) []client.ObjectKey {
+			return []client.ObjectKey{key("a")}
+		}}, live)
+		r.track(t, "a")
+		all := []*corev1.ConfigMap{live}
+		for i := range 50 {
+			all = append(all, configMap("c"+string(rune('a'+i)), "1", "x"))
+		}
+		r.list(t, all...)
+		kept := func() (n int) {
+			for _, o := range r.informer.objects {
+				if o.body != nil {
+					n++
+				}
+			}
+			return n
+		}
+		r.evict(time.Now().Add(90 * time.Minute))
+		if n := kept(); n == 0 || n == len(all) {
+			t.Errorf("%d of %d bodies are kept after one and a half idle times", n, len(all))
+		}
+		r.evict(time.Now().Add(3 * time.Hour))
+		if n := kept(); n != 0 {
+			t.Errorf("%d bodies are kept", n)
+		}
+		if obj, err := r.informer.body(t.Context(), key(sharedName)); err != nil || obj.GetName() != sharedName || kept() != 1 {
+			t.Errorf("read %v, %v; %d bodies are kept", obj, err, kept())
+		}
+		if in, err := r.Input(t.Context(), key("a")); err != nil || in.Digest == "" || kept() != 1 {
+			t.Errorf("the digest needs bodies: %v", err)
+		}
+	})
+}
+
+func TestMetadataOfObjectsCostsOneReadAfterAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{}, configMap(sharedName, "1", "x"))
+		reads := func() int {
+			f, ok := r.informer.cluster.Dynamic.(*fake.FakeDynamicClient)
+			if !ok {
+				t.Fatal("no fake")
+			}
+			return len(f.Actions())
+		}
+		r.track(t, "a")
+		r.list(t, configMap(sharedName, "1", "x"))
+		for range 3 {
+			if got := r.values(t, "a"); !slices.Equal(got, []string{"shared=x"}) {
+				t.Errorf("got %v", got)
+			}
+			in, err := r.Input(t.Context(), key("a"))
+			if err != nil || in.Digest == "" {
+				t.Error(err)
+			}
+		}
+		if reads() != 1 {
+			t.Errorf("%d reads", reads())
+		}
+		r.expect(t, "a")
+		r.update(t, configMap(sharedName, "2", "x"))
+		r.expect(t, "a")
+	})
+}
+
+func TestOwnWritesWakeOthersAndForeignWritesInBetweenWakeTheWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{Whole: true})
+		r.track(t, "a", "b")
+		r.list(t, configMap(sharedName, "1", "x"))
+		r.expect(t, "a", "b")
+		written := configMap(sharedName, "1", "own")
+		write := func(answer string, during ...*corev1.ConfigMap) {
+			t.Helper()
+			err := r.Write(t.Context(), key("a"), written, func(context.Context) error {
+				for _, event := range during {
+					r.update(t, event)
+				}
+				written.ResourceVersion = answer
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Log("the event comes after the response")
+		write("20")
+		r.update(t, configMap(sharedName, "20", "own"))
+		r.expect(t, "b")
+		if got := r.values(t, "a"); !slices.Equal(got, []string{"shared=own"}) {
+			t.Errorf("got %v", got)
+		}
+		t.Log("the event comes before the response")
+		written.Data["value"] = "second"
+		write("21", configMap(sharedName, "21", "second"))
+		r.expect(t, "b")
+		t.Log("another client wrote in between")
+		written.Data["value"] = "third"
+		write("31", configMap(sharedName, "30", "foreign"), configMap(sharedName, "31", "third"))
+		r.expect(t, "a", "b")
+		t.Log("the write failed, and another client wrote")
+		if err := r.Write(t.Context(), key("a"), written, func(context.Context) error {
+			r.update(t, configMap(sharedName, "40", "foreign"))
+			return errDown
+		}); !errors.Is(err, errDown) {
+			t.Errorf("got %v", err)
+		}
+		r.expect(t, "a", "b")
+		if len(r.informer.writes) != 0 {
+			t.Error("a write is left")
+		}
+	})
+}
+
+func TestAFailingWatchIsAFailureUntilItWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{Whole: true})
+		r.track(t, "a")
+		r.part.failed("forbidden", true)
+		r.expect(t, "a")
+		if state := r.State(key("a")); state.Waits || state.Failure != "forbidden" || state.Since.IsZero() {
+			t.Errorf("state %+v", state)
+		}
+		if _, err := r.Get(t.Context(), key("a")); err == nil || err.Error() != "forbidden" {
+			t.Errorf("got %v", err)
+		}
+		r.list(t, configMap(sharedName, "1", "x"))
+		r.expect(t, "a")
+		r.part.failed("the network is down", false)
+		r.expect(t)
+		r.part.failed("forbidden", true)
+		r.expect(t, "a")
+		if got := r.values(t, "a"); !slices.Equal(got, []string{"shared=x"}) {
+			t.Errorf("known objects are lost: %v", got)
+		}
+		if state := r.State(key("a")); state.Failure != "forbidden" {
+			t.Errorf("state %+v", state)
+		}
+	})
+}
+
+func TestMappersThatPanicAreAFailureOfTheirComponent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{Whole: true, Of: func(obj client.Object) []client.ObjectKey {
+			if obj.GetName() == "bad" {
+				panic("a bug")
+			}
+			return []client.ObjectKey{key(sharedName)}
+		}})
+		r.track(t, "a", "bad")
+		r.list(t, configMap(sharedName, "1", "x"))
+		if got := r.State(key("bad")).Failure; got != "the function panicked: a bug" {
+			t.Errorf("failure %q", got)
+		}
+		if got := r.values(t, "a"); !slices.Equal(got, []string{"shared=x"}) {
+			t.Errorf("got %v", got)
+		}
+		if _, err := r.Input(t.Context(), key("bad")); err == nil {
+			t.Error("the input of a component whose mapper panics is no error")
+		}
+	})
+}
