@@ -2,6 +2,7 @@ package applier
 
 import (
 	"context"
+	"maps"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
@@ -67,7 +68,7 @@ func (a *Applier) Plan(ctx context.Context, client *target.Client, r Request) ou
 	var changes []outcome.Change
 	for _, action := range decided.Actions {
 		if action.Verb.Writes() {
-			changes = append(changes, ChangeOf(action))
+			changes = append(changes, outcome.ChangeOf(action))
 		}
 	}
 	return OutcomeOf(decided, changes)
@@ -95,7 +96,8 @@ func (a *Applier) run(
 	if !ok {
 		return outcome.Outcome{Inventory: r.Inventory, Observing: true}, nil
 	}
-	var changes []outcome.Change
+	finished, changes := r.externals().Finished()
+	maps.Copy(facts.Results, finished)
 	protector, checked := a.Protector(client, r), map[manifests.Key]bool{}
 	binder, asked := a.Binder(r), a.Asked(r)
 	guard := createGuard{record: r.Unrecorded}
@@ -113,7 +115,7 @@ func (a *Applier) run(
 		facts.Inventory, facts.Repairs = decided.Inventory, decided.Repairs
 		guard.record = guard.record || decided.Record
 		if len(decided.Actions) == 0 {
-			if latest := Snapshot(client, facts); !confirmed && isOutdated(facts.Live, latest) {
+			if latest := Snapshot(client, r.externals(), r.Judge, facts); !confirmed && isOutdated(facts.Live, latest) {
 				// An object changed while the plan was made. Another plan now is sooner, and costs less, than another pass.
 				facts.Live, confirmed = latest, true
 				continue
@@ -122,11 +124,11 @@ func (a *Applier) run(
 		}
 		confirmed = false
 		if protector.Check(ctx, facts, decided, checked) {
-			facts.Live = Snapshot(client, facts)
+			facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
 			continue
 		}
 		recording := guard.record
-		if err := guard.pass(ctx, r, decided); err != nil {
+		if err := guard.prepare(ctx, r, decided); err != nil {
 			return cut(guard, facts, changes), err
 		}
 		if recording && r.Record != nil {
@@ -140,7 +142,7 @@ func (a *Applier) run(
 		if err := r.ended(ctx); err != nil {
 			return cut(guard, facts, changes), err
 		}
-		facts.Live = Snapshot(client, facts)
+		facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
 	}
 }
 
@@ -192,7 +194,19 @@ func (a *Applier) execute(
 	ctx context.Context, client *target.Client, waves *telemetry.Waves, r Request, actions []plan.Action,
 ) []plan.Result {
 	defer a.options.Monitor.Time(metrics.StepExecute)()
-	return client.Executor.ForNamespace(client.Home(r.Owner)).Run(waves.Enter(ctx, actions), r.Superseded, actions)
+	executor := client.Executor.ForNamespace(client.Home(r.Owner))
+	inside, outside := splitExternal(actions)
+	if len(outside) == 0 {
+		return executor.Run(waves.Enter(ctx, actions), r.Superseded, actions)
+	}
+	results := make([]plan.Result, len(actions))
+	for i, result := range r.externals().Run(ctx, at(actions, outside)) {
+		results[outside[i]] = result
+	}
+	for i, result := range executor.Run(waves.Enter(ctx, actions), r.Superseded, at(actions, inside)) {
+		results[inside[i]] = result
+	}
+	return results
 }
 
 // unwatched returns the types of an owner's dependents that cannot be watched.

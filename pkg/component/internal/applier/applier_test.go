@@ -16,7 +16,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -110,7 +110,7 @@ func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 		end  func(superseded chan struct{}, cancel context.CancelFunc)
 		want error
 	}{
-		{"the component has changed", func(s chan struct{}, _ context.CancelFunc) { close(s) }, condition.ErrSuperseded},
+		{"the component has changed", func(s chan struct{}, _ context.CancelFunc) { close(s) }, passerror.ErrSuperseded},
 		{"the process ends", func(_ chan struct{}, cancel context.CancelFunc) { cancel() }, context.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {

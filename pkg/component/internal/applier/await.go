@@ -45,7 +45,7 @@ func awaitAbsent(
 ) (unwatched []outcome.Unwatched) {
 	var refs []observe.Reference
 	for _, w := range waiting {
-		if w.Reason != plan.WaitAbsent || observed[w.Key] != nil {
+		if w.Reason != plan.WaitAbsent || observed[w.Key] != nil || w.Key.IsExternal() {
 			continue
 		}
 		mapping, err := client.Discovery.Mapper().RESTMapping(w.Key.GroupKind())

@@ -11,7 +11,8 @@ import (
 
 // createGuard protects against a second operator of the same name. After the second operator has deleted an object,
 // this operator must not create the object again because of an outdated state. Only a create can restore a deleted
-// object, because every other write is bound to the UID.
+// object, because every other write is bound to the UID. A write outside Kubernetes is bound to nothing, so each of them
+// is confirmed; see confirmExternals.
 //
 // Before the first create of a pass, the component is written (to record the inventory) or read. If the component has
 // changed since the pass began, the pass ends without the create. A change between this check and the create is
@@ -29,6 +30,17 @@ type createGuard struct {
 	created map[manifests.Key]bool
 }
 
+// prepare confirms and records what must be confirmed and recorded before the actions of a plan.
+func (g *createGuard) prepare(ctx context.Context, r Request, decided plan.Plan) error {
+	if err := g.confirmExternals(ctx, r, decided.Actions); err != nil {
+		return err
+	}
+	if err := r.externals().Prepare(ctx, decided.Actions); err != nil {
+		return err
+	}
+	return g.pass(ctx, r, decided)
+}
+
 // pass permits the actions of a plan, or returns the reason why they must not run.
 func (g *createGuard) pass(ctx context.Context, r Request, decided plan.Plan) error {
 	if err := g.before(ctx, r, decided.Actions); err != nil {
@@ -41,14 +53,37 @@ func (g *createGuard) pass(ctx context.Context, r Request, decided plan.Plan) er
 			return fmt.Errorf("record the inventory: %w", err)
 		}
 		g.record, g.passed = false, true
-	case creates && !g.passed && r.Confirm != nil:
-		if err := r.Confirm(ctx); err != nil {
-			return fmt.Errorf("confirm the component: %w", err)
+	case creates:
+		if err := g.confirm(ctx, r); err != nil {
+			return err
 		}
-		g.passed = true
 	}
 	// The keys are added last. After an error above no create is sent, so this pass has not created the objects.
 	g.add(decided.Actions)
+	return nil
+}
+
+// confirmExternals confirms the component before each round of actions outside Kubernetes, because the process may have
+// been paused since the last one. It is called before the intents of the actions are recorded: each process that reads
+// the intent of a deletion continues the deletion.
+func (g *createGuard) confirmExternals(ctx context.Context, r Request, actions []plan.Action) error {
+	acts := slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Key.IsExternal() && a.Verb.Writes() })
+	if acts {
+		g.passed = false
+		return g.confirm(ctx, r)
+	}
+	return nil
+}
+
+// confirm confirms the component, unless the pass has recorded or confirmed it already.
+func (g *createGuard) confirm(ctx context.Context, r Request) error {
+	if g.passed || r.Confirm == nil {
+		return nil
+	}
+	if err := r.Confirm(ctx); err != nil {
+		return fmt.Errorf("confirm the component: %w", err)
+	}
+	g.passed = true
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // planned is a plan that a createGuard permits or refuses.
@@ -65,6 +66,41 @@ func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheComponentIsConfirmedBeforeIntentsOfExternalsAreRecorded(t *testing.T) {
+	for verb, want := range map[string]string{
+		"Create": "confirm, prepare", "Apply": "confirm, prepare", "Delete": "confirm, prepare", "Read": "prepare",
+	} {
+		var log []string
+		request := Request{
+			Confirm:   func(context.Context) error { log = append(log, "confirm"); return nil },
+			Externals: preparing{prepare: func() { log = append(log, "prepare") }},
+		}
+		key := manifests.Key{Group: manifests.ExternalGroup, Kind: "Thing", Name: "one"}
+		decided := plan.Plan{Actions: []plan.Action{{Verb: plan.Verb(verb), Key: key}}}
+		var guard createGuard
+		for range 2 {
+			if err := guard.prepare(t.Context(), request, decided); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := strings.Join(log, ", "); got != want+", "+want {
+			t.Errorf("%s: the guard called %q, want %q twice", verb, got, want)
+		}
+	}
+}
+
+// preparing are Externals that say when intents are recorded.
+type preparing struct {
+	noExternals
+
+	prepare func()
+}
+
+func (p preparing) Prepare(context.Context, []plan.Action) error {
+	p.prepare()
+	return nil
 }
 
 func planOf(verbs string) plan.Plan {

@@ -2,6 +2,7 @@ package applier
 
 import (
 	"context"
+	"fmt"
 	"maps"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -27,13 +28,14 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	observed, known := a.observed(client, r)
 	client.Observer.Watch(ownerID, client.Reader, watchedResources(client, r, inventory), r.Wake)
 	client.Observer.WatchInstances(ownerID, managed.Kinds())
-	if !known || !client.Observer.Synced(ownerID) {
+	if !known || !client.Observer.Synced(ownerID) || !r.externals().Synced() {
 		return plan.Facts{}, false
 	}
 	facts = plan.Facts{
 		Owner: ownerID, Component: r.Owner.Component(), RemoteTarget: client.RemoteTarget, Managed: r.Managed,
 		PreviousManagers: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
 		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Desired: r.Desired, Excluded: r.Excluded,
+		LeftOut:  r.LeftOut,
 		Revision: r.Revision, Rendition: r.Rendition, Trigger: r.Trigger, Now: r.Now, Started: client.Started,
 		Matched: client.View().Matched(),
 		Guard:   a.memory.guardOf(r.Owner),
@@ -48,14 +50,15 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	if r.Conditions != nil {
 		facts.Conditional = r.Desired
 	}
-	facts.Live = Snapshot(client, facts)
+	facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
 	facts.Foreign = protector.WatchedForeign(ctx, facts, managed)
 	return facts, true
 }
 
 // Snapshot returns the state of the objects that a plan needs. The state of an object comes from a watch, or from a
-// response of the API server in this pass, whichever is newer.
-func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
+// response of the API server in this pass, whichever is newer. externals has the states of the externals, and judge
+// evaluates the conditions that see the component.
+func Snapshot(client *target.Client, externals Externals, judge Judge, f plan.Facts) plan.Snapshot {
 	snapshot := client.Observer.Snapshot(client.Reader, f.Keys())
 	maps.Copy(snapshot, f.Observed)
 	for key, r := range f.Results {
@@ -63,8 +66,33 @@ func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
 			snapshot[key] = new(newest(*watched, r))
 		}
 	}
+	maps.Copy(snapshot, externals.Snapshot(f))
 	addVerdicts(client, f, snapshot)
+	evaluateDeferred(client, judge, snapshot)
 	return snapshot
+}
+
+// evaluateDeferred evaluates the conditions in Go that see the component, for those objects whose bodies the watches
+// have. An object without a body is not ready, because a pass makes no requests for conditions.
+func evaluateDeferred(client *target.Client, judge Judge, snapshot plan.Snapshot) {
+	for key, watched := range snapshot {
+		if judge == nil || watched == nil || watched.Readiness.Deferred == "" {
+			continue
+		}
+		evaluated, name := *watched, watched.Readiness.Deferred
+		body := client.Observer.Body(client.Reader, key)
+		switch {
+		case key.IsExternal():
+			evaluated.Readiness.Message = fmt.Sprintf("%s: go/%s sees cached objects only, and no externals; use a "+
+				"condition in CEL, or the method Ready of the kind", manifests.AnnotationReadyWhen, name)
+		case body != nil && body.GetResourceVersion() == watched.ResourceVersion:
+			evaluated.Readiness = judge(name, body)
+		default:
+			evaluated.Readiness.Message = fmt.Sprintf("%s: go/%s sees cached objects only; add %s to Options.CacheFull",
+				manifests.AnnotationReadyWhen, name, key.GroupKind())
+		}
+		snapshot[key] = &evaluated
+	}
 }
 
 // addVerdicts adds the verdicts of matchers to those objects of a snapshot whose bodies the watches have. Their copies
@@ -134,11 +162,13 @@ func withCoverage(later, answered plan.Observed) plan.Observed {
 func watchedResources(client *target.Client, r Request, inventory plan.Inventory) map[observe.WatchedResource]string {
 	found := map[observe.WatchedResource]string{}
 	for key, entry := range inventory {
-		found[client.Observer.ResourceOf(key)] = entry.Version
+		if !key.IsExternal() {
+			found[client.Observer.ResourceOf(key)] = entry.Version
+		}
 	}
 	for _, objects := range [][]manifests.Object{r.Desired, r.PreDelete, r.PostDelete} {
 		for _, o := range objects {
-			if o.Settings.IsObserved() && o.Scope != manifests.ScopeUnknown {
+			if o.Settings.IsObserved() && o.Scope != manifests.ScopeUnknown || o.Key.IsExternal() {
 				continue
 			}
 			found[client.Observer.ResourceOf(o.Key)] = o.Version

@@ -67,7 +67,7 @@ func (a *Applier) observed(client *target.Client, r Request) (states plan.Snapsh
 func observedObjects(desired []manifests.Object) []manifests.Object {
 	var found []manifests.Object
 	for _, o := range desired {
-		if o.Settings.IsObserved() && o.Scope != manifests.ScopeUnknown {
+		if o.Settings.IsObserved() && o.Scope != manifests.ScopeUnknown && !o.Key.IsExternal() {
 			found = append(found, o)
 		}
 	}

@@ -7,25 +7,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ChangeOf returns the change that an action makes. An adoption always has the verb Adopt, although the verb of the
-// action may be Apply, for example.
-func ChangeOf(a plan.Action) outcome.Change {
-	verb := string(a.Verb)
-	switch {
-	case a.Verb == plan.VerbCreateNamespace:
-		verb = string(plan.VerbCreate)
-	case a.Reason.Adopts():
-		// Users must see every adoption in the changes, whichever verb writes the object.
-		verb = "Adopt"
-	}
-	return outcome.Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
-}
-
 // OutcomeOf returns the outcome of a pass whose last plan has no actions left.
 func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 	o := outcome.Outcome{
 		Phase: p.Phase, Skipped: p.Skipped, Inventory: p.Inventory.Sorted(), Observed: p.Observed, Applied: p.Applied,
-		Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue,
+		Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue, LeftOut: p.LeftOut,
 	}
 	o.Waiting = Waiting(p.Waiting)
 	for _, c := range p.RepairConflicts {
@@ -82,8 +68,8 @@ func Fold(
 		r.Observed = results[a.Key].Observed
 	}
 	results[a.Key] = r
-	if r.Failure == nil && r.Verb == a.Verb && a.Verb.Writes() {
-		return append(changes, ChangeOf(a))
+	if r.Failure == nil && r.Verb == a.Verb && a.Verb.Writes() && !r.Started {
+		return append(changes, outcome.ChangeOf(a))
 	}
 	return changes
 }

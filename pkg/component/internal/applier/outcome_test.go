@@ -73,7 +73,7 @@ func TestChangeOfNamesAdoptions(t *testing.T) {
 		{plan.Action{Verb: plan.VerbOrphan, Reason: plan.ReasonOrphaned}, "Orphan"},
 		{plan.Action{Verb: plan.VerbCreateNamespace, Reason: plan.ReasonNamespace}, "Create"},
 	} {
-		if got := ChangeOf(c.action).Verb; got != c.want {
+		if got := outcome.ChangeOf(c.action).Verb; got != c.want {
 			t.Errorf("the verb %s with the reason %s is named %s, want %s", c.action.Verb, c.action.Reason, got, c.want)
 		}
 	}

@@ -6,10 +6,13 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -21,14 +24,17 @@ type Request struct {
 	Desired []manifests.Object
 	// Excluded has the objects that are not in Desired because their condition include-when is false; see plan.Facts.
 	Excluded map[manifests.Key]bool
+	// LeftOut says why objects are not applied, because their conditions are false; see Outcome.LeftOut.
+	LeftOut []metav1alpha1.DependentReport
 	// Asked are the exports that the rendering of Desired asked for. If a value differs from the value that the rendering
 	// got, Apply ends, and Outcome.Renewed has the current values. If HoldExports is set, Desired is applied nevertheless.
 	Asked       []plan.AskedExport
 	HoldExports bool
 	// Exports are the names of the exports of Desired whose values the outcome returns.
 	Exports []string
-	// Conditions replace Desired and Excluded before each plan, if a condition of an object reads exported values. Desired
-	// then has every object that they may return. Conditions is nil if no condition reads exported values.
+	// Conditions replace Desired, Excluded and LeftOut before each plan, if a condition of an object reads exported
+	// values. Desired then has every object that they may return. Conditions is nil if no condition reads exported
+	// values.
 	Conditions Conditions
 	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects
 	// that a deletion applies after all other dependents are gone. The deletion also deletes these objects in the end.
@@ -64,17 +70,24 @@ type Request struct {
 	// Before is called once, before the first write of a pass. An error ends the pass. Before may be nil.
 	Before func(ctx context.Context) error
 	// Confirm returns an error if the component has changed since the pass began. Confirm is called once, before the
-	// first create of a pass that recorded nothing. Confirm may be nil if no other process works for the same owner.
+	// first create of a pass that recorded nothing, and before each round of actions outside Kubernetes. Confirm may be nil if no other process works for the same owner.
 	Confirm func(ctx context.Context) error
 	// Wake starts a pass over the component. Wake must not block.
 	Wake func()
 	// Superseded, which may be nil, is closed when the component changes: the pass ends before its next write.
 	Superseded <-chan struct{}
+	// Judge evaluates a condition in Go that sees the component. It is nil for an Engine, which has no such conditions.
+	Judge Judge
+	// Externals are the dependents outside Kubernetes; nil if the component has none.
+	Externals Externals
 	// Now is the time of the pass.
 	Now time.Time
 
 	deleting bool
 }
+
+// Judge returns the readiness of an object by the condition in Go with the given name, which sees the component.
+type Judge func(name string, self *unstructured.Unstructured) ready.Result
 
 // Decide returns the request without the objects of Desired that are excluded by their conditions, or not active.
 // Conditions that read exports are undecided here, and are decided before each plan.
@@ -85,13 +98,12 @@ func (r Request) Decide(ctx context.Context, in inclusion.Inputs) Request {
 		return recorded
 	}
 	set := r.Desired
-	r.Desired, r.Excluded = inclusion.Decide(ctx, set, in)
+	decision := inclusion.Decide(ctx, set, in)
+	r.Desired, r.Excluded, r.LeftOut = decision.Desired, decision.Excluded, decision.LeftOut
 	if !slices.ContainsFunc(set, manifests.Object.ReadsExports) {
 		return r
 	}
-	r.Conditions = func(ctx context.Context, export func(string) (any, string)) (
-		[]manifests.Object, map[manifests.Key]bool,
-	) {
+	r.Conditions = func(ctx context.Context, export func(string) (any, string)) inclusion.Decision {
 		in.Export = export
 		return inclusion.Decide(ctx, set, in)
 	}
@@ -102,7 +114,7 @@ func (r Request) Decide(ctx context.Context, in inclusion.Inputs) Request {
 func (r Request) ended(ctx context.Context) error {
 	select {
 	case <-r.Superseded:
-		return condition.ErrSuperseded
+		return passerror.ErrSuperseded
 	default:
 		return ctx.Err()
 	}

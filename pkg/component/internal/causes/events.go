@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
@@ -71,7 +71,7 @@ func latest(warnings []corev1.Event) string {
 		)
 	})
 	text := fmt.Sprintf("%s: %s", e.Reason, strings.Join(strings.Fields(e.Message), " "))
-	return condition.Truncate(strings.TrimSuffix(text, ": "), maxCause)
+	return passerror.Truncate(strings.TrimSuffix(text, ": "), maxCause)
 }
 
 func timeOf(e corev1.Event) time.Time {

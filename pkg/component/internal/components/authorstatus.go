@@ -22,21 +22,34 @@ import (
 // After a successful write, the stored author's part is copied into obj, and Load returns the written version even
 // while the cache is older.
 func (s *Store) UpdateStatus(ctx context.Context, obj Object, change func(Object) error) error {
+	stored, err := s.update(ctx, obj, func(stored Object) (Object, error) {
+		return stored, s.updateStatusOnce(ctx, stored, change)
+	})
+	if err != nil {
+		return err
+	}
+	return copyAuthorStatus(obj, stored)
+}
+
+// update calls once with the newest known version of a component. After a conflict, it calls once again with the stored
+// version. It returns the result of once.
+func (s *Store) update(ctx context.Context, obj Object, once func(stored Object) (Object, error)) (Object, error) {
 	name := client.ObjectKeyFromObject(obj)
 	stored, err := s.loadExisting(ctx, name)
 	for retry := 0; ; retry++ {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if uid := obj.GetUID(); uid != "" && stored.GetUID() != uid {
-			return s.options.conflict(name, "the component was deleted and created again")
+			return nil, s.options.conflict(name, "the component was deleted and created again")
 		}
-		err = s.updateStatusOnce(ctx, stored, change)
+		var written Object
+		written, err = once(stored)
 		if err == nil {
-			return copyAuthorStatus(obj, stored)
+			return written, nil
 		}
 		if !apierrors.IsConflict(err) || retry == maxRetries {
-			return err
+			return nil, err
 		}
 		stored, err = s.reload(ctx, name, retry)
 	}
@@ -100,7 +113,7 @@ func isAuthorCondition(c metav1.Condition) bool {
 	switch c.Type {
 	case metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
 		metav1alpha1.ConditionGeneratorResults, metav1alpha1.ConditionNonDeterministic,
-		metav1alpha1.ConditionContested:
+		metav1alpha1.ConditionContested, metav1alpha1.ConditionInputStale:
 		return false
 	}
 	return true

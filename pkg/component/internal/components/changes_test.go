@@ -42,16 +42,16 @@ func TestDamagedRecords(t *testing.T) {
 		{"if the digest of the Secrets was removed", metav1alpha1.Status{InventoryRecord: named}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Damaged(newGadget(func(g *gadget) { g.Status.Status = c.status }), Finalizer(reconciler)); got != c.want {
+			if got := Damaged(newGadget(func(g *gadget) { g.Status.Status = c.status }), FinalizersOf(reconciler)); got != c.want {
 				t.Errorf("Damaged returned %t for this status", got)
 			}
 		})
 	}
 	held := newGadget(func(g *gadget) { g.Finalizers = []string{Finalizer(reconciler)} })
-	if !Damaged(held, Finalizer(reconciler)) {
+	if !Damaged(held, FinalizersOf(reconciler)) {
 		t.Error("an empty status of a component with the finalizer is not reported as damaged")
 	}
-	if Damaged(&metav1.PartialObjectMetadata{}, Finalizer(reconciler)) {
+	if Damaged(&metav1.PartialObjectMetadata{}, FinalizersOf(reconciler)) {
 		t.Error("an object without a status is reported as damaged")
 	}
 }
@@ -75,12 +75,12 @@ func TestChangesThatNeedAPass(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := newGadget(held), newGadget(held)
 			c.change(after)
-			if got := NeedsPass(before, after, own); got != c.want {
+			if got := NeedsPass(before, after, FinalizersOf(reconciler)); got != c.want {
 				t.Errorf("NeedsPass returned %t for this change", got)
 			}
 		})
 	}
-	if NeedsPass(newGadget(), newGadget(held), own) {
+	if NeedsPass(newGadget(), newGadget(held), FinalizersOf(reconciler)) {
 		t.Error("a change of the reconciler's own finalizer starts a pass")
 	}
 }

@@ -114,10 +114,14 @@ type cluster struct {
 	cached *gadget
 	// beforeStatus and beforePatch are called before each write.
 	beforeStatus, beforePatch func()
+	// afterPatch is called with the result of each patch, before the caller has the response.
+	afterPatch func(client.Object)
 	// asked is the number of requests for the cluster id, and statuses is the number of writes of a status.
 	asked, statuses int
 	written         []types.NamespacedName
 	former          []manifests.Owner
+	// woken is the number of calls of Wake.
+	woken int
 
 	memories *table
 	store    *Store
@@ -131,7 +135,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	scheme.AddKnownTypeWithName(gadgetGVK, &gadget{})
 	scheme.AddKnownTypeWithName(gadgetGVK.GroupVersion().WithKind("GadgetList"), &gadgetList{})
 	metav1.AddToGroupVersion(scheme, gadgetGVK.GroupVersion())
-	c := &cluster{t: t, memories: newTable(), beforeStatus: func() {}, beforePatch: func() {}}
+	c := &cluster{t: t, memories: newTable(), beforeStatus: func() {}, beforePatch: func() {}, afterPatch: func(client.Object) {}}
 	c.server = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&gadget{}).Build()
 	requests := interceptor.Funcs{
 		Get: func(
@@ -148,7 +152,9 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 			ctx context.Context, server client.WithWatch, obj client.Object, patch client.Patch, _ ...client.PatchOption,
 		) error {
 			c.beforePatch()
-			return server.Patch(ctx, obj, patch)
+			err := server.Patch(ctx, obj, patch)
+			c.afterPatch(obj)
+			return err
 		},
 		SubResourceUpdate: func(
 			ctx context.Context, server client.Client, _ string, obj client.Object, _ ...client.SubResourceUpdateOption,
@@ -169,9 +175,11 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 		return nil
 	}})
 	options := Options{
-		Name: reconciler, GVK: gadgetGVK, New: func() (Object, error) { return &gadget{}, nil },
+		Name: reconciler, Finalizers: FinalizersOf(reconciler), GVK: gadgetGVK, New: func() (Object, error) { return &gadget{}, nil },
 		Client: interceptor.NewClient(c.server, requests), Reader: live, Memories: c.memories,
 		StatusWritten: func(name types.NamespacedName, _ *metav1alpha1.Status) { c.written = append(c.written, name) },
+		NeedsPass:     func(before, after client.Object) bool { return NeedsPass(before, after, FinalizersOf(reconciler)) },
+		Wake:          func(types.NamespacedName) { c.woken++ },
 		OwnerChanged:  func(former manifests.Owner) { c.former = append(c.former, former) },
 	}
 	c.owners, c.passes = NewOwners(options), NewPasses(c.memories)

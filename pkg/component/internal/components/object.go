@@ -3,7 +3,6 @@ package components
 import (
 	"fmt"
 	"reflect"
-	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,17 +16,9 @@ type Object interface {
 	GetStatus() *metav1alpha1.Status
 }
 
-// Finalizer returns the finalizer that the reconciler with the given name adds to its components.
-func Finalizer(reconciler string) string { return reconciler + "/finalizer" }
-
-// OtherFinalizers returns the finalizers of an object except own.
-func OtherFinalizers(obj client.Object, own string) []string {
-	return slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool { return f == own })
-}
-
 // Suspended reports whether an object is a suspended component. It calls code of the type's author, which may panic.
 func Suspended(obj client.Object) bool {
-	s, ok := obj.(interface{ Suspended() bool })
+	s, ok := Implementation[interface{ Suspended() bool }](obj)
 	return ok && s.Suspended()
 }
 

@@ -12,20 +12,27 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Options describe the components of one reconciler and the clients for them. All fields are required.
+// Options describe the components of one reconciler and the clients for them. All fields except Idle are required.
 type Options struct {
 	// Name is the name of the reconciler.
 	Name string
+	// Finalizers are the finalizers of the reconciler.
+	Finalizers Finalizers
 	// GVK is the type of the components, and New returns an empty component.
 	GVK schema.GroupVersionKind
 	New func() (Object, error)
 	// Client reads from the cache and writes. Reader reads from the API server.
 	Client client.Client
 	Reader client.Reader
+	// Idle keeps the inventories of cached components; nil keeps them in the cache.
+	Idle *IdleInventories
 	// Memories has the memory of each component.
 	Memories Memories
 	// StatusWritten is called after each write of a whole status by WriteStatus.
 	StatusWritten func(types.NamespacedName, *metav1alpha1.Status)
+	// NeedsPass reports whether a change of a component needs a pass, and Wake starts one.
+	NeedsPass func(before, after client.Object) bool
+	Wake      func(types.NamespacedName)
 	// OwnerChanged is called with an owner id that was computed from a wrong cluster id. The callee must stop all
 	// watches for that owner id.
 	OwnerChanged func(former manifests.Owner)

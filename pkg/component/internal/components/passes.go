@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // maxInterruptions is the maximum number of consecutive passes that may be interrupted. The next pass runs to
@@ -159,7 +159,7 @@ func (p *Pass) Superseded() bool {
 // Interrupted reports whether a pass that ended with err must be repeated without a report in the status: the pass was
 // superseded, another client wrote the component, or the operator is stopping.
 func (p *Pass) Interrupted(err error) bool {
-	return condition.Interrupted(err) || err != nil && p.Superseded()
+	return passerror.Interrupted(err) || err != nil && p.Superseded()
 }
 
 // Finish counts consecutive interrupted passes. A pass that was not interrupted resets the count.

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // version returns the component app with the given resource version and generation.
@@ -208,7 +208,7 @@ func TestPassesThatAreRepeatedWithoutAReport(t *testing.T) {
 		"a superseded pass that failed":            {err: failure, superseded: true, want: true},
 		"a pass with a conflict":                   {err: conflict, want: true},
 		"a pass that the end of the process ended": {err: context.Canceled, want: true},
-		"a pass with the error ErrSuperseded":      {err: condition.ErrSuperseded, want: true},
+		"a pass with the error ErrSuperseded":      {err: passerror.ErrSuperseded, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			passes := NewPasses(newTable())

@@ -10,10 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // A write is retried at most maxRetries times after conflicts, because other clients may write to the component all the
@@ -44,6 +43,24 @@ func NewStore(options Options, owners *Owners, passes *Passes) *Store {
 // loaded status, and writes it if they differ. Times in the cached version have no fractions of a second, so the
 // comparison would find a difference and cause a needless write.
 func (s *Store) Load(ctx context.Context, name types.NamespacedName) (Object, error) {
+	obj, err := s.LoadSpec(ctx, name)
+	if err != nil || s.options.Idle.fill(obj) {
+		return obj, err
+	}
+	// The inventory was dropped from the cache, because the component was idle.
+	live, err := s.options.New()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.options.Reader.Get(ctx, name, live); err != nil {
+		return nil, err
+	}
+	s.options.Idle.keep(live)
+	return live, nil
+}
+
+// LoadSpec is Load without the inventory in the status, so it sends no request. The result must not be written.
+func (s *Store) LoadSpec(ctx context.Context, name types.NamespacedName) (Object, error) {
 	// The last write is read before the cache. If another goroutine drops the last write in between, the cache already
 	// has that version.
 	written := s.options.Memories.Known(name).lastWrite()
@@ -103,7 +120,7 @@ func (s *Store) Confirm(ctx context.Context, obj Object, recorded InventoryRef) 
 // the pass began with. Other metadata and the author's part of the status may change at any time. The generation may
 // change if the pass runs to completion, unless the component is suspended.
 func (s *Store) checkCurrent(obj, newer Object, recorded InventoryRef) error {
-	name, finalizer := client.ObjectKeyFromObject(obj), Finalizer(s.options.Name)
+	name, ours := client.ObjectKeyFromObject(obj), s.options.Finalizers
 	switch {
 	case newer.GetUID() != obj.GetUID():
 		return s.options.conflict(name, "the component was deleted and created again")
@@ -111,7 +128,7 @@ func (s *Store) checkCurrent(obj, newer Object, recorded InventoryRef) error {
 		return s.options.conflict(name, "the component is being deleted")
 	case newer.GetGeneration() != obj.GetGeneration() && (!s.passes.RunsToCompletion(name) || Suspended(newer)):
 		return s.options.conflict(name, "the component's spec changed")
-	case controllerutil.ContainsFinalizer(obj, finalizer) && !controllerutil.ContainsFinalizer(newer, finalizer):
+	case ours.Holds(obj) && !ours.Holds(newer):
 		return s.options.conflict(name, "the component's finalizer was removed")
 	case !recorded.Equal(RefOf(newer.GetStatus())):
 		return s.options.conflict(name, "the component's inventory record changed")
@@ -214,7 +231,7 @@ func (s *Store) AnnounceRecord(ctx context.Context, obj Object, recorded Invento
 			return err
 		}
 		if stored.GetStatus().InventoryRecord == nil {
-			return &condition.Error{
+			return &passerror.Error{
 				Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
 				Message: fmt.Sprintf("the inventory is too large for the status, and the CustomResourceDefinition of %s has no "+
 					"field status.inventoryRecord; update the CustomResourceDefinition", s.options.GVK.Kind),
@@ -224,32 +241,41 @@ func (s *Store) AnnounceRecord(ctx context.Context, obj Object, recorded Invento
 	})
 }
 
-// AddFinalizer adds the reconciler's finalizer to a component that lacks it. The status of obj must have the stored
-// inventory record.
+// AddFinalizer adds the reconciler's finalizer to a component that lacks it, and removes its former finalizers in the
+// same write. A component that is being deleted keeps a former finalizer instead. The status of obj must have the
+// stored inventory record.
 func (s *Store) AddFinalizer(ctx context.Context, obj Object) error {
 	return s.addFinalizer(ctx, obj, RefOf(obj.GetStatus()))
 }
 
 func (s *Store) addFinalizer(ctx context.Context, obj Object, recorded InventoryRef) error {
-	if controllerutil.ContainsFinalizer(obj, Finalizer(s.options.Name)) {
+	isKept := obj.GetDeletionTimestamp() != nil && s.options.Finalizers.Holds(obj)
+	if isKept || s.options.Finalizers.IsCurrent(obj) {
 		return nil
 	}
-	return s.changeFinalizers(ctx, obj, recorded, controllerutil.AddFinalizer)
+	return s.changeFinalizers(ctx, obj, recorded, func(stored Object) {
+		stored.SetFinalizers(append(s.options.Finalizers.Others(stored), s.options.Finalizers.Own))
+	})
 }
 
-// RemoveFinalizer removes the reconciler's finalizer from a component. The status of obj must have the stored inventory
+// RemoveFinalizer removes the reconciler's finalizers from a component. The status of obj must have the stored inventory
 // record. The error is NotFound if the component does not exist any more.
 func (s *Store) RemoveFinalizer(ctx context.Context, obj Object) error {
-	return s.changeFinalizers(ctx, obj, RefOf(obj.GetStatus()), controllerutil.RemoveFinalizer)
+	return s.changeFinalizers(ctx, obj, RefOf(obj.GetStatus()), func(stored Object) {
+		stored.SetFinalizers(s.options.Finalizers.Others(stored))
+	})
 }
 
 func (s *Store) changeFinalizers(
-	ctx context.Context, obj Object, recorded InventoryRef, change func(client.Object, string) bool,
+	ctx context.Context, obj Object, recorded InventoryRef, change func(stored Object),
 ) error {
 	return s.write(ctx, obj, recorded, func(stored Object) error {
 		base, err := copyOf(stored)
-		if err != nil || !change(stored, Finalizer(s.options.Name)) {
+		if err != nil {
 			return err
+		}
+		if change(stored); slices.Equal(base.GetFinalizers(), stored.GetFinalizers()) {
+			return nil
 		}
 		patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
 		return s.options.Client.Patch(ctx, stored, patch)

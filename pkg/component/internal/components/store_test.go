@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 func versioned(uid types.UID, version string) *gadget {
@@ -295,7 +295,7 @@ func TestConfirmReadsTheAPIServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.edit(func(g *gadget) { g.Generation = 2 })
-	if err := c.store.Confirm(t.Context(), obj, InventoryRef{}); !condition.Interrupted(err) {
+	if err := c.store.Confirm(t.Context(), obj, InventoryRef{}); !passerror.Interrupted(err) {
 		t.Errorf("Confirm after a change of the spec returned %v, want an interruption", err)
 	}
 	if err := c.server.Delete(t.Context(), c.stored()); err != nil {
@@ -308,7 +308,7 @@ func TestConfirmReadsTheAPIServer(t *testing.T) {
 
 func TestConflictInterruptsThePass(t *testing.T) {
 	err := newCluster(t).store.Conflict(app, "it changed")
-	if !condition.Interrupted(err) || !strings.Contains(err.Error(), "it changed") {
+	if !passerror.Interrupted(err) || !strings.Contains(err.Error(), "it changed") {
 		t.Errorf("got %v", err)
 	}
 }

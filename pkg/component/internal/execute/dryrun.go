@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/ignore"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -32,7 +32,7 @@ func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
 	}
 	dry := *e
 	// No event follows a dry run, so the watches must not expect one.
-	dry.writes = untracked{}
+	dry.writes, dry.writer.tracker = untracked{}, untracked{}
 	dry.writer.dryRun = true
 	dry.writer.onAnswer = func(obj *unstructured.Unstructured) { r.After = obj.DeepCopy() }
 	if a.Verb == plan.VerbApply && a.Migrate {
@@ -50,6 +50,8 @@ func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
 type untracked struct{}
 
 func (untracked) BeginWrite(manifests.Key) func(*plan.Observed) { return func(*plan.Observed) {} }
+
+func (untracked) Received(manifests.Key, *unstructured.Unstructured) {}
 
 // dryRunMigration carries out an apply that rewrites managed fields first. Run makes two writes, and the second write
 // depends on the first. A dry run stores nothing, so dryRunMigration sends a single request with the result of both
@@ -78,7 +80,7 @@ func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Obser
 	if err != nil {
 		return nil, err
 	}
-	entries, err := handOverFields(a, w.reconciler)(live.GetManagedFields())
+	entries, err := handOverFields(a, w.reconciler)(w.view.OwnFields(live.GetManagedFields()))
 	if err != nil {
 		return nil, err
 	}
@@ -92,17 +94,17 @@ func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Obser
 		if err != nil {
 			return nil, err
 		}
-		options := metav1.PatchOptions{FieldManager: w.reconciler}
+		options := metav1.PatchOptions{FieldManager: w.view.FieldManager()}
 		if live, err = resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options); err != nil {
 			return nil, err
 		}
 	}
 	owned := inspect.Entry(entries, w.reconciler, inspect.Operation(metav1alpha1.UpdateSSAOverride))
-	merged, _ := merge(live, a.Object.Body.Object, ignore.Mask(owned, a.Object.Settings.IgnoredPaths()))
+	merged, _ := merge(live, a.Object.Body.Object, fieldpath.Mask(owned, a.Object.Settings.IgnoredPaths()))
 	updated := &unstructured.Unstructured{Object: merged}
-	updated.SetManagedFields(entries)
+	updated.SetManagedFields(w.view.SentFields(entries))
 	updated.SetResourceVersion(live.GetResourceVersion())
-	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: w.reconciler})
+	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: w.view.FieldManager()})
 	if err != nil {
 		return nil, err
 	}

@@ -21,9 +21,10 @@ import (
 
 // WriteTracker tracks writes in flight. The Executor calls BeginWrite before each request about an object. After the
 // request, the Executor calls done once, with the object in the response, or with nil if the result of the request is
-// unknown.
+// unknown. Before that, it calls Received with each object in a response.
 type WriteTracker interface {
 	BeginWrite(key manifests.Key) (done func(answer *plan.Observed))
+	Received(key manifests.Key, obj *unstructured.Unstructured)
 }
 
 // Monitor observes actions. The Executor calls StartAction before an action, uses the returned context for its
@@ -61,7 +62,7 @@ type Options struct {
 func New(o Options) *Executor {
 	return &Executor{
 		writer: writer{
-			reconciler: o.Reconciler, view: o.View.Of(o.Reconciler),
+			reconciler: o.Reconciler, view: o.View.Of(o.Reconciler), tracker: o.Tracker,
 			clients: clients{mapper: o.Mapper, rest: o.REST, own: o.Dynamic, operator: o.Dynamic, reader: o.Dynamic},
 		},
 		guard:  &admissionGuard{reconciler: o.Reconciler, client: o.Dynamic},

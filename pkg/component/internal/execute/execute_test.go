@@ -76,11 +76,18 @@ func (s *apiServer) verbs() []string {
 	return verbs
 }
 
-// tracker implements WriteTracker. tracker stores the objects that the Executor passes to done.
-type tracker struct{ answers []*plan.Observed }
+// tracker implements WriteTracker. tracker stores the objects that the Executor passes to done, and those in responses.
+type tracker struct {
+	answers  []*plan.Observed
+	received []*unstructured.Unstructured
+}
 
 func (j *tracker) BeginWrite(manifests.Key) func(*plan.Observed) {
 	return func(o *plan.Observed) { j.answers = append(j.answers, o) }
+}
+
+func (j *tracker) Received(_ manifests.Key, obj *unstructured.Unstructured) {
+	j.received = append(j.received, obj)
 }
 
 // unmonitored is a Monitor that does nothing.

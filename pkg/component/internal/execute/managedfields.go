@@ -37,7 +37,8 @@ func (w *writer) rewriteManagedFields(
 	if found := w.observe(ctx, live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
 		return "", staleConflict(a)
 	}
-	entries, err := by(live.GetManagedFields())
+	entries, err := by(w.view.OwnFields(live.GetManagedFields()))
+	entries = w.view.SentFields(entries)
 	if err != nil || equality.Semantic.DeepEqual(entries, live.GetManagedFields()) {
 		return live.GetResourceVersion(), err
 	}
@@ -54,7 +55,7 @@ func (w *writer) rewriteManagedFields(
 	if err != nil {
 		return "", err
 	}
-	options := metav1.PatchOptions{FieldManager: w.reconciler}
+	options := metav1.PatchOptions{FieldManager: w.view.FieldManager()}
 	patched, err := resource.Patch(ctx, a.Key.Name, types.JSONPatchType, data, options)
 	if err != nil {
 		return "", err

@@ -30,11 +30,11 @@ func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, err
 	if found := w.observe(ctx, live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
 		return nil, staleConflict(a)
 	}
-	data, err := json.Marshal(map[string]any{"metadata": orphanPatch(live, w.reconciler)})
+	data, err := json.Marshal(map[string]any{"metadata": orphanPatch(w.view.Own(live), w.reconciler)})
 	if err != nil {
 		return nil, err
 	}
-	options := metav1.PatchOptions{FieldManager: w.reconciler}
+	options := metav1.PatchOptions{FieldManager: w.view.FieldManager()}
 	obj, err := resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options)
 	if isNotFound(err) {
 		return confirmedAbsent(a), nil

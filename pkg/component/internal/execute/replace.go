@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/fairlead-io/fairlead/internal/ignore"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -32,13 +32,14 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 		return nil, err
 	}
 	found := w.observe(ctx, live, a)
+	live = w.view.Own(live)
 	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {
 		return nil, staleConflict(a)
 	}
 	if a, err = w.keepIgnored(a, live); err != nil {
 		return nil, err
 	}
-	owned := ignore.Mask(droppableFields(live, found, a, w.reconciler), a.Object.Settings.IgnoredPaths())
+	owned := fieldpath.Mask(droppableFields(live, found, a, w.reconciler), a.Object.Settings.IgnoredPaths())
 	merged, changed := merge(live, a.Object.Body.Object, owned)
 	if !changed && found.Coverage == plan.CoverageFull && !a.Forced {
 		return found, nil
@@ -50,7 +51,8 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 	if err := recordUpdate(updated, a, w.reconciler); err != nil {
 		return nil, err
 	}
-	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: w.reconciler})
+	updated.SetManagedFields(w.view.SentFields(updated.GetManagedFields()))
+	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: w.view.FieldManager()})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +98,7 @@ func (w *writer) restoredFields(
 	if err != nil {
 		return nil
 	}
-	return obj.GetManagedFields()
+	return w.view.OwnFields(obj.GetManagedFields())
 }
 
 // fieldsRemoved reports whether another client removed our managed fields entry, or all entries. After such a removal,

@@ -35,7 +35,7 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 	if err != nil {
 		return a, err
 	}
-	options := metav1.PatchOptions{FieldManager: w.reconciler}
+	options := metav1.PatchOptions{FieldManager: w.view.FieldManager()}
 	obj, err := resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options)
 	if isNotFound(err) {
 		return a, staleConflict(a)

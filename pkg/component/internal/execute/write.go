@@ -21,11 +21,12 @@ import (
 
 // writer sends the requests of actions.
 type writer struct {
-	// reconciler is the field manager of all writes.
+	// reconciler is the name of the reconciler.
 	reconciler string
-	// view reduces the objects in responses to facts.
+	// view reduces the objects in responses to facts, and has the field manager of all writes.
 	view    inspect.View
 	clients clients
+	tracker WriteTracker
 	// onAnswer, if set, is called with each object in a response.
 	onAnswer func(*unstructured.Unstructured)
 	// dryRun is set if the API server stores nothing.
@@ -73,6 +74,9 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 	if w.onAnswer != nil {
 		w.onAnswer(obj)
 	}
+	w.tracker.Received(a.Key, obj)
+	former := w.view.HasFormer(obj.GetManagedFields())
+	obj = w.view.Own(obj)
 	observed := a.Object != nil && a.Object.Settings.IsObserved()
 	if observed {
 		obj = inspect.WithSettings(obj, a.Object.Body, w.view.Reconciler)
@@ -80,6 +84,7 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 	// The object is observed as a whole even if the pass ends, because the watch stores the facts.
 	whole := context.WithoutCancel(ctx)
 	o := w.view.Object(whole, obj)
+	o.FormerOwner = former
 	o.Exports = w.view.Exports(whole, obj)
 	if a.Object != nil && !observed {
 		o = inspect.Compare(o, obj, *a.Object, a.Policy, w.reconciler)
@@ -117,7 +122,7 @@ func (w *writer) create(ctx context.Context, a plan.Action) (*plan.Observed, err
 	}
 	var obj *unstructured.Unstructured
 	if a.Policy == metav1alpha1.UpdateReplace {
-		obj, err = resource.Create(ctx, a.Object.Body, metav1.CreateOptions{FieldManager: w.reconciler})
+		obj, err = resource.Create(ctx, a.Object.Body, metav1.CreateOptions{FieldManager: w.view.FieldManager()})
 	} else {
 		obj, err = w.patch(ctx, resource, a, map[string]any{"resourceVersion": "1"})
 	}
@@ -136,7 +141,7 @@ func (w *writer) createNamespace(ctx context.Context, a plan.Action) (*plan.Obse
 	body := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": a.Key.Kind, "metadata": map[string]any{"name": a.Key.Name},
 	}}
-	obj, err := resource.Create(ctx, body, metav1.CreateOptions{FieldManager: w.reconciler})
+	obj, err := resource.Create(ctx, body, metav1.CreateOptions{FieldManager: w.view.FieldManager()})
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +193,7 @@ func (w *writer) applyVersion(
 	switch emptied := apitext.NullFields(err); {
 	case len(emptied) > 0:
 		obj, err = w.applyWithout(ctx, resource, a, preconditions, emptied, err)
-	case err == nil && a.Migrate && lacksEmpty(a.Object.Body.Object, obj.Object):
+	case err == nil && (a.Migrate || a.Reason.Adopts()) && lacksEmpty(a.Object.Body.Object, obj.Object):
 		obj, err = w.applyAgain(ctx, resource, a, preconditions)
 	}
 	if err != nil {
@@ -206,7 +211,7 @@ func (w *writer) patch(
 		return nil, err
 	}
 	return resource.Patch(ctx, a.Key.Name, types.ApplyPatchType, data, metav1.PatchOptions{
-		FieldManager: w.reconciler, Force: new(true), DryRun: dryRun, FieldValidation: validation(a.Object.Body),
+		FieldManager: w.view.FieldManager(), Force: new(true), DryRun: dryRun, FieldValidation: validation(a.Object.Body),
 	})
 }
 

@@ -38,10 +38,10 @@ func (m *Meter) NewComponentSet(states []string, perComponent bool) *ComponentSe
 }
 
 // Export starts the export of a set.
-func (m *Meter) Export(p *ComponentSet) { m.components.add(p) }
+func (m *Meter) Export(p *ComponentSet) { m.components.sets.add(p) }
 
 // StopExport stops the export of a set.
-func (m *Meter) StopExport(p *ComponentSet) { m.components.remove(p) }
+func (m *Meter) StopExport(p *ComponentSet) { m.components.sets.remove(p) }
 
 // Set must be called with the state of a component after a pass.
 func (p *ComponentSet) Set(name types.NamespacedName, c Component) {
@@ -70,9 +70,7 @@ func (p *ComponentSet) Forget(name types.NamespacedName) {
 // componentCollector collects the exported sets of a process. It creates the series at each scrape.
 type componentCollector struct {
 	byState, state, dependents, repairConflicts *prometheus.Desc
-
-	mu   sync.Mutex
-	sets []*ComponentSet
+	sets                                        exports[ComponentSet]
 }
 
 func newComponentCollector() *componentCollector {
@@ -88,23 +86,6 @@ func newComponentCollector() *componentCollector {
 			append(component[:3:3], "readiness"), nil),
 		repairConflicts: prometheus.NewDesc("fairlead_component_contested_dependents",
 			"Number of dependents of a component whose repairs another client reverts again and again.", component, nil),
-	}
-}
-
-func (c *componentCollector) add(p *ComponentSet) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sets = append(c.sets, p)
-}
-
-func (c *componentCollector) remove(p *ComponentSet) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, q := range c.sets {
-		if p == q {
-			c.sets = append(c.sets[:i:i], c.sets[i+1:]...)
-			return
-		}
 	}
 }
 
@@ -147,12 +128,9 @@ type totals struct {
 // totals returns the exported numbers by reconciler. While a process replaces a reconciler, there are two sets for that
 // reconciler. A component in both sets is counted once.
 func (c *componentCollector) totals() map[string]totals {
-	c.mu.Lock()
-	sets := append([]*ComponentSet(nil), c.sets...)
-	c.mu.Unlock()
 	all := map[string]map[types.NamespacedName]Component{}
 	byReconciler := map[string]totals{}
-	for _, p := range sets {
+	for _, p := range c.sets.list() {
 		if all[p.reconciler] == nil {
 			all[p.reconciler] = map[types.NamespacedName]Component{}
 			byReconciler[p.reconciler] = totals{

@@ -16,6 +16,8 @@ type Instruments struct {
 	repairs    *prometheus.CounterVec
 	components *componentCollector
 	memory     *memoryCollector
+	externals  *externalCollector
+	sources    *sourceCollector
 }
 
 const labelReconciler = "reconciler"
@@ -57,12 +59,16 @@ func NewInstruments() *Instruments {
 		}, []string{labelReconciler, "group", "kind", "cause"}),
 		components: newComponentCollector(),
 		memory:     newMemoryCollector(),
+		externals:  newExternalCollector(),
+		sources:    newSourceCollector(),
 	}
 }
 
 // RegisterIn adds the instruments to a registry. It returns an error if the registry has them already.
 func (i *Instruments) RegisterIn(registry prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{i.requests, i.passes, i.steps, i.ready, i.repairs, i.components, i.memory} {
+	for _, c := range []prometheus.Collector{
+		i.requests, i.passes, i.steps, i.ready, i.repairs, i.components, i.memory, i.externals, i.sources,
+	} {
 		if err := registry.Register(c); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -43,6 +44,10 @@ func metricsInUse(t *testing.T) []*dto.MetricFamily {
 	m.request(requestKey{kind: configMaps, verb: "get", code: 200}).Inc()
 	p := m.NewComponentSet(nil, true)
 	m.Export(p)
+	m.CountSource("polling", "rates", "woke", 1)
+	m.ExportSources(func() []EventSource {
+		return []EventSource{{Kind: "polling", Name: "rates", Answered: time.Unix(1, 0)}}
+	})
 	m.ExportMemory(func() Memory { return Memory{} })
 	p.Set(types.NamespacedName{Name: "shop"}, Component{State: "Ready"})
 	families, err := registry.Gather()

@@ -17,6 +17,8 @@ type Outcome struct {
 	Inventory []metav1alpha1.InventoryEntry
 	// Observed are the objects of the apply set that the component only observes.
 	Observed []metav1alpha1.InventoryEntry
+	// LeftOut says why objects are not applied, because their conditions are false; at most ten, in apply order.
+	LeftOut []metav1alpha1.DependentReport
 	// Exports are the values of the requested exports, as JSON, by name. Exports without a value are missing.
 	Exports map[string][]byte
 	// Applied is set if all objects of the apply set have been applied.
@@ -151,4 +153,18 @@ func (o Outcome) Reports() []metav1alpha1.DependentReport {
 		}
 	}
 	return reports
+}
+
+// ChangeOf returns the change that an action makes. An adoption always has the verb Adopt, although the verb of the
+// action may be Apply, for example.
+func ChangeOf(a plan.Action) Change {
+	verb := string(a.Verb)
+	switch {
+	case a.Verb == plan.VerbCreateNamespace:
+		verb = string(plan.VerbCreate)
+	case a.Reason.Adopts():
+		// Users must see every adoption in the changes, whichever verb writes the object.
+		verb = "Adopt"
+	}
+	return Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
 }

@@ -35,7 +35,11 @@ func (r *simulation) waitFor(p plan.Plan, matches func(plan.Waiting) bool) (anew
 			continue
 		}
 		anew, r.waited[name] = true, true
-		r.forecast.Waiting = append(r.forecast.Waiting, listed[i])
+		if r.waitsForValue(w) && r.bindsUnasked(w.Key) {
+			r.addUnasked(w)
+		} else {
+			r.forecast.Waiting = append(r.forecast.Waiting, listed[i])
+		}
 		if w.Failure != nil || w.Reason == plan.WaitNotServed {
 			r.held, r.touched[w.Key] = true, true
 		}

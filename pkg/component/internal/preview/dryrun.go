@@ -19,6 +19,9 @@ type asked struct {
 
 // ask makes a dry run of an action.
 func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
+	if a.Key.IsExternal() {
+		return asked{unchecked: notAsked}
+	}
 	switch a.Verb {
 	case plan.VerbCreate, plan.VerbApply, plan.VerbReplace:
 		if reason := r.unasked(a); reason != "" {

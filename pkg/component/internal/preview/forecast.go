@@ -3,6 +3,7 @@ package preview
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -39,8 +40,12 @@ type Forecast struct {
 	Desired, Unchanged int
 	// Ignored are the fields of the apply set that are left to others.
 	Ignored []IgnoredField
+	// LeftOut are the first ten objects that are not applied because their conditions are false.
+	LeftOut []metav1alpha1.DependentReport
 	// Waiting are the dependents that would delay the component.
 	Waiting []outcome.Waiting
+	// NotAsked are the objects that bind values of externals. The values are not known, because a preview makes no calls.
+	NotAsked []NotAsked
 	// Unread are the dependents that the caller may not read.
 	Unread []manifests.Key
 	// Blocked are the managed types whose foreign instances block a deletion.
@@ -53,6 +58,12 @@ type Forecast struct {
 	NewRevision bool
 	// Suspended is set if the component is suspended.
 	Suspended bool
+}
+
+// NotAsked is an object that binds values of externals. Message names the exports and the externals.
+type NotAsked struct {
+	Key     manifests.Key
+	Message string
 }
 
 // Step is a write, or the two writes of a recreation.

@@ -15,9 +15,9 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -55,7 +55,7 @@ type Targets struct {
 // Acquire implements reconcile.Targets.
 func (t Targets) Acquire(ctx context.Context, r target.Request) (target.Target, error) {
 	if _, err := r.Identity(r.Name.Namespace, t.DefaultServiceAccount); err != nil {
-		return target.Target{}, condition.InvalidSpec(err)
+		return target.Target{}, passerror.InvalidSpec(err)
 	}
 	client, err := t.Local.As(target.Identity{User: t.User})
 	if err != nil {
@@ -75,7 +75,7 @@ func (t Targets) Acquire(ctx context.Context, r target.Request) (target.Target, 
 	}
 	config, err := target.ParseKubeconfig(secret.Data()[key])
 	if err != nil {
-		return target.Target{}, condition.InvalidSpec(
+		return target.Target{}, passerror.InvalidSpec(
 			fmt.Errorf("key %q of Secret %s/%s: %w", key, secret.Namespace, secret.Name, err))
 	}
 	if config, err = transport.DryRunOnly(config); err != nil {
@@ -136,7 +136,7 @@ func (i Inputs) read(
 		return true, ref.SetData(given)
 	}
 	err = ref.Read(ctx, t)
-	if failure, ok := errors.AsType[*condition.Error](err); ok && optional &&
+	if failure, ok := errors.AsType[*passerror.Error](err); ok && optional &&
 		failure.Reason == metav1alpha1.ReasonReferenceNotFound {
 		return false, nil
 	}

@@ -23,9 +23,9 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
@@ -118,7 +118,7 @@ func TestAPreviewImpersonatesNobody(t *testing.T) {
 	}
 	request.Impersonate.User = "u"
 	_, err = targets.Acquire(t.Context(), request)
-	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec {
+	if failure := passerror.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec {
 		t.Errorf("a component with two identities is previewed without an InvalidSpec error: %v", failure)
 	}
 }
@@ -148,7 +148,7 @@ func TestAPreviewReadsTheKubeconfig(t *testing.T) {
 	fails := func(reason string) {
 		t.Helper()
 		_, err := targets.Acquire(t.Context(), request)
-		if failure := condition.Of(err); failure == nil || failure.Reason != reason {
+		if failure := passerror.Of(err); failure == nil || failure.Reason != reason {
 			t.Errorf("the preview failed with %v, want the reason %s", failure, reason)
 		}
 	}
@@ -200,7 +200,7 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 	}
 	inputs.Credentials = true
 	_, _, err = inputs.Read(t.Context(), web, d, at, nil)
-	if failure := condition.Of(err); failure == nil || !strings.Contains(failure.Message, "credential") {
+	if failure := passerror.Of(err); failure == nil || !strings.Contains(failure.Message, "credential") {
 		t.Errorf("the missing credential must be an error, got %v", failure)
 	}
 	inputs.Credentials = false
@@ -211,12 +211,12 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 	}
 	d.References = append(d.References, reference(metav1alpha1.SecretReference, "missing", false))
 	_, _, err = inputs.Read(t.Context(), web, d, at, nil)
-	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonReferenceNotFound {
+	if failure := passerror.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonReferenceNotFound {
 		t.Errorf("a missing reference must fail with ReferenceNotFound, got %v", failure)
 	}
 	d.ManagedTypes = []metav1alpha1.TypePattern{{Kind: "*"}}
 	_, _, err = inputs.Read(t.Context(), web, d, at, nil)
-	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec {
+	if failure := passerror.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec {
 		t.Errorf("an invalid managed type must fail with InvalidSpec, got %v", failure)
 	}
 }
@@ -227,7 +227,7 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	p := Inventory{reconcile.ComponentRecord{
 		Memories: memories, Owners: owners,
 		Inventories: inventory.NewStore(inventory.Options{
-			Reconciler: reconciler, Owners: owners, Memories: memories.Inventories(),
+			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), Owners: owners, Memories: memories.Inventories(),
 			Records: records.NewStore(records.Options{
 				Reconciler: reconciler, Dynamic: c.client.Dynamic, Metadata: c.client.Metadata, Clock: clock.RealClock{},
 				NamespaceGoes: func(context.Context, string) bool { return false },

@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/protect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -24,8 +25,10 @@ type simulation struct {
 	protector *protect.Protector
 	planner   func(plan.Facts) plan.Plan
 	binder    applier.Binder
+	externals recordedExternals
 	asked     applier.Asked
 	facts     plan.Facts
+	judge     applier.Judge
 	// recorded are all dependents of the simulation so far. Dependents that the simulation has deleted are included,
 	// because the API server still lists them.
 	recorded plan.Inventory
@@ -102,7 +105,7 @@ func (r *simulation) asListed() plan.Facts {
 // snapshot returns the simulated state of objects that the simulation has written, and the live state of all other
 // objects.
 func (r *simulation) snapshot() plan.Snapshot {
-	snapshot := applier.Snapshot(r.client, r.asListed())
+	snapshot := applier.Snapshot(r.client, r.externals, r.judge, r.asListed())
 	for key, o := range snapshot {
 		switch result := r.facts.Results[key]; {
 		case r.written[key] && result.Observed != nil:
@@ -229,7 +232,7 @@ func (r *simulation) dependenciesOf(a plan.Action) []string {
 
 func (r *simulation) step(a plan.Action, phase manifests.Phase, answer asked) Step {
 	s := Step{
-		Change: applier.ChangeOf(
+		Change: outcome.ChangeOf(
 			a,
 		), Effect: effectOf(a), Turn: r.turn, Phase: phase, Held: r.held, Unchecked: answer.unchecked,
 		Before: answer.Before, After: answer.After, DependsOn: r.dependenciesOf(a),

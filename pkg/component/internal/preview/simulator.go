@@ -6,10 +6,12 @@ import (
 	"maps"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -26,6 +28,8 @@ type Simulator struct {
 	Applier *applier.Applier
 	// Wakes receives a value whenever a watch event requires another pass.
 	Wakes <-chan struct{}
+	// Published are the exports in the status of the component.
+	Published map[string]runtime.RawExtension
 	// Forecast is the result.
 	Forecast Forecast
 	// BlockersOnly ends each simulation before its first write. No dry run is sent then.
@@ -54,6 +58,8 @@ func (s *Simulator) Delete(ctx context.Context, client *target.Client, r applier
 func (s *Simulator) simulate(
 	ctx context.Context, client *target.Client, r applier.Request, planner func(plan.Facts) plan.Plan,
 ) (outcome.Outcome, error) {
+	externals := recordedExternals{values: recordedValues(r, s.Published)}
+	r.Externals = externals
 	facts, err := s.awaitFacts(ctx, client, r)
 	if err != nil {
 		return outcome.Outcome{}, err
@@ -63,8 +69,10 @@ func (s *Simulator) simulate(
 		protector:    s.Applier.Protector(client, r),
 		planner:      planner,
 		facts:        facts,
+		judge:        r.Judge,
 		binder:       s.Applier.Binder(r),
 		asked:        s.Applier.Asked(r),
+		externals:    externals,
 		recorded:     maps.Clone(facts.Inventory),
 		written:      map[manifests.Key]bool{},
 		away:         map[manifests.Key]bool{},
@@ -84,7 +92,7 @@ func (s *Simulator) simulate(
 	}
 	s.Forecast = simulated.forecast
 	s.Forecast.Desired = plan.CountObjects(r.Desired)
-	s.Forecast.Ignored = ignoredFields(r.Desired)
+	s.Forecast.Ignored, s.Forecast.LeftOut = ignoredFields(r.Desired), simulated.facts.LeftOut
 	for _, o := range r.Desired {
 		if o.Occurrence == 0 && !simulated.touched[o.Key] {
 			s.Forecast.Unchanged++
@@ -106,7 +114,7 @@ func (s *Simulator) awaitFacts(ctx context.Context, client *target.Client, r app
 			return plan.Facts{}, ctx.Err()
 		case <-late:
 			message := fmt.Sprintf("the API server has not listed the dependents for %s; try again", maxFirstLists)
-			return plan.Facts{}, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: message}
+			return plan.Facts{}, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: message}
 		}
 	}
 }

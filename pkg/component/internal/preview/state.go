@@ -32,6 +32,9 @@ func simulateApplied(a plan.Action, was plan.Observed) plan.Observed {
 	if a.Object != nil {
 		o.Digest = a.Object.Digest
 	}
+	if a.Key.IsExternal() {
+		o.Exports = was.Exports // An export of a simulated object counts as unchanged.
+	}
 	return o
 }
 

@@ -12,8 +12,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
@@ -40,7 +40,7 @@ func TestAnErrorOfAStepEndsAnApply(t *testing.T) {
 		if step == "check the kubeconfig" {
 			continue
 		}
-		for name, failure := range map[string]error{"fails": errOh, "waits": condition.ErrObserving} {
+		for name, failure := range map[string]error{"fails": errOh, "waits": passerror.ErrObserving} {
 			t.Run(step+" "+name, func(t *testing.T) {
 				w := newWorld(t, withRecord)
 				w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
@@ -96,7 +96,7 @@ func TestDependentsAreNotMovedSilently(t *testing.T) {
 			w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
 			c.move(w)
 			_, err := w.Apply(t.Context(), w.component())
-			failure := condition.Of(err)
+			failure := passerror.Of(err)
 			if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec ||
 				!strings.Contains(failure.Message, c.message) {
 				t.Errorf("Apply returned the wrong condition error %v", failure)
@@ -166,7 +166,12 @@ func TestTheInputsThatAreAppliedAreNoted(t *testing.T) {
 		t.Errorf("Apply must fail without a change of the applied digest, got the digest %q and the error %v", c.GetStatus().AppliedDigest, err)
 	}
 	delete(w.fails, "apply")
-	if _, err := w.Apply(t.Context(), c); err != nil || c.GetStatus().AppliedDigest != "inputs" {
+	if c.GetStatus().AppliedGeneration != 0 {
+		t.Errorf("the generation %d is applied although the apply failed", c.GetStatus().AppliedGeneration)
+	}
+	c.SetGeneration(4)
+	if _, err := w.Apply(t.Context(), c); err != nil || c.GetStatus().AppliedDigest != "inputs" ||
+		c.GetStatus().AppliedGeneration != 4 {
 		t.Errorf("the applied digest is %q, with the error %v", c.GetStatus().AppliedDigest, err)
 	}
 }
@@ -250,7 +255,7 @@ func TestAChangedComponentIsNotConfirmed(t *testing.T) {
 		}
 		return r.Confirm(ctx)
 	}
-	if _, err := w.Apply(t.Context(), w.component()); !condition.Interrupted(err) {
+	if _, err := w.Apply(t.Context(), w.component()); !passerror.Interrupted(err) {
 		t.Errorf("Apply returned %v, want an interruption", err)
 	}
 }
@@ -323,7 +328,7 @@ func TestALostPinnedRenderingIsToldAlsoBesideAnError(t *testing.T) {
 }
 
 func TestInputsThatCannotBeRenderedAreInTheHistory(t *testing.T) {
-	terminal := &condition.Error{Reason: metav1alpha1.ReasonGenerateFailed, Terminal: true}
+	terminal := &passerror.Error{Reason: metav1alpha1.ReasonGenerateFailed, Terminal: true}
 	for _, c := range []struct {
 		name    string
 		failure error
@@ -333,7 +338,7 @@ func TestInputsThatCannotBeRenderedAreInTheHistory(t *testing.T) {
 		{"a terminal error of new inputs", terminal, "others", 1},
 		{"a terminal error of applied inputs", terminal, "inputs", 0},
 		{"an error that is retried", errOh, "others", 0},
-		{"a wait for a source", condition.ErrObserving, "others", 0},
+		{"a wait for a source", passerror.ErrObserving, "others", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, withRecord)

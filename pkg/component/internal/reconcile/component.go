@@ -4,12 +4,16 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -28,6 +32,9 @@ func (c *Component) Name() types.NamespacedName { return client.ObjectKeyFromObj
 // IsDeleted reports whether the component is being deleted.
 func (c *Component) IsDeleted() bool { return !c.GetDeletionTimestamp().IsZero() }
 
+// isGone reports whether a component is being deleted, and an outcome says that all its dependents are gone.
+func (c *Component) isGone(o outcome.Outcome) bool { return c.IsDeleted() && o.Done() }
+
 // SetStatus replaces the status.
 func (c *Component) SetStatus(s metav1alpha1.Status) { *c.GetStatus() = s }
 
@@ -45,6 +52,8 @@ type Declared struct {
 	ManagedTypes []metav1alpha1.TypePattern
 	// Ignore are the rules of ignored fields: those of the options, and those of the component.
 	Ignore []manifests.IgnoreRule
+	// Externals handle the externals by kind.
+	Externals []external.Driver
 	// Exports are the names of the exports that are published in the status.
 	Exports []string
 }
@@ -58,13 +67,15 @@ type Author interface {
 	Declare(obj components.Object) Declared
 	// Intervals returns the intervals of a component. Intervals is called at the end of a pass.
 	Intervals(obj components.Object) schedule.Intervals
-	// Validate checks the spec of a component. Validate returns errors of type condition.Error.
+	// Validate checks the spec of a component. Validate returns errors of type passerror.Error.
 	Validate(obj components.Object) error
 	// Inputs returns the inputs that a component declares for its rendering: parameters, references and source. For an
-	// invalid spec it returns a condition.Error.
+	// invalid spec it returns a passerror.Error.
 	Inputs(obj components.Object) (input.Declaration, error)
-	// Hook returns the hook that the author registered for a point of a pass, or nil if no hook is registered.
-	Hook(point Point) Hook
+	// Hooks returns the hooks that the author registered for a point of a pass, in the order in which they are called.
+	Hooks(point Point) []Hook
+	// Condition evaluates a condition in Go that sees the component, for a copy of a live dependent.
+	Condition(obj components.Object, name string, self *unstructured.Unstructured) ready.Result
 }
 
 // Point is a point of a pass at which a hook is called.
@@ -77,14 +88,25 @@ const (
 	PostReconcile Point = "PostReconcile"
 	PreDelete     Point = "PreDelete"
 	PostDelete    Point = "PostDelete"
+	PostFailure   Point = "PostFailure"
+	PostPass      Point = "PostPass"
 )
 
 // Hook is a function of an operator's author that a pass calls. Hook may change obj, and read dependents.
-type Hook func(ctx context.Context, obj components.Object, dependents DependentReader) error
+type Hook func(ctx context.Context, obj components.Object, dependents DependentReader, result Result) error
+
+// Result is the result of a pass. It is empty for the hooks that are called before the end of a pass.
+type Result struct {
+	Outcome outcome.Outcome
+	// Failure is the error of the pass, nil if it has none.
+	Failure error
+}
 
 // DependentReader reads the dependents of a component.
 type DependentReader interface {
 	// Get reads a dependent. The error is NotFound if the object does not exist, or is not a dependent of the
 	// component.
 	Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error)
+	// List reads all existing dependents of a kind, sorted by namespace and name.
+	List(ctx context.Context, kind schema.GroupKind) ([]*unstructured.Unstructured, error)
 }

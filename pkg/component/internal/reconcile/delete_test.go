@@ -9,8 +9,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -53,7 +53,7 @@ func TestAnErrorOfAStepEndsADeletion(t *testing.T) {
 			w.hook(PostDelete)
 			w.fails[step] = errOh
 			_, err := w.Delete(t.Context(), w.component())
-			failure := condition.Of(err)
+			failure := passerror.Of(err)
 			if failure == nil || !strings.Contains(failure.Message, "oh") {
 				t.Errorf("got %v", err)
 			}
@@ -78,7 +78,7 @@ func TestADeletionWaitsForItsTarget(t *testing.T) {
 		waits  bool
 		hooks  bool
 	}{
-		{"until the watch has delivered", []func(*part){deleted}, condition.ErrObserving, true, false},
+		{"until the watch has delivered", []func(*part){deleted}, passerror.ErrObserving, true, false},
 		{"not if there never was a dependent", []func(*part){deleted}, errOh, false, true},
 		{"with an error if there are dependents", []func(*part){withRecord, deleted}, errOh, false, false},
 	} {
@@ -115,7 +115,7 @@ func TestADeletionInAnotherClusterIsRefused(t *testing.T) {
 	w := deletion(t)
 	w.target.Cluster = "there"
 	_, err := w.Delete(t.Context(), w.component())
-	failure := condition.Of(err)
+	failure := passerror.Of(err)
 	if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec ||
 		!strings.HasSuffix(failure.Message, status.HintGiveUp) {
 		t.Errorf("got %v", failure)
@@ -133,7 +133,7 @@ func TestADeletionUsesTheManagedTypesOfTheLastApply(t *testing.T) {
 	}
 	c.GetStatus().ManagedTypes = []string{"widgets", "Widget.example.com", ""}
 	_, err = w.Delete(t.Context(), c)
-	failure := condition.Of(err)
+	failure := passerror.Of(err)
 	if failure == nil || failure.Reason != metav1alpha1.ReasonRetrying ||
 		!strings.HasPrefix(failure.Message, "status.managedTypes: ") {
 		t.Errorf("got %v", failure)
@@ -175,7 +175,7 @@ func TestAHookThatFailsKeepsTheComponent(t *testing.T) {
 		w.hook(PreDelete, PostDelete)
 		w.fails["hook "+string(point)] = errOh
 		_, err := w.Delete(t.Context(), w.component())
-		failure := condition.Of(err)
+		failure := passerror.Of(err)
 		if failure == nil || !errors.Is(failure.Cause, errOh) || failure.State != metav1alpha1.StateDeleting {
 			t.Errorf("a failure of the hook at the point %s: got %v", point, err)
 		}
@@ -193,7 +193,7 @@ func TestCreatedDependentsOfADeletionAreUnconfirmed(t *testing.T) {
 }
 
 func TestAnInterruptedDeletionHasNoHint(t *testing.T) {
-	for _, failure := range []error{context.Canceled, condition.ErrSuperseded, condition.ErrObserving} {
+	for _, failure := range []error{context.Canceled, passerror.ErrSuperseded, passerror.ErrObserving} {
 		if got := withHintGiveUp(failure); !errors.Is(got, failure) {
 			t.Errorf("withHintGiveUp returned %v, want the given error", got)
 		}

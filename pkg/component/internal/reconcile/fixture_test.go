@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,8 +24,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
@@ -90,7 +93,7 @@ type world struct {
 	set      rendering.Set
 	outcome  outcome.Outcome
 	phases   []status.Event
-	hooks    map[Point]Hook
+	hooks    map[Point][]Hook
 
 	// request is the argument of the last call of Apply or Delete. deletedBy is the client that the last call of Delete
 	// received. The fakes of Apply and Delete call inApply.
@@ -125,7 +128,7 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 	scheme.AddKnownTypeWithName(partGVK, &part{})
 	metav1.AddToGroupVersion(scheme, partGVK.GroupVersion())
 	w := &world{
-		t: t, fails: map[string]error{}, hooks: map[Point]Hook{}, clock: clocktesting.NewFakePassiveClock(start),
+		t: t, fails: map[string]error{}, hooks: map[Point][]Hook{}, clock: clocktesting.NewFakePassiveClock(start),
 		inputs:       input.Inputs{Declaration: input.Declaration{Namespace: "shop", Name: "web"}, Digest: "inputs"},
 		beforeStatus: func() error { return nil }, inApply: func(context.Context, applier.Request) error { return nil },
 		server: fake.NewClientBuilder().WithScheme(scheme).WithObjects(p).WithStatusSubresource(&part{}).Build(),
@@ -135,9 +138,9 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 	w.target = target.Target{Client: own, Local: own}
 	memories := &Memories{}
 	options := components.Options{
-		Name: reconciler, GVK: partGVK, New: func() (components.Object, error) { return &part{}, nil },
+		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK, New: func() (components.Object, error) { return &part{}, nil },
 		Client: w.client(), Reader: w.client(), Memories: memories.Objects(), StatusWritten: memories.StatusWritten,
-		OwnerChanged: func(manifests.Owner) {},
+		NeedsPass: func(client.Object, client.Object) bool { return false }, OwnerChanged: func(manifests.Owner) {},
 	}
 	passes := components.NewPasses(options.Memories)
 	w.Runner = &Runner{
@@ -146,7 +149,8 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 				Owners: fakeOwners{w}, Targets: fakeTargets{w}, Inputs: fakeInputs{w}, Inventory: fakeInventory{w},
 				Rendering: fakeRendering{w}, Applier: fakeApplier{w},
 			},
-			Reconciler: reconciler, Author: fakeAuthor{w}, InFlight: passes,
+			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), Author: fakeAuthor{w},
+			Events: sources.Fixed(nil), InFlight: passes,
 			Store:   components.NewStore(options, components.NewOwners(options), passes),
 			Metrics: telemetry.NewPassMetrics(reconciler, tracing.New(nil, reconciler), true), Clock: w.clock,
 			Wake: func(name types.NamespacedName) { w.woken = append(w.woken, name) },
@@ -249,9 +253,9 @@ func (w *world) ready() metav1.Condition {
 // hook adds hooks that log their calls.
 func (w *world) hook(points ...Point) {
 	for _, point := range points {
-		w.hooks[point] = func(context.Context, components.Object, DependentReader) error {
+		w.hooks[point] = append(w.hooks[point], func(context.Context, components.Object, DependentReader, Result) error {
 			return w.step("hook " + string(point))
-		}
+		})
 	}
 }
 
@@ -295,7 +299,11 @@ func (a fakeAuthor) Inputs(components.Object) (input.Declaration, error) {
 	return a.w.inputs.Declaration, a.w.step("declare")
 }
 
-func (a fakeAuthor) Hook(point Point) Hook { return a.w.hooks[point] }
+func (a fakeAuthor) Hooks(point Point) []Hook { return a.w.hooks[point] }
+
+func (a fakeAuthor) Condition(components.Object, string, *unstructured.Unstructured) ready.Result {
+	return ready.Result{State: ready.Ready}
+}
 
 type fakeOwners struct{ w *world }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -45,6 +46,7 @@ func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 	var stopped, released []string
 	r := Runner{
 		Pass: Pass{
+			Events:  sources.Fixed(nil),
 			Ports:   Ports{Owners: knownOwners{manifests.Owner{Name: "gone"}}},
 			Metrics: telemetry.NewPassMetrics("forget.example.com", tracing.Tracer{}, false),
 		},

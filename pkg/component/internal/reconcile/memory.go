@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
@@ -33,16 +34,23 @@ type Memory struct {
 	// values are those of the inputs that were rendered last, and formerValues those of the inputs before. The former
 	// ones are needed until a status with the new revision is written.
 	values, formerValues revisionValues
+	// externalContents are the contents of the references of externals that the last pass read.
+	externalContents input.ExternalContents
 	// renewals are the renderings of the current inputs because of exports.
 	renewals renewals
 	// causes are those of the dependents that are not ready.
 	causes causes.Memory
 	// kills are the renderings of the current inputs that were killed.
 	kills rendering.Kills
+	// toldDependents are the events about dependents.
+	toldDependents status.ToldDependents
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.
 	unconfirmed unconfirmed
+	// released is the UID of the component whose finalizer this process removed, until the component is gone from the
+	// cache. A pass over such a component would begin with an old version of it.
+	released types.UID
 }
 
 // unconfirmed are dependents for which a create was sent after the last write of the component's status, and the client
@@ -59,6 +67,9 @@ type revisionValues struct {
 	digest string
 	values input.Values
 }
+
+// knows reports whether the values of the inputs with a digest are known.
+func (m *Memory) knows(digest string) bool { return m.values.digest == digest }
 
 // remember keeps the values of the inputs of a revision. before is the status at the begin of the pass.
 func (m *Memory) remember(before *metav1alpha1.Status, in input.Inputs) {
@@ -86,6 +97,11 @@ func (m *Memory) changesSince(s *metav1alpha1.Status, in input.Inputs) []string 
 		return nil
 	}
 	return []string{changesUnknown}
+}
+
+// isReleased reports whether this process removed the finalizer of a component.
+func (m *Memory) isReleased(obj components.Object) bool {
+	return m.released != "" && m.released == obj.GetUID()
 }
 
 // addCreated adds the dependents that a pass created to the unconfirmed dependents.

@@ -11,11 +11,11 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
@@ -29,15 +29,21 @@ type Pass struct {
 	Ports
 	// Reconciler is the name of the reconciler.
 	Reconciler string
+	// Finalizers are the finalizers of the reconciler.
+	Finalizers components.Finalizers
 	Author     Author
 	// Store writes components; nil in a preview.
 	Store *components.Store
+	// Events has the values of event sources.
+	Events EventSources
 	// InFlight holds the running passes, so that a change of a component can interrupt its pass; nil in a preview.
 	InFlight *components.Passes
 	// Quotas bounds the dependents of a namespace; nil if there are no quotas.
-	Quotas  *Quotas
-	Metrics *telemetry.PassMetrics
-	Clock   clock.PassiveClock
+	Quotas *Quotas
+	// Externals has the dependents outside Kubernetes; nil in a preview.
+	Externals *Externals
+	Metrics   *telemetry.PassMetrics
+	Clock     clock.PassiveClock
 	// Wake starts a pass over a component, and Tell creates an event about it.
 	Wake func(types.NamespacedName)
 	Tell func(obj components.Object, e status.Event)
@@ -110,7 +116,11 @@ func (p *Pass) applyRound(
 	// do.
 	request := p.newRequest(c, owner, entries)
 	request.Desired = set.Desired()
-	request = request.Decide(ctx, conditionInputs(t, in))
+	decided, err := conditionInputs(ctx, t, in, request.Desired)
+	if err != nil {
+		return outcome.Outcome{}, err
+	}
+	request = request.Decide(ctx, decided)
 	request.Managed, request.Exports = in.Managed, c.Exports
 	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
 	if request.Trigger, err = triggerOf(c.GetGeneration(), in); err != nil {
@@ -118,6 +128,11 @@ func (p *Pass) applyRound(
 	}
 	if request.RepairNonce, err = p.repairNonce(c, request.Trigger); err != nil {
 		return outcome.Outcome{}, err
+	}
+	if request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
+		owner: owner, target: t, desired: request.Desired, inventory: entries, trigger: request.Trigger,
+	}); err != nil {
+		return pending(err)
 	}
 	request, due := p.withAsked(c, request, set, r)
 	o, err := p.Applier.Apply(ctx, t.Client, request)
@@ -137,7 +152,7 @@ func (p *Pass) applyRound(
 // inventory.
 func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	owner, t, err := p.acquire(ctx, c)
-	if err != nil && !errors.Is(err, condition.ErrObserving) && p.hasNothing(c) {
+	if err != nil && !errors.Is(err, passerror.ErrObserving) && p.hasNothing(c) {
 		// There is no dependent to delete, so it does not matter that the target cluster cannot be reached.
 		return outcome.Outcome{}, p.afterDelete(ctx, c)
 	}
@@ -156,15 +171,9 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 			return outcome.Outcome{}, err
 		}
 	}
-	request, err := p.newDeletion(c, owner, recorded.Entries)
+	request, err := p.newDeletion(ctx, c, owner, t, recorded.Entries)
 	if err != nil {
-		return outcome.Outcome{}, err
-	}
-	var events []status.Event
-	request.PreDelete, request.PostDelete, events, err = p.Inventory.Phases(ctx, c, request, t)
-	p.tell(c, events)
-	if err != nil {
-		return outcome.Outcome{}, err
+		return pending(err)
 	}
 	o, err := p.Applier.Delete(ctx, t.Client, request)
 	c.Memory.addCreated(t.Client, o)
@@ -182,9 +191,9 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	return o, nil
 }
 
-// newDeletion returns the request for the deletion of the dependents, without the objects of its phases.
+// newDeletion returns the request for the deletion of the dependents.
 func (p *Pass) newDeletion(
-	c *Component, owner manifests.Owner, entries []metav1alpha1.InventoryEntry,
+	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, entries []metav1alpha1.InventoryEntry,
 ) (request applier.Request, err error) {
 	request = p.newRequest(c, owner, entries)
 	request.Before = func(ctx context.Context) error { return p.preDelete(ctx, c) }
@@ -193,7 +202,18 @@ func (p *Pass) newDeletion(
 	if request.Trigger, err = p.repairNonce(c, ""); err != nil {
 		return request, err
 	}
-	request.Managed, err = recordedTypes(c.GetStatus())
+	if request.Managed, err = recordedTypes(c.GetStatus()); err != nil {
+		return request, err
+	}
+	var events []status.Event
+	request.PreDelete, request.PostDelete, events, err = p.Inventory.Phases(ctx, c, request, t)
+	p.tell(c, events)
+	if err != nil {
+		return request, err
+	}
+	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
+		owner: owner, target: t, inventory: entries, trigger: request.Trigger,
+	})
 	return request, err
 }
 
@@ -218,14 +238,14 @@ func (p *Pass) explain(ctx context.Context, c *Component, t target.Target, o out
 // hasNothing reports whether a component has no dependents, neither in its status nor in the memory of this process.
 func (p *Pass) hasNothing(c *Component) bool {
 	return components.RefOf(c.GetStatus()).Empty() &&
-		!components.Damaged(c.Object, components.Finalizer(p.Reconciler)) &&
+		!components.Damaged(c.Object, p.Finalizers) &&
 		len(c.Memory.unconfirmed.entries) == 0
 }
 
-// pending converts the error condition.ErrObserving, of a step that waits for a watch or a fetch, to an outcome with
+// pending converts the error passerror.ErrObserving, of a step that waits for a watch or a fetch, to an outcome with
 // Observing set. pending returns all other errors unchanged.
 func pending(err error) (outcome.Outcome, error) {
-	if errors.Is(err, condition.ErrObserving) {
+	if errors.Is(err, passerror.ErrObserving) {
 		return outcome.Outcome{Observing: true}, nil
 	}
 	return outcome.Outcome{}, err
@@ -235,10 +255,10 @@ func pending(err error) (outcome.Outcome, error) {
 // component without its dependents. A person has to take this decision, because the dependents would remain in the
 // target cluster.
 func withHintGiveUp(err error) error {
-	if condition.Interrupted(err) || errors.Is(err, condition.ErrObserving) {
+	if passerror.Interrupted(err) || errors.Is(err, passerror.ErrObserving) {
 		return err
 	}
-	hinted := *condition.Of(err)
+	hinted := *passerror.Of(err)
 	hinted.Message += status.HintGiveUp
 	return &hinted
 }
@@ -257,10 +277,16 @@ func (p *Pass) acquire(ctx context.Context, c *Component) (manifests.Owner, targ
 func (p *Pass) readInputs(ctx context.Context, c *Component, t target.Target) (in input.Inputs, err error) {
 	defer p.Metrics.Time(metrics.StepInputs)()
 	declared, err := p.Author.Inputs(c.Object)
+	if err == nil {
+		declared.Events, err = p.eventInputs(ctx, c)
+	}
 	if err != nil {
 		return input.Inputs{}, err
 	}
 	in, c.Memory.Contents, err = p.Inputs.Read(ctx, c.Name(), declared, t, c.Memory.Contents)
+	if err == nil && !c.Memory.knows(in.Digest) {
+		_, err = in.LoadEvents(ctx)
+	}
 	return in, waitingForExports(err, c.GetStatus().Revision > 0)
 }
 
@@ -307,6 +333,7 @@ func (p *Pass) render(
 		Inventory: r.recorded.Entries, Exports: r.exports, ExportsLost: r.lost,
 		AllowEmpty: c.AllowEmpty, Ignore: c.Ignore, Records: &c.Memory.Inventory.Records,
 		Kills: &c.Memory.kills, Requested: requestedAt(c.Object, p.Reconciler),
+		CheckExternal: checkExternal(c.Object, c.Externals),
 	})
 	if set.Lost != "" {
 		p.Tell(c.Object, status.Warning("RenderedSetLost",
@@ -332,7 +359,8 @@ func (p *Pass) begin(
 	next, err := nextRevision(before, t, in, set, inventory, now)
 	next.Reconciler, next.Identity = p.Reconciler, components.Identity(owner.Cluster, c.GetUID())
 	if before.Identity != next.Identity {
-		next.Exports = nil // The values are those of a component in a backup.
+		// The values and the generation are those of a component in a backup.
+		next.Exports, next.AppliedGeneration = nil, 0
 	}
 	// The history changes together with the revision: Inventory.Begin may write the status, and the pass may end without
 	// another write.
@@ -359,13 +387,13 @@ func (p *Pass) begin(
 }
 
 // otherFinalizers returns an error while a component that is being deleted has finalizers of other controllers, and nil
-// otherwise. own is the finalizer of this reconciler.
-func otherFinalizers(c *Component, own string) error {
-	others := components.OtherFinalizers(c.Object, own)
+// otherwise. ours are the finalizers of this reconciler.
+func otherFinalizers(c *Component, ours components.Finalizers) error {
+	others := ours.Others(c.Object)
 	if len(others) == 0 {
 		return nil
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonForeignFinalizers, State: metav1alpha1.StateDeleting,
 		Message: "dependents are not deleted until other controllers have removed their finalizers: " +
 			strings.Join(others, ", "),

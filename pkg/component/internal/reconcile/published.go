@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -21,23 +21,23 @@ func (p *Pass) admit(
 		return err
 	}
 	if err := manifests.CheckPublished(c.Exports, desired); err != nil {
-		return condition.InvalidSpec(err)
+		return passerror.InvalidSpec(err)
 	}
 	return nil
 }
 
-// applied enters the results of an apply into the status: the inputs, if all dependents are applied, and the published
+// applied enters the results of an apply into the status: the inputs and the generation, if all dependents are applied, and the published
 // exports. If the exports are too large, the status keeps its values, and applied returns an error.
 func applied(c *Component, in input.Inputs, o outcome.Outcome) error {
 	if o.Applied {
-		c.GetStatus().AppliedDigest = in.Digest
+		c.GetStatus().AppliedDigest, c.GetStatus().AppliedGeneration = in.Digest, c.GetGeneration()
 	}
 	if o.Observing || o.Inventory == nil {
 		return nil
 	}
 	published, err := status.Published(c.GetStatus().Exports, c.Exports, o.Exports)
 	if err != nil {
-		return condition.InvalidSpec(err)
+		return passerror.InvalidSpec(err)
 	}
 	c.GetStatus().Exports = published
 	return nil
@@ -46,7 +46,7 @@ func applied(c *Component, in input.Inputs, o outcome.Outcome) error {
 // waitingForExports adds to the error of a component that waits for exports of other components that its dependents
 // stay as they are, if some were applied. Other errors are returned unchanged.
 func waitingForExports(err error, applied bool) error {
-	failure, ok := errors.AsType[*condition.Error](err)
+	failure, ok := errors.AsType[*passerror.Error](err)
 	if !ok || failure.Reason != metav1alpha1.ReasonExportMissing || !applied {
 		return err
 	}

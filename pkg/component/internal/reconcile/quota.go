@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -65,7 +65,7 @@ func (q *Quotas) Admit(
 	}
 	limit, err := q.limit(ctx, name.Namespace)
 	if err != nil {
-		return condition.FromAuthor(err, metav1alpha1.ReasonQuotaExceeded, false)
+		return passerror.FromAuthor(err, metav1alpha1.ReasonQuotaExceeded, false)
 	}
 	rendered, added := plan.CountObjects(desired), countAdded(desired, inventory)
 	q.mu.Lock()
@@ -94,7 +94,7 @@ func (q *Quotas) Admit(
 		message += fmt.Sprintf("; with %d that are still to be deleted, these are more than twice the quota",
 			all-rendered)
 	}
-	return condition.QuotaExceeded(errors.New(message + "; nothing is written"))
+	return passerror.QuotaExceeded(errors.New(message + "; nothing is written"))
 }
 
 // others returns the number of dependents that the other components of the namespace have or may have. The caller holds

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -86,7 +86,7 @@ func TestAQuotaBoundsTheDependentsOfANamespace(t *testing.T) {
 			if (err != nil) != test.refused {
 				t.Fatalf("Admit returned %v, want an error: %t", err, test.refused)
 			}
-			if failure := condition.Of(err); test.refused &&
+			if failure := passerror.Of(err); test.refused &&
 				(failure.Reason != metav1alpha1.ReasonQuotaExceeded || !failure.Terminal) {
 				t.Errorf("the error is %+v", failure)
 			}

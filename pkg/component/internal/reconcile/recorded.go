@@ -27,6 +27,7 @@ type ComponentRecord struct {
 	Components  *components.Store
 	Owners      *components.Owners
 	Memories    *Memories
+	Externals   *Externals
 	// DeletePolicy is the delete policy of dependents if neither their manifests nor their component set one.
 	DeletePolicy metav1alpha1.DeletePolicy
 }
@@ -43,7 +44,7 @@ func (r ComponentRecord) Load(
 		ctx,
 		c.Object,
 		owner,
-		func() inventory.Recovery { return r.recovery(c, t) },
+		func() inventory.Recovery { return r.recovery(c, owner, t) },
 	)
 	loaded := Loaded{Entries: entries, Unsearched: c.Memory.Inventory.Unsearched()}
 	if event.Type != "" {
@@ -62,8 +63,14 @@ func (r ComponentRecord) Load(
 }
 
 // recovery returns the parameters for the recovery of the component's inventory, in case it was lost.
-func (r ComponentRecord) recovery(c *Component, t target.Target) inventory.Recovery {
-	return RecoveryOf(c, t, r.DeletePolicy)
+func (r ComponentRecord) recovery(c *Component, owner manifests.Owner, t target.Target) inventory.Recovery {
+	recovery := RecoveryOf(c, t, r.DeletePolicy)
+	if r.Externals != nil {
+		recovery.Externals = func(ctx context.Context) ([]metav1alpha1.InventoryEntry, error) {
+			return r.Externals.recorded(ctx, owner, recovery.DeletePolicy)
+		}
+	}
+	return recovery
 }
 
 // RecoveryOf returns the parameters for the recovery of the component's inventory, in case it was lost. fallback is the
@@ -183,6 +190,9 @@ func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.
 	if err := r.Inventories.Pinned().End(ctx, c.Object, owner); err != nil {
 		return err
 	}
+	if err := r.Externals.End(ctx, owner); err != nil {
+		return err
+	}
 	return r.Inventories.DeleteAll(ctx, c.Object, owner)
 }
 
@@ -190,14 +200,14 @@ func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.
 func (r ComponentRecord) writeEmpty(ctx context.Context, c *Component) error {
 	s := c.GetStatus()
 	recorded := components.RefOf(s)
-	isComplete := recorded.Empty() && !components.Damaged(c.Object, components.Finalizer(r.Inventories.Reconciler))
+	isComplete := recorded.Empty() && !components.Damaged(c.Object, r.Inventories.Finalizers)
 	if isComplete || s.TargetSecret == "" && s.PhaseRecord == "" && !s.HasInventoryRecord() {
 		return nil
 	}
 	if err := r.Inventories.Write(ctx, c.Object, recorded, nil); err != nil {
 		return err
 	}
-	s.AppliedDigest = ""
+	s.AppliedDigest, s.AppliedGeneration = "", 0
 	return r.Components.WriteStatus(ctx, c.Object, recorded)
 }
 

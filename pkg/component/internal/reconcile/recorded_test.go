@@ -38,7 +38,7 @@ func newRecording(t *testing.T, edits ...func(*part)) *recording {
 	t.Helper()
 	w := newWorld(t, edits...)
 	options := components.Options{
-		Name: reconciler, GVK: partGVK, New: func() (components.Object, error) { return &part{}, nil },
+		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK, New: func() (components.Object, error) { return &part{}, nil },
 		Client: w.client(), Reader: w.client(), Memories: w.Memories.Objects(), StatusWritten: w.Memories.StatusWritten,
 		OwnerChanged: func(manifests.Owner) {},
 	}
@@ -51,7 +51,7 @@ func newRecording(t *testing.T, edits ...func(*part)) *recording {
 	})
 	r.ComponentRecord = ComponentRecord{
 		Inventories: inventory.NewStore(inventory.Options{
-			Reconciler: reconciler, StatusBytes: 256 << 10, Components: store, Owners: owners, Records: secrets,
+			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), StatusBytes: 256 << 10, Components: store, Owners: owners, Records: secrets,
 			Memories: w.Memories.Inventories(),
 		}),
 		Secrets: secrets, Components: store, Owners: owners, Memories: w.Memories, DeletePolicy: metav1alpha1.DeleteOrphan,
@@ -306,13 +306,13 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Target.KubeConfig.Name = "second"
-	c.GetStatus().AppliedDigest = "inputs"
+	c.GetStatus().AppliedDigest, c.GetStatus().AppliedGeneration = "inputs", 3
 	r.steps = nil
 	if err := r.End(t.Context(), c, owner); err != nil {
 		t.Fatal(err)
 	}
 	r.expect("write the status")
-	if s := r.stored().Status; len(s.Inventory) != 0 || s.AppliedDigest != "" {
+	if s := r.stored().Status; len(s.Inventory) != 0 || s.AppliedDigest != "" || s.AppliedGeneration != 0 {
 		t.Errorf("the stored status still has an inventory or an applied digest: %+v", s)
 	}
 	if r.protected("first") || r.protected("second") || !slices.Equal(r.Names("shop"), []string{"first", "second"}) {

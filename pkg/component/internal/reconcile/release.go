@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -24,13 +25,26 @@ func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) e
 	if err := r.Records.End(ctx, c, owner); err != nil {
 		return err
 	}
+	held := r.isHeld(c)
 	if err := client.IgnoreNotFound(r.Store.RemoveFinalizer(ctx, c.Object)); err != nil {
 		return err
 	}
 	r.forget(c.Name())
+	if held {
+		r.markReleased(ctx, c)
+	}
 	r.Metrics.Pass(ctx, telemetry.ResultDeleted, nil)
 	log.FromContext(ctx).Info("deleted", "changes", status.CountVerbs(o.Changes))
 	return nil
+}
+
+// markReleased prevents passes over a component until it is gone from the cache. The event of its deletion then starts
+// the pass in which vanished forgets it. If it is gone already, markReleased forgets it.
+func (r *Runner) markReleased(ctx context.Context, c *Component) {
+	r.Memories.Of(c.Name()).released = c.GetUID()
+	if _, err := r.Store.LoadSpec(ctx, c.Name()); apierrors.IsNotFound(err) {
+		r.Memories.Forget(c.Name())
+	}
 }
 
 // vanished ends the work for a component that is not in the cache any more. vanished deletes the dependents that were

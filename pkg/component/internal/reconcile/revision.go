@@ -10,9 +10,9 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -36,7 +36,7 @@ func checkPlacement(
 	if s.Revision == 0 || dependents == 0 || !moved {
 		return nil
 	}
-	return condition.InvalidSpec(fmt.Errorf(
+	return passerror.InvalidSpec(fmt.Errorf(
 		"target %s/%s cannot change to %s/%s while %d dependents exist; change it back, or delete the component first",
 		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, dependents))
 }
@@ -134,7 +134,7 @@ func withAttempt(
 	err error,
 	now time.Time,
 ) metav1alpha1.Status {
-	failure := condition.Of(err)
+	failure := passerror.Of(err)
 	if !failure.Terminal || in.StandIn(&s) {
 		return s
 	}
@@ -160,7 +160,7 @@ func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) 
 			record.SourceDigest = ref.ContentDigest()
 		}
 	}
-	record.Source = condition.Truncate(record.Source, maxSource)
+	record.Source = passerror.Truncate(record.Source, maxSource)
 	return record
 }
 

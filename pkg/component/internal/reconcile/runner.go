@@ -10,15 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -59,6 +58,8 @@ type Runner struct {
 	MinInterval time.Duration
 	// Limiter limits the rate of passes over each component, in addition to MinInterval.
 	Limiter schedule.Limit
+	// TellDependent creates an event about a dependent of a component; nil if dependents get no events.
+	TellDependent func(obj components.Object, e status.DependentEvent)
 	// Forgotten is called for a component that does not exist any more, before StopServing.
 	Forgotten func(types.NamespacedName)
 	// StopServing ends the watches for the dependents of an owner, and drops the cached rendering of the owner.
@@ -108,7 +109,7 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 		lease.Succeed()
 		return r.vanished(ctx, name, memory), nil
 	}
-	if err != nil {
+	if err != nil || memory.isReleased(obj) {
 		return 0, err
 	}
 	inFlight.Loaded(obj)
@@ -120,7 +121,7 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	loaded := obj.GetStatus().DeepCopy()
 	o, err := r.run(ctx, c)
 	r.Records.RememberOwned(c)
-	if err == nil && c.IsDeleted() && o.Done() {
+	if err == nil && c.isGone(o) {
 		if err = r.release(ctx, c, o); err == nil {
 			return 0, nil
 		}
@@ -137,8 +138,11 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 			return after, nil
 		}
 	}
+	if err = r.finish(ctx, c, o, err); inFlight.Interrupted(err) {
+		return r.interrupt(ctx, c, inFlight, o), nil
+	}
 	after, err := r.report(ctx, c, loaded, o, err)
-	if condition.Interrupted(err) {
+	if passerror.Interrupted(err) {
 		return r.interrupt(ctx, c, inFlight, o), nil
 	}
 	inFlight.Finish(false)
@@ -157,18 +161,23 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 		return outcome.Outcome{}, err
 	}
 	c.Declared = r.Author.Declare(c.Object)
+	waits := r.beginEvents(ctx, c)
 	switch {
 	case c.IsDeleted():
 		budget.Entire(ctx)
 		if !r.isHeld(c) && len(c.Memory.unconfirmed.entries) == 0 {
 			return outcome.Outcome{}, nil
 		}
-		if err := otherFinalizers(c, components.Finalizer(r.Reconciler)); err != nil {
+		if err := otherFinalizers(c, r.Finalizers); err != nil {
 			return outcome.Outcome{}, err
 		}
 		return r.Delete(ctx, c)
 	case components.Suspended(c.Object):
+		r.Externals.pause(r.Owners.Known(c.Name()))
 		return outcome.Outcome{}, status.Suspended(c.GetAnnotations()[r.Reconciler+"/"+AnnotationSuspendReason])
+	}
+	if waits {
+		return outcome.Outcome{Observing: true}, nil
 	}
 	if err := r.holdForHooks(ctx, c); err != nil {
 		return outcome.Outcome{}, err
@@ -184,15 +193,15 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 	return o, err
 }
 
-// isHeld reports whether a component has our finalizer.
+// isHeld reports whether a component has one of our finalizers.
 func (r *Runner) isHeld(c *Component) bool {
-	return controllerutil.ContainsFinalizer(c.Object, components.Finalizer(r.Reconciler))
+	return r.Finalizers.Holds(c.Object)
 }
 
 // holdForHooks adds our finalizer before the first dependent is created if the author has a hook PreDelete or
 // PostDelete. So the hooks of a deletion can clean up what other hooks, such as PreReconcile, have created.
 func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
-	if r.Author.Hook(PreDelete) == nil && r.Author.Hook(PostDelete) == nil || r.isHeld(c) {
+	if len(r.Author.Hooks(PreDelete))+len(r.Author.Hooks(PostDelete)) == 0 || r.Finalizers.IsCurrent(c.Object) {
 		return nil
 	}
 	if s := c.GetStatus(); s.Revision == 0 {
@@ -231,16 +240,17 @@ func (r *Runner) report(
 ) (time.Duration, error) {
 	in := r.Author.Intervals(c.Object)
 	unrecorded := r.keepInventory(ctx, c, loaded, o)
-	if condition.Interrupted(unrecorded) {
+	if passerror.Interrupted(unrecorded) {
 		return 0, unrecorded
 	}
 	if failure == nil {
 		failure = unrecorded
 	}
-	f, now := condition.Of(failure), r.Clock.Now()
+	f, now := passerror.Of(failure), r.Clock.Now()
 	next, v := status.Next(*c.GetStatus(), status.Report{
 		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Failure: f, KeepCounts: unrecorded != nil,
 		Timeout: in.Timeout, Acknowledged: acknowledged(c.Object, r.Reconciler), Now: now,
+		StaleInputs: r.staleInputs(c), Finalizers: r.Finalizers.Named(r.Reconciler),
 	})
 	c.SetStatus(next)
 	if before := r.Store.Persisted(c.Object, loaded); !equality.Semantic.DeepEqual(before, &next) {
@@ -251,6 +261,7 @@ func (r *Runner) report(
 	}
 	r.Metrics.End(ctx, c.Name(), telemetry.PassEnd{Outcome: o, Failure: f, Verdict: v, Status: c.GetStatus(), Now: now})
 	r.Tell(c.Object, status.EventOf(loaded, c.GetStatus(), o.Changes, v))
+	r.tellDependents(c, o)
 	logPass(ctx, loaded, c.GetStatus(), o.Changes)
 	after := c.Memory.Schedule.Next(schedule.Pass{
 		Outcome: o, Failure: f, State: v.State, Reason: v.Reason, ProgressingSince: c.GetStatus().ProgressingSince,
@@ -282,6 +293,16 @@ func (r *Runner) keepInventory(
 	return r.Inventory.Record(ctx, c, components.RefOf(r.Store.Persisted(c.Object, loaded)), o.Inventory)
 }
 
+// tellDependents creates the events about dependents, if the author wants them.
+func (r *Runner) tellDependents(c *Component, o outcome.Outcome) {
+	if r.TellDependent == nil {
+		return
+	}
+	for _, e := range c.Memory.toldDependents.Events(c.GetStatus(), o) {
+		r.TellDependent(c.Object, e)
+	}
+}
+
 func (r *Runner) writeStatus(ctx context.Context, c *Component, recorded components.InventoryRef) error {
 	defer r.Metrics.Time(metrics.StepStatus)()
 	return r.Store.WriteStatus(ctx, c.Object, recorded)
@@ -293,7 +314,7 @@ func (r *Runner) unreported(ctx context.Context, c *Component, o outcome.Outcome
 	if apierrors.IsNotFound(err) {
 		return r.Store.Conflict(c.Name(), "it does not exist any more")
 	}
-	if !condition.Interrupted(err) {
+	if !passerror.Interrupted(err) {
 		r.Metrics.Pass(ctx, telemetry.ResultFailed, err)
 		r.tellChanges(ctx, c, o)
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
@@ -67,7 +67,7 @@ func TestTheLastHookWaitsForDependents(t *testing.T) {
 }
 
 func TestAnErrorIsReportedAndRetried(t *testing.T) {
-	terminal := &condition.Error{Reason: metav1alpha1.ReasonInvalidSpec, Message: "no", Terminal: true}
+	terminal := &passerror.Error{Reason: metav1alpha1.ReasonInvalidSpec, Message: "no", Terminal: true}
 	for _, c := range []struct {
 		name, step string
 		failure    error
@@ -86,7 +86,7 @@ func TestAnErrorIsReportedAndRetried(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.hook(PostRead, PreReconcile)
+			w.hook(PostRead, PreReconcile, PostFailure, PostPass)
 			w.fails[c.step] = c.failure
 			after := w.reconcile()
 			s := w.stored().Status
@@ -118,10 +118,10 @@ func TestASuspendedComponentIsLeftAlone(t *testing.T) {
 func TestWhatAComponentDeclaresIsReadAfterItsHooks(t *testing.T) {
 	w := newWorld(t)
 	for _, point := range []Point{PostRead, PreReconcile} {
-		w.hooks[point] = func(context.Context, components.Object, DependentReader) error {
+		w.hooks[point] = []Hook{func(context.Context, components.Object, DependentReader, Result) error {
 			w.declared.Target.ServiceAccount += string(point)
 			return nil
-		}
+		}}
 	}
 	var asked string
 	w.Targets = targetsFunc(func(r target.Request) { asked = r.ServiceAccount })
@@ -141,7 +141,7 @@ func TestTheFinalizerIsAddedForHooksOfTheDeletion(t *testing.T) {
 			t.Errorf("hook %s: the pass made the calls %q", point, w.steps)
 		}
 		stored := w.stored()
-		if components.Damaged(stored, finalizer) || stored.Status.Reconciler != reconciler {
+		if components.Damaged(stored, components.FinalizersOf(reconciler)) || stored.Status.Reconciler != reconciler {
 			t.Errorf("with a hook %s, the status of a new component is treated as a lost status", point)
 		}
 	}
@@ -159,6 +159,22 @@ func TestADeletionEndsWithTheFinalizer(t *testing.T) {
 	}
 	if w.Memories.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 || w.stopped[0] != owner {
 		t.Errorf("the state in memory is not dropped: forgotten %v, stopped %v", w.forgotten, w.stopped)
+	}
+}
+
+func TestNoPassBeginsWithAFormerVersionOfADeletedComponent(t *testing.T) {
+	w := newWorld(t, withRecord, deleted)
+	former := &part{}
+	if err := w.server.Get(t.Context(), web, former); err != nil {
+		t.Fatal(err)
+	}
+	w.Memories.Of(web).released = former.GetUID()
+	if after := w.reconcile(); after != 0 || len(w.steps) > 0 {
+		t.Errorf("a pass over a component without our finalizer made the steps %q; the next one is due after %s", w.steps, after)
+	}
+	w.Memories.Of(web).released = "another"
+	if w.reconcile(); len(w.steps) == 0 {
+		t.Error("no pass begins with a new component that has the name of a deleted one")
 	}
 }
 
@@ -291,7 +307,7 @@ func TestSecretsThatCouldNotBeDeletedAreDeletedLater(t *testing.T) {
 
 func TestNoSecretIsDeletedBesideARecordOfANewerVersion(t *testing.T) {
 	w := newWorld(t)
-	w.fails["load"] = &condition.Error{Reason: metav1alpha1.ReasonNewerRecord, Terminal: true, Message: "newer"}
+	w.fails["load"] = &passerror.Error{Reason: metav1alpha1.ReasonNewerRecord, Terminal: true, Message: "newer"}
 	w.reconcile()
 	if w.ready().Reason != metav1alpha1.ReasonNewerRecord || slices.Contains(w.steps, "delete stale") {
 		t.Errorf("the condition Ready is %+v after the calls %q", w.ready(), w.steps)
@@ -300,7 +316,7 @@ func TestNoSecretIsDeletedBesideARecordOfANewerVersion(t *testing.T) {
 
 func TestAPassThatWaitsForAWatchWritesNothingUntilItsTimeout(t *testing.T) {
 	for name, waits := range map[string]func(*world){
-		"before the revision begins": func(w *world) { w.fails["target"] = condition.ErrObserving },
+		"before the revision begins": func(w *world) { w.fails["target"] = passerror.ErrObserving },
 		"after the revision begins":  func(w *world) { w.outcome = outcome.Outcome{Observing: true} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -470,7 +486,7 @@ func TestASupersededPassIsRepeatedAtOnce(t *testing.T) {
 		watch.Update(newer, newer)
 		select {
 		case <-r.Superseded:
-			return condition.ErrSuperseded
+			return passerror.ErrSuperseded
 		default:
 			return errors.New("the pass goes on")
 		}
@@ -482,7 +498,7 @@ func TestASupersededPassIsRepeatedAtOnce(t *testing.T) {
 
 func TestOtherFinalizersAreNamed(t *testing.T) {
 	w := newWorld(t, func(p *part) { p.Finalizers = []string{finalizer} })
-	if err := otherFinalizers(w.component(), finalizer); err != nil {
+	if err := otherFinalizers(w.component(), components.FinalizersOf(reconciler)); err != nil {
 		t.Errorf("otherFinalizers reports the reconciler's own finalizer: %v", err)
 	}
 }

@@ -47,10 +47,11 @@ type Components interface {
 	Unnamed(component types.NamespacedName, secret *metav1.PartialObjectMetadata)
 }
 
-// Collector is the garbage collection of Secrets. It deletes the records of components that do not exist, and removes
-// their finalizers from Secrets with kubeconfigs. Such Secrets remain if a component disappeared while no operator ran.
-// For components that exist, it reports records that their status does not name. It lists and watches the Secrets with
-// the label labelHeld, and sends no other request as long as each Secret belongs to a component in the cache.
+// Collector is the garbage collection of Secrets. It deletes the records of components that do not exist, except
+// records of externals that still exist, and removes their finalizers from Secrets with kubeconfigs and credentials.
+// Such Secrets remain if a component disappeared while no operator ran. For components that exist, it reports records
+// that their status does not name. It lists and watches the Secrets with the label labelHeld, and sends no other
+// request as long as each Secret belongs to a component in the cache.
 type Collector struct {
 	Store      *Store
 	Components Components
@@ -199,13 +200,38 @@ func (c *Collector) deleteRecords(
 		if !isRecord || !isPartOf(secret.Name, id) || owner.ID() != id || !sameType || !deletable || owners[id] {
 			continue
 		}
+		if kindOf(secret.Name) == Externals && c.keepsExternals(ctx, secret, owner) {
+			continue
+		}
 		errs = append(errs, ignoreForbidden(ctx, secret, c.Store.deleteOwn(ctx, secret, c.Store.deleteChanged)))
 	}
 	return errors.Join(errs...)
 }
 
-// removeFinalizers removes finalizers from Secrets with kubeconfigs, if the component of the finalizer is not in
-// owners.
+// keepsExternals reports whether a Secret of the kind Externals is kept although its component does not exist, because
+// it is the only record of externals that still exist. A component with the same name will find it. If somebody deletes
+// the Secret, it is not kept. In both cases keepsExternals logs that externals are left.
+func (c *Collector) keepsExternals(
+	ctx context.Context, secret *metav1.PartialObjectMetadata, owner manifests.Owner,
+) bool {
+	left, known := c.Store.externalsLeft(secret)
+	if known && left == 0 {
+		return false
+	}
+	logger := log.FromContext(ctx).WithValues("secret", client.ObjectKeyFromObject(secret),
+		"component", owner.Component().String(), "externals", secret.Annotations[c.Store.keys.name(annotationLeft)])
+	if secret.DeletionTimestamp != nil {
+		logger.Info("somebody deleted the record of externals of a component that does not exist; " +
+			"delete the externals by hand")
+		return false
+	}
+	logger.Info("the externals of a component that does not exist were not deleted; create the component again and " +
+		"delete it, or delete the externals by hand and then the Secret with their record")
+	return true
+}
+
+// removeFinalizers removes finalizers from Secrets with kubeconfigs and credentials, if the component of the finalizer
+// is not in owners.
 func (c *Collector) removeFinalizers(
 	ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool,
 ) error {
@@ -215,7 +241,7 @@ func (c *Collector) removeFinalizers(
 			if owners[strings.TrimPrefix(finalizer, c.Store.keys.name(""))] {
 				continue
 			}
-			err := c.Store.Finalizers.change(ctx, client.ObjectKeyFromObject(secret), finalizer, false)
+			err := c.Store.Finalizers.change(ctx, client.ObjectKeyFromObject(secret), finalizer, remove)
 			errs = append(errs, ignoreForbidden(ctx, secret, err))
 		}
 	}

@@ -116,6 +116,80 @@ func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
 	g.Expect(known.unnamed).To(BeEmpty())
 }
 
+// externals stores a Secret of the kind Externals, and returns its name.
+func externals(t *testing.T, c *cluster, s *Store, o manifests.Owner, number, left int) string {
+	t.Helper()
+	secret := s.Externals(t.Context(), o, ExternalsSecret{Number: number, Index: []byte("{}"), Left: left})
+	secrets := s.Dynamic.Resource(secretResource).Namespace("shop")
+	if _, err := secrets.Create(t.Context(), secret, metav1.CreateOptions{FieldManager: reconciler}); err != nil {
+		t.Fatal(err)
+	}
+	if stored := c.secret(secret.GetName()); !s.IsIntact(stored) || !s.IsMarked(stored, o) {
+		t.Errorf("Secret %s has no valid digest, or other marks", secret.GetName())
+	}
+	return secret.GetName()
+}
+
+func TestRecordsOfExternalsThatStillExistAreNotCollected(t *testing.T) {
+	g := NewWithT(t)
+	cluster, s := newCluster(t)
+	cached, live, gone := owner("cached"), owner("live"), owner("gone")
+	kept := []string{
+		externals(t, cluster, s, cached, 0, 0), externals(t, cluster, s, live, 0, 0), externals(t, cluster, s, gone, 0, 1),
+	}
+	edited := externals(t, cluster, s, gone, 1, 0)
+	cluster.secret(edited).SetAnnotations(map[string]string{s.keys.name(annotationOwner): gone.String()})
+	externals(t, cluster, s, gone, 2, 0)
+	restored := externals(t, cluster, s, gone, 3, 0)
+	cluster.secret(restored).SetManagedFields(nil)
+	ended := externals(t, cluster, s, gone, 4, 7)
+	endedLive := externals(t, cluster, s, live, 1, 7)
+	for _, name := range []string{ended, endedLive} {
+		cluster.secret(name).SetDeletionTimestamp(new(metav1.NewTime(start)))
+	}
+	known := &components{
+		cached: map[string]Component{cached.ID(): {Status: &metav1alpha1.Status{}}},
+		live:   []types.NamespacedName{{Namespace: "shop", Name: "cached"}, {Namespace: "shop", Name: "live"}},
+	}
+	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
+	g.Expect(c.collect(t.Context(), cluster.All())).To(Succeed())
+	g.Expect(cluster.Names("shop")).To(ConsistOf(append(kept, edited, endedLive)))
+	g.Expect(cluster.secret(endedLive).GetFinalizers()).To(ConsistOf(s.keys.finalizer()))
+	g.Expect(known.unnamed).To(ConsistOf(kept[0]), "no status names the states of externals")
+}
+
+func TestFinalizersOfRecordsOfExternals(t *testing.T) {
+	_, s := newCluster(t)
+	for _, test := range []struct {
+		name    string
+		allowed bool
+		e       ExternalsSecret
+		want    []string
+	}{
+		{"a new record", true, ExternalsSecret{}, []string{s.keys.finalizer()}},
+		{"the finalizers of others stay", true, ExternalsSecret{Finalizers: []string{s.keys.finalizer(), "other"}}, []string{"other", s.keys.finalizer()}},
+		{"without the right", false, ExternalsSecret{Finalizers: []string{s.keys.finalizer(), "other"}}, []string{"other"}},
+		{"a record that is being deleted", true, ExternalsSecret{Finalizers: []string{"other"}, IsDeleted: true}, []string{"other"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, s := newCluster(t)
+			c.Allowed = test.allowed
+			NewWithT(t).Expect(s.Externals(t.Context(), owner("app"), test.e).GetFinalizers()).To(Equal(test.want))
+		})
+	}
+}
+
+func TestNumbersOfRecordsOfExternals(t *testing.T) {
+	id := owner("app").ID()
+	for name, want := range map[string]int{
+		ExternalsName(id, 0): 0, ExternalsName(id, 12): 12, "externals-" + id + "-99999999999999999999": -1, "externals": -1,
+	} {
+		if got := NumberOf(name); got != want {
+			t.Errorf("NumberOf(%q) is %d, want %d", name, got, want)
+		}
+	}
+}
+
 func TestNothingIsListedWhileEachSecretHasAComponentInTheCache(t *testing.T) {
 	g := NewWithT(t)
 	cluster, s := newCluster(t)

@@ -72,6 +72,9 @@ func (s *Store) Release(ctx context.Context, m *Memory, owner manifests.Owner, l
 	if err := s.Finalizers.Remove(ctx, owner, left.Kubeconfig); err != nil {
 		return err
 	}
+	if err := s.Finalizers.Release(ctx, owner, left.Credentials, nil); err != nil {
+		return err
+	}
 	for _, kind := range left.Kinds {
 		if err := s.Delete(ctx, owner, kind, ""); err != nil {
 			return fmt.Errorf("delete the records of the deleted component %s/%s: %w", owner.Namespace, owner.Name, err)
@@ -90,7 +93,9 @@ func (s *Store) DeleteStale(ctx context.Context, m *Memory) error {
 			return fmt.Errorf("delete Secret %s/%s of a stale inventory: %w", stale[i].Namespace, stale[i].Name, err)
 		}
 	}
-	m.SetStale(nil)
+	if len(stale) > 0 {
+		m.staleDeleted(stale)
+	}
 	return nil
 }
 

@@ -1,12 +1,16 @@
 // Package records stores data of components in Secrets: inventories that do not fit into a status, pinned renderings,
-// and the manifests of deletion phases. It also manages the finalizers on Secrets with kubeconfigs, and it collects the
-// Secrets of components that no longer exist.
+// and the manifests of deletion phases. It also manages the finalizers on Secrets with kubeconfigs and with credentials
+// of externals, and it collects the Secrets of components that no longer exist.
 //
 // A record has a kind, an id and one or more Secrets. Its content never changes: new content is a record with a new id.
 // The status of a component names its current record of each kind. Every other record of the component is unnamed or
 // stale. An unnamed record is kept, because the next write of the status, for example by another operator process, may
 // name it. A stale record is deleted, because no status will name it.
 //
-// Rule: only this package writes and deletes these Secrets. It reads no component and writes no status; its callers
-// decide which record is current. It may import packages condition, observe, rights and pkg/manifests.
+// Records of the kind Externals are the exception: package externalstate changes their content, and no status names
+// them. This package has their names, labels and annotations, deletes them and collects them.
+//
+// Rule: only this package writes and deletes the Secrets of the other kinds. It reads no component and writes no
+// status; its callers decide which record is current. It may import packages condition, observe, rights and
+// pkg/manifests.
 package records

@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -18,13 +19,14 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Finalizers are the finalizers of components on Secrets with kubeconfigs. Without a finalizer, the deletion of a
-// namespace may delete the Secret before the component, and the operator can no longer delete the dependents in the
-// other cluster. Several components may share a Secret, so each component has a finalizer of its own.
+// Finalizers are the finalizers of components on Secrets with kubeconfigs and with credentials of externals. Without a
+// finalizer, the deletion of a namespace may delete the Secret before the component, and the operator can no longer
+// delete the dependents in the other cluster, or the externals. Several components may share a Secret, so each
+// component has a finalizer of its own.
 type Finalizers struct {
 	keys          keys
 	metadata      metadata.Interface
@@ -37,18 +39,54 @@ func (f Finalizers) Has(secret metav1.Object, owner manifests.Owner) bool {
 }
 
 // Move adds the finalizer of a component to the Secret with its kubeconfig, and then removes the finalizer from the
-// former Secret. Both names may be empty.
-func (f Finalizers) Move(ctx context.Context, owner manifests.Owner, former, secret string) error {
+// former Secret, unless credentials contains it. Both names may be empty. credentials are the Secrets that Hold was
+// called with, because the finalizer of a component on a Secret serves both purposes.
+func (f Finalizers) Move(
+	ctx context.Context, owner manifests.Owner, former, secret string, credentials ...string,
+) error {
 	if err := f.verifyCluster(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}); err != nil {
 		return err
 	}
 	if secret != "" {
 		name := types.NamespacedName{Namespace: owner.Namespace, Name: secret}
-		if err := f.change(ctx, name, f.keys.ownerFinalizer(owner), true); err != nil {
+		if err := f.change(ctx, name, f.keys.ownerFinalizer(owner), addToKubeconfig); err != nil {
 			return err
 		}
 	}
+	if slices.Contains(credentials, former) {
+		return nil
+	}
 	return f.Remove(ctx, owner, former)
+}
+
+// Hold adds the finalizer of a component to the Secrets with the credentials of its externals. It sends no write for a
+// Secret that has the finalizer already. If some Secrets cannot be changed, Hold changes the others and returns all
+// errors. The error for a Secret that does not exist satisfies apierrors.IsNotFound.
+func (f Finalizers) Hold(ctx context.Context, owner manifests.Owner, secrets []string) error {
+	if len(secrets) == 0 {
+		return nil
+	}
+	if err := f.verifyCluster(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}); err != nil {
+		return err
+	}
+	return f.changeAll(ctx, owner, secrets, addToCredentials)
+}
+
+// Release removes the finalizer of a component from Secrets with credentials, except from the Secrets in kept: those
+// that other externals still need, and the Secret with the kubeconfig of the component. It ignores Secrets that do not
+// exist. If some Secrets cannot be changed, Release changes the others and returns all errors.
+func (f Finalizers) Release(ctx context.Context, owner manifests.Owner, secrets, kept []string) error {
+	released := slices.DeleteFunc(slices.Clone(secrets), func(name string) bool { return slices.Contains(kept, name) })
+	return f.changeAll(ctx, owner, released, remove)
+}
+
+func (f Finalizers) changeAll(ctx context.Context, owner manifests.Owner, secrets []string, c change) error {
+	var errs []error
+	for _, secret := range slices.Compact(slices.Sorted(slices.Values(secrets))) {
+		name := types.NamespacedName{Namespace: owner.Namespace, Name: secret}
+		errs = append(errs, f.change(ctx, name, f.keys.ownerFinalizer(owner), c))
+	}
+	return errors.Join(errs...)
 }
 
 // Remove removes the finalizer of a component from a Secret. It does nothing if the name is empty, or the
@@ -58,12 +96,31 @@ func (f Finalizers) Remove(ctx context.Context, owner manifests.Owner, secret st
 		return nil
 	}
 	name := types.NamespacedName{Namespace: owner.Namespace, Name: secret}
-	return f.change(ctx, name, f.keys.ownerFinalizer(owner), false)
+	return f.change(ctx, name, f.keys.ownerFinalizer(owner), remove)
+}
+
+// change is a change of the finalizers of a Secret.
+type change int
+
+const (
+	remove change = iota
+	addToKubeconfig
+	addToCredentials
+)
+
+// whileDeleted returns the message for a Secret that cannot get a finalizer, because it is being deleted.
+func (c change) whileDeleted(secret types.NamespacedName) string {
+	if c == addToCredentials {
+		return fmt.Sprintf("Secret %s with credentials of externals is being deleted; "+
+			"name another Secret in the manifests of the externals", secret)
+	}
+	return fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another Secret in the component", secret)
 }
 
 // change adds or removes a finalizer, with the resource version as precondition. It reads the metadata of the Secret,
 // and never its data.
-func (f Finalizers) change(ctx context.Context, name types.NamespacedName, finalizer string, add bool) error {
+func (f Finalizers) change(ctx context.Context, name types.NamespacedName, finalizer string, c change) error {
+	add := c != remove
 	secrets := f.metadata.Resource(secretResource).Namespace(name.Namespace)
 	secret, err := secrets.Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) && !add {
@@ -78,9 +135,9 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 		return nil
 	case add && !present && secret.DeletionTimestamp != nil:
 		// The API server accepts no new finalizer on an object that is being deleted.
-		return &condition.Error{
+		return &passerror.Error{
 			Reason: metav1alpha1.ReasonReferenceNotFound, Terminal: true,
-			Message: fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another Secret in the component", name),
+			Message: c.whileDeleted(name),
 		}
 	}
 	patch, err := finalizerPatch(secret, finalizer, add, f.heldLabel(secret, finalizer, add))

@@ -3,13 +3,15 @@ package records
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -113,13 +115,51 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 	}
 }
 
-func TestAKubeconfigThatIsBeingDeletedGetsNoFinalizer(t *testing.T) {
+func TestASecretThatIsBeingDeletedGetsNoFinalizer(t *testing.T) {
 	c, s := newCluster(t)
 	secret := c.addKubeconfig("first", "example.com/other")
 	now := metav1.NewTime(start)
 	secret.SetDeletionTimestamp(&now)
-	err := s.Finalizers.Move(t.Context(), owner("a"), "", "first")
-	if p := condition.Of(err); p == nil || !p.Terminal || p.Reason != "ReferenceNotFound" {
-		t.Errorf("the error must be terminal with the reason ReferenceNotFound, got %v", err)
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{s.Finalizers.Move(t.Context(), owner("a"), "", "first"), "name another Secret in the component"},
+		{s.Finalizers.Hold(t.Context(), owner("a"), []string{"first"}), "name another Secret in the manifests of the externals"},
+	} {
+		p := passerror.Of(test.err)
+		if p == nil || !p.Terminal || p.Reason != "ReferenceNotFound" || !strings.Contains(p.Message, test.want) {
+			t.Errorf("the error must be terminal with the reason ReferenceNotFound and contain %q, got %v", test.want, test.err)
+		}
 	}
+}
+
+func TestFinalizersOfCredentials(t *testing.T) {
+	c, s := newCluster(t)
+	a := owner("a")
+	both, dns, db := c.addKubeconfig("both"), c.addKubeconfig("dns"), c.addKubeconfig("db")
+	held := func() []bool {
+		return []bool{s.Finalizers.Has(both, a), s.Finalizers.Has(dns, a), s.Finalizers.Has(db, a)}
+	}
+	g := NewWithT(t)
+	g.Expect(s.Finalizers.Move(t.Context(), a, "", "both")).To(Succeed())
+	err := s.Finalizers.Hold(t.Context(), a, []string{"missing", "dns", "both", "dns", "db"})
+	g.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%v", err)
+	g.Expect(held()).To(Equal([]bool{true, true, true}))
+
+	c.Requests = nil
+	g.Expect(s.Finalizers.Hold(t.Context(), a, []string{"both", "dns", "dns"})).To(Succeed())
+	g.Expect(c.Requests).To(Equal([]string{"get both", "get dns"}))
+
+	g.Expect(s.Finalizers.Move(t.Context(), a, "both", "", "both", "dns")).To(Succeed())
+	g.Expect(held()).To(Equal([]bool{true, true, true}))
+	g.Expect(s.Finalizers.Release(t.Context(), a, []string{"both", "dns", "missing", "db"}, []string{"both", "db"})).To(Succeed())
+	g.Expect(held()).To(Equal([]bool{true, false, true}))
+	g.Expect(s.Finalizers.Release(t.Context(), a, []string{"both", "db"}, nil)).To(Succeed())
+	g.Expect(held()).To(Equal([]bool{false, false, false}))
+	g.Expect(both.GetLabels()).To(BeEmpty())
+
+	g.Expect(s.Finalizers.Hold(t.Context(), owner("elsewhere"), []string{"dns"})).NotTo(Succeed())
+	g.Expect(s.Finalizers.Hold(t.Context(), owner("elsewhere"), nil)).To(Succeed())
+	g.Expect(held()).To(Equal([]bool{false, false, false}))
 }

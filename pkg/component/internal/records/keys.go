@@ -15,7 +15,8 @@ const LabelRecord = "record-of"
 
 // Labels and annotations of Secrets, each with the prefix of the reconciler.
 const (
-	// labelHeld marks all Secrets that have a finalizer of this reconciler: records, and Secrets with kubeconfigs.
+	// labelHeld marks all Secrets that have a finalizer of this reconciler: records, and Secrets with kubeconfigs or
+	// credentials of externals.
 	labelHeld = "held"
 	// annotationOwner has the full owner as its value. A label value is too short for that, so the label has a hash of
 	// the owner.
@@ -44,7 +45,7 @@ func (k keys) name(name string) string { return string(k) + "/" + name }
 // finalizer returns the finalizer of the Secrets of records.
 func (k keys) finalizer() string { return k.name("finalizer") }
 
-// ownerFinalizer returns the finalizer of a component on the Secret with its kubeconfig.
+// ownerFinalizer returns the finalizer of a component on Secrets with its kubeconfig and with credentials.
 func (k keys) ownerFinalizer(owner manifests.Owner) string { return k.name(owner.ID()) }
 
 // ownerFinalizers returns the finalizers of components on a Secret.

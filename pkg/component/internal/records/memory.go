@@ -18,12 +18,14 @@ type Memory struct {
 	owned Owned
 	// ids has, for each kind, the id of the record that this process wrote or read last.
 	ids map[Kind]string
-	// unnamed has, for phases and renderings, the reason why there may be records that the status does not name.
+	// unnamed has, for phases, renderings and externals, the reason why there may be records that the status does not
+	// name.
 	unnamed map[Kind]evidence
 	// inventories are the Secrets of inventories that the status does not name, by name of the Secret.
 	inventories map[string]metav1.PartialObjectMetadata
-	// stale are Secrets of stale inventories.
-	stale []metav1.PartialObjectMetadata
+	// stale are Secrets of stale inventories. deleted are the UIDs of those that were deleted last.
+	stale   []metav1.PartialObjectMetadata
+	deleted []types.UID
 }
 
 // evidence is the reason why a component may have records of a kind that its status does not name.
@@ -44,6 +46,8 @@ type Owned struct {
 	UID types.UID
 	// Kubeconfig is the name of the Secret with the kubeconfig, empty if there is none.
 	Kubeconfig string
+	// Credentials are the names of the Secrets with credentials of externals; see Finalizers.Hold.
+	Credentials []string
 	// Kinds are the kinds of records that the component may have.
 	Kinds []Kind
 }
@@ -63,7 +67,9 @@ func OwnedBy(uid types.UID, status *metav1alpha1.Status) Owned {
 	return owned
 }
 
-func (o Owned) empty() bool { return o.Kubeconfig == "" && len(o.Kinds) == 0 }
+func (o Owned) empty() bool {
+	return o.Kubeconfig == "" && len(o.Credentials) == 0 && len(o.Kinds) == 0
+}
 
 // SetOwned stores which Secrets a component owns at the end of a pass. It does not replace the stored Secrets of a
 // deleted component with the same name, before Store.Release has succeeded for these Secrets.
@@ -125,6 +131,9 @@ func (m *Memory) addEvidence(e evidence, kinds ...Kind) {
 	}
 }
 
+// MayHaveExternals reports whether a Secret with states of externals was seen since the process started.
+func (m *Memory) MayHaveExternals() bool { return m.evidenceOf(Externals) == seen }
+
 func (m *Memory) evidenceOf(kind Kind) evidence {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,7 +146,8 @@ func (m *Memory) dropEvidence(kind Kind) {
 	delete(m.unnamed, kind)
 }
 
-// AddUnnamedSecret stores a Secret of a record that the status does not name.
+// AddUnnamedSecret stores a Secret of a record that the status does not name. It ignores the inventories that this
+// process is about to delete or deleted last, because the event that the caller saw may be older than the deletion.
 func (m *Memory) AddUnnamedSecret(secret *metav1.PartialObjectMetadata) {
 	if kind := kindOf(secret.Name); kind != Inventory {
 		m.AddUnnamed(kind)
@@ -145,6 +155,9 @@ func (m *Memory) AddUnnamedSecret(secret *metav1.PartialObjectMetadata) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if slices.Contains(m.deleted, secret.UID) || slices.ContainsFunc(m.stale, sameUID(secret)) {
+		return
+	}
 	if m.inventories == nil {
 		m.inventories = map[string]metav1.PartialObjectMetadata{}
 	}
@@ -177,10 +190,27 @@ func (m *Memory) SetStale(secrets []metav1.PartialObjectMetadata) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stale = secrets
+	for i := range secrets {
+		delete(m.inventories, secrets[i].Name)
+	}
 }
 
 func (m *Memory) staleSecrets() []metav1.PartialObjectMetadata {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.stale)
+}
+
+// staleDeleted removes Secrets of stale inventories from this memory, because they were deleted.
+func (m *Memory) staleDeleted(secrets []metav1.PartialObjectMetadata) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stale, m.deleted = nil, nil
+	for i := range secrets {
+		m.deleted = append(m.deleted, secrets[i].UID)
+	}
+}
+
+func sameUID(secret *metav1.PartialObjectMetadata) func(metav1.PartialObjectMetadata) bool {
+	return func(other metav1.PartialObjectMetadata) bool { return other.UID == secret.UID }
 }

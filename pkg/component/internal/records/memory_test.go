@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
@@ -33,7 +34,10 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 	m := &Memory{}
 	cluster.addKubeconfig("config", s.keys.ownerFinalizer(owner("app")))
 	write(t, s, owner("app"), Phases, "a")
-	m.SetOwned(OwnedBy("former", &metav1alpha1.Status{PhaseRecord: "a", TargetSecret: "config"}))
+	cluster.addKubeconfig("credentials", s.keys.ownerFinalizer(owner("app")))
+	owned := OwnedBy("former", &metav1alpha1.Status{PhaseRecord: "a", TargetSecret: "config"})
+	owned.Credentials = []string{"credentials"}
+	m.SetOwned(owned)
 	if _, ok := m.LeftBy("former"); ok {
 		t.Error("LeftBy reports Secrets of a component that still exists")
 	}
@@ -55,7 +59,7 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 	if err := s.Release(t.Context(), m, owner("app"), left); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.Names("shop"), []string{"config"}) {
+	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.Names("shop"), []string{"config", "credentials"}) {
 		t.Errorf("the Secrets of the deleted component remain, or other Secrets were deleted: %q", cluster.Names("shop"))
 	}
 	for _, secret := range cluster.All() {
@@ -77,7 +81,7 @@ func TestTheLastRecordOfEachKindIsRemembered(t *testing.T) {
 func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
 	m := &Memory{}
 	secret := func(kind Kind, id string) *metav1.PartialObjectMetadata {
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: secretName(kind, "owner", id, 0)}}
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: secretName(kind, "owner", id, 0), UID: types.UID(id)}}
 	}
 	for _, s := range []*metav1.PartialObjectMetadata{
 		secret(Rendering, "a"), secret(Inventory, "a"), secret(Inventory, "b"),
@@ -95,5 +99,28 @@ func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
 	}
 	if rest := m.UnnamedInventories(); len(rest) != 1 || IDOf(rest[0].Name) != "c" {
 		t.Errorf("these inventories are still reported as not named by a status: %v", rest)
+	}
+}
+
+func TestALateEventOfADeletedInventoryIsIgnored(t *testing.T) {
+	secret := func(uid types.UID) metav1.PartialObjectMetadata {
+		return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: secretName(Inventory, "owner", "a", 0), UID: uid}}
+	}
+	old, recreated := secret("1"), secret("2")
+	m := &Memory{}
+	m.AddUnnamedSecret(&old)
+	m.SetStale([]metav1.PartialObjectMetadata{old})
+	m.AddUnnamedSecret(&old)
+	if left := m.UnnamedInventories(); len(left) > 0 {
+		t.Errorf("a Secret that is about to be deleted is reported: %v", left)
+	}
+	m.staleDeleted([]metav1.PartialObjectMetadata{old})
+	m.AddUnnamedSecret(&old)
+	if left := m.UnnamedInventories(); len(left) > 0 {
+		t.Errorf("a Secret that was deleted is reported: %v", left)
+	}
+	m.AddUnnamedSecret(&recreated)
+	if left := m.UnnamedInventories(); len(left) != 1 {
+		t.Errorf("another Secret with the same name is not reported: %v", left)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -46,7 +45,13 @@ func (s *Store) deleteOwn(
 // isOwn reports whether the reconciler wrote a Secret. The managed fields show this, without a request. They are lost
 // when a backup is restored; then the Secret is read, and must have the recorded digest.
 func (s *Store) isOwn(ctx context.Context, secret *metav1.PartialObjectMetadata) (bool, error) {
-	if slices.ContainsFunc(secret.ManagedFields, s.wroteRecord) {
+	operation := metav1.ManagedFieldsOperationApply
+	if kindOf(secret.Name) == Externals {
+		operation = metav1.ManagedFieldsOperationUpdate
+	}
+	if slices.ContainsFunc(secret.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Operation == operation && s.wroteRecord(e)
+	}) {
 		return true, nil
 	}
 	recorded := secret.Annotations[s.keys.name(annotationDigest)]
@@ -60,12 +65,11 @@ func (s *Store) isOwn(ctx context.Context, secret *metav1.PartialObjectMetadata)
 	if err != nil {
 		return false, err
 	}
-	data, _, _ := unstructured.NestedString(whole.Object, "data", kindOf(secret.Name).dataKey())
-	return whole.GetUID() == secret.UID && digestOf(secret.Name, data) == recorded, nil
+	return whole.GetUID() == secret.UID && s.IsIntact(whole), nil
 }
 
-// wroteRecord reports whether an entry of the managed fields shows that the reconciler applied the label of a record.
+// wroteRecord reports whether an entry of the managed fields shows that the reconciler wrote the label of a record.
 func (s *Store) wroteRecord(e metav1.ManagedFieldsEntry) bool {
-	return e.Manager == s.Reconciler && e.Operation == metav1.ManagedFieldsOperationApply && e.FieldsV1 != nil &&
+	return e.Manager == s.Reconciler && e.FieldsV1 != nil &&
 		strings.Contains(e.FieldsV1.GetRawString(), `"f:`+s.keys.name(LabelRecord)+`"`)
 }

@@ -32,6 +32,9 @@ const (
 	Rendering Kind = "rendered"
 	// Inventory is an inventory that does not fit into the status.
 	Inventory Kind = "inventory"
+	// Externals are the states of dependents outside Kubernetes; see package externalstate. Their Secrets are changed,
+	// and no status names them.
+	Externals Kind = "externals"
 )
 
 // Values of Status.PhaseRecord that are not ids.
@@ -45,8 +48,12 @@ const (
 
 // dataKey returns the key of a part of a record in the data of a Secret.
 func (k Kind) dataKey() string {
-	if k == Inventory {
+	switch k {
+	case Inventory:
 		return "inventory.json.gz"
+	case Externals:
+		return IndexKey
+	case Phases, Rendering:
 	}
 	return "manifests.json.gz"
 }
@@ -56,18 +63,19 @@ const (
 	// and with metadata, is then smaller than 512 KiB.
 	maxPart = 360 << 10
 	// maxRecord is the maximum uncompressed size of a record, in bytes. maxNodes is the maximum number of maps, lists,
-	// values and keys, because a few bytes of each need a hundred bytes of memory. maxLines is the maximum number of nodes
-	// of an inventory, because each line becomes an entry of several hundred bytes. maxParts is the maximum number of
-	// Secrets. Whoever may write Secrets can replace a record, so the limits are checked before it is decoded. No larger
-	// record is written.
+	// values and keys, because a few bytes of each need a hundred bytes of memory. maxLines is the maximum number of
+	// nodes of an inventory, because each line becomes an entry of several hundred bytes. maxParts is the maximum number
+	// of Secrets. Whoever may write Secrets can replace a record, so the limits are checked before it is decoded. No
+	// larger record is written.
 	maxRecord = 64 << 20
 	maxNodes  = 4_000_000
 	maxLines  = 200_000
 	maxParts  = maxRecord/maxPart + 2
 )
 
-// nameOfPart matches the names of the Secrets of records: kind, owner id, id of the record, and number.
-var nameOfPart = regexp.MustCompile(`^(phases|rendered|inventory)-([0-9a-f]{40})-[^-]+-[0-9]+$`)
+// nameOfPart matches the names of the Secrets of records: kind, owner id, id of the record, and number. The names of
+// Secrets of the kind Externals have no id of a record.
+var nameOfPart = regexp.MustCompile(`^(?:(?:phases|rendered|inventory)-([0-9a-f]{40})-[^-]+|externals-([0-9a-f]{40}))-[0-9]+$`)
 
 // IsName reports whether a Secret with this name may be a part of a record. No dependent may have such a name.
 func IsName(secretName string) bool { return nameOfPart.MatchString(secretName) }
@@ -76,7 +84,7 @@ func IsName(secretName string) bool { return nameOfPart.MatchString(secretName) 
 // because anybody can copy it to another Secret.
 func isPartOf(secretName, ownerID string) bool {
 	found := nameOfPart.FindStringSubmatch(secretName)
-	return found != nil && found[2] == ownerID
+	return found != nil && found[1]+found[2] == ownerID
 }
 
 // Record describes a record, without the content of the record.
@@ -171,7 +179,7 @@ func HasID(id string) func(metav1.PartialObjectMetadata) bool {
 // kindOf returns the kind of the record that a Secret is a part of, or an empty string if the Secret is not part of a
 // record.
 func kindOf(secretName string) Kind {
-	for _, kind := range []Kind{Phases, Rendering, Inventory} {
+	for _, kind := range []Kind{Phases, Rendering, Inventory, Externals} {
 		if strings.HasPrefix(secretName, string(kind)+"-") {
 			return kind
 		}
@@ -187,7 +195,7 @@ func OfKind(secrets []metav1.PartialObjectMetadata, kind Kind) []metav1.PartialO
 }
 
 // isNamed reports whether a status names the record that a Secret is a part of. It returns true for a Secret that is
-// not part of a record.
+// not part of a record, and false for a Secret of the kind Externals, which no status names.
 func isNamed(status *metav1alpha1.Status, secretName string) bool {
 	switch kindOf(secretName) {
 	case Phases:
@@ -196,6 +204,8 @@ func isNamed(status *metav1alpha1.Status, secretName string) bool {
 		return IDOf(secretName) == status.RenderedSet
 	case Inventory:
 		return status.HasInventoryRecord() && strings.HasPrefix(secretName, status.InventoryRecord.Name+"-")
+	case Externals:
+		return false
 	}
 	return true
 }

@@ -12,6 +12,7 @@ import (
 func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`["a","b"]`), "digest/3/cluster/namespace/name", "inventory-0123456789012345678901234567890123456789-a-1")
 	f.Add([]byte(`[{"object":{"a":[1,{}]},"phase":"pre-delete"}]`), "/0///", "phases-a-b-0")
+	f.Add([]byte("\x1f\x8b"), "", "externals-0123456789012345678901234567890123456789-7")
 	f.Add([]byte("\x1f\x8b"), "", "-")
 	fuzzing.Run(f, func(t *testing.T, content []byte, origin, name string) {
 		var zipped bytes.Buffer

@@ -20,7 +20,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -83,7 +83,7 @@ func (s *Store) NamespaceOf(owner manifests.Owner) string {
 // Problem returns the condition error for a failed request about records. action describes the request in the
 // infinitive, for example "read the record".
 func Problem(action string, err error) error {
-	p := &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("%s: %v", action, err)}
+	p := &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("%s: %v", action, err)}
 	if apitext.MissingRight(err) {
 		p.Reason, p.Terminal = metav1alpha1.ReasonForbidden, true
 		p.Message += "; " + rights.Grant
@@ -106,9 +106,7 @@ func (s *Store) Write(ctx context.Context, owner manifests.Owner, rec Record, pa
 	}
 	secrets := s.Dynamic.Resource(secretResource).Namespace(s.NamespaceOf(owner))
 	annotations := s.keys.annotations(owner, rec, len(parts), s.Clock.Now().UTC().Format(timeFormat))
-	// The records of cluster-scoped components always get a finalizer, because their namespace is not deleted together
-	// with a component.
-	withFinalizer := owner.Namespace == "" || s.review.mayPatchAnywhere(ctx)
+	withFinalizer := s.withFinalizer(ctx, owner)
 	for i, part := range parts {
 		secret := s.secret(owner, rec, i, maps.Clone(annotations), part)
 		if withFinalizer {
@@ -122,6 +120,17 @@ func (s *Store) Write(ctx context.Context, owner manifests.Owner, rec Record, pa
 	return nil
 }
 
+// withFinalizer reports whether the records of an owner get a finalizer. The records of cluster-scoped components
+// always get one, because their namespace is not deleted together with a component.
+func (s *Store) withFinalizer(ctx context.Context, owner manifests.Owner) bool {
+	return owner.Namespace == "" || s.review.mayPatchAnywhere(ctx)
+}
+
+// labels returns the labels of the records of an owner.
+func (s *Store) labels(owner manifests.Owner) map[string]any {
+	return map[string]any{s.keys.name(LabelRecord): owner.ID(), s.keys.name(labelHeld): "true"}
+}
+
 func (s *Store) secret(
 	owner manifests.Owner, rec Record, number int, annotations map[string]any, part []byte,
 ) *unstructured.Unstructured {
@@ -132,7 +141,7 @@ func (s *Store) secret(
 		"metadata": map[string]any{
 			"namespace":   s.NamespaceOf(owner),
 			"name":        name,
-			"labels":      map[string]any{s.keys.name(LabelRecord): owner.ID(), s.keys.name(labelHeld): "true"},
+			"labels":      s.labels(owner),
 			"annotations": annotations,
 		},
 		"data": map[string]any{rec.Kind.dataKey(): data},

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -272,12 +272,12 @@ func TestWhereRecordsAre(t *testing.T) {
 }
 
 func TestFailedRequestsForRecordsBecomeConditions(t *testing.T) {
-	if got := condition.Of(Problem("read the record", errors.New("reset"))); got.Terminal || got.Message != "read the record: reset" {
+	if got := passerror.Of(Problem("read the record", errors.New("reset"))); got.Terminal || got.Message != "read the record: reset" {
 		t.Errorf("a failed request must be a retried error, got %+v", got)
 	}
 	denied := errors.New(`User "op" cannot list resource "secrets"`)
 	refused := apierrors.NewForbidden(secretResource.GroupResource(), "", denied)
-	if got := condition.Of(Problem("read the record", refused)); !got.Terminal {
+	if got := passerror.Of(Problem("read the record", refused)); !got.Terminal {
 		t.Logf("%v", refused)
 		t.Errorf("got %+v", got)
 	}

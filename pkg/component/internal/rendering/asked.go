@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -75,14 +75,14 @@ func checkAsked(set Set) error {
 		))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: err.Error(), Terminal: true}
+		return &passerror.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: err.Error(), Terminal: true}
 	}
 	return nil
 }
 
 // explainMissing adds the exports without a value to the error of a generator, because they may be its cause.
 func explainMissing(err error, asked []metav1alpha1.AskedExport) error {
-	failure, ok := errors.AsType[*condition.Error](err)
+	failure, ok := errors.AsType[*passerror.Error](err)
 	if !ok || failure.Reason != metav1alpha1.ReasonGenerateFailed {
 		return err
 	}

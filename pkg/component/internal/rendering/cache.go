@@ -61,6 +61,17 @@ func (c *cache) put(name types.NamespacedName, s Set) {
 	}
 }
 
+// outdate marks the set of a component as outdated; see Set.
+func (c *cache) outdate(name types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element, found := c.byName[name]; found {
+		e := entryOf(element)
+		e.set.outdated = true
+		element.Value = e
+	}
+}
+
 // drop removes the set of a component.
 func (c *cache) drop(name types.NamespacedName) {
 	c.mu.Lock()

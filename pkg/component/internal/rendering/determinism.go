@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/determinism"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -50,6 +50,9 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 	r.follow(req, rendered.Lookups)
 	if err == nil {
 		err = failure
+	}
+	if err != nil {
+		r.cache.outdate(req.name())
 	}
 	return rendered, lost, explainMissing(err, rendered.Lookups.Exports)
 }
@@ -182,7 +185,7 @@ func nonDeterministic(differences []string) error {
 	if more := len(differences) - maxNamed; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonNonDeterministic, Terminal: true,
 		Message: "two renderings of the same inputs differ in more than values: " + text +
 			"; nothing is applied; make names, fields and the lengths of lists independent of the clock and of random values",

@@ -19,8 +19,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records/secretstest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -198,7 +198,7 @@ func settings(name, value string) *corev1.ConfigMap {
 // expect checks the reason and the message of a condition error, and whether it is terminal.
 func expect(t *testing.T, err error, reason string, terminal bool, message string) {
 	t.Helper()
-	failure := condition.Of(err)
+	failure := passerror.Of(err)
 	if failure == nil || failure.Reason != reason || failure.Terminal != terminal ||
 		!strings.Contains(failure.Message, message) {
 		t.Errorf("got %v, want %s, terminal %t: %s", failure, reason, terminal, message)

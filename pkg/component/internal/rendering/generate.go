@@ -17,10 +17,10 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -68,6 +68,10 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 	if err != nil {
 		return job{}, err
 	}
+	events, err := req.Inputs.LoadEvents(ctx)
+	if err != nil {
+		return job{}, err
+	}
 	served, err := lookup.Capabilities(ctx, req.Target)
 	if err != nil {
 		return job{}, err
@@ -85,22 +89,22 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 			Namespace: req.Inputs.Namespace, Name: req.Inputs.Name, Parameters: req.Inputs.Parameters,
 			Component: req.Component, Source: files, SourceDigest: req.Inputs.SourceDigest(), References: references,
 			Revision: revision, Digest: req.Inputs.Digest, Capabilities: capabilities, Now: r.options.Clock.Now(),
-			Owns: req.looker().Owns, Exports: exports,
+			Owns: req.looker().Owns, Exports: exports, Inputs: events,
 		},
 	}, nil
 }
 
 // source returns the source of a component, or nil if the component has none. While the source of new inputs is being
 // fetched, it returns a condition error with reason Fetching. If the inputs are applied already, for example after a
-// restart, the component is not changed, and the error is condition.ErrObserving.
+// restart, the component is not changed, and the error is passerror.ErrObserving.
 func (r *Renderer) source(ctx context.Context, req Request) (fs.FS, error) {
 	if req.Inputs.Source == nil {
 		return nil, nil
 	}
 	name := req.name()
 	files, err := r.options.Fetches.Take(ctx, name, *req.Inputs.Source, func() { r.options.Wake(name) })
-	if errors.Is(err, condition.ErrObserving) && !req.Inputs.StandIn(req.Status) {
-		return nil, &condition.Error{
+	if errors.Is(err, passerror.ErrObserving) && !req.Inputs.StandIn(req.Status) {
+		return nil, &passerror.Error{
 			Reason: metav1alpha1.ReasonFetching, Message: "the source is being fetched from " + req.Inputs.Source.Location(),
 			RetryAfter: maxFetch,
 		}
@@ -118,13 +122,13 @@ func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructure
 	req.Target, req.Local = j.recorder.Lookup(false, o.withoutStatus), j.recorder.Lookup(true, o.withoutStatus)
 	generated, err := j.renderer.call(ctx, req)
 	if killed, ok := errors.AsType[*generator.KilledError](err); ok {
-		return nil, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: killed}
+		return nil, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: killed}
 	}
 	if errors.Is(err, budget.ErrWait) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, condition.FromAuthor(err, metav1alpha1.ReasonGenerateFailed, true)
+		return nil, passerror.FromAuthor(err, metav1alpha1.ReasonGenerateFailed, true)
 	}
 	if err := j.exports.Check(); err != nil {
 		return nil, generateFailed("%v", err)
@@ -161,7 +165,7 @@ func reserve(ctx context.Context, u *unstructured.Unstructured) error {
 }
 
 func generateFailed(format string, args ...any) error {
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonGenerateFailed, Message: fmt.Sprintf(format, args...), Terminal: true,
 	}
 }

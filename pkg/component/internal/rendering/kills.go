@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -34,7 +34,7 @@ func (k *Kills) refusal(a attempt) error {
 	if k == nil || k.count < maxKills || k.attempt != a {
 		return nil
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonRenderingKilled, Terminal: true, Cause: k.cause,
 		Message: fmt.Sprintf("%s; this happened %d times in a row, so nothing is rendered until the inputs change: "+
 			"the spec, the referenced objects or the source", k.cause.Error(), k.count),
@@ -66,7 +66,7 @@ func (k *Kills) note(a attempt, err error) error {
 
 // causeOfKill returns the error of a rendering that was killed, or nil for other errors.
 func causeOfKill(err error) *generator.KilledError {
-	known, ok := errors.AsType[*condition.Error](err)
+	known, ok := errors.AsType[*passerror.Error](err)
 	if !ok {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -22,7 +22,7 @@ func TestARenderingThatIsKilledThreeTimesIsNotTriedAgain(t *testing.T) {
 	renders := func(wantCalls int, wantReason, wantMessage string) {
 		t.Helper()
 		_, calls, err := s.render()
-		got := condition.Of(err)
+		got := passerror.Of(err)
 		if calls != wantCalls || got == nil || got.Reason != wantReason || got.Message != wantMessage ||
 			got.Terminal != (wantReason != metav1alpha1.ReasonRetrying) {
 			t.Fatalf("%d calls, %+v", calls, got)

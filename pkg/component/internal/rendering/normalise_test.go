@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -37,9 +37,9 @@ func TestNormaliseReturnsARetriedErrorOnlyForDiscovery(t *testing.T) {
 				Reconciler: "a.example.com", Namespace: "shop",
 				ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, c.answer },
 			})
-			p := condition.Of(err)
+			p := passerror.Of(err)
 			if p == nil {
-				p = &condition.Error{}
+				p = &passerror.Error{}
 			}
 			if p.Reason != c.reason || p.Terminal != c.terminal {
 				t.Errorf("want %q, terminal %t; got %q, terminal %t", c.reason, c.terminal, p.Reason, p.Terminal)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -28,7 +28,7 @@ func (r *Renderer) checkPartialDiscovery(req Request, set Set) error {
 		return err
 	}
 	r.cache.drop(req.name())
-	return &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: partialDiscoveryMessage(undiscovered)}
+	return &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: partialDiscoveryMessage(undiscovered)}
 }
 
 // changesApplied reports whether a set of the same inputs differs from the applied or recorded objects, or whether a

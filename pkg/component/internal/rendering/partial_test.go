@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -129,7 +129,7 @@ func TestASetMayBeRefusedWhileDiscoveryFails(t *testing.T) {
 			component.status.InputDigest = "same"
 			set := Set{Rendered: Rendered{Lookups: c.lookups}, Objects: c.objects, inputs: c.inputs}
 			r.cache.put(name, set)
-			failure := condition.Of(r.checkPartialDiscovery(Request{
+			failure := passerror.Of(r.checkPartialDiscovery(Request{
 				Component: component, Status: &component.status, Inputs: input.Inputs{Digest: c.inputs}, Inventory: c.inventory,
 			}, set))
 			if _, kept := r.cache.get(name); kept == c.refused {

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -93,7 +93,7 @@ func TestTheErrorsOfAGenerator(t *testing.T) {
 	}{
 		{"an error is terminal", returns(nil, failed), metav1alpha1.ReasonGenerateFailed, true, "template: line 3"},
 		{
-			"an error with a delay is retried", returns(nil, &condition.Retry{Cause: failed, After: time.Second}),
+			"an error with a delay is retried", returns(nil, &passerror.Retry{Cause: failed, After: time.Second}),
 			metav1alpha1.ReasonRetrying, false, "line 3",
 		},
 		{
@@ -210,6 +210,40 @@ func TestTheLookupsOfAFailedRenderingAreFollowed(t *testing.T) {
 	}
 }
 
+func TestAChangedLookupIsNotForgottenWhenItsRenderingFails(t *testing.T) {
+	s := newScene(t)
+	woken := make(chan types.NamespacedName, 100)
+	s.options.Wake = func(name types.NamespacedName) { woken <- name }
+	s.restart()
+	var failure error
+	s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+		value, err := lookUp(ctx, req.Target)
+		if err == nil && value == "2" {
+			err = failure
+		}
+		return []client.Object{settings("a", value)}, err
+	}
+	s.put("1")
+	if value, _ := s.apply(); value != "1" {
+		t.Fatalf("got %q", value)
+	}
+	failure = errors.New("2 is too much")
+	s.put("2")
+	<-woken
+	for range 3 {
+		if _, _, err := s.render(); err == nil {
+			t.Fatal("the rendering returned no error, although the generator refuses the looked-up object")
+		}
+	}
+	failure = nil
+	if value, _ := s.apply(); value != "2" {
+		t.Errorf("got %q, want the value of the looked-up object", value)
+	}
+	if value, calls := s.apply(); value != "2" || calls != 0 {
+		t.Errorf("got the value %q after %d calls of the generator, want 2 after none", value, calls)
+	}
+}
+
 func TestTheStatusOfALookedUpObjectCountsOnlyIfItIsUsed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -256,7 +290,7 @@ func TestASourceIsFetchedBeforeANewRendering(t *testing.T) {
 		t.Error("the generator was called before the source was fetched")
 	}
 	s.component.status.InputDigest = "inputs"
-	if _, _, err := s.render(); !errors.Is(err, condition.ErrObserving) {
+	if _, _, err := s.render(); !errors.Is(err, passerror.ErrObserving) {
 		t.Errorf("the source of applied inputs is fetched again: %v", err)
 	}
 	close(fetcher.release)

@@ -15,10 +15,10 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -79,6 +79,8 @@ type Request struct {
 	Records *records.Memory
 	// Kills is the memory of the renderings that were killed; nil if every rendering is tried, as in a preview.
 	Kills *Kills
+	// CheckExternal checks the manifest of an external.
+	CheckExternal func(*unstructured.Unstructured) error
 	// Requested is the last request for a pass by annotation.
 	Requested string
 }
@@ -90,7 +92,7 @@ func (r Request) looker() lookup.Owner {
 }
 
 // Render returns the set of objects for the inputs, from the cache, from the record in Secrets, or by a new rendering.
-// The error is condition.ErrObserving while a source is being fetched. If a rendered set is refused, it is returned
+// The error is passerror.ErrObserving while a source is being fetched. If a rendered set is refused, it is returned
 // together with the error, so that the caller can report the messages of the generator.
 //
 // The memory of the rendering is reserved while it is made; see package budget.
@@ -156,6 +158,7 @@ func (r *Renderer) render(ctx context.Context, req Request) (Set, error) {
 	}
 	set, err := r.normalise(req, rendered)
 	if err != nil {
+		r.cache.outdate(req.name())
 		return Set{Lost: lost}, err
 	}
 	r.cache.put(req.name(), set)
@@ -164,10 +167,11 @@ func (r *Renderer) render(ctx context.Context, req Request) (Set, error) {
 }
 
 // lastSet returns the cached set if it was rendered from the same inputs and the looked-up objects are unchanged, and
-// nil otherwise.
+// nil otherwise. It returns nil after a later rendering failed, because the watches have the versions that the failed
+// rendering looked up.
 func (r *Renderer) lastSet(ctx context.Context, req Request) (*Set, error) {
 	last := r.kept(req)
-	if last == nil || !lookup.GetsSameValues(last.Lookups.Exports, req.Exports) {
+	if last == nil || last.outdated || !lookup.GetsSameValues(last.Lookups.Exports, req.Exports) {
 		return nil, nil
 	}
 	current, equal, err := last.Lookups.Refresh(ctx, req.Target, req.looker())
@@ -211,7 +215,7 @@ func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 		Reconciler: r.options.Reconciler, Namespace: req.Inputs.Namespace, Owner: req.Owner,
 		ScopeOf:             req.Target.Client.Discovery.Scope,
 		StatusIsSubresource: req.Target.Client.Discovery.HasStatusSubresource, Managed: req.Inputs.Managed,
-		Conditions: r.options.Conditions, Ignore: req.Ignore,
+		Conditions: r.options.Conditions, Ignore: req.Ignore, CheckExternal: req.CheckExternal,
 	})
 	if err != nil {
 		return Set{}, err
@@ -248,11 +252,11 @@ func Normalise(bodies []*unstructured.Unstructured, o manifests.NormaliseOptions
 	objects, err := manifests.Normalise(bodies, o)
 	switch {
 	case failure != nil:
-		return nil, &condition.Error{
+		return nil, &passerror.Error{
 			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read the types that the API server serves: %v", failure),
 		}
 	case err != nil:
-		return nil, &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: err.Error(), Terminal: true}
+		return nil, &passerror.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: err.Error(), Terminal: true}
 	}
 	return objects, nil
 }
@@ -299,7 +303,7 @@ func checkSelf(owner manifests.Owner, t target.Target, objects []manifests.Objec
 	if t.Cluster != "" || !slices.ContainsFunc(objects, func(o manifests.Object) bool { return o.Key == self }) {
 		return nil
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true, Message: fmt.Sprintf(
 			"%s: the component itself is among its dependents; rename it, or remove it from the manifests", self),
 	}
@@ -317,7 +321,7 @@ func checkRecords(objects []manifests.Object) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonInvalidManifests, Message: errors.Join(errs...).Error(), Terminal: true,
 	}
 }
@@ -328,7 +332,7 @@ func checkEmpty(allowed bool, desired, dependents int) error {
 	if desired > 0 || dependents == 0 || allowed {
 		return nil
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true, Message: fmt.Sprintf(
 			"the rendering is empty, although the component has dependents (%d); to delete all dependents, "+
 				"delete the component, or allow an empty rendering, for example with spec.allowEmpty of a Component", dependents),

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -45,6 +45,10 @@ type Set struct {
 	inputs, cluster string
 	// ignore identifies the rules of ignored fields that the objects were normalised with.
 	ignore string
+	// outdated is set after a later rendering failed. The objects that it looked up are watched since then, with the
+	// versions that it read. So the watches do not tell whether the objects that this set looked up are unchanged, and
+	// only the values of this set are used.
+	outdated bool
 	// size is the memory that the set takes, in bytes.
 	size int
 	// resets is the number of resets of the RESTMapper at the time when the objects were normalised. If the current number
@@ -118,7 +122,7 @@ func (r *results) addVersion(version string) {
 func (r *results) sourceVersion() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return condition.Truncate(strings.Join(r.versions, ", "), maxSourceVersion)
+	return passerror.Truncate(strings.Join(r.versions, ", "), maxSourceVersion)
 }
 
 func (r *results) all() (list []generator.Result, called bool) {

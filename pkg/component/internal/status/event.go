@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // reasonRepaired is the reason of the event of a pass that only repaired dependents of a component that stays ready.
@@ -26,7 +26,7 @@ type Event struct {
 
 // Warning returns an event of type Warning. A note that is too long for an event is truncated.
 func Warning(reason, note string) Event {
-	return Event{corev1.EventTypeWarning, reason, condition.Truncate(note, maxNote)}
+	return Event{corev1.EventTypeWarning, reason, passerror.Truncate(note, maxNote)}
 }
 
 // EventOf returns the event of a pass. The event describes the changes of dependents, and a new state of the component
@@ -55,7 +55,7 @@ func EventOf(before, after *metav1alpha1.Status, changes []outcome.Change, v Ver
 	if !news && v.State == metav1alpha1.StateReady && sameRendition(before, after) {
 		reason = reasonRepaired
 	}
-	return Event{kind, reason, condition.Truncate(strings.Join(notes, "; "), maxNote)}
+	return Event{kind, reason, passerror.Truncate(strings.Join(notes, "; "), maxNote)}
 }
 
 func sameRendition(a, b *metav1alpha1.Status) bool {

@@ -3,21 +3,22 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 const (
-	// maxReports is the maximum number of waiting dependents, and the maximum number of types that block a removal, in
+	// MaxReports is the maximum number of waiting dependents, and the maximum number of types that block a removal, in
 	// the status.
-	maxReports = 10
+	MaxReports = 10
 	// maxReport is the maximum length of the message about a waiting dependent, in bytes.
 	maxReport = 1024
 )
@@ -28,7 +29,7 @@ type Report struct {
 	Deleting   bool
 	Outcome    outcome.Outcome
 	// Failure is the error that ended the pass, or nil if there was no error.
-	Failure *condition.Error
+	Failure *passerror.Error
 	// KeepCounts is set if the inventory of the outcome could not be recorded. With KeepCounts, the counts in the
 	// status are not changed, so that they match the recorded inventory.
 	KeepCounts bool
@@ -37,7 +38,11 @@ type Report struct {
 	// Acknowledged is the value of the annotation that requested this pass, if the sender requested an acknowledgement
 	// in the status. Acknowledged is empty if there is no such request.
 	Acknowledged string
-	Now          time.Time
+	// StaleInputs says for each event source without a current value since when and why, sorted by name.
+	StaleInputs []string
+	// Finalizers are the finalizers of the reconciler with other names than RECONCILER/finalizer.
+	Finalizers []string
+	Now        time.Time
 }
 
 // Next returns the status after a pass, and the verdict that is part of this status. before is the status without the
@@ -59,8 +64,10 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 		// the verdict on the revision into the history.
 		next.History = judgeRevision(next.History, v, r.Now)
 	}
+	setStaleInputs(&next, r)
+	next.Finalizers = r.Finalizers
 	if r.Acknowledged != "" {
-		next.LastHandledReconcileAt = condition.Truncate(r.Acknowledged, maxSource)
+		next.LastHandledReconcileAt = passerror.Truncate(r.Acknowledged, maxSource)
 	}
 	return next, v
 }
@@ -80,12 +87,12 @@ func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now t
 
 // Suspended returns the error that ends a pass over a suspended component. cause is the value of the annotation with
 // the reason of the suspension; it is empty without this annotation.
-func Suspended(cause string) *condition.Error {
+func Suspended(cause string) *passerror.Error {
 	message := "reconciling is suspended in the spec"
 	if cause != "" {
-		message += ": " + condition.Truncate(cause, maxSource)
+		message += ": " + passerror.Truncate(cause, maxSource)
 	}
-	return &condition.Error{
+	return &passerror.Error{
 		Reason: metav1alpha1.ReasonSuspended, Message: message, State: metav1alpha1.StateSuspended,
 	}
 }
@@ -126,7 +133,7 @@ func conditionSetter(
 			return
 		}
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: value, Reason: reason, Message: condition.Message(message),
+			Type: kind, Status: value, Reason: reason, Message: passerror.Message(message),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
 		})
 	}
@@ -140,6 +147,14 @@ func setRepairConflicts(status *metav1alpha1.Status, r Report) {
 	set(metav1alpha1.ConditionContested, metav1.ConditionTrue, len(r.Outcome.RepairConflicts) > 0)
 }
 
+// setStaleInputs sets the condition that names the event sources without a current value, and removes the condition if
+// there are no such sources.
+func setStaleInputs(status *metav1alpha1.Status, r Report) {
+	set := conditionSetter(
+		status, r.Generation, metav1alpha1.ReasonFetchFailed, strings.Join(r.StaleInputs, "; "), r.Now)
+	set(metav1alpha1.ConditionInputStale, metav1.ConditionTrue, len(r.StaleInputs) > 0)
+}
+
 // count enters the counts of dependents into a status, the names of the first dependents that the component waits for,
 // and the first types whose instances block a removal.
 func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
@@ -148,16 +163,21 @@ func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 	for _, e := range o.Observed {
 		status.Observed = append(status.Observed, e.String())
 	}
+	status.LeftOut = nil
+	for _, report := range o.LeftOut[:min(len(o.LeftOut), MaxReports)] {
+		report.Message = passerror.Truncate(report.Message, maxReport)
+		status.LeftOut = append(status.LeftOut, report)
+	}
 	status.Waiting = nil
 	reports := o.Reports()
-	for _, report := range reports[:min(len(reports), maxReports)] {
-		report.Message = condition.Truncate(report.Message, maxReport)
+	for _, report := range reports[:min(len(reports), MaxReports)] {
+		report.Message = passerror.Truncate(report.Message, maxReport)
 		status.Waiting = append(status.Waiting, report)
 	}
 	status.Blocked = nil
-	for _, b := range o.Blocked[:min(len(o.Blocked), maxReports)] {
+	for _, b := range o.Blocked[:min(len(o.Blocked), MaxReports)] {
 		status.Blocked = append(status.Blocked, metav1alpha1.BlockReport{
-			Type: b.Type, Count: int32(b.Count), Names: b.Names, Message: condition.Truncate(b.Error, maxReport),
+			Type: b.Type, Count: int32(b.Count), Names: b.Names, Message: passerror.Truncate(b.Error, maxReport),
 		})
 	}
 }

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -45,7 +45,7 @@ var ends = []struct {
 	name     string
 	deleting bool
 	outcome  outcome.Outcome
-	problem  *condition.Error
+	problem  *passerror.Error
 }{
 	{name: "all is ready", outcome: outcome.Outcome{Applied: true, Ready: 12, Desired: 12}},
 	{name: "the only dependent is ready", outcome: outcome.Outcome{Applied: true, Ready: 1, Desired: 1}},
@@ -105,10 +105,10 @@ var ends = []struct {
 	{name: "long messages of several dependents are shortened", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
 		waits("A a", "InProgress", strings.Repeat("x", 2*maxOfSeveral)), waits("B b", "InProgress", "y"),
 	}}},
-	{name: "a problem goes away", problem: &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: "the API server does not answer"}},
-	{name: "a problem does not go away", problem: &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
-	{name: "reconciling is suspended", problem: &condition.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},
-	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &condition.Error{
+	{name: "a problem goes away", problem: &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: "the API server does not answer"}},
+	{name: "a problem does not go away", problem: &passerror.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
+	{name: "reconciling is suspended", problem: &passerror.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},
+	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &passerror.Error{
 		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents are not deleted until other controllers have removed their finalizers: a/b", State: metav1alpha1.StateDeleting,
 	}},
 }
@@ -302,7 +302,7 @@ func TestNextKeepsTheStatusBefore(t *testing.T) {
 
 func TestNextKeepsCountsOfAnInventoryThatIsNotRecorded(t *testing.T) {
 	before := metav1alpha1.Status{Dependents: metav1alpha1.DependentCounts{Total: 3, Ready: 3, Summary: "3/3"}}
-	failure := &condition.Error{Reason: metav1alpha1.ReasonForbidden, Message: "no Secrets", Terminal: true}
+	failure := &passerror.Error{Reason: metav1alpha1.ReasonForbidden, Message: "no Secrets", Terminal: true}
 	o := outcome.Outcome{Inventory: make([]metav1alpha1.InventoryEntry, 5), Ready: 5, Desired: 5}
 	next, v := Next(before, Report{Outcome: o, Failure: failure, KeepCounts: true, Now: time.Unix(0, 0)})
 	if next.Dependents != before.Dependents || v.State != metav1alpha1.StateStalled {
@@ -340,7 +340,7 @@ func TestPinnedValuesAreACondition(t *testing.T) {
 
 func TestTheStatusListsTheTypesThatBlockADeletion(t *testing.T) {
 	blocked := append(blockedBy(12, "Widget.example.com a"), outcome.Blocked{Type: "Gizmo.example.com", Error: "it cannot be listed"})
-	for n := range maxReports {
+	for n := range MaxReports {
 		blocked = append(blocked, outcome.Blocked{Type: fmt.Sprint(n), Count: 1})
 	}
 	report := Report{Deleting: true, Now: time.Unix(0, 0), Outcome: outcome.Outcome{
@@ -351,7 +351,7 @@ func TestTheStatusListsTheTypesThatBlockADeletion(t *testing.T) {
 		{Type: "Widget.example.com", Count: 12, Names: []string{"Widget.example.com a"}},
 		{Type: "Gizmo.example.com", Message: "it cannot be listed"},
 	}
-	if diff := cmp.Diff(want, next.Blocked[:2]); diff != "" || len(next.Blocked) != maxReports {
+	if diff := cmp.Diff(want, next.Blocked[:2]); diff != "" || len(next.Blocked) != MaxReports {
 		t.Errorf("the status names %d blocking types, with the difference %s", len(next.Blocked), diff)
 	}
 	report.Outcome.Blocked = nil

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -41,7 +41,7 @@ func (v Verdict) NeedsPerson() bool {
 }
 
 // Judge returns the verdict on a pass. failure is the error that ended the pass, or nil if there was no error.
-func Judge(deleting bool, o outcome.Outcome, failure *condition.Error) Verdict {
+func Judge(deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
 	v := judgeDependents(deleting, o, failure)
 	if len(o.Unwatched) > 0 {
 		var parts []string
@@ -56,14 +56,14 @@ func Judge(deleting bool, o outcome.Outcome, failure *condition.Error) Verdict {
 	return v
 }
 
-func judgeDependents(deleting bool, o outcome.Outcome, failure *condition.Error) Verdict {
+func judgeDependents(deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
 	switch {
 	case failure != nil:
 		return Verdict{State: failure.EffectiveState(), Reason: failure.Reason, Message: failure.Message}
 	case o.Observing:
 		return Verdict{
 			metav1alpha1.StateProgressing, metav1alpha1.ReasonObserving,
-			"not available yet: the first lists of watches, the source, the target cluster, " +
+			"not available yet: the first lists of watches, the source, the values of event sources, the target cluster, " +
 				"or a worker for components with a kubeconfig",
 		}
 	case len(o.Blocked) > 0:
@@ -100,7 +100,7 @@ func (v Verdict) WithTimeout(since *metav1.Time, timeout time.Duration, now time
 func judgeDeletion(o outcome.Outcome) Verdict {
 	if _, terminal := o.Failures(); len(terminal) > 0 {
 		message := describe("cannot be deleted", terminal) + hintDeletion + hintUnreachable(o)
-		return Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, message}
+		return Verdict{metav1alpha1.StateStalled, reasonOf(terminal), message}
 	}
 	message := describe("waiting until gone", o.Waiting) + hintUnreachable(o) + DescribeSkipped(o.Skipped)
 	return Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
@@ -183,6 +183,18 @@ func isOpen(waiting []outcome.Waiting) bool {
 	return len(waiting) > 0 && !slices.ContainsFunc(waiting, func(w outcome.Waiting) bool { return !w.Open })
 }
 
+// reasonOf returns the reason of a component with terminal failures.
+func reasonOf(terminal []outcome.Waiting) string {
+	uncertain := func(w outcome.Waiting) bool { return w.Reason == metav1alpha1.ReasonCreateUncertain }
+	switch {
+	case terminal[0].Reason == metav1alpha1.ReasonOwnershipConflict:
+		return metav1alpha1.ReasonOwnershipConflict
+	case slices.ContainsFunc(terminal, uncertain):
+		return metav1alpha1.ReasonCreateUncertain
+	}
+	return metav1alpha1.ReasonDependentFailed
+}
+
 func judgeWaiting(o outcome.Outcome) Verdict {
 	failed, terminal := o.Failures()
 	switch {
@@ -191,11 +203,7 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 			metav1alpha1.StateStalled, metav1alpha1.ReasonRenderingIncomplete, describe("the rendering is incomplete", terminal),
 		}
 	case len(terminal) > 0:
-		reason := metav1alpha1.ReasonDependentFailed
-		if terminal[0].Reason == metav1alpha1.ReasonOwnershipConflict {
-			reason = metav1alpha1.ReasonOwnershipConflict
-		}
-		return Verdict{metav1alpha1.StateStalled, reason, describe("failed", terminal)}
+		return Verdict{metav1alpha1.StateStalled, reasonOf(terminal), describe("failed", terminal)}
 	case len(failed) > 0:
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRetrying, describe("retrying", failed)}
 	case isOpen(o.Waiting):
@@ -249,7 +257,7 @@ func DescribeSkipped(skipped []manifests.Key) string {
 		return ""
 	}
 	names := make([]string, 0, len(skipped))
-	for _, key := range skipped[:min(len(skipped), maxReports)] {
+	for _, key := range skipped[:min(len(skipped), MaxReports)] {
 		names = append(names, key.String())
 	}
 	return "; skipped, because the namespace is being deleted: " + strings.Join(names, ", ")
@@ -282,7 +290,7 @@ func describe(what string, waiting []outcome.Waiting) string {
 			text = w.Reason
 		}
 		if len(waiting) > 1 {
-			text = condition.Truncate(text, maxOfSeveral)
+			text = passerror.Truncate(text, maxOfSeveral)
 		}
 		parts = append(parts, w.Dependent+" ("+text+")")
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -165,7 +165,7 @@ func (e *unknown) Error() string { return e.cause.Error() }
 func (e *unknown) Unwrap() error { return e.cause }
 
 // identify returns the id of the cluster of a remote. If the id is not known, identify starts a request for it, and
-// wake is called at the end of the request. Until then, the error is condition.ErrObserving, or an unknown error with
+// wake is called at the end of the request. Until then, the error is passerror.ErrObserving, or an unknown error with
 // the error of the last request. identify never waits.
 func (r *Remotes) identify(name types.NamespacedName, from *remote, wake func()) (string, error) {
 	from.mu.Lock()
@@ -185,7 +185,7 @@ func (r *Remotes) identify(name types.NamespacedName, from *remote, wake func())
 		from.wakes[name], left = wake, identifyTimeout
 	}
 	if from.failure == nil {
-		return "", condition.ErrObserving
+		return "", passerror.ErrObserving
 	}
 	return "", &unknown{cause: from.failure, after: left}
 }

@@ -15,9 +15,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -126,7 +126,7 @@ func identified(t *testing.T, remotes *Remotes, name types.NamespacedName, from 
 	t.Helper()
 	woken := make(chan struct{}, 1)
 	id, err = remotes.identify(name, from, func() { woken <- struct{}{} })
-	if !errors.Is(err, condition.ErrObserving) {
+	if !errors.Is(err, passerror.ErrObserving) {
 		return id, err
 	}
 	select {
@@ -214,7 +214,7 @@ func TestClustersThatDoNotRespondDelayTheirNamespaceOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := remotes.identify(name, from, func() { woken <- struct{}{} }); !errors.Is(err, condition.ErrObserving) {
+		if _, err := remotes.identify(name, from, func() { woken <- struct{}{} }); !errors.Is(err, passerror.ErrObserving) {
 			t.Fatalf("got %v", err)
 		}
 		stuck = append(stuck, from)

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -52,7 +52,7 @@ func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error 
 		}
 		return "cluster " + cluster
 	}
-	return condition.InvalidSpec(fmt.Errorf(
+	return passerror.InvalidSpec(fmt.Errorf(
 		"%d dependents exist in %s, but the target is now %s (the UID of the namespace kube-system identifies a cluster); "+
 			"point the component back to the former cluster, or delete it while it points there",
 		dependents, name(status.TargetCluster), name(t.Cluster)))
@@ -83,13 +83,13 @@ type Resolver struct {
 }
 
 // Acquire returns the target of a component, and releases a former target in another cluster. The Secret with the
-// kubeconfig is watched, so that new content takes effect at once. The error is condition.ErrObserving until the watch
+// kubeconfig is watched, so that new content takes effect at once. The error is passerror.ErrObserving until the watch
 // is in sync, until the other cluster is identified, and until the component has its turn among the components with
 // kubeconfigs.
 func (r *Resolver) Acquire(ctx context.Context, req Request) (Target, error) {
 	identity, err := req.Identity(req.Name.Namespace, r.DefaultServiceAccount)
 	if err != nil {
-		return Target{}, condition.InvalidSpec(err)
+		return Target{}, passerror.InvalidSpec(err)
 	}
 	local, err := r.Local.As(identity)
 	if err != nil {
@@ -118,13 +118,13 @@ func (r *Resolver) acquireRemote(ctx context.Context, req Request, local *Client
 	version, known, failure := r.References.Version(observe.Reader{}, secret)
 	switch {
 	case failure != observe.Failure{}:
-		return Target{}, condition.Unwatched(
+		return Target{}, passerror.Unwatched(
 			fmt.Sprintf("Secret %s/%s", namespace, ref.Name),
 			failure.Message,
 			failure.Forbidden,
 		)
 	case !known:
-		return Target{}, condition.ErrObserving
+		return Target{}, passerror.ErrObserving
 	}
 	from := origin{secret: ref.Name, key: cmp.Or(ref.Key, metav1alpha1.DefaultKubeConfigKey), version: version}
 	acquired, ok := r.Remotes.used(req.Name, from)
@@ -140,7 +140,7 @@ func (r *Resolver) acquireRemote(ctx context.Context, req Request, local *Client
 		return Target{Local: local, Kubeconfig: read}, unidentified(namespace, ref.Name, err)
 	}
 	if !r.Turns.Take(req.Name) {
-		return Target{Local: local, Kubeconfig: read}, condition.ErrObserving
+		return Target{Local: local, Kubeconfig: read}, passerror.ErrObserving
 	}
 	found := At(acquired.connection, cluster, req.Owner.Cluster)
 	found.Local, found.Kubeconfig = local, read
@@ -169,10 +169,10 @@ func (r *Resolver) connect(
 	if apierrors.IsForbidden(err) {
 		r.Remotes.release(req.Name, req.Owner)
 		action := fmt.Sprintf("read Secret %s/%s with the kubeconfig", namespace, from.secret)
-		return nil, nil, condition.Forbidden(action, local.User, err)
+		return nil, nil, passerror.Forbidden(action, local.User, err)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, nil, &condition.Error{
+		return nil, nil, &passerror.Error{
 			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read the kubeconfig: %v", err),
 		}
 	}
@@ -185,7 +185,7 @@ func (r *Resolver) connect(
 		) + fmt.Sprintf(
 			format,
 			args...)
-		return &condition.Error{Reason: reason, Terminal: true, Message: message}
+		return &passerror.Error{Reason: reason, Terminal: true, Message: message}
 	}
 	if err != nil {
 		return nil, nil, unusable(metav1alpha1.ReasonReferenceNotFound, "does not exist; create it")
@@ -231,13 +231,13 @@ func Identify(
 	return cluster, nil
 }
 
-// unidentified returns the error for a cluster whose id cannot be read. It returns condition.ErrObserving unchanged.
+// unidentified returns the error for a cluster whose id cannot be read. It returns passerror.ErrObserving unchanged.
 func unidentified(namespace, secret string, err error) error {
-	if errors.Is(err, condition.ErrObserving) {
+	if errors.Is(err, passerror.ErrObserving) {
 		return err
 	}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return &condition.Error{
+		return &passerror.Error{
 			Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: fmt.Sprintf(
 				"the cluster of the kubeconfig in Secret %s/%s refuses its user: %v; renew the credentials, or grant the right",
 				namespace,
@@ -246,7 +246,7 @@ func unidentified(namespace, secret string, err error) error {
 			),
 		}
 	}
-	found := &condition.Error{
+	found := &passerror.Error{
 		Reason: metav1alpha1.ReasonRetrying,
 		Message: fmt.Sprintf(
 			"the cluster of the kubeconfig in Secret %s/%s cannot be reached: %v",

@@ -15,8 +15,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // eventually waits until holds returns true.
@@ -112,7 +112,7 @@ func (c *clusters) acquireIdentified(t *testing.T) (found Target, err error) {
 		if found.Kubeconfig == nil {
 			found.Kubeconfig = read
 		}
-		return !errors.Is(err, condition.ErrObserving)
+		return !errors.Is(err, passerror.ErrObserving)
 	})
 	return found, err
 }
@@ -131,7 +131,7 @@ func TestTargetInTheOwnCluster(t *testing.T) {
 		t.Error("On returned neither the client of the target nor the client of the component's own cluster")
 	}
 	c.request.Impersonate = Identity{User: "ann"}
-	var failure *condition.Error
+	var failure *passerror.Error
 	if _, err := c.acquire(t); !errors.As(err, &failure) || failure.Reason != metav1alpha1.ReasonInvalidSpec ||
 		!failure.Terminal {
 		t.Errorf("the resolver returned %v, want a terminal error", err)
@@ -142,7 +142,7 @@ func TestTargetInAnotherCluster(t *testing.T) {
 	c := newClusters(t)
 	c.putKubeconfig(metav1alpha1.DefaultKubeConfigKey, c.kubeconfig())
 	c.resolver.DefaultServiceAccount = "deployer"
-	if _, err := c.resolver.Acquire(t.Context(), c.request); !errors.Is(err, condition.ErrObserving) {
+	if _, err := c.resolver.Acquire(t.Context(), c.request); !errors.Is(err, passerror.ErrObserving) {
 		t.Errorf("Acquire before the watch is in sync returned %v, want ErrObserving", err)
 	}
 	eventually(t, func() bool { return c.woken.Load() > 0 })
@@ -211,7 +211,7 @@ func TestTargetInAnotherClusterWaitsForItsTurn(t *testing.T) {
 	}
 	eventually(t, func() bool {
 		_, err := c.resolver.Acquire(t.Context(), c.request)
-		if !errors.Is(err, condition.ErrObserving) {
+		if !errors.Is(err, passerror.ErrObserving) {
 			t.Fatalf("Acquire without a slot returned %v", err)
 		}
 		return waits()
@@ -279,7 +279,7 @@ func TestUnusableKubeconfigsCloseTheConnection(t *testing.T) {
 			opened := cs.remoteContext
 			c.change(cs)
 			found, err := cs.acquire(t)
-			var failure *condition.Error
+			var failure *passerror.Error
 			if !errors.As(err, &failure) || failure.Reason != c.reason || !failure.Terminal ||
 				!strings.HasPrefix(failure.Message, c.message) {
 				t.Errorf("the resolver returned the wrong error %v", err)
@@ -314,7 +314,7 @@ func TestKubeconfigThatCannotBeRead(t *testing.T) {
 				return nil
 			})
 			_, err := cs.acquire(t)
-			var failure *condition.Error
+			var failure *passerror.Error
 			if !errors.As(err, &failure) || failure.Reason != c.reason || failure.Terminal != c.terminal {
 				t.Errorf("got %#v", err)
 			}
@@ -327,7 +327,7 @@ func TestKubeconfigThatCannotBeWatched(t *testing.T) {
 	c.local.Refuse(func(r apiservertest.Request) error {
 		return apierrors.NewForbidden(secrets.GroupResource(), "", errors.New("no right to "+r.Path))
 	})
-	var failure *condition.Error
+	var failure *passerror.Error
 	eventually(t, func() bool {
 		_, err := c.resolver.Acquire(t.Context(), c.request)
 		return errors.As(err, &failure)
@@ -362,7 +362,7 @@ func TestClusterThatRefusesToIdentifyItself(t *testing.T) {
 			cs.remote.Refuse(func(apiservertest.Request) error { return c.err })
 			check := func(err error) {
 				t.Helper()
-				var failure *condition.Error
+				var failure *passerror.Error
 				if !errors.As(err, &failure) || failure.Reason != c.reason || failure.Terminal != c.terminal ||
 					!strings.Contains(failure.Message, c.message) {
 					t.Errorf("got %#v", err)

@@ -11,9 +11,9 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 )
@@ -158,14 +158,14 @@ func (v *PassMetrics) End(ctx context.Context, name types.NamespacedName, end Pa
 type PassEnd struct {
 	Outcome outcome.Outcome
 	// Failure is the error that ended the pass, nil without one.
-	Failure *condition.Error
+	Failure *passerror.Error
 	Verdict status.Verdict
 	Status  *metav1alpha1.Status
 	Now     time.Time
 }
 
 // failing reports whether a pass failed, so that it is retried or a person has to act.
-func failing(o outcome.Outcome, p *condition.Error) bool {
+func failing(o outcome.Outcome, p *passerror.Error) bool {
 	if p != nil {
 		waits := []string{
 			metav1alpha1.ReasonSuspended, metav1alpha1.ReasonForeignFinalizers, metav1alpha1.ReasonExportMissing,

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 )
@@ -40,7 +40,7 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 		name    string
 		state   metav1alpha1.State
 		outcome outcome.Outcome
-		failure *condition.Error
+		failure *passerror.Error
 		want    string
 		failing bool
 	}{
@@ -62,17 +62,17 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 		{
 			"an error that is retried", metav1alpha1.StateProgressing,
 			outcome.Outcome{},
-			&condition.Error{Reason: metav1alpha1.ReasonRetrying}, "Retrying", true,
+			&passerror.Error{Reason: metav1alpha1.ReasonRetrying}, "Retrying", true,
 		},
 		{
 			"suspended components do not fail", metav1alpha1.StateSuspended,
 			outcome.Outcome{},
-			&condition.Error{Reason: metav1alpha1.ReasonSuspended}, "Suspended", false,
+			&passerror.Error{Reason: metav1alpha1.ReasonSuspended}, "Suspended", false,
 		},
 		{
 			"foreign finalizers are not a failure", metav1alpha1.StateDeleting,
 			outcome.Outcome{},
-			&condition.Error{Reason: metav1alpha1.ReasonForeignFinalizers}, "Deleting", false,
+			&passerror.Error{Reason: metav1alpha1.ReasonForeignFinalizers}, "Deleting", false,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

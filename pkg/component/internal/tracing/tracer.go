@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // scope is the name of the instrumentation.
@@ -106,6 +107,38 @@ func (t Tracer) StartAction(ctx context.Context, a plan.Action) (context.Context
 	name := string(a.Verb) + " " + a.Key.Kind
 	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), attributes)
 	return ctx, Span{span}
+}
+
+// ExternalCall is a call about a dependent outside Kubernetes. Name is empty for a call about several of them.
+type ExternalCall struct {
+	Component          types.NamespacedName
+	Kind, Name, Method string
+}
+
+// StartExternalCall starts the span of a call about an external. Calls are made beside the passes, so the span has no
+// parent. The caller must end the span.
+func (t Tracer) StartExternalCall(ctx context.Context, c ExternalCall) (context.Context, Span) {
+	if t.tracer == nil {
+		return ctx, Span{}
+	}
+	attributes := trace.WithAttributes(
+		attributeReconciler.String(t.reconciler), attributeNamespace.String(c.Component.Namespace),
+		attributeName.String(c.Component.Name), attributeVerb.String(c.Method),
+		attributeDependent.String(manifests.Key{Group: manifests.ExternalGroup, Kind: c.Kind, Name: c.Name}.String()),
+	)
+	ctx, span := t.tracer.Start(ctx, c.Method+" "+c.Kind, trace.WithSpanKind(trace.SpanKindClient), attributes)
+	return ctx, Span{span}
+}
+
+// RecordExternalResult sets the result of a call about an external. message is empty if it is no failure.
+func (s Span) RecordExternalResult(result, message string) {
+	if s.span == nil {
+		return
+	}
+	s.span.SetAttributes(attributeOutcome.String(result))
+	if message != "" {
+		s.span.SetStatus(codes.Error, message)
+	}
 }
 
 // RecordResult sets the result of an action: the verb that was carried out, which is Read after a conflict, and the

@@ -83,11 +83,19 @@ func (s *Server) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	if named, ok := a.(interface{ GetName() string }); ok {
 		name.Name = named.GetName()
 	}
+	created, creates := createdSecret(a)
+	if creates {
+		name.Name = created.GetName()
+	}
 	s.Requests = append(s.Requests, a.GetVerb()+" "+name.Name)
 	if s.Refuse != nil {
 		if err := s.Refuse(a.GetVerb(), name.Name); err != nil {
 			return true, nil, err
 		}
+	}
+	if creates {
+		obj, err := s.create(name, created)
+		return true, obj, err
 	}
 	switch action := a.(type) {
 	case clienttesting.ListAction:
@@ -112,14 +120,37 @@ func (s *Server) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	return true, nil, apierrors.NewNotFound(corev1.Resource("secrets"), name.Name)
 }
 
-// appliedBy returns the managed fields of a record that was applied by the reconciler whose name is the prefix of its
+// createdSecret returns the Secret of a request that creates one.
+func createdSecret(a clienttesting.Action) (*unstructured.Unstructured, bool) {
+	action, ok := a.(clienttesting.CreateActionImpl)
+	if !ok || action.GetResource().Resource != "secrets" {
+		return nil, false
+	}
+	secret, ok := action.GetObject().(*unstructured.Unstructured)
+	return secret, ok
+}
+
+func (s *Server) create(name types.NamespacedName, secret *unstructured.Unstructured) (runtime.Object, error) {
+	if _, exists := s.Secrets[name]; exists {
+		return nil, apierrors.NewAlreadyExists(corev1.Resource("secrets"), name.Name)
+	}
+	stored := secret.DeepCopy()
+	stored.SetUID(types.UID(fmt.Sprintf("uid-%s-%d", name.Name, s.version)))
+	stored.SetManagedFields(writtenBy(stored, metav1.ManagedFieldsOperationUpdate))
+	s.Add(stored)
+	return stored.DeepCopy(), nil
+}
+
+// writtenBy returns the managed fields of a record that was written by the reconciler whose name is the prefix of its
 // labels.
-func appliedBy(secret *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
+func writtenBy(
+	secret *unstructured.Unstructured, operation metav1.ManagedFieldsOperationType,
+) []metav1.ManagedFieldsEntry {
 	var entries []metav1.ManagedFieldsEntry
 	for label := range secret.GetLabels() {
 		if reconciler, ok := strings.CutSuffix(label, "/record-of"); ok {
 			entries = append(entries, metav1.ManagedFieldsEntry{
-				Manager: reconciler, Operation: metav1.ManagedFieldsOperationApply,
+				Manager: reconciler, Operation: operation,
 				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:` + label + `":{}}}}`),
 			})
 		}
@@ -145,13 +176,13 @@ func (l labelSet) Has(key string) bool              { _, ok := l[key]; return ok
 func (l labelSet) Get(key string) string            { return l[key] }
 func (l labelSet) Lookup(key string) (string, bool) { value, ok := l[key]; return value, ok }
 
-// patch handles a server-side apply of a Secret, or a merge patch of its labels and finalizers.
+// patch handles a server-side apply or a merge patch of a Secret. A merge patch must have a resource version.
 func (s *Server) patch(name types.NamespacedName, action clienttesting.PatchAction) (runtime.Object, error) {
 	changed := &unstructured.Unstructured{}
 	must(json.Unmarshal(action.GetPatch(), &changed.Object))
 	if action.GetPatchType() == types.ApplyPatchType {
 		changed.SetUID(types.UID("uid-" + name.Name))
-		changed.SetManagedFields(appliedBy(changed))
+		changed.SetManagedFields(writtenBy(changed, metav1.ManagedFieldsOperationApply))
 		s.Add(changed)
 		return changed, nil
 	}
@@ -162,18 +193,7 @@ func (s *Server) patch(name types.NamespacedName, action clienttesting.PatchActi
 	case changed.GetResourceVersion() != secret.GetResourceVersion():
 		return nil, apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("the Secret changed"))
 	}
-	labels := secret.GetLabels()
-	for key, value := range nested(changed.Object, "metadata", "labels") {
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		delete(labels, key)
-		if text, ok := value.(string); ok {
-			labels[key] = text
-		}
-	}
-	secret.SetLabels(labels)
-	secret.SetFinalizers(changed.GetFinalizers())
+	merge(secret.Object, changed.Object)
 	s.Add(secret)
 	if secret.GetDeletionTimestamp() != nil && len(secret.GetFinalizers()) == 0 {
 		delete(s.Secrets, name)
@@ -181,9 +201,24 @@ func (s *Server) patch(name types.NamespacedName, action clienttesting.PatchActi
 	return secret.DeepCopy(), nil
 }
 
-func nested(obj map[string]any, fields ...string) map[string]any {
-	found, _, _ := unstructured.NestedMap(obj, fields...)
-	return found
+// merge changes an object by a JSON merge patch (RFC 7386).
+func merge(object, patch map[string]any) {
+	for key, value := range patch {
+		inner, isMap := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(object, key)
+		case isMap:
+			former, ok := object[key].(map[string]any)
+			if !ok {
+				former = map[string]any{}
+				object[key] = former
+			}
+			merge(former, inner)
+		default:
+			object[key] = value
+		}
+	}
 }
 
 func (s *Server) delete(name types.NamespacedName, options metav1.DeleteOptions) error {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/ignore"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
@@ -63,8 +63,8 @@ func (w *writer) keepIgnored(a plan.Action, live *unstructured.Unstructured) (pl
 	if len(paths) == 0 {
 		return a, nil
 	}
-	ours, others := splitManaged(live.GetManagedFields(), w.reconciler, a.Policy)
-	body, err := ignore.Prepare(a.Object.Body.Object, ignore.Live{
+	ours, others := splitManaged(w.view.OwnFields(live.GetManagedFields()), w.reconciler, a.Policy)
+	body, err := fieldpath.Prepare(a.Object.Body.Object, fieldpath.Live{
 		Object: live.Object, Ours: inspect.Shape(ours), Others: inspect.Shape(others),
 	}, paths)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// maxPublished is the maximum size of the published exports of a component, as JSON, in bytes. The status has the
+// maxPublishedBytes is the maximum size of the published exports of a component, as JSON, in bytes. The status has the
 // inventory, too, and consumers read all values after each change.
-const maxPublished = 16 << 10
+const maxPublishedBytes = 16 << 10
 
 // Published returns the published exports after a pass. before are the exports in the status, names are the names that
 // the component publishes now, and values are the values that are known now, as JSON. A name without a value keeps its
@@ -40,10 +40,10 @@ func Published(
 		}
 		size += len(name) + len(next[name].Raw)
 	}
-	if size > maxPublished {
+	if size > maxPublishedBytes {
 		return nil, fmt.Errorf(
 			"the published exports %s have together %d bytes, more than %d; publish fewer or smaller values",
-			strings.Join(slices.Sorted(maps.Keys(next)), ", "), size, maxPublished,
+			strings.Join(slices.Sorted(maps.Keys(next)), ", "), size, maxPublishedBytes,
 		)
 	}
 	if len(next) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -28,9 +29,8 @@ type Binder struct {
 }
 
 // Conditions decide which objects of a set are applied, given the values that live objects export. The function export
-// returns a value, or the reason why it is not known. See plan.Facts for the results.
-type Conditions func(ctx context.Context, export func(name string) (value any, reason string)) (
-	desired []manifests.Object, excluded map[manifests.Key]bool)
+// returns a value, or the reason why it is not known.
+type Conditions func(ctx context.Context, export func(name string) (value any, reason string)) inclusion.Decision
 
 // newBinder returns the Binder of an apply set.
 func newBinder(reconciler string, desired []manifests.Object, conditions Conditions) Binder {
@@ -57,7 +57,8 @@ func (b Binder) Bind(ctx context.Context, f plan.Facts) plan.Facts {
 		return f
 	}
 	if b.conditions != nil {
-		f.Desired, f.Excluded = b.conditions(ctx, func(name string) (any, string) { return b.valueOf(f, name) })
+		decision := b.conditions(ctx, func(name string) (any, string) { return b.valueOf(f, name) })
+		f.Desired, f.Excluded, f.LeftOut = decision.Desired, decision.Excluded, decision.LeftOut
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxBindTime, errBindTooLong)
 	defer cancel()
@@ -88,11 +89,14 @@ func (b Binder) bind(ctx context.Context, f plan.Facts, o manifests.Object) mani
 		f.Unbound[o.Key] = plan.Unbound{Message: err.Error(), Failed: !errors.Is(err, manifests.ErrNotYet)}
 		return o
 	case len(result.Missing) > 0:
-		var texts []string
+		unbound, texts := plan.Unbound{Missing: result.Missing}, []string(nil)
 		for _, name := range result.Missing {
-			texts = append(texts, fmt.Sprintf("export %s of %s: %s", name, b.bindings.Exporter(name), reasons[name]))
+			exporter := b.bindings.Exporter(name)
+			unbound.Exporters = append(unbound.Exporters, exporter)
+			texts = append(texts, fmt.Sprintf("export %s of %s: %s", name, exporter, reasons[name]))
 		}
-		f.Unbound[o.Key] = plan.Unbound{Message: "it waits for " + strings.Join(texts, "; ")}
+		unbound.Message = "it waits for " + strings.Join(texts, "; ")
+		f.Unbound[o.Key] = unbound
 		return o
 	}
 	return result.Object

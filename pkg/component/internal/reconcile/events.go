@@ -1,0 +1,76 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
+)
+
+// EventSources has the values of event sources; see package sources.
+type EventSources interface {
+	// Begin tells the sources that a component exists. It reports whether the pass has to wait for a first value.
+	Begin(ctx context.Context, obj client.Object, clusters sources.Clusters) (waits bool)
+	// Inputs returns the values that are inputs of a component.
+	Inputs(ctx context.Context, name types.NamespacedName) ([]sources.NamedInput, error)
+	// Failures returns the sources without a current value for a component.
+	Failures(name types.NamespacedName) []sources.Failure
+	// Forget drops everything about a component.
+	Forget(name types.NamespacedName)
+}
+
+// beginEvents tells the event sources that a component exists, and reports whether the pass has to wait for a first
+// value. Nothing is fetched for a suspended component.
+func (r *Runner) beginEvents(ctx context.Context, c *Component) (waits bool) {
+	if !c.IsDeleted() && components.Suspended(c.Object) {
+		r.Events.Forget(c.Name())
+		return false
+	}
+	return r.Events.Begin(ctx, c.Object, clusters{&r.Pass, ctx, c})
+}
+
+// clusters are the clusters of a component, for event sources.
+type clusters struct {
+	pass      *Pass
+	ctx       context.Context
+	component *Component
+}
+
+// Target implements sources.Clusters.
+func (c clusters) Target() (sources.Cluster, error) {
+	_, t, err := c.pass.acquire(c.ctx, c.component)
+	if err != nil {
+		return sources.Cluster{}, err
+	}
+	return sources.ClusterOf(t.Client.Connection), nil
+}
+
+// eventInputs returns the values of event sources that are inputs of a component.
+func (p *Pass) eventInputs(ctx context.Context, c *Component) ([]input.Event, error) {
+	named, err := p.Events.Inputs(ctx, c.Name())
+	if err != nil {
+		return nil, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: err}
+	}
+	var events []input.Event
+	for _, n := range named {
+		events = append(events, input.Event{Name: n.Name, Digest: n.Digest, Load: n.Load, Secret: n.Secret})
+	}
+	return events, nil
+}
+
+// staleInputs says for each event source without a current value since when and why.
+func (r *Runner) staleInputs(c *Component) []string {
+	var texts []string
+	for _, f := range r.Events.Failures(c.Name()) {
+		texts = append(texts, fmt.Sprintf("%s: since %s: %s", f.Source, f.Since.UTC().Format(time.RFC3339), f.Failure))
+	}
+	return texts
+}

@@ -1,0 +1,99 @@
+package records
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// IndexKey is the key of the index in the data of a Secret of the kind Externals. The index has the digests of all
+// other values, so the digest of the index in annotationDigest is a digest of the whole content.
+const IndexKey = "_index"
+
+// annotationLeft is the number of the externals in a Secret that are neither deleted nor released.
+const annotationLeft = "externals-left"
+
+// ExternalsName returns the name of a Secret of the kind Externals. Unlike other records, these Secrets have no id,
+// because they are changed and not replaced.
+func ExternalsName(ownerID string, number int) string {
+	return fmt.Sprintf("%s-%s-%d", Externals, ownerID, number)
+}
+
+// NumberOf returns the number at the end of the name of a Secret, and -1 if it has none.
+func NumberOf(secretName string) int {
+	number, err := strconv.Atoi(secretName[strings.LastIndex(secretName, "-")+1:])
+	if err != nil || number < 0 {
+		return -1
+	}
+	return number
+}
+
+// ExternalsSecret describes a Secret of the kind Externals.
+type ExternalsSecret struct {
+	Number int
+	Index  []byte
+	// Left is the number of the externals that are neither deleted nor released. The Collector deletes the Secret of a
+	// component that does not exist only if it is zero.
+	Left int
+	// Finalizers are the finalizers that the Secret has now. IsDeleted is set if the Secret is being deleted, so that no
+	// finalizer can be added.
+	Finalizers []string
+	IsDeleted  bool
+}
+
+// Externals returns a Secret of the kind Externals that has the index, labels, annotations and finalizers. It has no
+// other data.
+func (s *Store) Externals(ctx context.Context, owner manifests.Owner, e ExternalsSecret) *unstructured.Unstructured {
+	name, index := ExternalsName(owner.ID(), e.Number), base64.StdEncoding.EncodeToString(e.Index)
+	finalizers := slices.Clone(e.Finalizers)
+	if !e.IsDeleted {
+		finalizers = slices.DeleteFunc(finalizers, func(f string) bool { return f == s.keys.finalizer() })
+		if s.withFinalizer(ctx, owner) {
+			finalizers = append(finalizers, s.keys.finalizer())
+		}
+	}
+	secret := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata": map[string]any{
+			"namespace": s.NamespaceOf(owner),
+			"name":      name,
+			"labels":    s.labels(owner),
+			"annotations": map[string]any{
+				s.keys.name(annotationOwner):   owner.String(),
+				s.keys.name(annotationWritten): s.Clock.Now().UTC().Format(timeFormat),
+				s.keys.name(annotationDigest):  digestOf(name, index),
+				s.keys.name(annotationLeft):    strconv.Itoa(e.Left),
+			},
+		},
+		"data": map[string]any{IndexKey: index},
+	}}
+	secret.SetFinalizers(finalizers)
+	return secret
+}
+
+// IsIntact reports whether the content of a Secret has the recorded digest.
+func (s *Store) IsIntact(secret *unstructured.Unstructured) bool {
+	data, _, _ := unstructured.NestedString(secret.Object, "data", kindOf(secret.GetName()).dataKey())
+	return digestOf(secret.GetName(), data) == secret.GetAnnotations()[s.keys.name(annotationDigest)]
+}
+
+// IsMarked reports whether a Secret has the label and the annotation of the records of an owner.
+func (s *Store) IsMarked(secret metav1.Object, owner manifests.Owner) bool {
+	return secret.GetLabels()[s.keys.name(LabelRecord)] == owner.ID() &&
+		secret.GetAnnotations()[s.keys.name(annotationOwner)] == owner.String()
+}
+
+// externalsLeft returns the number of the externals in a Secret that are neither deleted nor released. known is false
+// if somebody edited the number.
+func (s *Store) externalsLeft(secret metav1.Object) (left int, known bool) {
+	left, err := strconv.Atoi(secret.GetAnnotations()[s.keys.name(annotationLeft)])
+	return left, err == nil && left >= 0
+}

@@ -1,0 +1,109 @@
+package status
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// The reasons of events about dependents.
+const (
+	reasonAdopted = "Adopted"
+	reasonFailed  = "Failed"
+)
+
+// maxDependentEvents is the maximum number of events about the dependents of a component, for each reason and revision.
+// An event for each object would double the load on the API server.
+const maxDependentEvents = 10
+
+// DependentEvent is an event about a dependent.
+type DependentEvent struct {
+	Event
+
+	Dependent metav1alpha1.InventoryEntry
+}
+
+// ToldDependents are the events about dependents that exist for a revision of a component. The zero value is ready for
+// use.
+type ToldDependents struct {
+	revision int64
+	// dependents are the keys of the dependents, by the reason of the event.
+	dependents map[string]map[string]bool
+}
+
+// Events returns the events of a pass about dependents that were adopted, were repaired, or failed: one for each
+// dependent, reason and revision, and at most maxDependentEvents for each reason and revision. after is the status at
+// the end of the pass. Dependents in another cluster than the component, and objects that do not exist, get no event.
+func (t *ToldDependents) Events(after *metav1alpha1.Status, o outcome.Outcome) []DependentEvent {
+	if t.revision != after.Revision || t.dependents == nil {
+		*t = ToldDependents{revision: after.Revision, dependents: map[string]map[string]bool{}}
+	}
+	if after.TargetCluster != "" {
+		return nil
+	}
+	var events []DependentEvent
+	var existing map[string]metav1alpha1.InventoryEntry
+	for _, n := range newsOf(o) {
+		if told := t.dependents[n.Reason]; told[n.dependent] || len(told) >= maxDependentEvents {
+			continue
+		}
+		if existing == nil {
+			existing = existingIn(o.Inventory)
+		}
+		entry, exists := existing[n.dependent]
+		if !exists {
+			continue
+		}
+		if t.dependents[n.Reason] == nil {
+			t.dependents[n.Reason] = map[string]bool{}
+		}
+		t.dependents[n.Reason][n.dependent] = true
+		events = append(events, DependentEvent{n.Event, entry})
+	}
+	return events
+}
+
+// news is an event about the dependent with a key.
+type news struct {
+	Event
+
+	dependent string
+}
+
+// newsOf returns the events of a pass without a limit.
+func newsOf(o outcome.Outcome) []news {
+	var all []news
+	for _, c := range o.Changes {
+		switch reason := plan.Reason(c.Reason); {
+		case reason.Adopts():
+			all = append(all, news{Event{corev1.EventTypeNormal, reasonAdopted, c.Reason}, c.Key.String()})
+		case isRepair(reason):
+			all = append(all, news{Event{corev1.EventTypeNormal, reasonRepaired, c.Reason}, c.Key.String()})
+		}
+	}
+	for _, w := range o.Waiting {
+		if w.Failed {
+			all = append(all, news{Warning(reasonFailed, w.Reason+": "+w.Message), w.Dependent})
+		}
+	}
+	return all
+}
+
+// existingIn returns the entries of existing dependents by their keys.
+func existingIn(inventory []metav1alpha1.InventoryEntry) map[string]metav1alpha1.InventoryEntry {
+	entries := map[string]metav1alpha1.InventoryEntry{}
+	for _, e := range inventory {
+		if e.UID != "" {
+			entries[plan.KeyOf(e).String()] = e
+		}
+	}
+	return entries
+}
+
+// isRepair reports whether a change with this reason repaired a dependent.
+func isRepair(reason plan.Reason) bool {
+	return reason == plan.ReasonDrifted || reason == plan.ReasonMissing || reason == plan.ReasonUnlabelled ||
+		reason == plan.ReasonDiffers
+}

@@ -1,0 +1,101 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// settingsNumbered returns the key of a ConfigMap, and an inventory of n ConfigMaps.
+func settingsNumbered(i int) manifests.Key {
+	return manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint("settings-", i)}
+}
+
+func inventoryOf(n int) []metav1alpha1.InventoryEntry {
+	var entries []metav1alpha1.InventoryEntry
+	for i := range n {
+		entries = append(entries, metav1alpha1.InventoryEntry{
+			Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: settingsNumbered(i).Name, UID: "u",
+		})
+	}
+	return entries
+}
+
+func changed(i int, reason plan.Reason) outcome.Change {
+	return outcome.Change{Verb: "Apply", Key: settingsNumbered(i), Reason: string(reason)}
+}
+
+func failed(i int) outcome.Waiting {
+	return outcome.Waiting{DependentReport: metav1alpha1.DependentReport{
+		Dependent: settingsNumbered(i).String(), Reason: "Invalid", Message: "no",
+	}, Failed: true}
+}
+
+func TestEventsAboutDependents(t *testing.T) {
+	var told ToldDependents
+	first, second := &metav1alpha1.Status{Revision: 1}, &metav1alpha1.Status{Revision: 2}
+	remote := &metav1alpha1.Status{Revision: 3, TargetCluster: "elsewhere"}
+	all := func(n int, change func(int) outcome.Change) (changes []outcome.Change) {
+		for i := range n {
+			changes = append(changes, change(i))
+		}
+		return changes
+	}
+	for _, c := range []struct {
+		name   string
+		status *metav1alpha1.Status
+		o      outcome.Outcome
+		want   []string
+	}{
+		{
+			"one for each of adopted, repaired and failed dependents", first,
+			outcome.Outcome{
+				Changes: []outcome.Change{
+					changed(0, plan.ReasonAdopted), changed(1, plan.ReasonDrifted), changed(2, plan.ReasonNew), changed(2, plan.ReasonChanged),
+				},
+				Waiting: []outcome.Waiting{failed(3), {DependentReport: metav1alpha1.DependentReport{Dependent: settingsNumbered(4).String()}}},
+			},
+			[]string{
+				"Normal Adopted settings-0: it exists and nobody owns it", "Normal Repaired settings-1: it drifted",
+				"Warning Failed settings-3: Invalid: no",
+			},
+		},
+		{
+			"not again in the same revision, but for another reason", first,
+			outcome.Outcome{
+				Changes: []outcome.Change{changed(0, plan.ReasonAdopted), changed(1, plan.ReasonMissing), changed(0, plan.ReasonUnlabelled)},
+				Waiting: []outcome.Waiting{failed(3)},
+			},
+			[]string{"Normal Repaired settings-0: somebody removed its owner label"},
+		},
+		{
+			"again in the next revision", second,
+			outcome.Outcome{Waiting: []outcome.Waiting{failed(3)}},
+			[]string{"Warning Failed settings-3: Invalid: no"},
+		},
+		{
+			"at most ten for each reason", second,
+			outcome.Outcome{Changes: all(20, func(i int) outcome.Change { return changed(i, plan.ReasonDiffers) })},
+			[]string{"Normal Repaired settings-0: it differs by its matcher", "… 10"},
+		},
+		{"none for dependents in another cluster", remote, outcome.Outcome{Waiting: []outcome.Waiting{failed(5)}}, nil},
+		{"none for an object that is not recorded", second, outcome.Outcome{Waiting: []outcome.Waiting{failed(99)}}, nil},
+	} {
+		c.o.Inventory = inventoryOf(30)
+		var got []string
+		for _, e := range told.Events(c.status, c.o) {
+			got = append(got, fmt.Sprintf("%s %s %s: %s", e.Type, e.Reason, e.Dependent.Name, e.Note))
+		}
+		if len(got) > 5 {
+			got = []string{got[0], fmt.Sprint("… ", len(got))}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q", c.name, got)
+		}
+	}
+}
