@@ -1,17 +1,18 @@
 package component
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/runtime"
+	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -25,12 +26,14 @@ type author[T Component] struct {
 	options    Options
 	// ignore are the parsed rules of Options.Ignore.
 	ignore []manifests.IgnoreRule
-	hooks  Hooks[T]
+	hooks  []Hooks[T]
+	// conditions are the conditions in Go that see the component.
+	conditions map[string]ComponentCondition[T]
 }
 
 // author returns the author of the reconciler's code.
 func (r *Reconciler[T]) author() author[T] {
-	return author[T]{reconciler: r.name, options: r.options, ignore: r.ignore, hooks: r.hooks}
+	return author[T]{reconciler: r.name, options: r.options, ignore: r.ignore, hooks: r.hooks, conditions: r.conditions}
 }
 
 // ignoreRules returns the parsed rules of ignored fields in the options of the reconciler with the given name.
@@ -44,32 +47,45 @@ func (o Options) ignoreRules(name string) ([]manifests.IgnoreRule, error) {
 
 // Declare implements reconcile.Author.
 func (a author[T]) Declare(obj components.Object) reconcile.Declared {
-	d := reconcile.Declared{Namespace: obj.GetNamespace(), Target: declaredTarget(obj)}
-	if p, ok := obj.(Placer); ok {
-		d.Namespace, _ = p.Placement()
-	}
-	if h, ok := obj.(PolicyHolder); ok {
+	d := reconcile.Declared{Target: declaredTarget(obj)}
+	d.Namespace, _ = placement(obj)
+	if h, ok := components.Implementation[PolicyHolder](obj); ok {
 		d.Policies = h.Policies()
 	}
-	if e, ok := obj.(EmptyAllower); ok {
+	if e, ok := components.Implementation[EmptyAllower](obj); ok {
 		d.AllowEmpty = e.AllowEmpty()
 	}
-	if h, ok := obj.(TypeHolder); ok {
+	if h, ok := components.Implementation[TypeHolder](obj); ok {
 		d.ManagedTypes = h.AdditionalManagedTypes()
 	}
 	// Validate reports invalid rules.
 	if d.Ignore, _ = a.ignoreRules(obj); d.Ignore == nil {
 		d.Ignore = a.ignore
 	}
-	if e, ok := obj.(Exporter); ok {
+	if e, ok := components.Implementation[Exporter](obj); ok {
 		d.Exports = e.Exports()
 	}
+	// Validate reports an error.
+	d.Externals, _ = a.externals(obj)
 	return d
+}
+
+// externals returns the handlers of the externals of a component.
+func (a author[T]) externals(obj components.Object) ([]external.Driver, error) {
+	if a.options.ExternalsOf == nil {
+		return a.options.Externals, nil
+	}
+	own, err := a.options.ExternalsOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	drivers := slices.Concat(a.options.Externals, own)
+	return drivers, external.Validate(drivers...)
 }
 
 // ignoreRules returns the rules of ignored fields of the options and of a component.
 func (a author[T]) ignoreRules(obj components.Object) ([]manifests.IgnoreRule, error) {
-	h, ok := obj.(IgnoreHolder)
+	h, ok := components.Implementation[IgnoreHolder](obj)
 	if !ok {
 		return a.ignore, nil
 	}
@@ -83,28 +99,44 @@ func (a author[T]) ignoreRules(obj components.Object) ([]manifests.IgnoreRule, e
 // Intervals implements reconcile.Author. Intervals that the component does not set are taken from the options.
 func (a author[T]) Intervals(obj components.Object) schedule.Intervals {
 	in := schedule.Intervals{Resync: a.options.ResyncInterval, Retry: a.options.RetryInterval, Timeout: a.options.Timeout}
-	if c, ok := obj.(Resyncer); ok {
-		in.Resync = c.ResyncInterval()
+	if c, ok := components.Implementation[Resyncer](obj); ok {
+		in.Resync = setOr(c.ResyncInterval(), in.Resync)
 	}
-	if c, ok := obj.(Retrier); ok && c.RetryInterval() > 0 {
+	if c, ok := components.Implementation[Retrier](obj); ok && c.RetryInterval() > 0 {
 		in.Retry = c.RetryInterval()
 	}
-	if c, ok := obj.(Timeouter); ok {
-		in.Timeout = c.Timeout()
+	if c, ok := components.Implementation[Timeouter](obj); ok {
+		in.Timeout = setOr(c.Timeout(), in.Timeout)
 	}
 	return in
+}
+
+// setOr returns an interval that a component sets, or else the interval of the options.
+func setOr(interval, option time.Duration) time.Duration {
+	if interval == metav1alpha1.UnsetInterval {
+		return option
+	}
+	return interval
+}
+
+// placement returns the namespace and the name under which a component is rendered.
+func placement(obj components.Object) (namespace, name string) {
+	if p, ok := components.Implementation[Placer](obj); ok {
+		namespace, name = p.Placement()
+	}
+	return cmp.Or(namespace, obj.GetNamespace()), cmp.Or(name, obj.GetName())
 }
 
 // declaredTarget returns the fields of a component that determine the target cluster and the identity of requests.
 func declaredTarget(obj any) target.Declaration {
 	var d target.Declaration
-	if i, ok := obj.(Impersonator); ok {
+	if i, ok := components.Implementation[Impersonator](obj); ok {
 		d.Impersonate.User, d.Impersonate.Groups = i.Impersonation()
 	}
-	if h, ok := obj.(ServiceAccountHolder); ok {
+	if h, ok := components.Implementation[ServiceAccountHolder](obj); ok {
 		d.ServiceAccount = h.ServiceAccountName()
 	}
-	if t, ok := obj.(Targeter); ok {
+	if t, ok := components.Implementation[Targeter](obj); ok {
 		d.KubeConfig = t.KubeConfig()
 	}
 	return d
@@ -113,14 +145,17 @@ func declaredTarget(obj any) target.Declaration {
 // Validate implements reconcile.Author.
 func (a author[T]) Validate(obj components.Object) error {
 	var errs []error
-	if v, ok := obj.(Validator); ok {
+	if v, ok := components.Implementation[Validator](obj); ok {
 		errs = append(errs, v.Validate())
 	}
 	if _, err := a.ignoreRules(obj); err != nil {
 		errs = append(errs, fmt.Errorf("rules of ignored fields: %w", err))
 	}
+	if _, err := a.externals(obj); err != nil {
+		errs = append(errs, fmt.Errorf("handlers of externals: %w", err))
+	}
 	if err := errors.Join(errs...); err != nil {
-		return condition.InvalidSpec(err)
+		return passerror.InvalidSpec(err)
 	}
 	return nil
 }
@@ -131,23 +166,21 @@ func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 	if err != nil {
 		return input.Declaration{}, err
 	}
-	d := input.Declaration{Namespace: obj.GetNamespace(), Name: obj.GetName()}
-	if p, ok := obj.(Placer); ok {
-		d.Namespace, d.Name = p.Placement()
-	}
+	d := input.Declaration{}
+	d.Namespace, d.Name = placement(obj)
 	if d.Parameters, err = component.GetParameters(); err != nil {
-		return input.Declaration{}, condition.InvalidSpec(err)
+		return input.Declaration{}, passerror.InvalidSpec(err)
 	}
-	if h, ok := obj.(TypeHolder); ok {
+	if h, ok := components.Implementation[TypeHolder](obj); ok {
 		d.ManagedTypes = h.AdditionalManagedTypes()
 	}
-	if h, ok := obj.(ReferenceHolder); ok {
+	if h, ok := components.Implementation[ReferenceHolder](obj); ok {
 		// A component without references gets an empty list, not nil. An empty list ends the watches of the component's
 		// former references.
 		d.References = append([]metav1alpha1.Reference{}, h.References()...)
 	}
 	d.Source, d.SourceName = sourceOf(obj)
-	if s, ok := obj.(SourceDigester); ok {
+	if s, ok := components.Implementation[SourceDigester](obj); ok {
 		d.SourceContent = s.SourceDigest()
 	}
 	d.Rendered, err = renderedPart(component)
@@ -157,44 +190,80 @@ func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 // sourceOf returns the component's source outside the cluster, or nil if the component has no such source. sourceOf
 // also returns the name of the source for the history in the status.
 func sourceOf(obj any) (source *metav1alpha1.SourceReference, name string) {
-	if h, ok := obj.(SourceHolder); ok && h.Source() != nil {
+	if h, ok := components.Implementation[SourceHolder](obj); ok && h.Source() != nil {
 		source = new(*h.Source())
 		name = source.Location()
 	}
-	if n, ok := obj.(SourceNamer); ok {
+	if n, ok := components.Implementation[SourceNamer](obj); ok {
 		name = n.SourceName()
 	}
 	return source, name
 }
 
-// renderedPart returns the part of a component that is an input of its rendering: the result of its InputSelector, or
-// else its spec.
-func renderedPart(component Component) (any, error) {
-	if s, ok := component.(InputSelector); ok {
-		return s.RenderInputs(), nil
+// Hooks implements reconcile.Author.
+func (a author[T]) Hooks(point reconcile.Point) []reconcile.Hook {
+	var hooks []reconcile.Hook
+	for _, h := range a.hooks {
+		if hook := h.at(point); hook != nil {
+			hooks = append(hooks, hook)
+		}
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(component)
-	if err != nil {
-		return nil, err
-	}
-	return content["spec"], nil
+	return hooks
 }
 
-// Hook implements reconcile.Author.
-func (a author[T]) Hook(point reconcile.Point) reconcile.Hook {
-	hook := map[reconcile.Point]Hook[T]{
-		reconcile.PostRead: a.hooks.PostRead, reconcile.PreReconcile: a.hooks.PreReconcile,
-		reconcile.PostReconcile: a.hooks.PostReconcile, reconcile.PreDelete: a.hooks.PreDelete,
-		reconcile.PostDelete: a.hooks.PostDelete,
-	}[point]
+// at returns the hook for a point of a pass, or nil.
+func (h Hooks[T]) at(point reconcile.Point) reconcile.Hook {
+	switch point {
+	case reconcile.PostRead:
+		return untyped(h.PostRead)
+	case reconcile.PreReconcile:
+		return untyped(h.PreReconcile)
+	case reconcile.PostReconcile:
+		return untyped(h.PostReconcile)
+	case reconcile.PreDelete:
+		return untyped(h.PreDelete)
+	case reconcile.PostDelete:
+		return untyped(h.PostDelete)
+	case reconcile.PostFailure:
+		return untypedResult(h.PostFailure, func(r reconcile.Result) *PassError { return publicFailure(r.Failure) })
+	case reconcile.PostPass:
+		return untypedResult(h.PostPass, func(r reconcile.Result) PassResult {
+			return PassResult{Outcome: publicOutcome(r.Outcome), Failure: publicFailure(r.Failure)}
+		})
+	}
+	return nil
+}
+
+// untyped converts a hook, which may be nil.
+func untyped[T Component](hook Hook[T]) reconcile.Hook {
 	if hook == nil {
 		return nil
 	}
-	return func(ctx context.Context, obj components.Object, dependents reconcile.DependentReader) error {
+	return func(
+		ctx context.Context, obj components.Object, dependents reconcile.DependentReader, _ reconcile.Result,
+	) error {
 		component, err := typed[T](obj)
 		if err != nil {
 			return err
 		}
 		return hook(ctx, component, dependents)
+	}
+}
+
+// untypedResult converts a hook that gets a part of the result. The hook may be nil.
+func untypedResult[T Component, R any](
+	hook func(context.Context, T, DependentReader, R) error, part func(reconcile.Result) R,
+) reconcile.Hook {
+	if hook == nil {
+		return nil
+	}
+	return func(
+		ctx context.Context, obj components.Object, dependents reconcile.DependentReader, result reconcile.Result,
+	) error {
+		component, err := typed[T](obj)
+		if err != nil {
+			return err
+		}
+		return hook(ctx, component, dependents, part(result))
 	}
 }

@@ -15,8 +15,17 @@ import (
 // Cache returns options for the manager's cache. Under WatchScopeNamespaces the cache watches only the namespaces in
 // WatchNamespaces. If the operator may not list a namespace when it starts, for example because the namespace does not
 // exist yet, the cache treats the namespace as empty until the list is permitted. So a namespace that cannot be listed
-// does not delay the start of the cache. The caller may set other fields of the result.
+// does not delay the start of the cache. With IdleInventory, DefaultTransform moves the inventories of components. The
+// caller may set other fields of the result.
 func (o Options) Cache() cache.Options {
+	result := o.watchedNamespaces()
+	if o.IdleInventory != nil {
+		result.DefaultTransform = o.IdleInventory.Transform
+	}
+	return result
+}
+
+func (o Options) watchedNamespaces() cache.Options {
 	if o.WatchScope != WatchScopeNamespaces {
 		return cache.Options{}
 	}

@@ -18,10 +18,19 @@ type Component interface {
 	GetStatus() *metav1alpha1.Status
 }
 
-// The interfaces below are optional. A component implements the interfaces whose behaviour it needs.
+// The interfaces below are optional. A component, or its spec (see SpecHolder), implements the interfaces whose
+// behaviour it needs.
 
-// Placer sets the namespace and the name under which a component is rendered. Without this interface, they are the
-// namespace and the name of the component.
+// SpecHolder returns the spec of a component, usually a pointer to it. The reconciler looks for each optional interface
+// in the component first, and then in its spec. So a spec can embed parts such as metav1alpha1.SuspendSpec, which
+// implement the interfaces. The fields of such parts are not inputs of the rendering, unless they influence it; see
+// InputSelector. The spec is never nil.
+type SpecHolder interface {
+	GetSpec() any
+}
+
+// Placer sets the namespace and the name under which a component is rendered. Without this interface, and where a
+// result is empty, they are the namespace and the name of the component.
 type Placer interface {
 	Placement() (namespace, name string)
 }
@@ -124,27 +133,30 @@ type Impersonator interface {
 	Impersonation() (user string, groups []string)
 }
 
-// Resyncer sets the interval of the periodic resync. Zero or less turns the resync off.
+// Resyncer sets the interval of the periodic resync. Zero or less turns the resync off. With
+// metav1alpha1.UnsetInterval, Options.ResyncInterval applies.
 type Resyncer interface {
 	ResyncInterval() time.Duration
 }
 
 // Retrier sets the delay before the retry of a persistent error, that is, of an error that needs a change by a person
 // or another controller. If a permission is missing, the first retries come sooner, because an administrator may grant
-// it at any time.
+// it at any time. With zero or less, Options.RetryInterval applies.
 type Retrier interface {
 	RetryInterval() time.Duration
 }
 
 // Timeouter sets the maximum time in which a component must become Ready. After this time the component becomes Stalled
-// with reason Timeout. The time restarts when the inputs change.
+// with reason Timeout. The time restarts when the inputs change. Zero or less means that there is no timeout. With
+// metav1alpha1.UnsetInterval, Options.Timeout applies.
 type Timeouter interface {
 	Timeout() time.Duration
 }
 
-// InputSelector returns the part of a component that is an input of the rendering, as plain data. Without this
-// interface, the whole spec is an input. With this interface, a change of any other field, such as a resync interval,
-// does not start a new revision.
+// InputSelector returns the part of a component that is an input of the rendering, as plain data. With this interface,
+// a change of any other field, such as a resync interval, does not start a new revision. Without this interface, the
+// whole spec is an input. If the component is a SpecHolder, and its spec embeds parts of package metav1alpha1, these
+// parts are left out of the inputs, except PlacementSpec and ManagedTypesSpec.
 type InputSelector interface {
 	RenderInputs() any
 }

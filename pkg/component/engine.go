@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,7 +25,8 @@ import (
 // Engine applies and deletes sets of dependents in one target. Engine works like the Reconciler, but without a
 // controller. Engine keeps three things in memory: its watches, the repairs that it made, and the state of its guards.
 // A guard is an admission policy that refuses new instances of a custom resource type while the definition of that type
-// is being deleted. The caller has to persist the inventory. An Engine is safe for concurrent use by different owners.
+// is being deleted. The caller has to persist the inventory. An Engine refuses externals (dependents outside
+// Kubernetes), because their states need a component. An Engine is safe for concurrent use by different owners.
 type Engine struct {
 	client  *target.Client
 	applier *applier.Applier
@@ -55,8 +57,14 @@ type EngineOptions struct {
 	Analyzers  map[schema.GroupKind]Analyzer
 	// Matchers decide whether live objects must be written; see Options.Matchers.
 	Matchers map[schema.GroupKind]Matcher
+	// FieldOwner and FormerFieldOwners are the field managers of the writes of dependents; see Options.FieldOwner.
+	FieldOwner        string
+	FormerFieldOwners []string
 	// TracerProvider receives OpenTelemetry spans; see Options.TracerProvider.
 	TracerProvider trace.TracerProvider
+
+	// deferred are the names of conditions that a Reconciler evaluates in its passes.
+	deferred []string
 }
 
 // NewEngine returns an engine whose watches live as long as ctx. name is the name of the reconciler, a DNS name that is
@@ -134,6 +142,9 @@ func (e *Engine) As(id Identity) (*Engine, error) {
 // Apply creates, updates and prunes dependents until they match p.Desired, as far as possible without waiting. It
 // evaluates the conditions of the objects, and fills their holes.
 func (e *Engine) Apply(ctx context.Context, p Pass) (Outcome, error) {
+	if err := p.refuseExternals(); err != nil {
+		return Outcome{}, err
+	}
 	ctx = logging.Context(ctx)
 	o, err := e.applier.Apply(ctx, e.client, e.decide(ctx, p))
 	return publicOutcome(o), err
@@ -141,6 +152,9 @@ func (e *Engine) Apply(ctx context.Context, p Pass) (Outcome, error) {
 
 // Delete deletes the dependents in the inventory, as far as possible without waiting.
 func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
+	if err := p.refuseExternals(); err != nil {
+		return Outcome{}, err
+	}
 	o, err := e.applier.Delete(logging.Context(ctx), e.client, p.request())
 	return publicOutcome(o), err
 }
@@ -148,8 +162,32 @@ func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
 // Plan returns the first writes that Apply would make, as Outcome.Changes, and writes nothing. Plan does not call
 // Pass.Record. If Outcome.Observing is set, the first list of a watch is not complete yet, and Changes is empty.
 func (e *Engine) Plan(ctx context.Context, p Pass) (Outcome, error) {
+	if err := p.refuseExternals(); err != nil {
+		return Outcome{}, err
+	}
 	ctx = logging.Context(ctx)
 	return publicOutcome(e.applier.Plan(ctx, e.client, e.decide(ctx, p))), nil
+}
+
+// refuseExternals returns an error that names the externals in the sets and in the inventory of a pass.
+func (p Pass) refuseExternals() error {
+	var found []string
+	for _, o := range slices.Concat(p.Desired, p.PreDelete, p.PostDelete) {
+		if o.Key.IsExternal() {
+			found = append(found, o.Key.String())
+		}
+	}
+	for _, entry := range p.Inventory {
+		if entry.External {
+			found = append(found, plan.KeyOf(entry).String())
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	slices.Sort(found)
+	return fmt.Errorf("an Engine handles no dependents outside Kubernetes, and the set or its inventory has %s; nothing was "+
+		"changed; use a Reconciler with Options.Externals for them", strings.Join(slices.Compact(found), ", "))
 }
 
 // decide returns the request of a pass without the objects that are excluded by their conditions, or not active.

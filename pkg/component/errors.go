@@ -3,7 +3,7 @@ package component
 import (
 	"time"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // RetryAfter marks an error as temporary and sets the delay before the next attempt. Generators, hooks, GetParameters
@@ -18,7 +18,7 @@ func RetryAfter(err error, after time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	return &condition.Retry{Cause: err, After: after}
+	return &passerror.Retry{Cause: err, After: after}
 }
 
 // RefuseDeletion turns an error of a hook into the reason why the component must not be deleted. The component becomes
@@ -28,5 +28,33 @@ func RefuseDeletion(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &condition.Refusal{Cause: err}
+	return &passerror.Refusal{Cause: err}
+}
+
+// PassError is the failure of a pass, as the conditions of the component report it.
+type PassError struct {
+	// Reason and Message are those of the conditions; see the constants Reason of package metav1alpha1.
+	Reason, Message string
+	// Terminal is set if a retry cannot help until somebody changes something.
+	Terminal bool
+	// Cause is the error of the author's code, such as the generator or a hook, that Message quotes. Cause is nil for
+	// other errors.
+	Cause error
+}
+
+// Error implements error.
+func (e *PassError) Error() string { return e.Reason + ": " + e.Message }
+
+// Unwrap returns the cause, if there is one.
+func (e *PassError) Unwrap() error { return e.Cause }
+
+// publicFailure converts the error of a pass to the public type.
+func publicFailure(err error) *PassError {
+	failure := passerror.Of(err)
+	if failure == nil {
+		return nil
+	}
+	return &PassError{
+		Reason: failure.Reason, Message: failure.Message, Terminal: failure.Terminal, Cause: failure.Cause,
+	}
 }

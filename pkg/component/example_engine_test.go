@@ -61,6 +61,30 @@ func ExampleTree() {
 	_ = show
 }
 
+// This example finds the dependents that wait for a dependency, a condition or an exported value.
+func ExampleIsHoldUp() {
+	status := &metav1alpha1.Status{Waiting: []metav1alpha1.DependentReport{
+		{Dependent: "ConfigMap shop/web", Reason: component.ReportExport, Message: "it waits for export dbHost of Service shop/db"},
+		{Dependent: "Service shop/db", Reason: "Absent", Message: "it does not exist"},
+	}}
+	for _, report := range status.Waiting {
+		fmt.Println(report.Dependent, component.IsHoldUp(report))
+	}
+	// Output:
+	// ConfigMap shop/web true
+	// Service shop/db false
+}
+
+// This example prints the fields of a live dependent that are left to others.
+func ExampleIgnoredFields() {
+	show := func(live client.Object) {
+		for _, ignored := range component.IgnoredFields(live) {
+			fmt.Println(ignored.Path, "by the", ignored.Source)
+		}
+	}
+	_ = show
+}
+
 // This example reads an inventory that is stored in the status of a component.
 func ExampleInventory() {
 	status := &metav1alpha1.Status{Inventory: []string{"apps/v1/Deployment/shop/web u=8f0c d=5b0e o=1"}}

@@ -12,7 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -61,6 +64,20 @@ func ExampleOptions_watches() {
 	// Output: [gadgets/radio]
 }
 
+// This example adds a watch on Nodes to the builder of the controller: a Node whose labels change starts a pass.
+func ExampleReconciler_SetupWithManagerAndBuilder() {
+	nodes := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "gadgets", Name: "radio"}}}
+	})
+	setup := func(mgr ctrl.Manager) error {
+		r := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, component.Options{})
+		return r.SetupWithManagerAndBuilder(mgr, func(b *builder.Builder) *builder.Builder {
+			return b.Watches(&corev1.Node{}, nodes, builder.WithPredicates(predicate.LabelChangedPredicate{}))
+		})
+	}
+	_ = setup
+}
+
 // The hook PreDelete of this example delays the deletion of a component until a backup Job has succeeded. RetryAfter
 // sets the delay before the next call of the hook.
 func ExampleReconciler_WithHooks() {
@@ -81,6 +98,35 @@ func ExampleReconciler_WithHooks() {
 	}).WithHooks(hooks)
 	fmt.Println(reconciler.Finalizer())
 	// Output: greeter.example.com/finalizer
+}
+
+// boxSpec embeds parts, which implement optional interfaces.
+type boxSpec struct {
+	metav1alpha1.SuspendSpec  `json:",inline"`
+	metav1alpha1.PoliciesSpec `json:",inline"`
+
+	Size string `json:"size,omitempty"`
+}
+
+// box is a component whose spec implements the interfaces Suspender and PolicyHolder.
+type box struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	Spec boxSpec `json:"spec"`
+}
+
+func (b *box) GetSpec() any { return &b.Spec }
+
+// The spec of this component embeds parts: fields, and the optional interfaces that the fields serve.
+func ExampleSpecHolder() {
+	b := &box{}
+	b.Spec.Suspend, b.Spec.DeletePolicy = true, metav1alpha1.DeleteOrphan
+	var holder component.SpecHolder = b
+	suspender, _ := holder.GetSpec().(component.Suspender)
+	policies, _ := holder.GetSpec().(component.PolicyHolder)
+	fmt.Println(suspender.Suspended(), policies.Policies().Delete)
+	// Output: true orphan
 }
 
 // RetryAfter marks an error as temporary, and sets the delay before the next attempt.

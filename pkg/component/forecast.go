@@ -3,6 +3,7 @@ package component
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -17,9 +18,15 @@ type Forecast struct {
 	// Ignored are the fields of the apply set that are left to others: no step changes them, except the creation of the
 	// dependent.
 	Ignored []IgnoredField
+	// LeftOut are the first ten objects that are not applied because their condition include-when or active-when is false;
+	// see Outcome.LeftOut.
+	LeftOut []metav1alpha1.DependentReport
 	// Waiting are the dependents that would delay the component. If Failed is set for a dependent, a person has to act,
 	// and all later steps have Held set.
 	Waiting []Waiting
+	// NotAsked are the dependents that bind values of dependents outside Kubernetes which the status of the component does
+	// not have. A preview makes no calls there, so it is not known whether the values have changed.
+	NotAsked []NotAsked
 	// Unread are the dependents that the caller may not read. The forecast does not know the writes to them. Waiting
 	// contains them too.
 	Unread []manifests.Key
@@ -35,6 +42,12 @@ type Forecast struct {
 	NewRevision bool
 	// Suspended is set if the component is suspended: no step is made before it is resumed.
 	Suspended bool
+}
+
+// NotAsked is a dependent that binds values of dependents outside Kubernetes. Message names the exports.
+type NotAsked struct {
+	Key     manifests.Key
+	Message string
 }
 
 // IgnoredField is a path to fields of a dependent that are left to others.

@@ -2,8 +2,12 @@ package component
 
 import (
 	"context"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -17,10 +21,17 @@ import (
 // is treated as a terminal error.
 type Hook[T Component] func(ctx context.Context, component T, dependents DependentReader) error
 
+// FailureHook is a Hook that gets the failure of a pass.
+type FailureHook[T Component] func(ctx context.Context, component T, dependents DependentReader, failure *PassError) error
+
+// ResultHook is a Hook that gets the result of a pass.
+type ResultHook[T Component] func(ctx context.Context, component T, dependents DependentReader, result PassResult) error
+
 // Hooks are functions that are called in the passes over a component. Each hook may be nil.
 //
 // Changes that a hook makes to the component are visible in the rest of the pass, but are not persisted. A hook that
-// has to persist the author's part of the status calls Reconciler.UpdateStatus.
+// has to persist the author's part of the status calls Reconciler.UpdateStatus, and for the spec or the metadata it
+// calls Reconciler.Update.
 type Hooks[T Component] struct {
 	// PostRead is called first in every pass, also when the component is suspended or being deleted. PostRead may fill
 	// in defaults.
@@ -41,12 +52,59 @@ type Hooks[T Component] struct {
 	// PostDelete is called when all dependents are gone. As long as the hook fails, the component is not removed. The
 	// hook may be called again after it succeeded, if the finalizer could not be removed from the component.
 	PostDelete Hook[T]
+	// PostFailure is called at the end of a pass that failed, also in a deletion: a step or a hook returned an error, or
+	// a dependent failed. The pass is reported after the hook. An error of the hook is added to the message of the
+	// failure.
+	PostFailure FailureHook[T]
+	// PostPass is called at the end of each pass, after PostReconcile or PostFailure, although not all dependents are
+	// ready, and also in a deletion. An error of the hook makes the pass fail.
+	//
+	// PostFailure and PostPass are not called while a component is suspended, and not at the end of a pass without a
+	// result: the first lists of watches are not complete, a change of the component interrupted the pass, or the
+	// component is deleted. If PostFailure fails, PostPass is not called.
+	PostPass ResultHook[T]
+}
+
+// PassResult is the result of a pass.
+type PassResult struct {
+	// Outcome has the dependents that the pass waits for, and its changes. It is empty if the pass ended before it looked
+	// at the dependents.
+	Outcome Outcome
+	// Failure is the failure of the pass, or nil.
+	Failure *PassError
 }
 
 // DependentReader reads the dependents of one component.
 type DependentReader interface {
 	// Get reads a live dependent from the target, as the component's identity. Objects of the kinds in
-	// Options.CacheFull are read from the cache, without a request. The error is IsNotFound if the object does not
-	// exist or is not a dependent of the component. The caller may change the returned object.
+	// Options.CacheFull are read from the cache, without a request, also right after a write, whose response is cached.
+	// The error is IsNotFound if the object does not exist or is not a dependent of the component. The object is never
+	// older than the last write of this process. The caller may change it.
+	//
+	// For an external, Get makes no call. It returns the last observation in the form of an object: spec is the applied
+	// spec, status the observed state, and id the id; metadata.uid is the token. The error is not IsNotFound while it is
+	// not known whether the external exists.
 	Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error)
+	// List returns all existing dependents of a kind, sorted by namespace and name. Each of them is read as by Get.
+	List(ctx context.Context, kind schema.GroupKind) ([]*unstructured.Unstructured, error)
+}
+
+// As converts a dependent that a DependentReader returned to a Go type, as in
+//
+//	deployment, err := component.As[*appsv1.Deployment](dependents.Get(ctx, key))
+//
+// An error of the reader is returned unchanged.
+func As[S client.Object](dependent *unstructured.Unstructured, err error) (S, error) {
+	var none S
+	if err != nil {
+		return none, err
+	}
+	converted, ok := newObject[S]().(S)
+	if !ok {
+		return none, fmt.Errorf("%T is not a pointer to a struct", none)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(dependent.Object, converted); err != nil {
+		return none, fmt.Errorf("%s %s is no %T: %w", dependent.GetKind(), dependent.GetName(), none, err)
+	}
+	return converted, nil
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/external"
 )
 
 // DefaultRenderedBytes is the default of Options.RenderedBytes.
@@ -97,6 +98,23 @@ type Options struct {
 	// outside the embedded Status, and the conditions that the reconciler does not write. A change by this process,
 	// with UpdateStatus, starts at most one pass.
 	WatchStatus bool
+	// FieldOwner is the field manager of the writes of dependents; the name of the reconciler by default. Fields of
+	// FormerFieldOwners, and of the name of the reconciler, are treated as fields of FieldOwner. The next write of a
+	// dependent moves them to FieldOwner. So a changed FieldOwner writes no dependent by itself, and no field is lost or
+	// stays behind. Keep an owner in FormerFieldOwners until no managed fields name it.
+	FieldOwner        string
+	FormerFieldOwners []string
+	// Finalizer is the finalizer on components; "<name>/finalizer" by default. A component with one of FormerFinalizers,
+	// or with the default finalizer, is held, too; the first pass replaces these finalizers by Finalizer in one write. A
+	// component that is being deleted keeps them until its dependents are gone.
+	Finalizer        string
+	FormerFinalizers []string
+	// DependentEvents also creates Kubernetes events about dependents that were adopted, were repaired, or failed: one for
+	// each dependent, reason and revision of the component, and at most ten for each reason and revision. By default the
+	// component alone has events, at most one for each pass. Dependents in the cluster of a kubeconfig get no events. The
+	// operator needs the right to create and patch events in the namespaces of the dependents; the events about
+	// cluster-scoped dependents are in the namespace default.
+	DependentEvents bool
 	// RecordNamespace is the namespace of the Secrets that hold the records of cluster-scoped components; kube-system
 	// by default. The records of namespaced components are in the namespace of the component. Do not change this option
 	// while cluster-scoped components exist, because their records are searched in this namespace only. An inventory
@@ -107,6 +125,10 @@ type Options struct {
 	// 150 bytes. The default, which is also the maximum, is 256 KiB. A larger inventory is kept in Secrets in the
 	// namespace of the records. If the value is negative, all inventories are kept in Secrets.
 	StatusInventory int
+	// IdleInventory moves the inventories of components out of the manager's cache, and drops those of idle components.
+	// The cache must be built with Options.Cache, or with IdleInventory.Transform. Nil, the default, keeps all inventories
+	// in the cache.
+	IdleInventory *IdleInventory
 	// Fetcher fetches the sources of components that implement SourceHolder.
 	Fetcher Fetcher
 	// SkipDeterminismCheck renders new inputs only once. By default new inputs are rendered twice, to find values that
@@ -126,6 +148,13 @@ type Options struct {
 	// Ignore are rules of fields of dependents that are left to others, such as the replicas that an autoscaler sets, in
 	// addition to the annotation ignore of manifests. A changed option is applied after a restart, without a new revision.
 	Ignore []metav1alpha1.IgnoreRule
+	// Externals handle the dependents outside Kubernetes, by kind; see package external. An external whose kind nothing
+	// handles is a mistake in the manifests.
+	Externals []external.Driver
+	// ExternalsOf returns further handlers for the externals of a component, such as services that its spec names. It is
+	// called in each pass, so it must not wait, and it must return the same Driver as long as the spec is the same. An
+	// error is treated as a mistake in the spec.
+	ExternalsOf func(obj client.Object) ([]external.Driver, error)
 	// Watches are additional watches that start passes over components. Dependents and references are always watched.
 	Watches []Watch
 	// TracerProvider receives an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns tracing off.
@@ -135,6 +164,9 @@ type Options struct {
 	// SkipNameValidation allows several controllers with the same name in one process. SkipNameValidation is meant for
 	// tests.
 	SkipNameValidation bool
+
+	// deferred are the names of the conditions that Reconciler.WithCondition added.
+	deferred []string
 }
 
 // Fetcher fetches the sources of components that implement SourceHolder. Package pkg/source/fetch has an
@@ -196,6 +228,8 @@ func (o Options) engine() EngineOptions {
 		Conditions:       o.Conditions,
 		Analyzers:        o.Analyzers,
 		Matchers:         o.Matchers,
+
+		FieldOwner: o.FieldOwner, FormerFieldOwners: o.FormerFieldOwners, deferred: o.deferred,
 	}
 }
 

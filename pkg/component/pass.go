@@ -6,6 +6,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -82,6 +83,9 @@ type Outcome struct {
 	Inventory []metav1alpha1.InventoryEntry
 	// Observed are the desired objects that are only read, by the reconcile policy observe. They are not in Inventory.
 	Observed []metav1alpha1.InventoryEntry
+	// LeftOut are the first ten objects of Pass.Desired that are not applied because their condition include-when or
+	// active-when is false. The message has the condition, and the values that it read. It never has values of Secrets.
+	LeftOut []metav1alpha1.DependentReport
 	// Applied is set if all desired objects have been applied.
 	Applied bool
 	// Ready is the number of ready dependents, and Desired the number of desired dependents.
@@ -158,11 +162,45 @@ const ReportRepairConflict = string(plan.WaitRepairConflict)
 // depends-on is not applied, or not ready.
 const ReportDependency = string(plan.WaitDependency)
 
+// ReportExport is the reason of a report on a dependent that waits for a value that another dependent exports.
+// ReportUndecided is the reason of a report on a dependent whose condition include-when or active-when has no value.
+const (
+	ReportExport    = string(plan.WaitExport)
+	ReportUndecided = string(plan.WaitUndecided)
+)
+
+// ReportExcluded is the reason of a report on an object that is left out because its condition include-when is false.
+// ReportInactive is the reason of a report on an object that is neither applied nor deleted because its condition
+// active-when is false.
+const (
+	ReportExcluded = inclusion.ReasonExcluded
+	ReportInactive = inclusion.ReasonInactive
+)
+
+// IsHoldUp reports whether a report is on a dependent that is not applied yet because of a dependency, a condition or
+// an exported value. The message of the report says which, and the state or the value that was seen. It has no values
+// of Secrets.
+func IsHoldUp(report metav1alpha1.DependentReport) bool {
+	switch report.Reason {
+	case ReportDependency, ReportExport, ReportUndecided:
+		return true
+	}
+	return false
+}
+
+// Reasons of reports on externals whose existence only a person can tell: the result of a creation is not known, or the
+// recorded state cannot be used.
+const (
+	ReportCreateUncertain = string(plan.WaitCreateUncertain)
+	ReportStateDamaged    = string(plan.WaitStateDamaged)
+)
+
 // publicOutcome converts an outcome to the public type.
 func publicOutcome(o outcome.Outcome) Outcome {
 	return Outcome{
 		Inventory:       o.Inventory,
 		Observed:        o.Observed,
+		LeftOut:         o.LeftOut,
 		Applied:         o.Applied,
 		Ready:           o.Ready,
 		Desired:         o.Desired,

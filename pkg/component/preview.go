@@ -15,10 +15,11 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/preview"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -40,6 +41,11 @@ type Preview[T Component] struct {
 	// Contents replace the contents of referenced objects, for a preview of a change of these objects. Referenced
 	// objects that are not in Contents are read from the cluster.
 	Contents generator.References
+	// Inputs are the values of event sources, by their names, that are inputs; see AsInput. A preview runs no event
+	// sources, so a source that is missing here has no value.
+	Inputs map[string]any
+	// Conditions are the conditions that Reconciler.WithCondition added, by their names.
+	Conditions map[string]ComponentCondition[T]
 	// User is impersonated for the reads of referenced objects, of the kubeconfig and of looked-up objects, and for dry
 	// runs in the cluster of the component. The user of Config needs the right to impersonate User. If User is empty, the
 	// rights of Config are used. Set User to the identity of the component if the preview sends data to an address that
@@ -112,6 +118,7 @@ func (p Preview[T]) run(
 		return Forecast{}, err
 	}
 	limit(simulator)
+	simulator.Published = copied.GetStatus().Exports
 	c := &reconcile.Component{Object: copied, Memory: &reconcile.Memory{}, Declared: pass.Author.Declare(copied)}
 	last := copied.GetStatus().Revision
 	if _, err := simulate(pass, ctx, c); err != nil {
@@ -121,15 +128,15 @@ func (p Preview[T]) run(
 	forecast.Revision = copied.GetStatus().Revision
 	forecast.NewRevision = forecast.Revision != last
 	forecast.Suspended = components.Suspended(copied)
-	forecast.Finalizers = components.OtherFinalizers(copied, components.Finalizer(p.Name))
+	forecast.Finalizers = p.Options.finalizers(p.Name).Others(copied)
 	return forecast, nil
 }
 
-// refused converts an error of the internal package condition to a RefusedError, which callers outside this module can
+// refused converts an error of the internal package passerror to a RefusedError, which callers outside this module can
 // detect by its type.
 func refused(err error) error {
-	failure := condition.Of(err)
-	if failure == nil || condition.Interrupted(err) {
+	failure := passerror.Of(err)
+	if failure == nil || passerror.Interrupted(err) {
 		return err
 	}
 	return &RefusedError{
@@ -147,6 +154,9 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 		return nil, nil, err
 	}
 	r := NewReconciler[T](p.Name, p.Generator, p.Options)
+	for name, holds := range p.Conditions {
+		r.WithCondition(name, holds)
+	}
 	if r.ignore, err = p.Options.ignoreRules(p.Name); err != nil {
 		return nil, nil, err
 	}
@@ -197,21 +207,22 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 				Connect:               r.connect,
 			},
 		},
-		Reconciler: r.name, Author: r.author(), Metrics: built.metrics, Clock: clock.RealClock{},
+		Reconciler: r.name, Finalizers: r.options.finalizers(r.name), Author: r.author(), Events: sources.Fixed(p.Inputs),
+		Metrics: built.metrics, Clock: clock.RealClock{},
 		Wake: r.triggers.wake, Tell: func(components.Object, status.Event) {},
 	}, simulator, nil
 }
 
 // fetch fetches the source of the component, if it has a source outside the cluster.
 func (p Preview[T]) fetch(ctx context.Context, component T) (Fetcher, error) {
-	holder, ok := any(component).(SourceHolder)
+	holder, ok := components.Implementation[SourceHolder](component)
 	if !ok || holder.Source() == nil || p.Options.Fetcher == nil {
 		return p.Options.Fetcher, nil
 	}
 	files, err := p.Options.Fetcher.Fetch(ctx, *holder.Source())
 	if err != nil {
 		err = fmt.Errorf("fetch the source: %w", err)
-		return nil, refused(condition.FromAuthor(err, metav1alpha1.ReasonFetchFailed, true))
+		return nil, refused(passerror.FromAuthor(err, metav1alpha1.ReasonFetchFailed, true))
 	}
 	return preview.Source{Files: files}, nil
 }
@@ -237,6 +248,7 @@ func publicForecast(f preview.Forecast) Forecast {
 		}),
 		Ignored: convert(f.Ignored, func(i preview.IgnoredField) IgnoredField { return IgnoredField(i) }),
 		Desired: f.Desired, Unchanged: f.Unchanged, Waiting: publicWaiting(f.Waiting), Unread: slices.Clone(f.Unread),
-		Blocked: publicBlocked(f.Blocked),
+		Blocked: publicBlocked(f.Blocked), LeftOut: f.LeftOut,
+		NotAsked: convert(f.NotAsked, func(n preview.NotAsked) NotAsked { return NotAsked(n) }),
 	}
 }

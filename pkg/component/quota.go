@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 )
 
@@ -26,7 +26,7 @@ func QuotaExceeded(err error) error {
 	if err == nil {
 		return nil
 	}
-	return condition.QuotaExceeded(err)
+	return passerror.QuotaExceeded(err)
 }
 
 // newQuotas returns the quotas of the namespaces, or nil if the author sets none.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
@@ -21,6 +22,35 @@ import (
 // must decide by self alone, and must neither wait nor send requests. After a panic the object is not ready.
 type Condition func(self *unstructured.Unstructured) (ready bool, message string)
 
+// ComponentCondition is a Condition that also sees the component, and so the values of event sources. It is called in
+// each pass over the component, so that a value that wakes the component is seen. Like a Condition it must neither wait
+// nor send requests, and it must change neither argument.
+type ComponentCondition[T Component] func(component T, self *unstructured.Unstructured) (ready bool, message string)
+
+// WithCondition adds a condition that manifests name in the annotation ready-when, as go/NAME, and returns the
+// reconciler. The name is a DNS name that Options.Conditions does not have. The kinds of the objects that name the
+// condition must be in Options.CacheFull, because a pass reads these objects from the cache; otherwise the objects do
+// not become ready. Call WithCondition before SetupWithManager.
+func (r *Reconciler[T]) WithCondition(name string, holds ComponentCondition[T]) *Reconciler[T] {
+	if r.conditions == nil {
+		r.conditions = map[string]ComponentCondition[T]{}
+	}
+	r.conditions[name] = holds
+	r.options.deferred = slices.Sorted(maps.Keys(r.conditions))
+	return r
+}
+
+// Condition implements reconcile.Author.
+func (a author[T]) Condition(obj components.Object, name string, self *unstructured.Unstructured) ready.Result {
+	return inspect.ByCondition(self, name, func(self *unstructured.Unstructured) (bool, string) {
+		component, err := typed[T](obj)
+		if err != nil {
+			return false, err.Error()
+		}
+		return a.conditions[name](component, self)
+	})
+}
+
 // Analyzer returns the readiness of a live object, in place of the rules of kstatus: NodeReady, NodeInProgress,
 // NodeFailed or NodeUnknown, and a message that explains a state other than NodeReady. Other states count as
 // NodeUnknown. An object that is being deleted is not passed to the Analyzer. Status hints and the condition ready-when
@@ -30,12 +60,20 @@ type Analyzer func(live *unstructured.Unstructured) (state NodeState, message st
 // view returns how the reconciler with the given name sees live objects.
 func (o EngineOptions) view(name string) (inspect.View, error) {
 	v := inspect.View{
-		Reconciler: name, Conditions: map[string]inspect.Condition{},
+		Reconciler: name, FieldOwner: o.FieldOwner, FormerFieldOwners: o.FormerFieldOwners,
+		Conditions: map[string]inspect.Condition{}, Deferred: map[string]bool{},
 		Analyzers: map[schema.GroupKind]inspect.Analyzer{}, Matchers: map[schema.GroupKind]inspect.Matcher{},
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.Conditions)) {
+	for _, name := range slices.Concat(o.deferred, slices.Sorted(maps.Keys(o.Conditions))) {
 		if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
 			return inspect.View{}, fmt.Errorf("the name %q in Conditions: %s", name, strings.Join(errs, "; "))
+		}
+		if slices.Contains(o.deferred, name) {
+			if v.Deferred[name] {
+				return inspect.View{}, fmt.Errorf("the condition %q is in Conditions and in WithCondition", name)
+			}
+			v.Deferred[name] = true
+			continue
 		}
 		if o.Conditions[name] == nil {
 			return inspect.View{}, fmt.Errorf("the condition %q in Conditions is nil", name)
@@ -79,5 +117,5 @@ func stateOf(s NodeState) ready.State {
 
 // conditionNames returns the names of the conditions, which is never nil.
 func (o Options) conditionNames() []string {
-	return append([]string{}, slices.Sorted(maps.Keys(o.Conditions))...)
+	return append(append([]string{}, slices.Sorted(maps.Keys(o.Conditions))...), o.deferred...)
 }

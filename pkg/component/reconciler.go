@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -14,7 +16,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -25,7 +29,9 @@ type Reconciler[T Component] struct {
 	name      string
 	generator generator.Generator
 	options   Options
-	hooks     Hooks[T]
+	hooks     []Hooks[T]
+	// conditions are the conditions in Go that see the component.
+	conditions map[string]ComponentCondition[T]
 	// ignore are the parsed rules of Options.Ignore.
 	ignore []manifests.IgnoreRule
 
@@ -34,8 +40,12 @@ type Reconciler[T Component] struct {
 	recorder   events.EventRecorder
 	memories   *reconcile.Memories
 	triggers   triggers
+	// sources are the event sources.
+	sources *sources.Set
 	// quotas are the quotas of namespaces; nil if the author sets none.
 	quotas *reconcile.Quotas
+	// local is the connection to the cluster of the components. It is nil until the controller starts.
+	local atomic.Pointer[target.Connection]
 	// runner makes the passes. The runner is nil until the controller starts.
 	runner *reconcile.Runner
 }
@@ -44,16 +54,19 @@ type Reconciler[T Component] struct {
 // unique in the cluster, such as mycomponent-operator.mydomain.io: it is the field owner of all writes, and the prefix
 // of finalizer, labels and annotations. Two reconcilers with the same name must not serve the same cluster.
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
-	return &Reconciler[T]{name: name, generator: g, options: o.withDefaults(), memories: &reconcile.Memories{}}
+	return &Reconciler[T]{
+		name: name, generator: g, options: o.withDefaults(), memories: &reconcile.Memories{}, sources: &sources.Set{},
+	}
 }
 
 // Finalizer returns the finalizer that the reconciler adds to components. The finalizer is removed when the dependents
 // of a deleted component are gone.
-func (r *Reconciler[T]) Finalizer() string { return components.Finalizer(r.name) }
+func (r *Reconciler[T]) Finalizer() string { return r.options.finalizers(r.name).Own }
 
-// WithHooks sets the hooks and returns the reconciler. Call WithHooks before SetupWithManager.
+// WithHooks adds hooks and returns the reconciler. It may be called several times: hooks of the same kind are called in
+// the order in which they were added, until one of them fails. Call WithHooks before SetupWithManager.
 func (r *Reconciler[T]) WithHooks(h Hooks[T]) *Reconciler[T] {
-	r.hooks = h
+	r.hooks = append(r.hooks, h)
 	return r
 }
 
@@ -75,13 +88,33 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request
 // After a successful update, the argument component has the new status. The next pass also sees it, even if the cache
 // is older.
 func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change func(T) error) error {
-	return r.components.UpdateStatus(ctx, component, func(stored components.Object) error {
+	return r.components.UpdateStatus(ctx, component, typedChange(change))
+}
+
+// Update changes the metadata and the spec of a component, such as a field that is filled in once. Update may be called
+// from hooks and from any other code.
+//
+// change is called as by UpdateStatus: with the newest known version, and again after a conflict. Changes of the status,
+// of the reconciler's own finalizer, and of fields that only the API server sets, such as the name and the UID, are
+// ignored. If change changes nothing, no request is sent. So change must leave a component alone that it has changed
+// before; otherwise each pass would start another one.
+//
+// After a successful update, the argument component has the new metadata, and the new spec if the spec changed. The next
+// pass also sees them, even if the cache is older. If the change needs a pass, exactly one pass starts, at once. A pass
+// whose hook changes the spec ends after this hook, and the next pass works for the new spec.
+func (r *Reconciler[T]) Update(ctx context.Context, component T, change func(T) error) error {
+	return r.components.Update(ctx, component, typedChange(change))
+}
+
+// typedChange converts a function that changes a component.
+func typedChange[T Component](change func(T) error) func(components.Object) error {
+	return func(stored components.Object) error {
 		current, err := typed[T](stored)
 		if err != nil {
 			return err
 		}
 		return change(current)
-	})
+	}
 }
 
 // Trigger starts a pass over a component as soon as the rate limit permits. Trigger may be called from any goroutine,
@@ -93,6 +126,16 @@ func (r *Reconciler[T]) tell(obj components.Object, e status.Event) {
 	if e.Type != "" {
 		r.recorder.Eventf(obj, nil, e.Type, e.Reason, "Reconcile", "%s", e.Note)
 	}
+}
+
+// tellDependent creates a Kubernetes event about a dependent of a component.
+func (r *Reconciler[T]) tellDependent(obj components.Object, e status.DependentEvent) {
+	dependent := &metav1.PartialObjectMetadata{}
+	dependent.SetGroupVersionKind(schema.GroupVersionKind{
+		Group: e.Dependent.Group, Version: e.Dependent.Version, Kind: e.Dependent.Kind,
+	})
+	dependent.Namespace, dependent.Name, dependent.UID = e.Dependent.Namespace, e.Dependent.Name, e.Dependent.UID
+	r.recorder.Eventf(dependent, obj, e.Type, e.Reason, "Reconcile", "%s", e.Note)
 }
 
 // typed converts a component to the type T.

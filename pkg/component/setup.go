@@ -20,13 +20,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-io/fairlead/internal/logging"
+	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	enginereconcile "github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -46,11 +49,26 @@ const (
 	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
 	// AnnotationSuspendReason is the reason why a component is suspended. The conditions of the component repeat it.
 	AnnotationSuspendReason = "suspend-reason"
+	// AnnotationResolveExternal has the answers of a person to uncertain creates of externals, as a JSON object whose keys
+	// are Kind/name: {"Schema/orders": {"token": "...", "id": "4711"}}, or "absent": true in place of the id. An answer
+	// counts only for the create with this token.
+	AnnotationResolveExternal = "resolve-external"
 )
 
 // SetupWithManager registers the reconciler with a manager. The components are in the cluster of the manager. The
 // dependents are in the same cluster, unless their component names a kubeconfig.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
+	return r.SetupWithManagerAndBuilder(mgr, func(b *builder.Builder) *builder.Builder { return b })
+}
+
+// SetupWithManagerAndBuilder is SetupWithManager with a function that may add watches and options to the builder of the
+// controller. The builder already has the components, the reconciler's own sources, Options.Watches and the controller
+// options. WithOptions replaces the controller options; the number of workers must be that of
+// Options.MaxConcurrentReconciles, and Reconciler must not be set. WithEventFilter also filters the events of
+// components: a filter that drops changes of the spec, of the deletion timestamp or of finalizers makes passes late.
+func (r *Reconciler[T]) SetupWithManagerAndBuilder(
+	mgr ctrl.Manager, extend func(*builder.Builder) *builder.Builder,
+) error {
 	if errs := validation.IsDNS1123Subdomain(r.name); len(errs) > 0 {
 		return fmt.Errorf("reconciler name %q: %s", r.name, strings.Join(errs, "; "))
 	}
@@ -62,6 +80,12 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	var err error
 	if r.ignore, err = r.options.ignoreRules(r.name); err != nil {
+		return err
+	}
+	if err := external.Validate(r.options.Externals...); err != nil {
+		return fmt.Errorf("Options.Externals: %w", err)
+	}
+	if err := r.options.checkNames(r.name); err != nil {
 		return err
 	}
 	if err := r.options.WatchScope.Check(r.options.WatchNamespaces); err != nil {
@@ -76,13 +100,19 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 		return err
 	}
 	r.gvk, r.recorder = gvk, mgr.GetEventRecorder(r.name)
-	return r.buildController(mgr, prototype)
+	if err := r.sources.Prepare(mgr.GetScheme()); err != nil {
+		return err
+	}
+	return r.buildController(mgr, prototype, extend)
 }
 
 // buildController builds the controller. The connection, the runner and the garbage collection are built when the
 // controller starts, before the first pass.
-func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
+func (r *Reconciler[T]) buildController(
+	mgr ctrl.Manager, prototype T, extend func(*builder.Builder) *builder.Builder,
+) error {
 	var stop func(manifests.Owner)
+	started := make(chan *enginereconcile.Externals, 1)
 	store, owners, passes := r.newStore(mgr.GetClient(), mgr.GetAPIReader(), func(o manifests.Owner) { stop(o) })
 	r.components, r.quotas = store, r.newQuotas(store)
 	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -108,6 +138,7 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 		r.runner = r.newRunner(ctx, p, store, owners, passes, mgr.GetConfig())
 		r.runner.Quotas = r.quotas
 		stop = r.runner.StopServing
+		started <- r.runner.Externals
 		collected := collectedComponents{store: store, owners: owners, memories: r.memories, wake: r.triggers.wake}
 		go r.newCollector(p, collected).Run(ctx)
 		guards := applier.GuardCollector{
@@ -115,8 +146,16 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 			SkipSearch: r.options.WatchScope == WatchScopeNamespaces,
 		}
 		go guards.Run(ctx)
+		r.local.Store(p.local)
+		go r.options.IdleInventory.kept().Run(ctx)
+		r.sources.Start(ctx, r.sourceHost(store, p.local))
+		context.AfterFunc(ctx, r.options.engine().monitor(r.name).ExportSources(r.sources))
 		r.triggers.start(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
 		return nil
+	}
+	// The calls for externals that are under way when the manager stops are completed, and their results recorded.
+	if err := mgr.Add(waitForCalls(started)); err != nil {
+		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(r.gvk.Kind)+"."+r.name).
@@ -136,7 +175,23 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 			return errors.New("Options.Watches: each entry needs either Source, or Object and Map")
 		}
 	}
+	if b = extend(b); b == nil {
+		return errors.New("SetupWithManagerAndBuilder: the function returned no builder; return the builder that it gets")
+	}
 	return b.Complete(r)
+}
+
+// waitForCalls returns a runnable that ends when the manager stops, after the calls for externals have ended.
+func waitForCalls(started <-chan *enginereconcile.Externals) manager.Runnable {
+	return manager.RunnableFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		select {
+		case calls := <-started:
+			calls.Wait()
+		default:
+		}
+		return nil
+	})
 }
 
 // newCollector returns the garbage collector of Secrets that hold records of components.
@@ -151,27 +206,33 @@ func (r *Reconciler[T]) newCollector(p parts, collected collectedComponents) *re
 	}
 }
 
-// relevant returns a predicate that selects the updates of a component that need a pass: the changes that
-// components.NeedsPass reports, a changed annotation AnnotationReconcileRequested or AnnotationAcceptUnknown, and a
-// status that names inventory Secrets which this process did not write. With Options.WatchMetadata it also selects all
-// other changes of the metadata, and with Options.WatchStatus changes of the author's part of the status by others. If
-// a component has fewer dependents than before, the components that exceeded the quota of its namespace are tried
-// again.
+// relevant returns a predicate that selects the updates of a component that need a pass; see needsPass. With
+// Options.WatchStatus it also selects changes of the author's part of the status by others. The event of a write by
+// Reconciler.Update is not selected, because the write has started the pass. If a component has fewer dependents than
+// before, the components that exceeded the quota of its namespace are tried again.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
-	requested, accepted := r.name+"/"+AnnotationReconcileRequested, r.name+"/"+AnnotationAcceptUnknown
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		reported := r.options.WatchStatus && r.components.IsReported(e.ObjectOld, e.ObjectNew)
 		r.components.DropWrite(e.ObjectNew)
 		if countOf(e.ObjectNew) < countOf(e.ObjectOld) {
 			r.quotas.Retry(e.ObjectNew.GetNamespace())
 		}
-		return components.NeedsPass(e.ObjectOld, e.ObjectNew, r.Finalizer()) ||
-			!r.namesOther(e.ObjectOld) && r.namesOther(e.ObjectNew) ||
-			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested] ||
-			e.ObjectOld.GetAnnotations()[accepted] != e.ObjectNew.GetAnnotations()[accepted] ||
-			reported ||
-			r.options.WatchMetadata && !sameMetadata(e.ObjectOld, e.ObjectNew)
+		return (reported || r.needsPass(e.ObjectOld, e.ObjectNew)) && !r.components.HoldBack(e.ObjectNew)
 	}}
+}
+
+// needsPass reports whether a change of a component needs a pass: the changes that components.NeedsPass reports, a
+// changed annotation AnnotationReconcileRequested or AnnotationAcceptUnknown, and a status that names inventory Secrets
+// which this process did not write. With Options.WatchMetadata, all other changes of the metadata also need a pass.
+func (r *Reconciler[T]) needsPass(before, after client.Object) bool {
+	requested, accepted := r.name+"/"+AnnotationReconcileRequested, r.name+"/"+AnnotationAcceptUnknown
+	resolved := r.name + "/" + AnnotationResolveExternal
+	return components.NeedsPass(before, after, r.options.finalizers(r.name)) ||
+		!r.namesOther(before) && r.namesOther(after) ||
+		before.GetAnnotations()[requested] != after.GetAnnotations()[requested] ||
+		before.GetAnnotations()[accepted] != after.GetAnnotations()[accepted] ||
+		before.GetAnnotations()[resolved] != after.GetAnnotations()[resolved] ||
+		r.options.WatchMetadata && !sameMetadata(before, after)
 }
 
 // countOf returns the number of recorded dependents of a component.

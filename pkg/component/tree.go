@@ -41,7 +41,10 @@ type Node struct {
 	DependsOn []string
 	// Observed is set if the component only reads the object, by the reconcile policy observe.
 	Observed bool
-	// UID is the UID of the live object. UID is empty if the object does not exist or could not be read.
+	// Ignored are the fields that are left to others, by the rules with which the object was applied last.
+	Ignored []IgnoredField
+	// UID is the UID of the live object. UID is empty if the object does not exist or could not be read. The UID of an
+	// external is its recorded token.
 	UID   types.UID
 	State NodeState
 	// Reason is a CamelCase word that refines the states Missing and Unknown. Message explains a state other than
@@ -85,6 +88,8 @@ const (
 	NodeForbidden = "Forbidden"
 	// NodeNotServed: the API server does not serve the kind of the object.
 	NodeNotServed = string(plan.WaitNotServed)
+	// NodeNotAsked: the dependent is outside Kubernetes, where only the operator asks; see AddExternals.
+	NodeNotAsked = "NotAsked"
 	// NodeNotRead: the object could not be read, for a reason not listed above.
 	NodeNotRead = "NotRead"
 )
@@ -96,7 +101,7 @@ type TreeReader interface {
 }
 
 // Tree returns a node for each entry of an inventory, ordered by wave, stage, kind, namespace and name. Tree reads each
-// object once, with a limited number of concurrent requests. If an object cannot be read, its node has the state
+// object once, with a limited number of concurrent requests. It does not ask externals. If an object cannot be read, its node has the state
 // Missing or Unknown and the reason. Tree returns an error only if the context ends.
 func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.InventoryEntry) ([]Node, error) {
 	ctx = logging.Context(ctx)
@@ -148,11 +153,11 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 // AddFailures returns the nodes with the failures of the last writes, so that no dependent with a failure is Ready.
 // waiting is the list of waiting dependents in the component's status. A node that is Ready becomes NotUpdated, with
 // the reason and the message of the failure. A node in another state keeps its state, and gets the failure as well. A
-// node that is held up by a dependency keeps its state, and gets the message about the dependency.
+// node that is held up by a dependency, a condition or an exported value keeps its state, and gets the message about it.
 func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	failures, held := map[string]metav1alpha1.DependentReport{}, map[string]metav1alpha1.DependentReport{}
 	for _, w := range waiting {
-		if w.Reason == ReportDependency || w.Reason == string(plan.WaitTimeout) {
+		if IsHoldUp(w) || w.Reason == string(plan.WaitTimeout) {
 			held[w.Dependent] = w
 		}
 		if plan.WaitReason(w.Reason).IsRefusal() {
@@ -181,13 +186,12 @@ func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	return all
 }
 
-// addHoldUp adds the report on a node that is held up by a dependency: the object does not exist yet, or is not
-// updated.
+// addHoldUp adds the report on a node that is held up: the object does not exist yet, or is not updated.
 func (n *Node) addHoldUp(w metav1alpha1.DependentReport) {
 	switch {
 	case n.State == NodeMissing && n.Reason == NodeNotCreated:
 		n.Reason, n.Message = w.Reason, w.Message
-	case n.State == NodeReady && w.Reason == ReportDependency:
+	case n.State == NodeReady && IsHoldUp(w):
 		n.Reason, n.Message = w.Reason, "not updated yet: "+w.Message
 	}
 }
@@ -221,6 +225,11 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 		Key:     manifests.Key{Group: entry.Group, Kind: entry.Kind, Namespace: entry.Namespace, Name: entry.Name},
 		Version: entry.Version, Wave: entry.Order, DependsOn: dependenciesOf(entry),
 	}
+	if entry.External {
+		node.UID = entry.UID
+		node.State, node.Reason, node.Message = NodeUnknown, NodeNotAsked, unaskedExternal(entry)
+		return node
+	}
 	obj := blank(entry)
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: entry.Namespace, Name: entry.Name}, obj); err != nil {
 		node.State, node.Reason, node.Message = unread(entry, err)
@@ -237,8 +246,29 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 			entry.UID, obj.GetUID())
 	default:
 		node.State, node.Message = readiness(ctx, obj)
+		node.Ignored = IgnoredFields(obj)
 	}
 	return node
+}
+
+// IgnoredFields returns the fields of a live dependent that are left to others. The rules of all sources are in its
+// annotations. An annotation that another client wrote is no rule.
+func IgnoredFields(obj client.Object) []IgnoredField {
+	gk := obj.GetObjectKind().GroupVersionKind().GroupKind()
+	key := manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	var ignored []IgnoredField
+	for _, i := range inspect.Ignored(obj, reconcilerOf(obj)) {
+		ignored = append(ignored, IgnoredField{Key: key, Path: i.Path.String(), Source: i.Source})
+	}
+	return ignored
+}
+
+// unaskedExternal returns the message about an external, as far as the inventory tells.
+func unaskedExternal(entry metav1alpha1.InventoryEntry) string {
+	if entry.UID == "" {
+		return "it is outside Kubernetes; it was not created yet, or the result is not known"
+	}
+	return "it is outside Kubernetes, and only the operator asks there"
 }
 
 // dependenciesOf returns the recorded dependencies of an entry.

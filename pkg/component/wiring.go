@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/externals"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
@@ -25,6 +28,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
@@ -49,9 +54,9 @@ func (r *Reconciler[T]) newStore(
 	c client.Client, reader client.Reader, ownerChanged func(manifests.Owner),
 ) (*components.Store, *components.Owners, *components.Passes) {
 	options := components.Options{
-		Name: r.name, GVK: r.gvk, New: func() (components.Object, error) { return newComponent[T]() },
-		Client: c, Reader: reader, Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
-		OwnerChanged: ownerChanged,
+		Name: r.name, Finalizers: r.options.finalizers(r.name), GVK: r.gvk, New: func() (components.Object, error) { return newComponent[T]() },
+		Client: c, Reader: reader, Idle: r.options.IdleInventory.kept(), Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
+		NeedsPass: r.needsPass, Wake: r.triggers.wake, OwnerChanged: ownerChanged,
 	}
 	owners, passes := components.NewOwners(options), components.NewPasses(options.Memories)
 	return components.NewStore(options, owners, passes), owners, passes
@@ -97,7 +102,7 @@ func (r *Reconciler[T]) build(
 		}),
 		recorded: reconcile.ComponentRecord{
 			Inventories: inventory.NewStore(inventory.Options{
-				Reconciler: r.name, StatusBytes: r.options.StatusInventory, Components: store, Owners: owners, Records: secrets,
+				Reconciler: r.name, Finalizers: r.options.finalizers(r.name), StatusBytes: r.options.StatusInventory, Components: store, Owners: owners, Records: secrets,
 				Memories: r.memories.Inventories(),
 			}),
 			Secrets: secrets, Components: store, Owners: owners, Memories: r.memories,
@@ -114,11 +119,11 @@ func referencesIn(
 	store *components.Store,
 ) func(context.Context, types.NamespacedName) ([]metav1alpha1.Reference, error) {
 	return func(ctx context.Context, name types.NamespacedName) ([]metav1alpha1.Reference, error) {
-		obj, err := store.Load(ctx, name)
+		obj, err := store.LoadSpec(ctx, name)
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 			return nil, nil // In a preview, the user may lack the right to read the component.
 		}
-		if holder, ok := obj.(ReferenceHolder); ok && err == nil {
+		if holder, ok := components.Implementation[ReferenceHolder](obj); ok && err == nil {
 			return holder.References(), nil
 		}
 		return nil, err
@@ -146,6 +151,12 @@ func (r *Reconciler[T]) newRunner(
 			return r.connect(ctx, remote)
 		}),
 	}
+	outside := r.newExternals(ctx, p, store)
+	p.recorded.Externals = outside
+	var tellDependent func(components.Object, status.DependentEvent)
+	if r.options.DependentEvents {
+		tellDependent = r.tellDependent
+	}
 	return &reconcile.Runner{
 		Pass: reconcile.Pass{
 			Ports: reconcile.Ports{
@@ -153,17 +164,54 @@ func (r *Reconciler[T]) newRunner(
 				Owners: owners, Targets: targets, Inputs: p.inputs, Inventory: p.recorded, Rendering: p.rendering,
 				Applier: p.applier,
 			},
-			Reconciler: r.name, Author: r.author(), Store: store, InFlight: passes,
+			Reconciler: r.name, Finalizers: r.options.finalizers(r.name), Author: r.author(), Store: store, InFlight: passes,
+			Externals: outside, Events: r.sources,
 			Metrics: p.metrics, Clock: clock.RealClock{}, Wake: r.triggers.wake, Tell: r.tell,
 		},
 		Turns: turns, Budget: p.budget, Sources: p.rendering, Records: p.recorded, Memories: r.memories, Kind: r.gvk.Kind,
-		MinInterval: r.options.MinInterval, Limiter: limit,
+		MinInterval: r.options.MinInterval, Limiter: limit, TellDependent: tellDependent,
 		Forgotten: func(name types.NamespacedName) {
 			limit.Forget(name)
 			p.inputs.References.Release(name.String())
 			p.rendering.ForgetSource(name)
+			r.sources.Forget(name)
 		},
-		StopServing: func(owner manifests.Owner) { stopServing(p, targets, owner) },
+		StopServing: func(owner manifests.Owner) { stopServing(p, targets, outside, owner) },
+	}
+}
+
+// newExternals returns the dependents outside Kubernetes of all components, nil if the reconciler has no handlers.
+func (r *Reconciler[T]) newExternals(ctx context.Context, p parts, store *components.Store) *reconcile.Externals {
+	if len(r.options.Externals) == 0 && r.options.ExternalsOf == nil {
+		return nil
+	}
+	states := &externalstate.Store{Records: p.recorded.Secrets}
+	monitor := r.options.engine().monitor(r.name)
+	manager := externals.New(ctx, externals.Options{
+		Reconciler: r.name, View: p.local.View(), States: states, Credentials: p.recorded.Secrets.Finalizers,
+		Clock: clock.RealClock{}, Wake: r.triggers.wake, Monitor: monitor,
+		Tell: func(name types.NamespacedName, reason, message string) {
+			if obj, err := store.Load(ctx, name); err == nil {
+				r.tell(obj, status.Event{Type: corev1.EventTypeNormal, Reason: reason, Note: message})
+			}
+		},
+	})
+	context.AfterFunc(ctx, monitor.ExportExternals(manager))
+	return &reconcile.Externals{Reader: p.inputs, States: states, Manager: manager, GVK: r.gvk}
+}
+
+// sourceHost returns what event sources need of the reconciler.
+func (r *Reconciler[T]) sourceHost(store *components.Store, local *target.Connection) sources.Host {
+	return sources.Host{
+		Counter: r.options.engine().monitor(r.name).CountSource,
+		Wake:    r.triggers.wake, Home: sources.ClusterOf(local), Namespaces: local.ComponentNamespaces(),
+		Load: func(ctx context.Context, name types.NamespacedName) (client.Object, error) {
+			return store.LoadSpec(ctx, name)
+		},
+		List: func(ctx context.Context) ([]client.Object, error) {
+			cached, err := store.ListCached(ctx)
+			return convert(cached, func(c components.Object) client.Object { return c }), err
+		},
 	}
 }
 
@@ -175,7 +223,8 @@ func remoteTurns(workers int, wake func(types.NamespacedName)) *target.Turns {
 
 // stopServing ends the watches for the dependents of an owner, and drops the cached rendering, whose objects have the
 // owner id in their labels.
-func stopServing(p parts, targets *target.Resolver, owner manifests.Owner) {
+func stopServing(p parts, targets *target.Resolver, outside *reconcile.Externals, owner manifests.Owner) {
+	outside.Forget(owner)
 	p.rendering.Drop(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name})
 	p.local.Release(owner)
 	p.applier.Forget(owner)

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -32,7 +31,7 @@ type sight struct {
 }
 
 // look reads the component and its dependents.
-func (p *play[C]) look(ctx context.Context) (sight, error) {
+func (p *run[C]) look(ctx context.Context) (sight, error) {
 	// The dependents first: what an operator writes meanwhile is recorded before.
 	live, err := p.dependents(ctx)
 	if err != nil {
@@ -65,7 +64,7 @@ func (p *play[C]) look(ctx context.Context) (sight, error) {
 		}
 	}
 	for key, e := range recorded {
-		if !e.Completed && uids[key] != string(e.UID) {
+		if !e.Completed && !e.External && uids[key] != string(e.UID) {
 			s.lost = append(s.lost, fmt.Sprintf("%s with UID %q", key, e.UID))
 		}
 	}
@@ -86,7 +85,7 @@ func portableKey(key manifests.Key, namespace string) string {
 }
 
 // inventory reads the record of the component, and what it says of itself.
-func (p *play[C]) inventory(ctx context.Context, s *sight) ([]metav1alpha1.InventoryEntry, error) {
+func (p *run[C]) inventory(ctx context.Context, s *sight) ([]metav1alpha1.InventoryEntry, error) {
 	c, err := p.current(ctx)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -108,7 +107,7 @@ func (p *play[C]) inventory(ctx context.Context, s *sight) ([]metav1alpha1.Inven
 }
 
 // guards lists the guards of a deletion that outlived it.
-func (p *play[C]) guards(ctx context.Context, s sight) ([]string, error) {
+func (p *run[C]) guards(ctx context.Context, s sight) ([]string, error) {
 	var found []string
 	for t := range p.record.types {
 		if t.group != "admissionregistration.k8s.io" || s.exists {
@@ -126,7 +125,7 @@ func (p *play[C]) guards(ctx context.Context, s sight) ([]string, error) {
 }
 
 // list lists the objects of a type with a label that names the component.
-func (p *play[C]) list(ctx context.Context, t target, label string) ([]unstructured.Unstructured, error) {
+func (p *run[C]) list(ctx context.Context, t target, label string) ([]unstructured.Unstructured, error) {
 	gvr := schema.GroupVersionResource{Group: t.group, Version: t.version, Resource: t.resource}
 	selector := p.Reconciler + "/" + label + "=" + p.owner.ID()
 	list, err := p.dynamic.Resource(gvr).List(ctx, metav1.ListOptions{LabelSelector: selector})
@@ -141,7 +140,7 @@ func (p *play[C]) list(ctx context.Context, t target, label string) ([]unstructu
 
 // dependents lists what carries the component's mark, among all types that were written to. A label alone may be a
 // copy.
-func (p *play[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, error) {
+func (p *run[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, error) {
 	for _, t := range p.injector.tally.written() {
 		p.record.types[t] = true
 	}
@@ -161,7 +160,7 @@ func (p *play[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, 
 }
 
 // arrived says what is missing to the end of a step, and what there is.
-func (p *play[C]) arrived(ctx context.Context, i int) (snapshot, []string) {
+func (p *run[C]) arrived(ctx context.Context, i int) (snapshot, []string) {
 	// Looking at all dependents is worth it only when the component says that it is done.
 	if problem := p.unfinished(ctx, i); problem != "" {
 		return nil, []string{problem}
@@ -176,22 +175,33 @@ func (p *play[C]) arrived(ctx context.Context, i int) (snapshot, []string) {
 		"dependents": found.dependents,
 		"created":    p.created(),
 	}
-	var problems []string
+	things, problems := p.things()
+	state["things"] = things
+	if p.Outside != nil {
+		outside, err := p.outside(ctx)
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+		state["outside"] = outside
+	}
+	if p.Missing != nil {
+		problems = append(problems, p.Missing(ctx, p.client, p.namespace)...)
+	}
 	for _, key := range found.leaked {
 		problems = append(problems, key+" leaks: it is not recorded")
 	}
 	for _, key := range found.lost {
 		problems = append(problems, key+" is recorded, but it is not there")
 	}
-	if p.rehearsed != nil {
-		problems = append(problems, state.differences(p.rehearsed.steps[i].state)...)
+	if p.reference != nil {
+		problems = append(problems, state.differences(p.reference.steps[i].state)...)
 	}
 	return state, problems
 }
 
 // unfinished says why a step is not at its end, as far as the component tells. Without faults, and before the deletion,
 // the operator must have come to rest, too.
-func (p *play[C]) unfinished(ctx context.Context, i int) string {
+func (p *run[C]) unfinished(ctx context.Context, i int) string {
 	last, deletion := i == len(p.Steps), i > len(p.Steps)
 	var s sight
 	if _, err := p.inventory(ctx, &s); err != nil {
@@ -200,7 +210,7 @@ func (p *play[C]) unfinished(ctx context.Context, i int) string {
 	if s.exists == deletion || !deletion && !s.ready {
 		return fmt.Sprintf("the component exists: %t; Ready: %s", s.exists, s.condition)
 	}
-	if p.rehearsed != nil && !last {
+	if p.reference != nil && !last {
 		return ""
 	}
 	if _, underWay, since := p.injector.requests(); underWay > 0 || time.Since(since) < restTime {
@@ -209,33 +219,22 @@ func (p *play[C]) unfinished(ctx context.Context, i int) string {
 	return ""
 }
 
+// outside counts what is in the external systems of the component.
+func (p *run[C]) outside(ctx context.Context) (map[string]any, error) {
+	found := map[string]any{}
+	texts, err := p.Outside(ctx, p.namespace)
+	for _, text := range texts {
+		n, _ := found[text].(float64)
+		found[text] = n + 1
+	}
+	return found, err
+}
+
 // created counts the creations of each object.
-func (p *play[C]) created() map[string]any {
+func (p *run[C]) created() map[string]any {
 	found := map[string]any{}
 	for name, n := range p.injector.tally.creations() {
 		found[strings.ReplaceAll(name, p.namespace, "NAMESPACE")] = float64(n)
 	}
 	return found
-}
-
-// checkBystanders says which objects of others were touched.
-func (p *play[C]) checkBystanders(ctx context.Context) error {
-	for _, before := range p.bystanders {
-		now := &metav1.PartialObjectMetadata{}
-		now.SetGroupVersionKind(before.GetObjectKind().GroupVersionKind())
-		if now.Kind == "" {
-			gvk, err := p.client.GroupVersionKindFor(before)
-			if err != nil {
-				return err
-			}
-			now.SetGroupVersionKind(gvk)
-		}
-		if err := p.client.Get(ctx, client.ObjectKeyFromObject(before), now); err != nil {
-			return fmt.Errorf("an object of others: %w", err)
-		}
-		if now.UID != before.GetUID() || now.ResourceVersion != before.GetResourceVersion() {
-			return fmt.Errorf("%s %s, an object of others, was touched", now.Kind, now.Name)
-		}
-	}
-	return nil
 }

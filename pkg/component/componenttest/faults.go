@@ -41,7 +41,8 @@ const (
 
 var (
 	always = []Fault{Delay, TooManyRequests, InternalError, Unsent, Unanswered}
-	every  = append(slices.Clone(always), Conflict, Stale, Cut, Lag, Expired, Crash)
+	every  = append(slices.Clone(always), Conflict, Stale, Cut, Lag, Expired, Crash,
+		CloudDelay, CloudError, CloudLimit, CloudLost, CloudTwice, CloudStale, CloudForget)
 )
 
 // Faults say what goes wrong. The zero value lets everything go wrong now and then.

@@ -29,8 +29,9 @@ type Injector struct {
 	step  string
 	left  int
 	count int
-	// sent counts equal requests.
+	// sent counts equal requests. stale has the things whose last answer from the cloud was stale.
 	sent    map[string]int
+	stale   map[string]bool
 	crashes []int
 	// life ends when the process crashes.
 	life  context.Context
@@ -47,7 +48,7 @@ type Injector struct {
 
 // NewInjector returns an injector whose first step has begun. Crashes happen in the steps of a Scenario only.
 func NewInjector(ctx context.Context, f Faults) *Injector {
-	i := &Injector{faults: f.withDefaults(), start: time.Now(), met: map[Fault]int{}, tally: newTally()}
+	i := &Injector{faults: f.withDefaults(), start: time.Now(), met: map[Fault]int{}, stale: map[string]bool{}, tally: newTally()}
 	i.revive(ctx)
 	i.begin("", nil)
 	return i
@@ -188,6 +189,7 @@ func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	case Cut, Lag: // They concern what comes by the watch.
+	case CloudDelay, CloudError, CloudLimit, CloudLost, CloudTwice, CloudStale, CloudForget: // They concern a Cloud.
 	}
 	return c.forward(r, fault, dice)
 }

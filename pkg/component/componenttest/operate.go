@@ -18,7 +18,7 @@ const (
 var errStuck = fmt.Errorf("the operator did not return within %s after its context ended", stopTime)
 
 // operate runs the operator until ctx ends, and restarts the operator when it ends.
-func (p *play[C]) operate(ctx context.Context) error {
+func (p *run[C]) operate(ctx context.Context) error {
 	for failures := 0; ; {
 		life := p.injector.revive(ctx)
 		err := p.runOnce(life)
@@ -45,9 +45,10 @@ func (p *play[C]) operate(ctx context.Context) error {
 }
 
 // runOnce runs an operator until it returns.
-func (p *play[C]) runOnce(life context.Context) error {
+func (p *run[C]) runOnce(life context.Context) error {
 	ended := make(chan error, 1)
-	go func() { ended <- p.Operator(life, p.injector.Config(p.Config), p.namespace) }()
+	ctx := context.WithValue(life, injectorKey{}, p.injector)
+	go func() { ended <- p.Operator(ctx, p.injector.Config(p.Config), p.namespace) }()
 	select {
 	case err := <-ended:
 		if err == nil {
@@ -66,7 +67,7 @@ func (p *play[C]) runOnce(life context.Context) error {
 
 // checkCrash checks the cluster after the operator was stopped in the middle of a pass. It waits until the operator's
 // last requests have ended, and returns an error if the inventory does not contain a dependent that the operator wrote.
-func (p *play[C]) checkCrash(ctx context.Context) error {
+func (p *run[C]) checkCrash(ctx context.Context) error {
 	for {
 		_, underWay, _ := p.injector.requests()
 		if underWay == 0 {

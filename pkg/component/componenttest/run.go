@@ -40,8 +40,8 @@ type outcome struct {
 	requests int
 }
 
-// play is one run of a scenario.
-type play[C component.Component] struct {
+// run is one run of a scenario.
+type run[C component.Component] struct {
 	Scenario[C]
 	namespace string
 	name      string
@@ -49,17 +49,18 @@ type play[C component.Component] struct {
 	client    client.Client
 	dynamic   dynamic.Interface
 	injector  *Injector
-	// rehearsed is what the run without faults left; nil in that run.
-	rehearsed  *record
+	cloud     *Cloud
+	// reference is what the run without faults left; nil in that run.
+	reference  *record
 	record     *record
-	bystanders []client.Object
+	bystanders []*unstructured.Unstructured
 }
 
-// play plays the scenario in a namespace of its own, which stays where it fails.
-func (s Scenario[C]) play(ctx context.Context, rehearsed *record, namespace string, f Faults) (*play[C], error) {
+// run runs the scenario in a namespace of its own, which stays where it fails.
+func (s Scenario[C]) run(ctx context.Context, reference *record, namespace string, f Faults) (*run[C], error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p, err := s.newPlay(ctx, rehearsed, namespace, f)
+	p, err := s.newRun(ctx, reference, namespace, f)
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +89,9 @@ func (s Scenario[C]) play(ctx context.Context, rehearsed *record, namespace stri
 	return p, p.tearDown(ctx)
 }
 
-func (s Scenario[C]) newPlay(ctx context.Context, rehearsed *record, namespace string, f Faults) (*play[C], error) {
-	p := &play[C]{
-		Scenario: s, namespace: namespace, rehearsed: rehearsed, injector: NewInjector(ctx, f),
+func (s Scenario[C]) newRun(ctx context.Context, reference *record, namespace string, f Faults) (*run[C], error) {
+	p := &run[C]{
+		Scenario: s, namespace: namespace, reference: reference, injector: NewInjector(ctx, f),
 		record: &record{types: map[target]bool{}},
 	}
 	config := rest.CopyConfig(s.Config)
@@ -116,35 +117,18 @@ func (s Scenario[C]) newPlay(ctx context.Context, rehearsed *record, namespace s
 		Cluster: string(system.UID), Reconciler: s.Reconciler,
 		Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: p.name,
 	}
-	if rehearsed != nil {
-		maps.Copy(p.record.types, rehearsed.types)
+	if reference != nil {
+		maps.Copy(p.record.types, reference.types)
+	}
+	if s.Cloud != nil {
+		p.cloud = s.Cloud(namespace)
+		p.cloud.Put(foreign())
+		p.cloud.SetFault(p.injector.cloudFault)
 	}
 	return p, nil
 }
 
-// setUp creates the namespace and the bystanders.
-func (p *play[C]) setUp(ctx context.Context) error {
-	if err := p.client.Create(ctx, newObject("Namespace", "", p.namespace)); err != nil {
-		return err
-	}
-	label, annotation := p.Reconciler+"/"+manifests.LabelOwnerID, p.Reconciler+"/"+manifests.AnnotationOwnerID
-	plain, labelled, annotated := newObject("ConfigMap", p.namespace, "bystander"),
-		newObject("ConfigMap", p.namespace, "bystander-labelled"), newObject("ConfigMap", p.namespace, "bystander-annotated")
-	labelled.SetLabels(map[string]string{label: p.owner.ID()})
-	annotated.SetAnnotations(map[string]string{annotation: p.owner.String()})
-	p.bystanders = []client.Object{plain, labelled, annotated}
-	if p.Bystanders != nil {
-		p.bystanders = append(p.bystanders, p.Bystanders(p.namespace)...)
-	}
-	for _, o := range p.bystanders {
-		if err := p.client.Create(ctx, o); err != nil {
-			return fmt.Errorf("bystander %s: %w", o.GetName(), err)
-		}
-	}
-	return nil
-}
-
-func (p *play[C]) tearDown(ctx context.Context) error {
+func (p *run[C]) tearDown(ctx context.Context) error {
 	for _, o := range p.bystanders {
 		if err := p.client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
 			return err
@@ -164,7 +148,7 @@ func newObject(kind, namespace, name string) *unstructured.Unstructured {
 }
 
 // acts goes through the life of the component.
-func (p *play[C]) acts(ctx context.Context) error {
+func (p *run[C]) acts(ctx context.Context) error {
 	install := Step[C]{Name: "install", Disturb: func(ctx context.Context, c client.Client, namespace string) error {
 		return c.Create(ctx, p.Component(namespace))
 	}}
@@ -181,25 +165,28 @@ func (p *play[C]) acts(ctx context.Context) error {
 }
 
 // act does a step and waits until it has come to its end.
-func (p *play[C]) act(ctx context.Context, i int, step Step[C]) error {
+func (p *run[C]) act(ctx context.Context, i int, step Step[C]) error {
 	expected := 0
-	if p.rehearsed != nil {
-		expected = p.rehearsed.steps[i].requests
+	if p.reference != nil {
+		expected = p.reference.steps[i].requests
 	}
 	p.injector.begin(step.Name, p.injector.faults.crashes(step.Name, expected))
 	if err := p.do(ctx, step); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(p.Patience)
+	deadline := time.Now().Add(p.Timeout)
 	for {
 		state, problems := p.arrived(ctx, i)
+		if err := p.resolve(ctx); err != nil {
+			problems = append(problems, err.Error())
+		}
 		if len(problems) == 0 {
 			count, _, _ := p.injector.requests()
 			p.record.steps = append(p.record.steps, outcome{state: state, requests: count})
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("it did not come to its end within %s:\n  %s", p.Patience, strings.Join(problems, "\n  "))
+			return fmt.Errorf("it did not come to its end within %s:\n  %s", p.Timeout, strings.Join(problems, "\n  "))
 		}
 		select {
 		case <-time.After(pollTime):
@@ -209,7 +196,7 @@ func (p *play[C]) act(ctx context.Context, i int, step Step[C]) error {
 	}
 }
 
-func (p *play[C]) do(ctx context.Context, step Step[C]) error {
+func (p *run[C]) do(ctx context.Context, step Step[C]) error {
 	return retry.OnError(retry.DefaultBackoff, apierrors.IsConflict, func() error {
 		if step.Disturb != nil {
 			if err := step.Disturb(ctx, p.client, p.namespace); err != nil {
@@ -229,7 +216,7 @@ func (p *play[C]) do(ctx context.Context, step Step[C]) error {
 }
 
 // current reads the component.
-func (p *play[C]) current(ctx context.Context) (C, error) {
+func (p *run[C]) current(ctx context.Context) (C, error) {
 	c, ok := reflect.TypeAssert[C](reflect.New(reflect.TypeFor[C]().Elem()))
 	if !ok {
 		return c, errors.New("a component is a pointer to a struct")

@@ -1,0 +1,164 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
+)
+
+// EventSource is what components depend on besides their dependents: Related, Polling, PollingEach and Inbound make
+// event sources. A source has a value for each component. A component is woken when its value differs, by digest, and
+// the first pass over a component waits for its first value.
+//
+// No fetch of a source runs on a worker of the reconciler. If a fetch fails, the last value stays, and after the second
+// failure the condition InputStale says since when, and why. A suspended component has no values, and nothing is fetched
+// for it. All values are in memory, so they are fetched again after a restart.
+type EventSource[T Component] interface {
+	attach(r *Reconciler[T], input bool) (remove func(), err error)
+}
+
+// AddEventSource adds an event source, before or after the start. The name of the source is a DNS label that is unique
+// in the reconciler. A source can be added to one reconciler only, and only once. The returned function ends the source:
+// its values are dropped, and its watches and fetches end.
+func (r *Reconciler[T]) AddEventSource(source EventSource[T]) (remove func(), err error) {
+	return source.attach(r, false)
+}
+
+// AsInput makes the values of a source an input of the rendering. The digest of the value is part of the input digest,
+// so another value starts a new revision, which the history records. A pass over a component whose first value cannot be
+// fetched fails until it can.
+//
+// The generator gets the value in Request.Inputs, under the name of the source, converted as by JSON: []byte is a string
+// in base64, and numbers are int64 or float64. The value of Related is a list ([]any), also for a single object: it has
+// the Part of each existing object, sorted by namespace and name. A component without a value, or without an existing
+// object, has no entry.
+func AsInput[T Component](source EventSource[T]) EventSource[T] { return asInput[T]{source} }
+
+type asInput[T Component] struct{ EventSource[T] }
+
+func (a asInput[T]) attach(r *Reconciler[T], _ bool) (func(), error) {
+	return a.EventSource.attach(r, true)
+}
+
+// Values are the values of an event source that asks for them.
+type Values[T Component, V any] struct {
+	name   string
+	source interface {
+		sources.Source
+		Get(types.NamespacedName) (value any, at time.Time, known bool)
+	}
+	refresh func(types.NamespacedName)
+}
+
+func (v *Values[T, V]) attach(r *Reconciler[T], input bool) (func(), error) {
+	return r.sources.Add(v.name, v.source, input)
+}
+
+// Get returns the value of a component, and its age. known is false if there is no value for the component. The value is
+// shared, so the caller must not change it.
+func (v *Values[T, V]) Get(component T) (value V, age time.Duration, known bool) {
+	return valueOf[V](v.source.Get(client.ObjectKeyFromObject(component)))
+}
+
+// Refresh fetches the value of a component at once. A Polling source fetches the values of all components.
+func (v *Values[T, V]) Refresh(name client.ObjectKey) { v.refresh(name) }
+
+func valueOf[V any](stored any, at time.Time, known bool) (value V, age time.Duration, ok bool) {
+	if !known {
+		return value, 0, false
+	}
+	value, ok = stored.(V)
+	return value, time.Since(at), ok
+}
+
+// Polling returns an event source that asks one service for the values of all components, at an interval. A component
+// that is missing in the result has no value. fetch has a deadline of 30 seconds, or of half the interval if that is
+// longer.
+func Polling[T Component, V any](
+	name string, every time.Duration, fetch func(context.Context) (map[client.ObjectKey]V, error),
+) *Values[T, V] {
+	poll := sources.NewPoll(max(every, time.Millisecond), fetchAll(fetch))
+	return &Values[T, V]{name: name, source: poll, refresh: func(types.NamespacedName) { poll.Refresh() }}
+}
+
+// fetchAll converts the values of a fetch to values of any type.
+func fetchAll[V any](fetch func(context.Context) (map[client.ObjectKey]V, error)) sources.FetchAll {
+	return func(ctx context.Context) (map[types.NamespacedName]any, error) {
+		fetched, err := fetch(ctx)
+		values := make(map[types.NamespacedName]any, len(fetched))
+		for name, value := range fetched {
+			values[name] = value
+		}
+		return values, err
+	}
+}
+
+// PollOptions configure a source that asks for the value of each component.
+type PollOptions[T Component, V any] struct {
+	// Fetch returns the value for a component, which is read from the cache. It must not change the component. Required.
+	Fetch func(ctx context.Context, component T) (V, error)
+	// After returns the delay before the next fetch. Zero or less means that no further fetch is due until Refresh is
+	// called or Key changes. Required.
+	After func(component T, value V) time.Duration
+	// When reports whether a component has a value at all. Nil means that each component has one. When and Key are called
+	// at the begin of each pass, so they must not wait.
+	When func(component T) bool
+	// Key identifies what is fetched for a component, such as an address in its spec. When it changes, the former value is
+	// forgotten, and the next pass waits for the new one. Nil means that it never changes.
+	Key func(component T) string
+	// Timeout is the deadline of a fetch; 30 seconds by default.
+	Timeout time.Duration
+}
+
+// PollingEach returns an event source that asks for the value of each component. The fetches are spread evenly over the
+// interval, with jitter, and at most 16 of them run at the same time.
+func PollingEach[T Component, V any](name string, o PollOptions[T, V]) *Values[T, V] {
+	each := sources.EachOptions{
+		Timeout: o.Timeout,
+		Fetch: func(ctx context.Context, obj client.Object) (any, error) {
+			component, err := componentOf[T](obj)
+			if err != nil {
+				return nil, err
+			}
+			return o.Fetch(ctx, component)
+		},
+		After: func(obj client.Object, value any) time.Duration {
+			component, err := componentOf[T](obj)
+			fetched, ok := value.(V)
+			if err != nil || !ok {
+				return 0
+			}
+			return o.After(component, fetched)
+		},
+	}
+	if o.When != nil {
+		each.When = func(obj client.Object) bool {
+			component, err := componentOf[T](obj)
+			return err == nil && o.When(component)
+		}
+	}
+	if o.Key != nil {
+		each.Key = func(obj client.Object) string {
+			component, err := componentOf[T](obj)
+			if err != nil {
+				return ""
+			}
+			return o.Key(component)
+		}
+	}
+	poll := sources.NewPollEach(each)
+	return &Values[T, V]{name: name, source: poll, refresh: poll.Refresh}
+}
+
+func componentOf[T Component](obj client.Object) (T, error) {
+	component, ok := obj.(T)
+	if !ok {
+		return component, fmt.Errorf("a component has the type %T", obj)
+	}
+	return component, nil
+}

@@ -1,0 +1,32 @@
+package component
+
+import (
+	"time"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+)
+
+// IdleInventory keeps the inventories in the status of cached components, up to 256 KiB each, apart from the components.
+// The inventory of a component without a pass for some time is dropped, and the next pass reads the component by one
+// request. All inventories are kept at the start, and dropped one after the other. All reconcilers of a manager share an
+// IdleInventory.
+//
+// A component that is read from the manager's client then lacks the inventory in its status. So write its status with
+// Reconciler.UpdateStatus, or with a patch.
+type IdleInventory struct{ inventories *components.IdleInventories }
+
+// NewIdleInventory returns an IdleInventory that drops the inventories of components without a pass for the given time.
+func NewIdleInventory(after time.Duration) *IdleInventory {
+	return &IdleInventory{components.NewIdleInventories(max(after, time.Millisecond))}
+}
+
+// Transform is a cache.TransformFunc for components. Options.Cache sets it. It also removes managed fields, and does not
+// change other objects.
+func (i *IdleInventory) Transform(obj any) (any, error) { return i.inventories.Transform(obj) }
+
+func (i *IdleInventory) kept() *components.IdleInventories {
+	if i == nil {
+		return nil
+	}
+	return i.inventories
+}

@@ -1,0 +1,47 @@
+package component
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+)
+
+// finalizers returns the finalizers of the reconciler with the given name. The default finalizer is a former one if the
+// options set another.
+func (o Options) finalizers(name string) components.Finalizers {
+	own := components.Finalizer(name)
+	if o.Finalizer == "" || o.Finalizer == own {
+		return components.Finalizers{Own: own, Former: o.FormerFinalizers}
+	}
+	return components.Finalizers{Own: o.Finalizer, Former: append(slices.Clone(o.FormerFinalizers), own)}
+}
+
+// checkNames returns the joined errors of the field owners and the finalizers in the options.
+func (o Options) checkNames(name string) error {
+	var errs []error
+	for _, owner := range append([]string{o.FieldOwner}, o.FormerFieldOwners...) {
+		for _, err := range metav1validation.ValidateFieldManager(owner, field.NewPath("Options.FieldOwner")) {
+			errs = append(errs, err)
+		}
+	}
+	if slices.Contains(o.FormerFieldOwners, "") {
+		errs = append(errs, errors.New("Options.FormerFieldOwners has an empty name"))
+	}
+	for _, finalizer := range append([]string{o.finalizers(name).Own}, o.FormerFinalizers...) {
+		if domain, _, qualified := strings.Cut(finalizer, "/"); !qualified || domain == "" {
+			errs = append(errs, fmt.Errorf("finalizer %q in the options: want a domain and a name, such as example.com/finalizer", finalizer))
+			continue
+		}
+		for _, text := range validation.IsQualifiedName(finalizer) {
+			errs = append(errs, fmt.Errorf("finalizer %q in the options: %s", finalizer, text))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,203 @@
+package component
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
+)
+
+// RelatedOptions configure a source of related objects. One of Of and For is enough: the other direction is indexed. If
+// both are nil, an object is for the components that its owner references name.
+type RelatedOptions[T Component, S client.Object] struct {
+	// Of returns the objects that a component is related to. They need not exist. Of is called at the begin of each pass.
+	// If the spec of a component chooses the names, Of must restrict them, because the objects are read with the rights of
+	// the operator, and not of the component.
+	Of func(component T) []client.ObjectKey
+	// For returns the components that an object is related to; see ForOwners, ForAnnotation and ForLabels. It is called
+	// for each version of an object, and sees metadata alone unless Whole is set.
+	For func(object S) []client.ObjectKey
+	// All relates each component to all objects in its cluster that Selector selects. Of and For must be nil then.
+	All bool
+	// InTarget watches in the cluster of the dependents of each component. The watch of a cluster begins with the first
+	// component that has its dependents there, and ends with the last one.
+	InTarget bool
+	// Cluster returns the cluster in which the objects of a component are; nil means the cluster of the component. It is
+	// called at the begin of each pass, so it must not wait for a network. Components with equal configurations share a
+	// watch, which ends with the last of them.
+	Cluster func(ctx context.Context, component T) (*rest.Config, error)
+	// GVK is the type of the objects. It is required if S is *unstructured.Unstructured or *metav1.PartialObjectMetadata;
+	// other types are found in the manager's scheme.
+	GVK schema.GroupVersionKind
+	// Selector selects objects by their labels. Nil selects all.
+	Selector labels.Selector
+	// Changed reports whether an update counts. It is called only for updates that change the digest, and sees metadata
+	// alone unless Whole is set. Nil means that all of them count.
+	Changed func(before, after S) bool
+	// Part returns the part of an object that counts, which is also its value in an input. If Whole is set, components are
+	// woken only when the digest of the part changes. Without Whole each change of the object wakes them, and an equal part
+	// starts no new revision. Part does not see the component, so it returns everything that any component needs. Nil means
+	// the whole object, without its resource version and its managed fields.
+	Part func(object S) any
+	// Whole keeps the bodies of objects in memory, so that Get needs no request. Without it the watch has metadata alone,
+	// each change of a resource version wakes the components, and Get reads an object once after a change.
+	Whole bool
+	// Idle is the time after which a body that Get did not return is dropped from memory. It is read again when it is
+	// wanted. The default is ten minutes; a negative value means never.
+	Idle time.Duration
+}
+
+// Relation is an event source of related objects.
+type Relation[T Component, S client.Object] struct {
+	name string
+	// reconciler is the reconciler that the source was added to.
+	reconciler *Reconciler[T]
+	related    *sources.Related
+}
+
+// Related returns an event source of objects that components are related to, such as a ConfigMap of another team. The
+// objects are watched, and read, as the operator, or as the user of a kubeconfig. All components share a watch.
+//
+// If S is *metav1.PartialObjectMetadata, only metadata is watched and returned.
+func Related[T Component, S client.Object](name string, o RelatedOptions[T, S]) *Relation[T, S] {
+	r := &Relation[T, S]{name: name}
+	_, metadataOnly := any(*new(S)).(*metav1.PartialObjectMetadata)
+	options := sources.RelatedOptions{
+		GVK: o.GVK, New: newObject[S], All: o.All, InTarget: o.InTarget, Whole: o.Whole, MetadataOnly: metadataOnly, Idle: o.Idle,
+	}
+	if o.Selector != nil {
+		options.Selector = o.Selector.String()
+	}
+	if o.Of != nil {
+		options.Of = func(obj client.Object) []client.ObjectKey { return withType(obj, o.Of) }
+	}
+	if o.Of == nil && o.For == nil && !o.All {
+		o.For = func(object S) []client.ObjectKey { return ForOwners[S](r.reconciler.gvk.GroupKind())(object) }
+	}
+	if o.For != nil {
+		options.For = func(obj client.Object) []client.ObjectKey { return withType(obj, o.For) }
+	}
+	if o.Cluster != nil {
+		options.Config = func(ctx context.Context, obj client.Object) (*rest.Config, error) {
+			component, err := componentOf[T](obj)
+			if err != nil {
+				return nil, err
+			}
+			return o.Cluster(ctx, component)
+		}
+	}
+	if o.Part != nil {
+		options.Part = func(obj client.Object) any { return withType(obj, o.Part) }
+	}
+	if o.Changed != nil {
+		options.Changed = func(before, after client.Object) bool {
+			old, ok := before.(S)
+			return !ok || withType(after, func(object S) bool { return o.Changed(old, object) })
+		}
+	}
+	r.related = sources.NewRelated(options)
+	return r
+}
+
+// withType calls a function with an object as the type S. It returns the zero value for an object of another type.
+func withType[S client.Object, R any](obj client.Object, call func(S) R) (result R) {
+	if object, ok := obj.(S); ok {
+		return call(object)
+	}
+	return result
+}
+
+// newObject returns an empty object of a pointer type, and nil for other types.
+func newObject[S client.Object]() client.Object {
+	if reflect.TypeFor[S]().Kind() != reflect.Pointer {
+		return nil
+	}
+	object, _ := reflect.TypeAssert[client.Object](reflect.New(reflect.TypeFor[S]().Elem()))
+	return object
+}
+
+func (r *Relation[T, S]) attach(to *Reconciler[T], input bool) (func(), error) {
+	r.reconciler = to
+	return to.sources.Add(r.name, r.related, input)
+}
+
+// Get returns the existing objects that are related to a component, sorted by namespace and name. They are never older
+// than the event that woke the component, and than the last Write. The caller may change them. An error says that the
+// objects are not known yet, or that one of them cannot be read.
+func (r *Relation[T, S]) Get(ctx context.Context, component T) ([]S, error) {
+	found, err := r.related.Get(ctx, client.ObjectKeyFromObject(component))
+	objects := make([]S, 0, len(found))
+	for _, obj := range found {
+		if object, ok := obj.(S); ok {
+			objects = append(objects, object)
+		}
+	}
+	return objects, err
+}
+
+// Write calls send, which writes an object that is related to a component, and stores the response in object, as the
+// methods of a client do. The event of this write does not wake the component, because it knows what it wrote. Other
+// components that are related to the object are woken. A change by another client in between wakes the component.
+func (r *Relation[T, S]) Write(
+	ctx context.Context, component T, object S, send func(ctx context.Context, object S) error,
+) error {
+	return r.related.Write(ctx, client.ObjectKeyFromObject(component), object, func(ctx context.Context) error {
+		return send(ctx, object)
+	})
+}
+
+// ForOwners returns a mapper to the components that the owner references of an object name. kind is the type of the
+// components; they are in the namespace of the object.
+func ForOwners[S client.Object](kind schema.GroupKind) func(S) []client.ObjectKey {
+	return func(object S) []client.ObjectKey {
+		var names []client.ObjectKey
+		for _, owner := range object.GetOwnerReferences() {
+			version, err := schema.ParseGroupVersion(owner.APIVersion)
+			if err == nil && owner.Kind == kind.Kind && version.Group == kind.Group {
+				names = append(names, client.ObjectKey{Namespace: object.GetNamespace(), Name: owner.Name})
+			}
+		}
+		return names
+	}
+}
+
+// ForAnnotation returns a mapper to the components that an annotation of an object lists, separated by commas: as
+// namespace/name, or as the name of a component in the namespace of the object.
+func ForAnnotation[S client.Object](annotation string) func(S) []client.ObjectKey {
+	return func(object S) []client.ObjectKey {
+		var names []client.ObjectKey
+		for text := range strings.SplitSeq(object.GetAnnotations()[annotation], ",") {
+			namespace, name, qualified := strings.Cut(strings.TrimSpace(text), "/")
+			if !qualified {
+				namespace, name = object.GetNamespace(), namespace
+			}
+			if name != "" {
+				names = append(names, client.ObjectKey{Namespace: namespace, Name: name})
+			}
+		}
+		return names
+	}
+}
+
+// ForLabels returns a mapper to the component that two labels of an object name. If namespaceLabel is empty, or the
+// object does not have it, the component is in the namespace of the object.
+func ForLabels[S client.Object](nameLabel, namespaceLabel string) func(S) []client.ObjectKey {
+	return func(object S) []client.ObjectKey {
+		name, namespace := object.GetLabels()[nameLabel], object.GetLabels()[namespaceLabel]
+		if name == "" {
+			return nil
+		}
+		if namespace == "" {
+			namespace = object.GetNamespace()
+		}
+		return []client.ObjectKey{{Namespace: namespace, Name: name}}
+	}
+}

@@ -1,0 +1,81 @@
+package component
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+)
+
+// crate is a component whose spec consists of parts.
+type crate struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	Spec              crateSpec           `json:"spec"`
+	Status            metav1alpha1.Status `json:"status,omitzero"`
+}
+
+type crateSpec struct {
+	commonSpec                 `json:",inline"`
+	metav1alpha1.PlacementSpec `json:",inline"`
+	metav1alpha1.SuspendSpec   `json:",inline"`
+	metav1alpha1.ResyncSpec    `json:",inline"`
+	Size                       string `json:"size,omitempty"`
+}
+
+// commonSpec is a part of the author's own, which embeds parts.
+type commonSpec struct {
+	metav1alpha1.TimeoutSpec  `json:",inline"`
+	metav1alpha1.PoliciesSpec `json:",inline"`
+	Owner                     string `json:"owner,omitempty"`
+}
+
+func (c *crate) GetParameters() (map[string]any, error) {
+	return map[string]any{"size": c.Spec.Size}, nil
+}
+func (c *crate) GetStatus() *metav1alpha1.Status { return &c.Status }
+func (c *crate) GetSpec() any                    { return &c.Spec }
+func (c *crate) DeepCopyObject() runtime.Object  { return new(*c) }
+
+// ResyncInterval is implemented by the component and by its spec.
+func (*crate) ResyncInterval() time.Duration { return time.Hour }
+
+func TestOptionalInterfacesAreAskedOfTheComponentAndThenOfItsSpec(t *testing.T) {
+	a := author[*crate]{options: Options{Timeout: time.Minute}}
+	c := &crate{ObjectMeta: metav1.ObjectMeta{Namespace: "docks", Name: "tea"}}
+	if in := a.Intervals(c); in.Timeout != time.Minute || in.Resync != time.Hour {
+		t.Errorf("the options apply where the spec sets nothing, and the component takes precedence: %+v", in)
+	}
+	if d := a.Declare(c); d.Namespace != "docks" || d.Policies != (metav1alpha1.Policies{}) {
+		t.Errorf("an empty spec declares %+v", d)
+	}
+	c.Spec.TargetNamespace, c.Spec.DeletePolicy, c.Spec.Suspend = "ships", metav1alpha1.DeleteOrphan, true
+	c.Spec.TimeoutDuration = &metav1.Duration{Duration: 3 * time.Second}
+	c.Spec.Interval = &metav1.Duration{Duration: time.Second}
+	if in := a.Intervals(c); in.Timeout != 3*time.Second || in.Resync != time.Hour {
+		t.Errorf("the intervals of the spec are %+v", in)
+	}
+	d, err := a.Inputs(c)
+	if err != nil || d.Namespace != "ships" || d.Name != "tea" {
+		t.Errorf("the inputs are %+v, %v", d, err)
+	}
+	if a.Declare(c).Policies.Delete != metav1alpha1.DeleteOrphan || !components.Suspended(c) {
+		t.Error("the policies, or the suspension, of the spec are ignored")
+	}
+}
+
+func TestPartsOfASpecAreNoInputs(t *testing.T) {
+	c := &crate{Spec: crateSpec{Size: "large"}}
+	c.Spec.Owner, c.Spec.TargetName = "ada", "tea"
+	c.Spec.Suspend, c.Spec.UpdatePolicy = true, metav1alpha1.UpdateRecreate
+	c.Spec.TimeoutDuration = &metav1.Duration{Duration: time.Second}
+	got, err := renderedPart(c)
+	fields, _ := got.(map[string]any)
+	if err != nil || len(fields) != 3 || fields["size"] != "large" || fields["owner"] != "ada" || fields["targetName"] != "tea" {
+		t.Errorf("the rendered part is %v, %v", got, err)
+	}
+}
