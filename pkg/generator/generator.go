@@ -60,6 +60,9 @@ type Request struct {
 	Owns func(*unstructured.Unstructured) bool
 	// Capabilities describes the target.
 	Capabilities Capabilities
+	// Inputs are the values of event sources that are inputs of the component, as plain data, by the name of the source.
+	// A source without a value for the component has no entry.
+	Inputs map[string]any
 	// Exports are the values that dependents of the component export.
 	Exports Exports
 	// Now is the time of this rendering. A generator that writes the time into manifests must use Now; a zero Now means

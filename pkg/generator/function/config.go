@@ -42,6 +42,8 @@ type configSpec struct {
 	Now        *time.Time     `json:"now,omitempty"`
 	// Exports are the known values of exports.
 	Exports map[string]any `json:"exports,omitempty"`
+	// Inputs are the values of event sources.
+	Inputs map[string]any `json:"inputs,omitempty"`
 }
 
 type configCluster struct {
@@ -56,6 +58,7 @@ func listOf(req generator.Request, items []generator.Reference) *resourceList {
 		APIVersion: configAPIVersion, Kind: configKind, Metadata: configMetadata{Name: req.Name, Namespace: req.Namespace},
 		Spec: configSpec{
 			Parameters: req.Parameters, Revision: req.Revision, Digest: req.Digest, Exports: req.Exports.Known(),
+			Inputs: req.Inputs,
 			Kubernetes: configCluster{
 				Version:     req.Capabilities.Version.GitVersion,
 				APIVersions: req.Capabilities.APIVersions.All(),
@@ -132,6 +135,7 @@ func requestOf(list *resourceList) (generator.Request, error) {
 			}, APIVersions: generator.NewAPIVersions(config.Spec.Kubernetes.APIVersions...),
 		},
 		References: generator.References{}, Exports: generator.NewExports(config.Spec.Exports),
+		Inputs: config.Spec.Inputs,
 	}
 	if c := config.Spec.Component; c != nil {
 		component := &unstructured.Unstructured{}

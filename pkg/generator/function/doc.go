@@ -18,6 +18,7 @@
 //	  kubernetes: {version: v1.36.3, apiVersions: […]} # of the target cluster
 //	  now: "2026-01-02T15:04:05Z"                     # the current time; the function must not read its own clock
 //	  exports: {dbHost: 10.0.0.7}                     # the known values of the exports that earlier answers asked for
+//	  inputs: {rates: {EUR: 1}}                       # the values of event sources that are inputs
 //
 // The items of the request are the Secrets and ConfigMaps in Service.Items. They have the annotation
 // config.kubernetes.io/local-config. Items of the answer with this annotation are ignored, so a function may return its

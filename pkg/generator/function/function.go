@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/internal/httpservice"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -25,6 +25,16 @@ const (
 	DefaultMaxRequestBytes  = 8 << 20
 	DefaultMaxResponseBytes = 16 << 20
 )
+
+// transientError marks an error as temporary. If after is zero, the reconciler selects the retry delay.
+type transientError struct {
+	err   error
+	after time.Duration
+}
+
+func (e *transientError) Error() string             { return e.err.Error() }
+func (e *transientError) Unwrap() error             { return e.err }
+func (e *transientError) RetryAfter() time.Duration { return e.after }
 
 // whenBusy is the retry delay if the maximum number of calls is already running.
 const whenBusy = time.Second
@@ -99,12 +109,12 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 	sent := listOf(req, service.Items)
 	body, err := json.Marshal(sent)
 	if err != nil {
-		return nil, fmt.Errorf("%s: write the request: %w", target.name, err)
+		return nil, fmt.Errorf("%s: write the request: %w", target.Name(), err)
 	}
 	if int64(len(body)) > g.options.MaxRequestBytes {
 		return nil, fmt.Errorf(
 			"%s: the request has %d bytes, more than the limit of %d",
-			target.name,
+			target.Name(),
 			len(body),
 			g.options.MaxRequestBytes,
 		)
@@ -113,34 +123,38 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 	if err != nil {
 		return nil, err
 	}
-	objects, err := read(answer, sent.Items, target, req)
+	objects, err := read(answer, sent.Items, target.Token(), req)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", target.name, err)
+		return nil, fmt.Errorf("%s: %w", target.Name(), err)
 	}
 	return objects, nil
 }
 
 // call POSTs the body. If Options.MaxCalls calls are already running, it returns a temporary error instead of waiting.
-func (g *Generator) call(ctx context.Context, target *endpoint, body []byte) ([]byte, error) {
+func (g *Generator) call(ctx context.Context, target *httpservice.Endpoint, body []byte) ([]byte, error) {
 	select {
 	case g.calls <- struct{}{}:
 		defer func() { <-g.calls }()
 	default:
 		return nil, &transientError{
-			err:   fmt.Errorf("%s: the maximum of %d concurrent calls of functions is reached", target.name, cap(g.calls)),
+			err:   fmt.Errorf("%s: the maximum of %d concurrent calls of functions is reached", target.Name(), cap(g.calls)),
 			after: whenBusy,
 		}
 	}
-	return target.post(ctx, body, g.options.MaxResponseBytes)
+	answer, err := target.Post(ctx, body, g.options.MaxResponseBytes)
+	if failed, ok := errors.AsType[*httpservice.Error](err); ok && failed.Temporary {
+		return nil, &transientError{err: err, after: failed.RetryAfter}
+	}
+	return answer, err
 }
 
 // read returns the dependents in a response, and reports the results in the response.
-func read(answer []byte, sent []map[string]any, target *endpoint, req generator.Request) ([]client.Object, error) {
+func read(answer []byte, sent []map[string]any, token string, req generator.Request) ([]client.Object, error) {
 	list, err := decodeList(answer)
 	if err != nil {
 		return nil, fmt.Errorf("the answer: %w", err)
 	}
-	if err := tell(list.Results, target.token, req); err != nil {
+	if err := tell(list.Results, token, req); err != nil {
 		return nil, err
 	}
 	items, err := dependents(list.Items)
@@ -185,16 +199,16 @@ func keyOf(object *unstructured.Unstructured) manifests.Key {
 func tell(results []result, token string, req generator.Request) error {
 	var errs []error
 	for _, r := range results {
-		said := generator.Result{Message: withoutToken(r.Message, token)}
+		said := generator.Result{Message: httpservice.WithoutToken(r.Message, token)}
 		if ref := r.ResourceRef; ref != nil {
 			group := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group
-			said.Object = withoutToken(
+			said.Object = httpservice.WithoutToken(
 				manifests.Key{Group: group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}.String(),
 				token,
 			)
 		}
 		if r.Field != nil {
-			said.Field = withoutToken(r.Field.Path, token)
+			said.Field = httpservice.WithoutToken(r.Field.Path, token)
 		}
 		switch r.Severity {
 		case severityInfo, "":
@@ -211,11 +225,4 @@ func tell(results []result, token string, req generator.Request) error {
 		req.Tell(said)
 	}
 	return errors.Join(errs...)
-}
-
-func withoutToken(text, token string) string {
-	if token == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, token, "(redacted)")
 }

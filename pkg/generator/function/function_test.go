@@ -253,11 +253,11 @@ func TestWhatAServiceMayAnswer(t *testing.T) {
 			w.Header().Set("Retry-After", "31536000")
 			w.WriteHeader(429)
 		}, want: "the service answers 429 Too Many Requests", transient: true, after: 5 * time.Minute},
-		"a path that does not exist":                  {handle: answering(404, "secret"), want: "the service answers 404 Not Found: want 200; check the URL, and the function"},
+		"a path that does not exist":                  {handle: answering(404, "secret"), want: "the service answers 404 Not Found: want 200; check the URL, and the program behind it"},
 		"missing authorisation":                       {handle: answering(401, "secret"), want: "the service answers 401 Unauthorized: renew the token, or the client certificate"},
-		"not implemented":                             {handle: answering(501, ""), want: "the service answers 501 Not Implemented: want 200; check the URL, and the function"},
+		"not implemented":                             {handle: answering(501, ""), want: "the service answers 501 Not Implemented: want 200; check the URL, and the program behind it"},
 		"a request that is too large for the service": {handle: answering(413, ""), want: "the service answers 413 Request Entity Too Large: send less, or raise the limit of the service"},
-		"an empty success":                            {handle: answering(204, ""), want: "the service answers 204 No Content: want 200; check the URL, and the function"},
+		"an empty success":                            {handle: answering(204, ""), want: "the service answers 204 No Content: want 200; check the URL, and the program behind it"},
 		"a redirect": {
 			handle: func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "http://127.0.0.1:1/?token=x", http.StatusTemporaryRedirect)

@@ -29,7 +29,7 @@ func FuzzResourceList(f *testing.F) {
 				t.Errorf("a result contains the token: %s", r)
 			}
 		}
-		objects, err := read(text, nil, &endpoint{token: token}, generator.Request{Report: told})
+		objects, err := read(text, nil, token, generator.Request{Report: told})
 		if err != nil && objects != nil {
 			t.Errorf("got %v, %v", objects, err)
 		}

@@ -93,6 +93,21 @@ func TestAFunctionGetsExportsAndNamesThoseItAsksFor(t *testing.T) {
 	}
 }
 
+func TestAFunctionGetsTheValuesOfEventSources(t *testing.T) {
+	values := map[string]any{"rates": map[string]any{"EUR": 1.08, "count": int64(3)}}
+	var got map[string]any
+	url := handled(t, func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		got = req.Inputs
+		return nil, nil
+	}, function.HandlerOptions{})
+	req := request()
+	req.Inputs = values
+	_, err := generate(t, function.Service{URL: url}, function.Options{}, req)
+	if difference := cmp.Diff(values, got); err != nil || difference != "" {
+		t.Errorf("%v; -want +got:\n%s", err, difference)
+	}
+}
+
 func TestWhatAGeneratorRendersAndTellsComesBack(t *testing.T) {
 	url := handled(t, func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		req.Tell(

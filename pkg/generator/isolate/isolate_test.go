@@ -42,6 +42,9 @@ func TestMain(m *testing.M) {
 var acts = map[string]func(ctx context.Context, req generator.Request) (any, error){
 	"echo":   func(_ context.Context, req generator.Request) (any, error) { return req.Parameters["value"], nil },
 	"inputs": inputs,
+	"input": func(_ context.Context, req generator.Request) (any, error) {
+		return req.Inputs[fmt.Sprint(req.Parameters["value"])], nil
+	},
 	"export": func(_ context.Context, req generator.Request) (any, error) {
 		value, _ := req.Exports.Value(fmt.Sprint(req.Parameters["value"]))
 		return value, nil
@@ -368,6 +371,20 @@ func TestAChildGetsExportsAndNamesThoseItAsksFor(t *testing.T) {
 		if !ok || !reflect.DeepEqual(object.Object["result"], want) || !reflect.DeepEqual(asked, []string{name}) {
 			t.Errorf("%s: got %v, asked for %v", name, objects[0], asked)
 		}
+	}
+}
+
+func TestAChildGetsTheValuesOfEventSources(t *testing.T) {
+	g := newGenerator(t)
+	req := requestOf("input", "rates")
+	req.Inputs = map[string]any{"rates": map[string]any{"EUR": 1.08, "count": int64(3)}}
+	objects, err := g.Generate(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, ok := objects[0].(*unstructured.Unstructured)
+	if !ok || !reflect.DeepEqual(object.Object["result"], req.Inputs["rates"]) {
+		t.Errorf("the child got %v", objects[0])
 	}
 }
 

@@ -54,8 +54,9 @@ type job struct {
 	// Capabilities is a digest of the capabilities.
 	Capabilities string
 	References   []reference
-	// Exports are the known values of exports.
+	// Exports are the known values of exports, and Inputs the values of event sources.
 	Exports  map[string]any `cbor:",omitempty"`
+	Inputs   map[string]any `cbor:",omitempty"`
 	Revision int64
 	Digest   string
 	Now      []byte

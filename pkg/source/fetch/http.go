@@ -176,6 +176,41 @@ func (h *HTTP) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.
 	return files, err
 }
 
+// Get returns the body of a response to a GET request, of at most limit bytes. The limits of time and redirects, and the
+// classification of errors, are those of Fetch. Errors name the server, and never contain the body.
+func (h *HTTP) Get(ctx context.Context, url string, limit int64) ([]byte, error) {
+	body, err := h.get(ctx, url, limit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", metav1alpha1.SourceReference{URL: url}.Location(), err)
+	}
+	return body, nil
+}
+
+func (h *HTTP) get(ctx context.Context, url string, limit int64) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, errors.New("the URL is not valid")
+	}
+	response, err := h.client.Do(request)
+	if err != nil {
+		return nil, unreached(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, refused(response)
+	}
+	body, err := budget.ReadAll(ctx, response.Body, limit)
+	switch {
+	case budget.Refused(err):
+		return nil, err
+	case err != nil:
+		return nil, unreached(err)
+	case int64(len(body)) > limit:
+		return nil, fmt.Errorf("the response is larger than the limit of %d bytes", limit)
+	}
+	return body, nil
+}
+
 // read reads an archive, up to the maximum size.
 func (h *HTTP) read(ctx context.Context, response *http.Response) ([]byte, error) {
 	tooLarge := fmt.Errorf("the archive is larger than the limit of %d bytes", h.options.ArchiveBytes)

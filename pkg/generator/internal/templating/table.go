@@ -59,6 +59,9 @@ func (s *session) export(name string) any {
 	return ""
 }
 
+// input returns the value of an event source, and nil if the source has no value for the component.
+func (s *session) input(name string) any { return s.Request.Inputs[name] }
+
 // requestFunctions returns the functions that read the request, look up objects, and read files of the source.
 func (s *session) requestFunctions() template.FuncMap {
 	target := s.target()
@@ -75,6 +78,7 @@ func (s *session) requestFunctions() template.FuncMap {
 		"localLookupList": local.lookupList,
 
 		"export": s.export,
+		"input":  s.input,
 
 		"readFile":   func(name string) (string, error) { return s.Files.read(name) },
 		"existsFile": func(name string) (bool, error) { return s.Files.exists(name) },
