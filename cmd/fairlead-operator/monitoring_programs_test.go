@@ -252,6 +252,16 @@ var _ = Describe("The dashboard and the alerts", func() {
 		component := createComponent(ctx, namespace, "shop",
 			v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		// The metrics of externals exist as soon as a call was made, and this one fails.
+		createComponent(ctx, namespace, "outside", v1alpha1.ComponentSpec{
+			Externals: []v1alpha1.External{{Kind: "Schema", Service: v1alpha1.ExternalService{URL: "http://127.0.0.1:1/"}}},
+			Source:    inline("schema.yaml", "apiVersion: external.fairlead.io/v1\nkind: Schema\nmetadata: {name: orders}\nspec: {}\n"),
+		})
+		// So do those of event sources.
+		createComponent(ctx, namespace, "polls", v1alpha1.ComponentSpec{
+			Inputs: []v1alpha1.Input{{Name: "rates", Poll: &v1alpha1.PollInput{URL: "http://127.0.0.1:1/"}}},
+			Source: inline("settings.yaml", monitored),
+		})
 		Expect(administrator.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace,
 			Name:      "settings",

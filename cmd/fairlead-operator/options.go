@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
@@ -21,12 +23,15 @@ type options struct {
 	metrics                 metricsOptions
 	probeAddress            string
 	profilingAddress        string
+	webhook                 webhookOptions
+	pollHosts               operator.PollHosts
 	leaderElect             bool
 	leaderElectionNamespace string
 	maxConcurrentReconciles int
 	maxConcurrentWrites     int
 	maxRenderedBytes        int
 	maxStatusInventory      int
+	idleInventory           time.Duration
 	defaultServiceAccount   string
 	observe                 component.WatchScope
 	observeNamespaces       []string
@@ -34,6 +39,7 @@ type options struct {
 	fetch                   fetch.Options
 	quotas                  quotaOptions
 	componentMetrics        bool
+	dependentEvents         bool
 	rendering               renderingOptions
 	tracing                 tracingOptions
 	showVersion             bool
@@ -74,6 +80,9 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.IntVar(&o.maxStatusInventory, "max-status-inventory-bytes", component.MaxStatusInventory,
 		"maximum size of an inventory in the status of a component, with about 150 bytes for each dependent; larger "+
 			"inventories are stored in Secrets")
+	flags.DurationVar(&o.idleInventory, "idle-inventory-after", time.Hour,
+		"time without a pass after which the inventory of a component leaves the memory, and is read again if necessary;\n"+
+			"0 keeps all inventories in memory")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
 		"service account, in the component's namespace, of components without one; by default the operator acts as itself")
 	flags.StringVar((*string)(&o.observe), "observe", string(component.WatchScopeCluster),
@@ -91,25 +100,18 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "maximum time to fetch an archive")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes,
 		"maximum size of a fetched archive")
-	flags.BoolVar(&o.rendering.isolated, "rendering-isolation", true,
-		"render in child processes without files and network, so that a rendering that needs too much memory or time\n"+
-			"harms its own component alone; if false, render in the operator")
-	flags.IntVar(&o.rendering.processes, "rendering-processes", 0,
-		"maximum number of child processes, and so of concurrent renderings; by default as many as processors, at most 4,\n"+
-			"and at most as many as fit into half of the memory limit of the pod")
-	flags.Int64Var(&o.rendering.memory, "rendering-memory-bytes", 0,
-		"maximum memory of a child process; by default 512 MiB, or a quarter of the memory limit of the pod if this is less")
-	flags.Int64Var(&o.rendering.budget, "memory-budget-bytes", 0,
-		"maximum memory of all passes together, by an estimate of their sources, decoded renderings and records; above it,\n"+
-			"components wait for each other; by default half of the memory limit of the operator's own process, and no\n"+
-			"maximum without a limit")
+	o.rendering.bind(flags)
 	o.quotas.bind(flags)
+	o.bindEvents(flags)
 	flags.BoolVar(
 		&o.componentMetrics,
 		"component-metrics",
 		true,
 		"export metrics of each component, with four series each",
 	)
+	flags.BoolVar(&o.dependentEvents, "dependent-events", false,
+		"also create events about dependents that were adopted, were repaired, or failed: one for each reason and revision, "+
+			"and at most ten for each component, reason and revision")
 	flags.StringVar(&o.tracing.endpoint, "tracing-endpoint", "",
 		"URL of an OpenTelemetry collector for traces over HTTP, such as http://collector:4318; the default is in the\n"+
 			"environment variable OTEL_EXPORTER_OTLP_ENDPOINT; without a URL there are no traces")
@@ -118,6 +120,35 @@ func newFlagSet(o *options) *flag.FlagSet {
 	config.RegisterFlags(flags)
 	o.zap.BindFlags(flags)
 	return flags
+}
+
+// bind binds the flags of renderings.
+func (o *renderingOptions) bind(flags *flag.FlagSet) {
+	flags.BoolVar(&o.isolated, "rendering-isolation", true,
+		"render in child processes without files and network, so that a rendering that needs too much memory or time\n"+
+			"harms its own component alone; if false, render in the operator")
+	flags.IntVar(&o.processes, "rendering-processes", 0,
+		"maximum number of child processes, and so of concurrent renderings; by default as many as processors, at most 4,\n"+
+			"and at most as many as fit into half of the memory limit of the pod")
+	flags.Int64Var(&o.memory, "rendering-memory-bytes", 0,
+		"maximum memory of a child process; by default 512 MiB, or a quarter of the memory limit of the pod if this is less")
+	flags.Int64Var(&o.budget, "memory-budget-bytes", 0,
+		"maximum memory of all passes together, by an estimate of their sources, decoded renderings and records; above it,\n"+
+			"components wait for each other; by default half of the memory limit of the operator's own process, and no\n"+
+			"maximum without a limit")
+}
+
+// bindEvents binds the flags for polls and calls.
+func (o *options) bindEvents(flags *flag.FlagSet) {
+	o.webhook.bind(flags)
+	flags.Func("poll-hosts",
+		"hosts that components may poll (spec.inputs), separated by commas, such as rates.example.com,*.example.org;\n"+
+			"the authors of components see the responses, also those of services that only the operator can reach;\n"+
+			"by default none",
+		func(hosts string) error {
+			o.pollHosts = strings.Split(hosts, ",")
+			return nil
+		})
 }
 
 // parseOptions parses the command line. The message of an error is one line. The error is flag.ErrHelp if a flag
@@ -131,7 +162,8 @@ func parseOptions(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if err := errors.Join(o.validateBounds(), o.quotas.validate(), o.validateNames(), o.validateObserve()); err != nil {
+	err := errors.Join(o.validateBounds(), o.quotas.validate(), o.validateNames(), o.validateObserve(), o.webhook.validate())
+	if err != nil {
 		return options{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return o, nil
@@ -163,6 +195,9 @@ func (o options) validateBounds() error {
 	}
 	if o.rendering.budget < 0 {
 		errs = append(errs, fmt.Errorf("--memory-budget-bytes=%d: want 1 or more", o.rendering.budget))
+	}
+	if o.idleInventory < 0 {
+		errs = append(errs, fmt.Errorf("--idle-inventory-after=%s: want 0 or more", o.idleInventory))
 	}
 	if o.fetch.Timeout <= 0 {
 		errs = append(errs, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout))

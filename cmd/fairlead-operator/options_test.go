@@ -50,6 +50,22 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 			[]string{"--default-service-account=a:b"},
 			"fairlead-operator: --default-service-account=a:b: want the name of a service account; --help lists the flags\n",
 		},
+		{
+			[]string{"--webhook-advertise-ip=10.0.0.1"},
+			"fairlead-operator: --webhook-advertise-ip=10.0.0.1: it needs --webhook-bind-address; --help lists the flags\n",
+		},
+		{
+			[]string{"--webhook-advertise-ip=pod", "--webhook-bind-address=:9443"},
+			"fairlead-operator: --webhook-advertise-ip=pod: want the IP address of the pod; --help lists the flags\n",
+		},
+		{
+			[]string{"--webhook-advertise-ip=0.0.0.0", "--webhook-bind-address=:9443"},
+			"fairlead-operator: --webhook-advertise-ip=0.0.0.0: want the IP address of the pod; --help lists the flags\n",
+		},
+		{
+			[]string{"--webhook-advertise-ip=10.0.0.1", "--webhook-bind-address=:0"},
+			"fairlead-operator: --webhook-bind-address=:0: --webhook-advertise-ip needs a port number; --help lists the flags\n",
+		},
 		{[]string{"--observe=all"}, "fairlead-operator: --observe=all: \"all\" is none of \"cluster\", \"namespaces\" and " +
 			"\"identity\"; --help lists the flags\n"},
 		{[]string{"--observe=namespaces"}, "fairlead-operator: --observe=namespaces: name the namespaces with " +
@@ -157,4 +173,18 @@ func TestTheChartPassesFlagsThatTheOperatorKnows(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	got.zap, want.zap = zap.Options{}, zap.Options{}
 	g.Expect(got).To(Equal(want))
+}
+
+func TestTheAdvertisedAddressHasTheIPOfThePodAndThePortOfCalls(t *testing.T) {
+	for _, c := range []struct{ bound, ip, want string }{
+		{":9443", "10.0.0.1", "10.0.0.1:9443"},
+		{"[::]:9443", "fd00::1", "[fd00::1]:9443"},
+		{"0.0.0.0:1", "::ffff:10.0.0.1", "10.0.0.1:1"},
+		{":9443", "", "invalid AddrPort"},
+	} {
+		got, err := webhookOptions{address: c.bound, ip: c.ip}.advertised()
+		if err != nil || got.String() != c.want {
+			t.Errorf("%s at %s: %s, %v, want %s", c.ip, c.bound, got, err, c.want)
+		}
+	}
 }

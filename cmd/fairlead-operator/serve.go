@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/leader"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/internal/version"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -38,7 +39,17 @@ func serve(ctx context.Context, o options) error {
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
-	mgr, err := newManager(restConfig, o)
+	restConfig.UserAgent = "fairlead-operator/" + version.Version
+	restConfig.QPS = -1 // The API server limits requests by priority and fairness.
+	var idle *component.IdleInventory
+	if o.idleInventory > 0 {
+		idle = component.NewIdleInventory(o.idleInventory)
+	}
+	lease, err := o.lease(ctx, restConfig)
+	if err != nil {
+		return fmt.Errorf("set up the leader election: %w", err)
+	}
+	mgr, err := newManager(restConfig, o, idle, lease)
 	if err != nil {
 		return err
 	}
@@ -50,11 +61,18 @@ func serve(ctx context.Context, o options) error {
 	isolation, budget := o.rendering.divide(memoryLimit(cgroupFiles))
 	setup := operator.Options{
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
-		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory,
-		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
+		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory, IdleInventory: idle,
+		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch, PollHosts: o.pollHosts,
 		WatchScope: o.observe, WatchNamespaces: o.observeNamespaces,
 		TracerProvider: traces, OwnDeployment: o.self(), SkipComponentMetrics: !o.componentMetrics,
-		Isolation: isolation, MemoryBudget: budget, Quotas: o.quotas.forOperator(),
+		DependentEvents: o.dependentEvents,
+		Isolation:       isolation, MemoryBudget: budget, Quotas: o.quotas.forOperator(),
+	}
+	if o.webhook.enabled() {
+		setup.WebhookAddress = o.webhook.address
+	}
+	if lease != nil {
+		setup.Leader = lease
 	}
 	if err := operator.Setup(mgr, setup); err != nil {
 		return fmt.Errorf("set up the reconciler: %w", err)
@@ -67,25 +85,40 @@ func serve(ctx context.Context, o options) error {
 	return mgr.Start(ctx)
 }
 
-func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
+// lease returns the Lease of the leader election, nil if there is no leader election.
+func (o options) lease(ctx context.Context, restConfig *rest.Config) (*leader.Lock, error) {
+	if !o.leaderElect {
+		return nil, nil
+	}
+	address, err := o.webhook.advertised()
+	if err != nil {
+		return nil, err
+	}
+	return leader.New(ctx, restConfig, o.leaderElectionNamespace, leaseName, address)
+}
+
+func newManager(
+	restConfig *rest.Config, o options, idle *component.IdleInventory, lease *leader.Lock,
+) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	restConfig.UserAgent = "fairlead-operator/" + version.Version
-	restConfig.QPS = -1 // The API server limits requests by priority and fairness.
 	timeout := shutdownTimeout
-	watched := component.Options{WatchScope: o.observe, WatchNamespaces: o.observeNamespaces}.Cache()
-	// The cache drops the managed fields of components, because they are not used.
-	watched.DefaultTransform = cache.TransformStripManagedFields()
-	return ctrl.NewManager(restConfig, ctrl.Options{
+	watched := component.Options{
+		WatchScope: o.observe, WatchNamespaces: o.observeNamespaces, IdleInventory: idle,
+	}.Cache()
+	// The cache drops managed fields, because they are not used. IdleInventory drops those of components.
+	if idle == nil {
+		watched.DefaultTransform = cache.TransformStripManagedFields()
+	}
+	managed := ctrl.Options{
 		Scheme:                        scheme,
 		Metrics:                       o.metrics.server(),
 		HealthProbeBindAddress:        o.probeAddress,
 		PprofBindAddress:              o.profilingAddress,
-		LeaderElection:                o.leaderElect,
+		LeaderElection:                lease != nil,
 		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       o.leaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true, // This is safe, because the process ends right after the manager.
 		GracefulShutdownTimeout:       &timeout,
 		Cache:                         watched,
@@ -94,7 +127,11 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 			&corev1.Secret{},
 			&corev1.ConfigMap{},
 		}}},
-	})
+	}
+	if lease != nil {
+		managed.LeaderElectionResourceLockInterface = lease
+	}
+	return ctrl.NewManager(restConfig, managed)
 }
 
 // synced returns a readiness check that succeeds when the cache contains all components. It also succeeds for replicas

@@ -42,7 +42,7 @@ func (g *componentGenerator) Version() string { return renderingVersion }
 // Generate renders req.Component, which must be a Component. If req.Source is set, it is the source. Errors name the
 // field of the spec, the object and the key, and the file and the line. They never contain contents of a Secret.
 func (g *componentGenerator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
-	engine, req, err := g.prepare(req)
+	engine, req, err := g.prepare(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (g *componentGenerator) Generate(ctx context.Context, req generator.Request
 
 // Notes returns the notes of a Component's chart. Its errors name the same details as the errors of Generate.
 func (g *componentGenerator) Notes(ctx context.Context, req generator.Request) (string, error) {
-	engine, req, err := g.prepare(req)
+	engine, req, err := g.prepare(ctx, req)
 	if err != nil {
 		return "", err
 	}
@@ -61,12 +61,18 @@ func (g *componentGenerator) Notes(ctx context.Context, req generator.Request) (
 }
 
 // prepare returns the engine that renders a Component, and the request for that engine.
-func (g *componentGenerator) prepare(req generator.Request) (generator.Generator, generator.Request, error) {
+func (g *componentGenerator) prepare(
+	ctx context.Context, req generator.Request,
+) (generator.Generator, generator.Request, error) {
 	component, ok := req.Component.(*v1alpha1.Component)
 	if !ok {
 		return nil, req, fmt.Errorf("%T is not a Component", req.Component)
 	}
-	values, err := valuesOf(component, req.References)
+	inputs, err := inputValues(ctx, component, req)
+	if err != nil {
+		return nil, req, err
+	}
+	values, err := valuesOf(component, req.References, inputs)
 	if err != nil {
 		return nil, req, err
 	}

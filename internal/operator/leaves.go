@@ -124,9 +124,9 @@ func other(value any) any {
 }
 
 // visibleValues returns the values that templates read: the default values of the chart, overridden by the values of
-// the Component. Defaults of sub-charts are left out.
+// the Component and of its inputs. Defaults of sub-charts are left out.
 func (t tracing) visibleValues() (map[string]any, error) {
-	given, err := valuesOf(t.component, t.request.References)
+	given, err := valuesOf(t.component, t.request.References, t.inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +162,11 @@ func (t tracing) setIn(l leaf) string {
 	if own, err := t.component.GetParameters(); err == nil && has(own, l.place) {
 		return "spec.values"
 	}
+	for i, input := range t.component.Spec.Inputs {
+		if has(t.inputs, l.place) && isBelow(l.place, input.Place()) {
+			return placeOfInput(i, input.Name)
+		}
+	}
 	for i, from := range slices.Backward(t.component.Spec.ValuesFrom) {
 		if values, err := valuesFrom(from, t.component.Namespace, t.request.References); err == nil && has(values, l.place) {
 			place := fmt.Sprintf("spec.valuesFrom[%d], %s %s", i, from.Kind, from.Name)
@@ -172,6 +177,19 @@ func (t tracing) setIn(l leaf) string {
 		}
 	}
 	return "the chart's " + defaultValuesKey
+}
+
+// isBelow reports whether a place is the place of an input, or below it.
+func isBelow(place []any, input []string) bool {
+	if len(place) < len(input) {
+		return false
+	}
+	for i, name := range input {
+		if place[i] != name {
+			return false
+		}
+	}
+	return true
 }
 
 func has(value any, place []any) bool {

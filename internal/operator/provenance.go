@@ -77,6 +77,9 @@ func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenanc
 		p.Unknown = "a function renders the object, and functions are called only once"
 		return p, nil
 	}
+	if t.inputs, err = inputValues(ctx, component, req); err != nil {
+		return p, err
+	}
 	if t.values, err = t.visibleValues(); err != nil {
 		return p, err
 	}
@@ -89,6 +92,8 @@ type tracing struct {
 	request   generator.Request
 	wanted    Wanted
 	component *v1alpha1.Component
+	// inputs are the values of spec.inputs, each at its place among the values.
+	inputs map[string]any
 	// values are the values that the templates read, from visibleValues.
 	values map[string]any
 }

@@ -105,6 +105,26 @@ var _ = Describe("Trace", func() {
 			Expect(p.Unknown).To(Equal("for 1 values, the component cannot be rendered with another value"))
 		})
 
+	It("names the input with a value, unless another place sets the value", func(ctx SpecContext) {
+		req := traced(`{"shade": "dark"}`, chartFiles...)
+		component, ok := req.Component.(*v1alpha1.Component)
+		Expect(ok).To(BeTrue())
+		component.Spec.Inputs = []v1alpha1.Input{
+			{Name: "tones", Path: "color", Poll: &v1alpha1.PollInput{}},
+			{Name: "names", Path: "shade", Object: &v1alpha1.ObjectInput{}},
+			{Name: "extra", Object: &v1alpha1.ObjectInput{Optional: true}},
+		}
+		var err error
+		req.Inputs, err = GivenInputs(component, map[string]any{"tones": "blue", "names": "pale"})
+		Expect(err).NotTo(HaveOccurred())
+		p, err := Trace(ctx, req, wantedMap("web", "data", "color"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(p.Values).To(ConsistOf(ValueOrigin{"color", "spec.inputs[0] (tones)"}, ValueOrigin{"shade", "spec.values"}))
+		p, err = Trace(ctx, req, wantedMap("more"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(p.Values).To(ConsistOf(ValueOrigin{"extra.shown", "the chart's values.yaml"}))
+	})
+
 	It("finds nothing for an object that is not rendered", func(ctx SpecContext) {
 		Expect(Trace(ctx, traced("", chartFiles...), wantedMap("none"))).To(Equal(Provenance{}))
 	})

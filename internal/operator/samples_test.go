@@ -76,6 +76,7 @@ var _ = Describe("The samples", func() {
 		Entry("a chart with changes", "postrenderers.yaml", "Deployment/postrenderers-sample"),
 		Entry("templates", "gotemplate.yaml", "ConfigMap/gotemplate-sample-blue", "ConfigMap/gotemplate-sample-green",
 			"Job/gotemplate-sample-announce"),
+		Entry("a dependent outside Kubernetes", "externals.yaml", "Schema/orders", "ConfigMap/externals-sample-settings"),
 		Entry("a type and its instance", "types.yaml", "CustomResourceDefinition/berths.samples.fairlead.io",
 			"ClusterRole/fairlead-operator-berths", "Berth/north"),
 	)

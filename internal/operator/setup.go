@@ -1,12 +1,14 @@
 package operator
 
 import (
+	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -50,12 +52,23 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// SkipComponentMetrics leaves out the metrics of single components.
 	SkipComponentMetrics bool
+	// DependentEvents also creates events about dependents; see component.Options.
+	DependentEvents bool
 	// OwnDeployment is the Deployment in which the program runs. It is empty if the Deployment is unknown. The operator
 	// refuses to delete this Deployment and the component to which it belongs.
 	OwnDeployment types.NamespacedName
 	// Isolation renders in child processes with these options; nil renders in this process. The program must call
 	// isolate.Main with NewChildGenerator. Scheme and Outside need not be set.
 	Isolation *isolate.Options
+	// IdleInventory drops the inventories of idle components from the manager's cache, which must be built with it. Nil
+	// keeps them.
+	IdleInventory *component.IdleInventory
+	// PollHosts are the hosts that components may poll.
+	PollHosts PollHosts
+	// WebhookAddress is the address on which signed calls for components are accepted; empty accepts none.
+	WebhookAddress string
+	// Leader tells to which replica the others forward calls. Nil means that there is no leader election.
+	Leader Leader
 	// Quotas enforces quotas of namespaces, with these defaults. The operator then watches the metadata of Namespaces. Nil
 	// enforces no quotas.
 	Quotas *Quotas
@@ -75,7 +88,42 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		g, hooks.PostRead, hooks.PreReconcile = staying{Generator: g, self: itself}, itself.refuseEnd, itself.refuseRecreation
 	}
 	g, options := o.withQuotas(mgr, g, o.forReconciler())
-	return component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, options).WithHooks(hooks).SetupWithManager(mgr)
+	reconciler := component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, options).WithHooks(hooks)
+	polls := newPoller(o.Fetch, o.PollHosts)
+	if _, err := reconciler.AddEventSource(component.AsInput(polls.values)); err != nil {
+		return err
+	}
+	if err := o.addWebhook(mgr, reconciler, polls); err != nil {
+		return err
+	}
+	return reconciler.SetupWithManager(mgr)
+}
+
+// addWebhook adds the server of calls to a manager, if it is turned on.
+func (o Options) addWebhook(
+	mgr ctrl.Manager, reconciler *component.Reconciler[*v1alpha1.Component], polls *poller,
+) error {
+	if o.WebhookAddress == "" {
+		return nil
+	}
+	verify := &webhooks{
+		components: mgr.GetClient(), server: mgr.GetAPIReader(), readSecret: secretsOf(reconciler),
+		recorder: mgr.GetEventRecorder(ReconcilerName), secrets: lru.New(keptSecrets),
+		slots: make(chan struct{}, maxSecretReads),
+	}
+	accepted := newPacer(func(name types.NamespacedName) {
+		polls.askAll(name)
+		reconciler.Trigger(name)
+	})
+	calls := newReplica(o.Leader)
+	calls.calls = verify.handler(func(name types.NamespacedName) error {
+		accepted.call(name)
+		if !calls.leads() {
+			return errNoLeader
+		}
+		return nil
+	})
+	return errors.Join(mgr.Add(calls), mgr.Add(webhookServer{address: o.WebhookAddress, handler: calls}))
 }
 
 // newGenerator returns the generator of the reconciler, which renders in child processes or in this process.
@@ -119,12 +167,15 @@ func (o Options) forReconciler() component.Options {
 		RenderedBytes:           o.RenderedBytes,
 		MemoryBudget:            o.MemoryBudget,
 		StatusInventory:         o.StatusInventory,
+		IdleInventory:           o.IdleInventory,
 		DefaultServiceAccount:   o.DefaultServiceAccount,
 		WatchScope:              o.WatchScope,
 		WatchNamespaces:         o.WatchNamespaces,
 		Fetcher:                 fetch.NewHTTP(o.Fetch),
+		ExternalsOf:             newExternalServices().of,
 		TracerProvider:          o.TracerProvider,
 		SkipComponentMetrics:    o.SkipComponentMetrics,
+		DependentEvents:         o.DependentEvents,
 		SkipNameValidation:      o.SkipNameValidation,
 	}
 }
@@ -133,6 +184,8 @@ func (o Options) forReconciler() component.Options {
 type PreviewOptions struct {
 	// Contents replace the contents of referenced objects.
 	Contents generator.References
+	// Inputs are the values of inputs; see GivenInputs.
+	Inputs map[string]any
 	// User is impersonated; see component.Preview.
 	User string
 	// CallFunctions allows calls of functions. Without it, Components with a function are refused.
@@ -151,7 +204,7 @@ func Preview(config *rest.Config, o PreviewOptions) (component.Preview[*v1alpha1
 	}
 	return component.Preview[*v1alpha1.Component]{
 		Config: config, Scheme: scheme, Name: ReconcilerName, Generator: g, Options: Options{}.forReconciler(),
-		Contents: o.Contents, User: o.User, Credentials: o.CallFunctions,
+		Contents: o.Contents, Inputs: o.Inputs, User: o.User, Credentials: o.CallFunctions,
 	}, nil
 }
 

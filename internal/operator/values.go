@@ -22,9 +22,11 @@ import (
 
 const defaultValuesKey = "values.yaml"
 
-// valuesOf returns the values of a Component. It merges spec.valuesFrom in order, and then spec.values. Later values
-// override earlier values.
-func valuesOf(component *v1alpha1.Component, references generator.References) (map[string]any, error) {
+// valuesOf returns the values of a Component. It merges spec.valuesFrom in order, then the values of its inputs, and then
+// spec.values. Later values override earlier values.
+func valuesOf(
+	component *v1alpha1.Component, references generator.References, inputs map[string]any,
+) (map[string]any, error) {
 	values := map[string]any{}
 	for i, from := range component.Spec.ValuesFrom {
 		more, err := valuesFrom(from, component.Namespace, references)
@@ -33,6 +35,7 @@ func valuesOf(component *v1alpha1.Component, references generator.References) (m
 		}
 		values = merge(values, more)
 	}
+	values = merge(values, inputs)
 	if component.Spec.Values != nil {
 		if _, err := bounded.JSON(component.Spec.Values.Raw, bounded.Limits{}); err != nil {
 			return nil, fmt.Errorf("spec.values: %w", err)

@@ -28,7 +28,7 @@ var _ = Describe("Values", func() {
 		}), generator.References{
 			configMap("a"): data("values.yaml", "db: {host: a, port: 1, user: a}\nlist: [1, 2]\n"),
 			secret("b"):    data("prod.yaml", "db: {host: b, port: 2}\nlist: [3]\n"),
-		})
+		}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(got).To(Equal(map[string]any{
 			"db": map[string]any{"host": "b", "port": int64(3), "user": "a"}, "list": []any{int64(3)}, "only": "spec",
@@ -42,7 +42,7 @@ var _ = Describe("Values", func() {
 				references[generator.Reference{Kind: reference.Kind, Namespace: "apps", Name: reference.Name}] = contents
 			}
 			_, err := valuesOf(newComponent(v1alpha1.ComponentSpec{ValuesFrom: []metav1alpha1.ValuesReference{reference}}),
-				references)
+				references, nil)
 			Expect(err).To(MatchError(want))
 		},
 		Entry("a missing object", from("Secret", "db", ""), nil, `spec.valuesFrom[0]: Secret apps/db: not found`),

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+var _ = Describe("Inputs in the spec of a component:", func() {
+	const template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
+		"data: {level: '{{ .Values.log.level }}', rate: '{{ .Values.inputs.rates.EUR }}'}"
+
+	It("an object and a polled address render the component again, and a signed call asks at once", func(ctx SpecContext) {
+		calls := freeAddress()
+		expectWork(ctx)
+		Expect(stopOperator()).To(Succeed())
+		stopOperator = startOperator("--webhook-bind-address="+calls, "--poll-hosts=127.0.0.1")
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(stopOperator()).To(Succeed())
+			stopOperator = startOperator()
+			expectWork(ctx)
+		})
+		namespace, other := newNamespace(ctx), newNamespace(ctx)
+		var rate, requests atomic.Int64
+		var broken atomic.Bool
+		rate.Store(1)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			requests.Add(1)
+			if broken.Load() {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			_, _ = fmt.Fprintf(w, `{"EUR": %d}`, rate.Load())
+		}))
+		DeferCleanup(server.Close)
+		team := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "logging"}, Data: map[string]string{"level": "info"}}
+		Expect(administrator.Create(ctx, team)).To(Succeed())
+		Expect(administrator.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"}, Data: map[string][]byte{"value": []byte("s3cret")},
+		})).To(Succeed())
+		c := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", template),
+			Inputs: []v1alpha1.Input{
+				{Name: "logging", Path: "log", Object: &v1alpha1.ObjectInput{
+					APIVersion: "v1", Kind: "ConfigMap", Namespace: other, Name: "logging", Field: "data",
+				}},
+				{Name: "rates", Poll: &v1alpha1.PollInput{URL: server.URL, Interval: &metav1.Duration{Duration: time.Hour}}},
+			},
+			Webhook: &v1alpha1.Webhook{SecretRef: v1alpha1.SecretKeyReference{Name: "caller"}},
+		})
+		data := func() map[string]string {
+			var settings corev1.ConfigMap
+			if err := administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &settings); err != nil {
+				return nil
+			}
+			return settings.Data
+		}
+		Eventually(data).WithTimeout(soon).Should(Equal(map[string]string{"level": "info", "rate": "1"}))
+		Expect(requests.Load()).To(Equal(int64(1)))
+		Expect(administrator.Patch(ctx, team, client.RawPatch(types.MergePatchType, []byte(`{"data":{"level":"debug"}}`)))).To(Succeed())
+		Eventually(data).WithTimeout(soon).Should(Equal(map[string]string{"level": "debug", "rate": "1"}))
+		Expect(requests.Load()).To(Equal(int64(1)))
+
+		call := func(path, secret string) int {
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+calls+path, bytes.NewBufferString("{}"))
+			Expect(err).NotTo(HaveOccurred())
+			request.Header.Set("X-Hub-Signature-256", component.Sign([]byte(secret), []byte("{}")))
+			response, err := http.DefaultClient.Do(request)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(response.Body.Close()).To(Succeed())
+			return response.StatusCode
+		}
+		rate.Store(2)
+		Expect(call("/webhook/"+namespace+"/shop", "wrong")).To(Equal(http.StatusUnauthorized))
+		Expect(call("/webhook/"+namespace+"/unknown", "s3cret")).To(Equal(http.StatusUnauthorized))
+		Expect(call("/other", "s3cret")).To(Equal(http.StatusNotFound))
+		Consistently(data).Should(HaveKeyWithValue("rate", "1"))
+		Expect(call("/webhook/"+namespace+"/shop", "s3cret")).To(Equal(http.StatusAccepted))
+		Eventually(data).WithTimeout(soon).Should(HaveKeyWithValue("rate", "2"))
+
+		By("keeping the last value while the address fails, with a condition")
+		broken.Store(true)
+		Expect(call("/webhook/"+namespace+"/shop", "s3cret")).To(Equal(http.StatusAccepted))
+		Eventually(func() string {
+			Expect(administrator.Get(ctx, client.ObjectKeyFromObject(c), c)).To(Succeed())
+			for _, condition := range c.Status.Conditions {
+				if condition.Type == "InputStale" {
+					return condition.Message
+				}
+			}
+			return ""
+		}).WithTimeout(soon).Should(And(HavePrefix("polled: since "), ContainSubstring("input rates: "+server.URL), ContainSubstring("502")))
+		Expect(data()).To(HaveKeyWithValue("rate", "2"))
+	}, SpecTimeout(2*time.Minute))
+
+	DescribeTable("mistakes are refused with the reason:", func(ctx SpecContext, input v1alpha1.Input, want string) {
+		namespace := newNamespace(ctx)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bad"}}
+		c.Spec = v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"),
+			Inputs: []v1alpha1.Input{input, {Name: "first", Path: "a.b", Object: &v1alpha1.ObjectInput{
+				APIVersion: "v1", Kind: "ConfigMap", Name: "none", Optional: true,
+			}}},
+		}
+		if err := administrator.Create(ctx, c); err != nil {
+			Expect(err.Error()).To(ContainSubstring(want))
+			return
+		}
+		Eventually(status(ctx, c)).WithTimeout(soon).Should(ContainSubstring(strings.ReplaceAll(want, "NAMESPACE", namespace)))
+	},
+		Entry("neither object nor poll", v1alpha1.Input{Name: "x"}, "set either object or poll"),
+		Entry("a Secret", v1alpha1.Input{Name: "x", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "Secret", Name: "s"}},
+			"a Secret cannot be an input; name it in valuesFrom"),
+		Entry("a short interval", v1alpha1.Input{Name: "x", Poll: &v1alpha1.PollInput{
+			URL: "http://127.0.0.1:1", Interval: &metav1.Duration{Duration: time.Second},
+		}}, "want a duration of 10s or more"),
+		Entry("credentials in the URL", v1alpha1.Input{Name: "x", Poll: &v1alpha1.PollInput{URL: "http://a:b@c"}},
+			"want an http or https URL without user and password"),
+		Entry("overlapping paths", v1alpha1.Input{Name: "x", Path: "a", Object: &v1alpha1.ObjectInput{
+			APIVersion: "v1", Kind: "ConfigMap", Name: "none", Optional: true,
+		}}, "its path a.b overlaps with the path a of input x; choose another path"),
+		Entry("a missing object", v1alpha1.Input{Name: "x", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "ConfigMap", Name: "none"}},
+			"spec.inputs[0] (x): ConfigMap none does not exist: create it, or set object.optional"),
+		Entry("a host that components may not poll", v1alpha1.Input{Name: "x", Poll: &v1alpha1.PollInput{URL: "http://169.254.169.254/x"}},
+			"Retrying: input polled: no value yet: input x: components may not poll host 169.254.169.254; an administrator can allow it"),
+	)
+})

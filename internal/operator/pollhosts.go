@@ -1,0 +1,47 @@
+package operator
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// PollHosts are the hosts that components may poll: names or addresses, names that begin with "*." for all hosts of a
+// domain, or "*" for all hosts. A tenant sees the responses of polled addresses, also those of services that only the
+// operator can reach, so the default is none.
+type PollHosts []string
+
+// allows reports whether a host may be polled.
+func (h PollHosts) allows(host string) bool {
+	host = strings.ToLower(host)
+	for _, pattern := range h {
+		pattern = strings.ToLower(pattern)
+		suffix, wild := strings.CutPrefix(pattern, "*")
+		if pattern == host || wild && strings.HasSuffix(host, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// hostGuard refuses requests to other hosts, also after redirects.
+type hostGuard struct {
+	hosts PollHosts
+	next  http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g hostGuard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if host := r.URL.Hostname(); !g.hosts.allows(host) {
+		return nil, &hostError{host}
+	}
+	return g.next.RoundTrip(r)
+}
+
+// hostError is the error of a poll to a host that is not allowed.
+type hostError struct{ host string }
+
+// Error implements error.
+func (e *hostError) Error() string {
+	return fmt.Sprintf("components may not poll host %s; an administrator can allow it with --poll-hosts", e.host)
+}
