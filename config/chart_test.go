@@ -29,15 +29,20 @@ func renderChart(t *testing.T, values map[string]any) []*unstructured.Unstructur
 	return renderChartAs(t, "fairlead-operator", "fairlead-system", values)
 }
 
-func renderChartAs(t *testing.T, release, namespace string, values map[string]any) []*unstructured.Unstructured {
+func generateChart(t *testing.T, release, namespace string, values map[string]any) ([]client.Object, error) {
 	t.Helper()
-	g := NewWithT(t)
 	chart, err := newChart()
-	g.Expect(err).NotTo(HaveOccurred())
-	rendered, err := chart.Generate(t.Context(), generator.Request{
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return chart.Generate(t.Context(), generator.Request{
 		Name: release, Namespace: namespace, Revision: 1, Parameters: values,
 		Capabilities: generator.Capabilities{Version: version.Info{GitVersion: "v1.36.3"}},
 	})
+}
+
+func renderChartAs(t *testing.T, release, namespace string, values map[string]any) []*unstructured.Unstructured {
+	t.Helper()
+	g := NewWithT(t)
+	rendered, err := generateChart(t, release, namespace, values)
 	g.Expect(err).NotTo(HaveOccurred())
 	var objects []*unstructured.Unstructured
 	for _, object := range rendered {
@@ -72,6 +77,26 @@ func TestChartRendersWhatItsValuesSay(t *testing.T) {
 	})
 }
 
+func TestChartRefusesAPortWithTwoUses(t *testing.T) {
+	for _, c := range []struct {
+		metrics, webhook map[string]any
+		message          string
+	}{
+		{map[string]any{"port": 9443}, map[string]any{"enabled": true}, "metrics.port and webhook.port are both 9443"},
+		{map[string]any{"port": 8081}, nil, "metrics.port is 8081, the port of the probes"},
+		{nil, map[string]any{"enabled": true, "port": 8081}, "webhook.port is 8081, the port of the probes"},
+		{map[string]any{"port": 9443}, nil, ""},
+		{map[string]any{"enabled": false, "port": 9443}, map[string]any{"enabled": true}, ""},
+	} {
+		_, err := generateChart(t, "a", "b", map[string]any{"metrics": c.metrics, "webhook": c.webhook})
+		if c.message == "" {
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		} else {
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.message)))
+		}
+	}
+}
+
 // YAML takes y and on for true, n and off for false, and 1 for a number.
 func TestChartTakesNamesThatYAMLTakesForSomethingElse(t *testing.T) {
 	g := NewWithT(t)
@@ -82,6 +107,8 @@ func TestChartTakesNamesThatYAMLTakesForSomethingElse(t *testing.T) {
 		"podDisruptionBudget": map[string]any{"enabled": true},
 		"replicas":            2,
 		"networkPolicy":       map[string]any{"enabled": true},
+		"webhook":             map[string]any{"enabled": true},
+		"poll":                map[string]any{"hosts": []any{"rates.example.com"}},
 		"metrics": map[string]any{
 			"certificateSecret": "3", "readers": []any{map[string]any{"name": "4", "namespace": "no"}},
 			"serviceMonitor": map[string]any{"enabled": true}, "prometheusRule": map[string]any{"enabled": true},

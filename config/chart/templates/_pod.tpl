@@ -1,5 +1,19 @@
+{{- /* The operator listens on each port once. */}}
+{{- define "operator.checkPorts" -}}
+{{- $metrics := ternary (int .Values.metrics.port) 0 .Values.metrics.enabled }}
+{{- $webhook := ternary (int .Values.webhook.port) 0 .Values.webhook.enabled }}
+{{- if eq $metrics 8081 }}
+{{- fail "metrics.port is 8081, the port of the probes: choose another port" }}
+{{- else if eq $webhook 8081 }}
+{{- fail "webhook.port is 8081, the port of the probes: choose another port" }}
+{{- else if and $webhook (eq $metrics $webhook) }}
+{{- fail (printf "metrics.port and webhook.port are both %d: choose another port for one of them" $webhook) }}
+{{- end }}
+{{- end }}
+
 {{- /* The flags of the operator. */}}
 {{- define "operator.args" -}}
+{{- include "operator.checkPorts" . }}
 - --leader-elect
 - --leader-election-namespace={{ .Release.Namespace }}
 - --own-deployment={{ .Release.Namespace }}/{{ include "operator.fullname" . }}
@@ -13,6 +27,13 @@
 - --component-metrics={{ .Values.metrics.perComponent }}
 {{- else }}
 - --metrics-bind-address=0
+{{- end }}
+{{- with .Values.poll.hosts }}
+- --poll-hosts={{ join "," . }}
+{{- end }}
+{{- if .Values.webhook.enabled }}
+- --webhook-bind-address=:{{ .Values.webhook.port }}
+- --webhook-advertise-ip=$(FAIRLEAD_POD_IP)
 {{- end }}
 {{- if not (include "operator.actsItself" .) }}
 - --default-service-account={{ .Values.components.serviceAccount }}
