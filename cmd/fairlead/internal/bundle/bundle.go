@@ -7,6 +7,7 @@ package bundle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,7 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 			return Bundle{}, err
 		}
 	}
+	b.Missing = append(b.Missing, objectsOfInputs(component)...)
 	if account := component.Spec.ServiceAccountName; account != "" {
 		b.Missing = append(b.Missing, fmt.Sprintf("ServiceAccount %s/%s and its roles are not included", component.Namespace,
 			account))
@@ -56,7 +58,7 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 	return b, nil
 }
 
-// references returns the references of the rendering, and the kubeconfig of the target.
+// references returns the references of the rendering, the kubeconfig of the target, and the Secret of signed calls.
 func references(component *v1alpha1.Component) []metav1alpha1.Reference {
 	refs := component.References()
 	if kubeconfig := component.KubeConfig(); kubeconfig != nil {
@@ -65,7 +67,27 @@ func references(component *v1alpha1.Component) []metav1alpha1.Reference {
 			Credential: true,
 		})
 	}
+	if webhook := component.Spec.Webhook; webhook != nil {
+		secret := metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: webhook.SecretRef.Name}
+		isSame := func(ref metav1alpha1.Reference) bool { return ref.Kind == secret.Kind && ref.Name == secret.Name }
+		if !slices.ContainsFunc(refs, isSame) {
+			refs = append(refs, secret)
+		}
+	}
 	return refs
+}
+
+// objectsOfInputs returns a sentence for each object in spec.inputs. The objects belong to others, so that a bundle
+// does not include them.
+func objectsOfInputs(component *v1alpha1.Component) []string {
+	var sentences []string
+	for _, input := range component.Spec.Inputs {
+		if o := input.Object; o != nil {
+			sentences = append(sentences, fmt.Sprintf("%s is not included, but this component reads it as the input %s",
+				o.Title(), input.Name))
+		}
+	}
+	return sentences
 }
 
 func (b *Bundle) add(

@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -33,9 +34,10 @@ const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHI
 component NAME from it.
 
 The command renders the source first, with your rights. It writes nothing if the source does not render, unless
-it cannot find that out, for example because you may not read an input. It warns of objects whose types the
-cluster does not serve and nothing in the source defines. --skip-render-check leaves this out. For a component
-with a kubeconfig it reads as the identity of the component, if you may impersonate it.
+it cannot find that out, for example because you may not read an input. The values of --input NAME=FILE are for
+this check only. The command warns of objects whose types the cluster does not serve and nothing in the source
+defines. --skip-render-check leaves this out. For a component with a kubeconfig it reads as the identity of the
+component, if you may impersonate it.
 
 The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields
@@ -58,6 +60,8 @@ type applyOptions struct {
 	timeout time.Duration
 	// unserved limits the wait for nothing but types that nobody serves.
 	unserved time.Duration
+	// inputs are the values of inputs, as NAME=FILE.
+	inputs []string
 	// unchecked applies a source that may not render.
 	unchecked bool
 }
@@ -86,6 +90,7 @@ func (a *app) newApply() *cobra.Command {
 	changed = flags.Changed
 	o.addSpecFlags(flags)
 	flags.BoolVar(&o.unchecked, "skip-render-check", false, "write the component without rendering it first")
+	addInputFlag(flags, &o.inputs)
 	addWaitFlags(flags, &o.wait, &o.timeout, "wait until the component is Ready, and show its progress")
 	addUnservedFlag(flags, &o.unserved)
 	completion.Values(cmd, "generator", generators...)
@@ -137,6 +142,10 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	if err != nil {
 		return err
 	}
+	given, err := a.inputs(o.inputs)
+	if err != nil {
+		return err
+	}
 	archive, err := publish.Pack(place)
 	if err != nil {
 		return err
@@ -151,9 +160,10 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn}
 	if !o.unchecked {
 		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) error {
-			unserved, err := preview.Check(ctx, a.gate(c, false), target, obj, sources, place)
-			if refusal, ok := errors.AsType[*egress.Refusal](err); ok {
-				a.warn(fmt.Errorf("the source is not rendered before it is written: %w", refusal))
+			change := preview.Sources{ConfigMaps: sources, Place: place, Inputs: given}
+			unserved, err := preview.Check(ctx, a.gate(c, false), target, obj, change)
+			if _, ok := errors.AsType[*egress.Refusal](err); ok || len(operator.InputErrors(err)) > 0 {
+				a.warn(fmt.Errorf("the source is not rendered before it is written: %w", err))
 				return nil
 			}
 			a.warnOfUnserved(unserved)
@@ -170,7 +180,7 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	}
 	// Errors of the notes are ignored. A person who may apply may lack the rights that notes need, and the status of the
 	// component reports errors of the rendering.
-	_ = a.showNotes(ctx, c, target)
+	_ = a.showNotes(ctx, c, target, given)
 	return nil
 }
 

@@ -27,6 +27,9 @@ object.
 With --last-applied the command compares the manifests with the fields that the operator applied last, according
 to the managed fields, instead of with the live objects.
 
+Nobody but the operator asks dependents outside Kubernetes. Their manifests are compared with those that were
+applied last, which are in Secrets beside the component, as far as you may read these.
+
 Fields that are left to others by rules (fairlead.io/ignore, spec.ignore) are listed as ignored. They are no
 differences.
 
@@ -68,7 +71,7 @@ func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplie
 	}
 	differs := p.Forecast.Stuck()
 	for _, s := range p.Forecast.Steps {
-		text, err := changeOf(s, lastApplied)
+		text, err := textOf(s, p.ExternalsUnread, lastApplied)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Key, err)
 		}
@@ -76,15 +79,12 @@ func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplie
 			continue
 		}
 		differs = true
-		if s.Unchecked != "" {
-			text = "# not checked: " + s.Unchecked + "\n" + text
-		}
 		if _, err := io.WriteString(a.Out, coloured(a.palette(), text)); err != nil {
 			return err
 		}
 	}
-	for _, ignored := range show.IgnoredFields(p.Forecast) {
-		if _, err := io.WriteString(a.Out, coloured(a.palette(), "# "+ignored.String()+"\n")); err != nil {
+	for _, remark := range remarksOn(p.Forecast) {
+		if _, err := io.WriteString(a.Out, coloured(a.palette(), "# "+remark+"\n")); err != nil {
 			return err
 		}
 	}
@@ -102,14 +102,44 @@ func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplie
 	return nil
 }
 
+// remarksOn returns lines about parts of a forecast that are not compared: values that were not asked for, and fields
+// that are left to others.
+func remarksOn(f component.Forecast) (remarks []string) {
+	for _, n := range f.NotAsked {
+		remarks = append(remarks, fmt.Sprintf("not asked: %s: %s", n.Key, n.Message))
+	}
+	for _, ignored := range show.IgnoredFields(f) {
+		remarks = append(remarks, ignored.String())
+	}
+	return remarks
+}
+
+// textOf returns the text about a step. unread says why the records of externals could not be read. The text is empty if
+// the step changes nothing.
+func textOf(s component.Step, unread error, lastApplied bool) (string, error) {
+	if unread != nil && s.Key.IsExternal() && s.Before == nil && s.Effect != component.EffectCreate {
+		// Without the former manifest, everything would look new.
+		return fmt.Sprintf("# %s: %s; not compared: %s\n", s.Key, s.Effect, exit.Line(unread)), nil
+	}
+	text, err := changeOf(s, lastApplied)
+	if s.Unchecked != "" && text != "" {
+		text = "# not checked: " + s.Unchecked + "\n" + text
+	}
+	return text, err
+}
+
 // changeOf returns the changes of a step as a unified diff. The diff is empty if the step changes nothing.
 func changeOf(s component.Step, lastApplied bool) (string, error) {
 	if s.Effect == component.EffectRelease {
 		return "", nil
 	}
 	before, after := show.Before(s), s.After
-	if lastApplied {
+	if s.Key.IsExternal() {
+		before = s.Before // This is the manifest that was applied last.
+	} else if lastApplied {
 		before = changes.Owned(s.Before, operator.ReconcilerName)
+	}
+	if lastApplied || s.Key.IsExternal() {
 		var err error
 		if after, err = manifestOf(s); err != nil {
 			return "", err

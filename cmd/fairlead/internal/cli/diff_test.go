@@ -48,7 +48,7 @@ var _ = Describe("diff", onCluster(func() {
 		expectGolden("diff/last-applied.diff", namespace, r.Out)
 	})
 
-	It("shows no change of a field that the spec of the component ignores, and why names the rule", func(ctx SpecContext) {
+	It("shows no change of a field that the spec of the component ignores, and why and tree name the rule", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		stop := operate(namespace)
 		applied(ctx, namespace, folder(shopTemplates()...))
@@ -69,6 +69,12 @@ var _ = Describe("diff", onCluster(func() {
 		r := fairlead(ctx, namespace, "diff", "shop")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", Not(ContainSubstring("green")))))
 		Expect(r.Err + r.Out).To(ContainSubstring("data.color is ignored, by the spec of the component"))
+
+		Expect(k8s.Patch(ctx, settings, client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata": {"annotations": {"fairlead.io/ignore": "data.size"}}}`)))).To(Succeed())
+		Expect(fairlead(ctx, namespace, "tree", "shop").Out).To(And(
+			HaveSuffix("\n\nConfigMap "+namespace+"/settings: data.color is ignored, by the spec of the component\n"),
+			Not(ContainSubstring("data.size"))), "a rule of another client has no effect")
 	})
 
 	It("has exit code 1 only for a difference", func(ctx SpecContext) {

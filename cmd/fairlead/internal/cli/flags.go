@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,8 +13,11 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/internal/operator"
 )
 
 // Descriptions of arguments in error messages.
@@ -129,6 +133,37 @@ func addUnservedFlag(flags *pflag.FlagSet, limit *time.Duration) {
 func addCallFunctionsFlag(flags *pflag.FlagSet, call *bool) {
 	flags.BoolVar(call, egress.FlagCallFunctions, false,
 		"call the function of the component, at the address in the component, as the identity of the component")
+}
+
+// addInputFlag adds --input to the flags of a command that renders a component of a cluster.
+func addInputFlag(flags *pflag.FlagSet, inputs *[]string) {
+	flags.StringArrayVar(inputs, "input", nil,
+		"value of an input in spec.inputs, as NAME=FILE with JSON or YAML; may be repeated; - is stdin")
+}
+
+// inputs returns the values of --input by the names of the inputs.
+func (a *app) inputs(assignments []string) (map[string]any, error) {
+	inputs, err := values.Inputs(assignments, a.In)
+	if err != nil {
+		return nil, exit.BadInput("%w", err)
+	}
+	given, err := values.ByName(inputs)
+	if err != nil {
+		return nil, exit.BadUsage("%w", err)
+	}
+	return given, nil
+}
+
+// refuseRendering returns the error if a part of a component, such as its notes, cannot be rendered.
+func refuseRendering(target cluster.Target, part string, err error) error {
+	if exit.IsBadUsage(err) {
+		return err
+	}
+	err = render.WithRemedy(err, "", "")
+	if errors.Is(err, operator.ErrNotPolled) && !exit.IsUnasked(err) {
+		return exit.BadInput("%s: %s cannot be rendered: %w", target, part, err)
+	}
+	return exit.Refuse("%s: %s cannot be rendered: %w", target, part, err)
 }
 
 // gate returns the gate of a command. callFunctions is the value of --call-functions.

@@ -16,21 +16,29 @@ import (
 const notesHelp = `Show the notes of the component NAME: the file NOTES.txt of its chart.
 
 The command renders the notes again from the component's source, values and revision. It reads with your rights:
-the component, the Secrets and ConfigMaps that it references, and the objects that the notes look up. If the
-component has no notes, it prints nothing.`
+the component, the Secrets and ConfigMaps that it references, the objects in spec.inputs, and the objects that the
+notes look up. Give the values of polled inputs with --input NAME=FILE. If the component has no notes, the command
+prints nothing.`
 
 func (a *app) newNotes() *cobra.Command {
-	return &cobra.Command{
+	var inputs []string
+	cmd := &cobra.Command{
 		Use:               "notes NAME",
 		Short:             "Show the notes of a component",
 		Long:              notesHelp,
 		Args:              takes(0, theComponent),
-		RunE:              work(func(ctx context.Context, args []string) error { return a.notes(ctx, args[0]) }),
+		RunE:              work(func(ctx context.Context, args []string) error { return a.notes(ctx, args[0], inputs) }),
 		ValidArgsFunction: a.completer.Component,
 	}
+	addInputFlag(cmd.Flags(), &inputs)
+	return cmd
 }
 
-func (a *app) notes(ctx context.Context, name string) error {
+func (a *app) notes(ctx context.Context, name string, inputs []string) error {
+	given, err := a.inputs(inputs)
+	if err != nil {
+		return err
+	}
 	c, target, err := a.connect(name)
 	if err != nil {
 		return err
@@ -38,10 +46,11 @@ func (a *app) notes(ctx context.Context, name string) error {
 	if !target.IsReadyMade() {
 		return exit.BadUsage("%s: only components.%s have notes", target, v1alpha1.GroupVersion.Group)
 	}
-	return a.showNotes(ctx, c, target)
+	return a.showNotes(ctx, c, target, given)
 }
 
-func (a *app) showNotes(ctx context.Context, c *cluster.Cluster, target cluster.Target) error {
+// showNotes prints the notes of a component with the given values of inputs.
+func (a *app) showNotes(ctx context.Context, c *cluster.Cluster, target cluster.Target, given map[string]any) error {
 	obj, err := c.Find(ctx, target)
 	if err != nil {
 		return err
@@ -50,9 +59,9 @@ func (a *app) showNotes(ctx context.Context, c *cluster.Cluster, target cluster.
 	if err != nil {
 		return exit.Unasked("kubeconfig: %w", err)
 	}
-	said, err := notes.Of(ctx, c.Client, about, obj)
+	said, err := notes.Reader{Client: c.Client, About: about, Inputs: given}.Notes(ctx, obj)
 	if err != nil {
-		return exit.Refuse("%s: its notes cannot be rendered: %w", target, err)
+		return refuseRendering(target, "its notes", err)
 	}
 	if said = strings.TrimSpace(said); said != "" {
 		_, err = fmt.Fprintln(a.Out, said)

@@ -24,6 +24,10 @@ cluster. With --delete it shows the objects that a deletion of the component wou
 blockers of the deletion. For a component of the ready-made operator it also shows the rights that the deletion
 needs, and that the service account of the component or the operator lacks.
 
+Only the operator knows the values of spec.inputs that are polled: without --input NAME=FILE for each of them,
+there is no plan, and the exit code is 2. Objects in spec.inputs are read with your rights. The same flag gives the
+value of an object that you may not read, or shows what would follow another value.
+
 The command applies the same rules as the operator, and reads with your rights. For a component with a function
 or a kubeconfig, it reads as the identity of the component, which you must be allowed to impersonate. It calls a
 function only with --call-functions, because the author of the component chose its address. It sends each write to the API
@@ -55,6 +59,7 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	o.addSpecFlags(&added)
 	added.VisitAll(func(f *pflag.Flag) { o.ofSpec = append(o.ofSpec, f.Name) })
 	cmd.Flags().AddFlagSet(&added)
+	addInputFlag(cmd.Flags(), &o.inputs)
 	addCallFunctionsFlag(cmd.Flags(), &o.callFunctions)
 	completion.Values(cmd, "generator", generators...)
 }
@@ -111,6 +116,8 @@ func (o planOptions) check(args []string) error {
 		return exit.BadUsage(
 			"--delete previews the deletion of the component in the cluster: leave the folder or archive out",
 		)
+	case len(o.inputs) > 0 && o.deletion:
+		return exit.BadUsage("--input has no effect on a deletion, which renders nothing: leave it out")
 	case len(args) == 1 && slices.ContainsFunc(o.ofSpec, o.changed):
 		return exit.BadUsage("flags that change the component need a folder or an archive")
 	}
@@ -127,9 +134,13 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 	if err != nil {
 		return preview.Result{}, err
 	}
+	given, err := a.inputs(o.inputs)
+	if err != nil {
+		return preview.Result{}, err
+	}
 	gate := a.gate(c, o.callFunctions)
 	if len(args) == 1 {
-		return preview.Component(ctx, gate, target, o.deletion)
+		return preview.Component(ctx, gate, target, preview.Assumed{Deletion: o.deletion, Inputs: given})
 	}
 	if err := preview.CheckReadyMade(target); err != nil {
 		return preview.Result{}, err
@@ -145,6 +156,6 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 	if err := checkApplicable(target); err != nil {
 		return preview.Result{}, err
 	}
-	change := preview.Change{Archive: archive, Place: args[1], Fields: fields, Warn: a.warn}
+	change := preview.Change{Archive: archive, Place: args[1], Fields: fields, Inputs: given, Warn: a.warn}
 	return preview.Applied(ctx, gate, target, change)
 }

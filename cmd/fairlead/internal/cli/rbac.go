@@ -28,12 +28,15 @@ for cluster-scoped objects.
 
 The roles allow the component's service account the requests that the operator makes as this account: writes of
 dependents, escalate and bind on roles among the dependents, and reads of objects that the component references
-or looks up. If a dependent has a type that is not built in, the output also contains a ClusterRole with the
-label fairlead.io/aggregate-to-operator, which allows the operator to watch this type.
+or looks up, of the objects in spec.inputs, and of the Secret in spec.webhook. If a dependent or an input has a type
+that is not built in, the output also contains a ClusterRole with the label fairlead.io/aggregate-to-operator, which
+allows the operator to watch this type.
 
 With --dir the command renders a folder or an archive without a cluster, like fairlead render. Without --dir it
 reads the component from the cluster and renders it with your rights, so apply the component first. It renders a
-component with a function only with --call-functions, as the identity of the component.
+component with a function only with --call-functions, as the identity of the component. Give the values of polled
+inputs, and of objects that you may not read, with --input NAME=FILE. A folder does not name the objects in
+spec.inputs, so with --dir the roles do not allow to read them.
 
 The service account and the namespaces are not part of the output: create them first, for instance with
 kubectl create serviceaccount NAME. The account needs no right to create namespaces if all namespaces of the
@@ -83,6 +86,9 @@ func (a *app) newRBAC() *cobra.Command {
 	flags.BoolVar(&o.bind, "bind", false, "also print the bindings to the service account")
 	addCallFunctionsFlag(flags, &o.callFunctions)
 	o.addRenderFlags(cmd)
+	flags.StringArrayVar(&o.inputs, "input", nil,
+		"value of an input in spec.inputs, as NAME=FILE with JSON or YAML; with --dir at .Values.inputs.NAME, or as "+
+			"NAME:PATH=FILE at another place; may be repeated; - is stdin")
 	changed = func() bool {
 		return slices.ContainsFunc([]string{"values", "set", "path", "generator", "kube-version", "api-versions"},
 			flags.Changed)
@@ -163,8 +169,12 @@ func (a *app) requirementsOfFolder(
 	if req.Source, err = openSource(o.folder, o.path); err != nil {
 		return fail(err)
 	}
-	if req.Values, err = o.values.Load(); err != nil {
-		return fail(exit.BadInput("%w", err))
+	if err := o.load(&req, a.In); err != nil {
+		return fail(err)
+	}
+	if len(o.inputs) > 0 {
+		a.warn(errors.New("the roles have no rights to read the objects of spec.inputs, because a folder does not name " +
+			"them: apply the component, and run the command without --dir"))
 	}
 	r, err := rbac.OfFolder(ctx, req, a.warn)
 	if err != nil {
@@ -178,6 +188,10 @@ func (a *app) requirementsOfComponent(
 	ctx context.Context, name string, o rbacOptions,
 ) (rbac.Requirements, rbac.Roles, error) {
 	fail := func(err error) (rbac.Requirements, rbac.Roles, error) { return rbac.Requirements{}, rbac.Roles{}, err }
+	given, err := a.inputs(o.inputs)
+	if err != nil {
+		return fail(err)
+	}
 	c, target, err := a.connect(name)
 	if err != nil {
 		return fail(err)
@@ -198,12 +212,13 @@ func (a *app) requirementsOfComponent(
 	if err != nil {
 		return fail(exit.Unasked("kubeconfig: %w", err))
 	}
-	r, err := rbac.OfComponent(ctx, a.gate(c, o.callFunctions), about, component, a.warn)
+	live := rbac.Live{Gate: a.gate(c, o.callFunctions), About: about, Inputs: given, Warn: a.warn}
+	r, err := live.OfComponent(ctx, component)
 	if _, refused := errors.AsType[*egress.Refusal](err); refused {
 		return fail(err)
 	}
 	if err != nil {
-		return fail(exit.Refuse("%s: it cannot be rendered: %w", target, err))
+		return fail(refuseRendering(target, "it", err))
 	}
 	return r, o.roles(client.ObjectKeyFromObject(component), component.ServiceAccountName()), nil
 }

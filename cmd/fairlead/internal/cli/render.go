@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/lint"
@@ -26,7 +28,8 @@ import (
 const renderHelp = `Render a folder or a .tgz archive, and print the objects as a stream of YAML documents.
 
 The command applies nothing and sends no request to a cluster. Look-ups of templates find no objects, and the
-available APIs are the built-in APIs of Kubernetes.
+available APIs are the built-in APIs of Kubernetes. A folder does not say what spec.inputs has: give a value with
+--input NAME=FILE, or with --input NAME:PATH=FILE if the input has a path.
 
 The output has the objects that the operator would apply, in the order in which it would apply them, with the
 annotations that set this order. The owner label and the owner annotations are left out, because they depend on
@@ -54,6 +57,7 @@ type renderOptions struct {
 	kubeVersion string
 	apiVersions []string
 	exports     []string
+	inputs      []string
 	includeCRDs bool
 	isUpgrade   bool
 	raw         bool
@@ -80,6 +84,7 @@ func (a *app) newRender() *cobra.Command {
 	flags := cmd.Flags()
 	changed = flags.Changed
 	o.addRenderFlags(cmd)
+	flags.StringArrayVar(&o.inputs, "input", nil, placedInputUsage)
 	flags.StringVar(&o.name, "name", "release-name", "name of the component, and of the release")
 	flags.BoolVar(&o.includeCRDs, "include-crds", false,
 		"include the crds folders of charts; the default is true, or false with --raw")
@@ -111,6 +116,10 @@ func (o *renderOptions) addRenderFlags(cmd *cobra.Command) {
 	completion.Values(cmd, "generator", generators...)
 }
 
+// placedInputUsage describes the flag --input of a command that renders a source without a component.
+const placedInputUsage = "value of an input, as NAME=FILE with JSON or YAML, at .Values.inputs.NAME, or as " +
+	"NAME:PATH=FILE at another place; may be repeated; - is stdin"
+
 func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	if o.graph != "" && !slices.Contains(render.GraphFormats, o.graph) {
 		return exit.BadUsage("--graph %q: want %s", o.graph, strings.Join(render.GraphFormats, ", "))
@@ -122,8 +131,8 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	if req.Source, err = openSource(place, o.path); err != nil {
 		return err
 	}
-	if req.Values, err = o.values.Load(); err != nil {
-		return exit.BadInput("%w", err)
+	if err := o.load(&req, a.In); err != nil {
+		return err
 	}
 	if o.raw {
 		objects, err := render.Raw(ctx, req)
@@ -145,14 +154,14 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	case o.graph != "":
 		return errNotWritten(render.WriteGraph(a.Out, objects, render.GraphFormat(o.graph)))
 	case o.lint:
-		return a.lint(objects)
+		return a.lint(req.Namespace, objects)
 	}
 	return errNotWritten(render.WriteDependents(a.Out, objects))
 }
 
-// lint prints the probable mistakes of dependents.
-func (a *app) lint(objects []manifests.Object) error {
-	found, err := lint.Set(objects)
+// lint prints the probable mistakes of the dependents of a component in the given namespace.
+func (a *app) lint(namespace string, objects []manifests.Object) error {
+	found, err := lint.Set(namespace, objects)
 	if err != nil {
 		return exit.Refuse("%w", err)
 	}
@@ -202,6 +211,29 @@ func (o renderOptions) request(namespace string) (render.Request, error) {
 	}
 	req.Exports, err = exportsOf(o.exports)
 	return req, err
+}
+
+// load adds the values and the inputs to the request of a rendering. A path of an input that is not given is the
+// default of spec.inputs.
+func (o renderOptions) load(req *render.Request, stdin io.Reader) error {
+	var err error
+	if req.Values, err = o.values.Load(); err != nil {
+		return exit.BadInput("%w", err)
+	}
+	inputs, err := values.Inputs(o.inputs, stdin)
+	if err != nil {
+		return exit.BadInput("%w", err)
+	}
+	req.Given = map[string]any{}
+	for _, input := range inputs {
+		req.Inputs = append(req.Inputs, v1alpha1.Input{Name: input.Name, Path: input.Path, Poll: &v1alpha1.PollInput{}})
+		req.Given[input.Name] = input.Value
+	}
+	component := v1alpha1.Component{Spec: v1alpha1.ComponentSpec{Inputs: req.Inputs}}
+	if err := component.Validate(); err != nil {
+		return exit.BadUsage("--input: %w", err)
+	}
+	return nil
 }
 
 // exportsOf parses values of exports, NAME=VALUE. A value that is not JSON is a text.

@@ -50,6 +50,7 @@ var _ = Describe("render", func() {
 		Entry("a graph with values", "values.mmd", "testdata/render/values -n shop --graph"),
 		Entry("a graph with values in DOT", "values.dot", "testdata/render/values -n shop --graph=dot"),
 		Entry("mistakes that the values do not prevent", "values-lint.txt", "testdata/render/values -n shop --lint"),
+		Entry("mistakes in the references of externals", "externals-lint.txt", "testdata/render/externals -n shop --lint"),
 		Entry("templates, in waves and phases", "templates.yaml", "testdata/render/templates --set mode=dark"),
 	)
 

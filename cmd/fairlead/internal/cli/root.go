@@ -159,7 +159,7 @@ func (a *app) commands() []*cobra.Command {
 		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newExport(), a.newDelete(),
 		a.newList(), a.newStatus(), a.newTree(), a.newWhy(), a.newNotes(), a.newRBAC(), a.newHistory(), a.newEvents(),
 		a.newLogs(), a.newTest(),
-		a.newReconcile(), a.newSuspend(), a.newResume(),
+		a.newReconcile(), a.newSuspend(), a.newResume(), a.newExternal(),
 		a.newScaffold(), a.newVersion(), newExitCodes(),
 	}
 }

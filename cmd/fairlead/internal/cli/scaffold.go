@@ -40,6 +40,7 @@ type scaffoldOptions struct {
 	answers       scaffold.Options
 	generator     string
 	interfaces    []string
+	watched       []string
 	chart         string
 	kustomization string
 	fairleadDir   string
@@ -75,7 +76,13 @@ func (a *app) newScaffold() *cobra.Command {
 		"folder or archive of a kustomization that is copied into the project")
 	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)},
 		"additional features of the spec: "+texts(scaffold.Interfaces))
+	flags.StringVar(&o.answers.Resource, "plural", "", "plural name of the kind, such as shops; derived from the kind by default")
+	flags.BoolVar(&o.answers.Client, "client", false, "add a package with a typed client for the kind")
+	flags.StringSliceVar(&o.watched, "watch", nil,
+		"other objects whose changes start passes, as GROUP/KIND or GROUP/VERSION/KIND, such as apps/Deployment or ConfigMap")
 	flags.BoolVar(&o.answers.Webhooks, "webhooks", false, "add webhooks that validate components and set defaults")
+	flags.StringVar(&o.answers.External, "external", "",
+		"kind of dependents outside Kubernetes, such as Bucket: add a handler with its test")
 	flags.StringVar(&o.answers.Image, "image", "", "image of the operator, without a tag")
 	flags.StringVar(&o.fairleadDir, "fairlead-dir", "",
 		"checkout of Fairlead that the project requires instead of a release")
@@ -139,6 +146,13 @@ func (a *app) scaffoldRequest(dir string, o scaffoldOptions) (scaffold.Request, 
 	req.Options.Generator, req.Options.Given = scaffold.ParseGenerator(o.generator), source != ""
 	for _, name := range o.interfaces {
 		req.Options.Interfaces = append(req.Options.Interfaces, scaffold.Interface(name))
+	}
+	for _, text := range o.watched {
+		watched, err := scaffold.ParseWatched(text)
+		if err != nil {
+			return req, exit.BadUsage("%w", err)
+		}
+		req.Options.Watched = append(req.Options.Watched, watched)
 	}
 	if o.generator == "" {
 		req.Options.Generator = o.fittingGenerator()

@@ -26,7 +26,8 @@ const testHelp = `Run the tests of the component NAME: the hooks for test of its
 
 The tests are rendered from the component's source, values and revision. They run one after the other, in the
 order of their weights and names, until one fails. With TEST only the Jobs and Pods of these names run; other
-objects of the tests, such as service accounts, are always created.
+objects of the tests, such as service accounts, are always created. Give the values of polled inputs with
+--input NAME=FILE.
 
 The command creates, watches and deletes the objects with your rights. The operator does not know them. They
 stay until the next run, unless their hook-delete-policy says otherwise.`
@@ -35,6 +36,7 @@ stay until the next run, unless their hook-delete-policy says otherwise.`
 type testOptions struct {
 	timeout time.Duration
 	logs    bool
+	inputs  []string
 }
 
 func (a *app) newTest() *cobra.Command {
@@ -52,6 +54,7 @@ func (a *app) newTest() *cobra.Command {
 		ValidArgsFunction: a.completer.Component,
 	}
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 5*time.Minute, "time that each test has, such as 1m")
+	addInputFlag(cmd.Flags(), &o.inputs)
 	cmd.Flags().BoolVar(&o.logs, "logs", false, "show the logs of each test after its result")
 	return cmd
 }
@@ -59,6 +62,10 @@ func (a *app) newTest() *cobra.Command {
 func (a *app) test(ctx context.Context, name string, only []string, o testOptions) error {
 	if o.timeout <= 0 {
 		return exit.BadUsage("--timeout %s: want a duration such as 5m", o.timeout)
+	}
+	given, err := a.inputs(o.inputs)
+	if err != nil {
+		return err
 	}
 	c, target, err := a.connect(name)
 	if err != nil {
@@ -72,9 +79,9 @@ func (a *app) test(ctx context.Context, name string, only []string, o testOption
 	if err != nil {
 		return exit.Unasked("kubeconfig: %w", err)
 	}
-	tests, err := notes.Tests(ctx, c.Client, about, component)
+	tests, err := notes.Reader{Client: c.Client, About: about, Inputs: given}.Tests(ctx, component)
 	if err != nil {
-		return exit.Refuse("%s: its tests cannot be rendered: %w", target, err)
+		return refuseRendering(target, "its tests", err)
 	}
 	if tests, err = selectTests(tests, only); err != nil {
 		return err

@@ -21,7 +21,10 @@ objects that it only observes.
 It reads their readiness from the live objects. A dependent that is missing or cannot be read has a reason. A
 dependent that is ready, but whose last update failed, has the state NotUpdated. For dependents that are not
 ready, the command shows the causes that events, pods and other objects below them report, as far as you may
-read these.`
+read these.
+
+Fields that are left to others by rules (fairlead.io/ignore, spec.ignore) are listed as ignored, as the live
+objects have these rules.`
 
 func (a *app) newTree() *cobra.Command {
 	var output string
@@ -63,6 +66,7 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 		return err
 	}
 	nodes = component.AddFailures(component.AddUnrecorded(nodes, status.Waiting), status.Waiting)
+	nodes = component.AddExternals(nodes, &status)
 	tree := show.NewTree(f.Live, status, nodes)
 	if status.TargetCluster == "" {
 		tree.AddCauses(causes.OfNodes(ctx, f.Cluster, nodes))

@@ -53,6 +53,86 @@ var _ = Describe("why", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "why", "cm/other").Err).To(ContainSubstring("does not exist"))
 	})
 
+	It("names the exported value that holds up an object, and the value that was bound last", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		objects := func(data string) string {
+			return folder(
+				"db.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: db, annotations: {fairlead.io/export: dbHost=self.data.host}}\ndata: "+data+"\n",
+				"web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, annotations: {fairlead.io/bind: 'true'}}\n"+
+					"data: {url: 'postgres://{{ \"${{ dbHost }}\" }}', color: blue}\n",
+				"login.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: login, annotations: {fairlead.io/bind: 'true'}}\n"+
+					"stringData: {url: '{{ \"${{ dbHost }}\" }}'}\n",
+			)
+		}
+		why := func(args ...string) func() string {
+			return func() string { return fairlead(ctx, namespace, append([]string{"why"}, args...)...).Out }
+		}
+		missing := "it waits for export dbHost of ConfigMap " + namespace + "/db: the object has no self.data.host yet"
+		Expect(fairlead(ctx, namespace, "apply", "shop", objects("{}")).Code).To(Equal(0))
+		Eventually(ctx, why("cm/web")).Should(MatchRegexp(`held up +not created yet: ` + missing))
+		Expect(fairlead(ctx, namespace, "tree", "shop").Out).To(MatchRegexp(`web +Missing +ExportMissing: ` + missing))
+
+		applied(ctx, namespace, objects("{host: h1}"))
+		Expect(why("cm/web")()).To(And(MatchRegexp(`bound +data.url = postgres://h1, by postgres://\$\{\{ dbHost }}\n`),
+			Not(ContainSubstring("held up"))))
+		Expect(why("cm/web", "--field", "data.url")()).To(MatchRegexp(`manifest +it binds exported values: postgres://\$\{\{ dbHost }}\n`))
+		Expect(why("cm/web", "--field", "data.color")()).To(MatchRegexp(`manifest +it sets this value\n`))
+
+		Expect(fairlead(ctx, namespace, "apply", "shop", objects("{}")).Code).To(Equal(0))
+		Eventually(ctx, why("cm/web")).Should(And(
+			MatchRegexp(`held up +not updated yet: `+missing+`; the applied values stay`),
+			MatchRegexp(`bound +data.url = postgres://h1,`)))
+		Expect(why("secret/login")()).To(And(ContainSubstring(missing), Not(ContainSubstring("h1")), Not(ContainSubstring("bound"))))
+		Expect(fairlead(ctx, namespace, "tree", "shop").Out).To(MatchRegexp(`web +Ready +ExportMissing: not updated yet: ` + missing))
+		Expect(fairlead(ctx, namespace, "status", "shop").Out).To(ContainSubstring(missing))
+	})
+
+	It("names the condition that holds up an object, with the values that it saw", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(
+			"job.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: job, annotations: {fairlead.io/ready-when: self.data.phase == 'done'}}\n"+
+				"data: {phase: begun}\n",
+			"extra.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra, annotations: {fairlead.io/include-when: parameters.extra}}\n",
+		)).Code).To(Equal(0))
+		const unmet = `ready-when: self.data.phase == 'done' is false \(self.data.phase is "begun"\)`
+		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/job").Out }).Should(MatchRegexp(`not ready +` + unmet))
+		Expect(fairlead(ctx, namespace, "status", "shop").Out).To(MatchRegexp(unmet))
+		Expect(fairlead(ctx, namespace, "why", "cm/extra").Out).To(MatchRegexp(
+			`held up +not created yet: it is not decided whether the object is applied: include-when: the expression "parameters.extra" reads a parameter`))
+	})
+
+	It("names the condition that leaves out an object, with the values that it read, also if its type is not served", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		annotated := func(apiVersion, kind, name, condition string) string {
+			return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata:\n  name: " + name + "\n  annotations: {" + condition + "}\n"
+		}
+		applied(ctx, namespace, folder(
+			"extra.yaml", annotated("v1", "ConfigMap", "extra", `fairlead.io/include-when: "has(parameters.extra) && parameters.extra"`),
+			"backup.yaml", annotated("example.com/v1", "Backup", "backup", `fairlead.io/active-when: "served('Backup.example.com')"`),
+			"plain.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n",
+		))
+		const extra = `its condition include-when is false: has\(parameters.extra\) && parameters.extra \(parameters.extra is not set\)`
+		const backup = `its condition active-when is false: served\('Backup.example.com'\) \(the API server does not serve Backup.example.com\)`
+		Expect(fairlead(ctx, namespace, "why", "cm/extra").Out).To(MatchRegexp(`left out +` + extra))
+		Expect(fairlead(ctx, namespace, "why", "backup/backup").Out).To(MatchRegexp(`left out +` + backup))
+		Expect(fairlead(ctx, namespace, "why", "Backup.example.com/backup").Out).To(MatchRegexp(`left out +` + backup))
+		Expect(fairlead(ctx, namespace, "why", "backup/other").Code).NotTo(Equal(0))
+		for _, command := range []string{"status", "tree", "plan"} {
+			Expect(fairlead(ctx, namespace, command, "shop").Out).To(And(
+				MatchRegexp(`LEFT OUT +REASON +MESSAGE\n`), MatchRegexp(`ConfigMap `+namespace+`/extra +Excluded +`+extra),
+				MatchRegexp(`Backup.example.com .*backup +Inactive +`+backup)), command)
+		}
+
+		By("an object that exists, and belongs to nobody")
+		theirs := &corev1.ConfigMap{}
+		theirs.Namespace, theirs.Name = namespace, "extra"
+		Expect(k8s.Create(ctx, theirs)).To(Succeed())
+		Expect(fairlead(ctx, namespace, "why", "cm/extra").Out).To(MatchRegexp(`left out +` + extra))
+	})
+
 	It("explains an object that a component only observes, absent and present", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)

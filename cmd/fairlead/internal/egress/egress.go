@@ -148,6 +148,13 @@ func contentOf(component *v1alpha1.Component) string {
 		}
 		add("values of ", from.Kind, from.Name)
 	}
+	for _, input := range component.Spec.Inputs {
+		text := "the input " + input.Name
+		if o := input.Object; o != nil {
+			text += " of " + o.Title()
+		}
+		sent = append(sent, text)
+	}
 	for _, item := range component.Spec.Function.Items {
 		add("the content of ", item.Kind, item.Name)
 	}

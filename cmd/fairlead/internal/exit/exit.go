@@ -94,6 +94,12 @@ func BadUsage(format string, args ...any) error {
 	return &Error{Code: Misuse, Usage: true, Err: fmt.Errorf(format, args...)}
 }
 
+// IsBadUsage reports whether an error is about the command line.
+func IsBadUsage(err error) bool {
+	known, ok := errors.AsType[*Error](err)
+	return ok && known.Usage
+}
+
 // BadInput returns an error about a file, a folder or a name on the command line.
 func BadInput(format string, args ...any) error {
 	return &Error{Code: Misuse, Err: fmt.Errorf(format, args...)}

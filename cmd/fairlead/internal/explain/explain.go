@@ -14,13 +14,14 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -47,11 +48,21 @@ func isMissingRight(err error) bool {
 	return ok && exit.CodeOf(err) == exit.NotAsked
 }
 
-// Object explains an object or, if path is not empty, a field of the object. It renders the component with the rights
-// that gate grants. It returns an error if the object has no such field, or if the object neither is a dependent nor
-// was created by controllers for a dependent.
+// Rendering has the inputs for the rendering of components.
+type Rendering struct {
+	// Gate grants the rights of the rendering.
+	Gate egress.Gate
+	// About reads what the cluster serves.
+	About notes.Discovery
+	// Inputs are given values of inputs in spec.inputs, by their names.
+	Inputs map[string]any
+}
+
+// Object explains an object or, if path is not empty, a field of the object. It renders the component if it can. It
+// returns an error if the object has no such field, or if the object neither is a dependent nor was created by
+// controllers for a dependent.
 func Object(
-	ctx context.Context, gate egress.Gate, about notes.Discovery, o cluster.Object, path changes.Path,
+	ctx context.Context, rendering Rendering, o cluster.Object, path changes.Path,
 ) (Result, error) {
 	r := Result{Why: show.Why{Object: identity(o.Live)}}
 	if path != nil {
@@ -71,7 +82,7 @@ func Object(
 			r.Field.Unknown = false
 		}
 	}
-	e := explainer{cluster: o.Cluster, gate: gate, about: about, dependent: dependent, path: path, result: &r}
+	e := explainer{cluster: o.Cluster, rendering: rendering, dependent: dependent, path: path, result: &r}
 	err = e.explain(ctx, owner)
 	return r, err
 }
@@ -79,8 +90,7 @@ func Object(
 // explainer explains one dependent.
 type explainer struct {
 	cluster   *cluster.Cluster
-	gate      egress.Gate
-	about     notes.Discovery
+	rendering Rendering
 	dependent *unstructured.Unstructured
 	// path is the explained field of the dependent, or nil if no field is explained.
 	path   changes.Path
@@ -93,7 +103,7 @@ func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
 	r.Component, r.Reconciler = owner.Component().String(), owner.Reconciler
 	r.Settings = manifestSettings(e.dependent, owner.Reconciler)
 	if e.path != nil && r.Field != nil {
-		r.Field.Ignored = e.ignoredBy(owner.Reconciler)
+		r.Field.Ignored = e.ignoredBy()
 	}
 	mapping, err := e.cluster.ResolveType(owner.Kind + "." + owner.Group)
 	if err != nil {
@@ -121,10 +131,14 @@ func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
 }
 
 // ignoredBy says by which rule the field is left to others. It returns an empty text if there is no such rule.
-func (e explainer) ignoredBy(reconciler string) string {
-	for _, ignored := range manifests.LiveIgnored(e.dependent.GetAnnotations(), reconciler) {
-		stripped := &unstructured.Unstructured{Object: ignored.Path.Without(e.dependent.Object)}
-		before, _ := e.path.At(e.dependent)
+func (e explainer) ignoredBy() string {
+	before, _ := e.path.At(e.dependent)
+	for _, ignored := range component.IgnoredFields(e.dependent) {
+		path, err := fieldpath.Parse(ignored.Path)
+		if err != nil {
+			continue
+		}
+		stripped := &unstructured.Unstructured{Object: path.Without(e.dependent.Object)}
 		if after, found := e.path.At(stripped); !found || !reflect.DeepEqual(before, after) {
 			return fmt.Sprintf("by %s in the %s", ignored.Path, show.IgnoredBy(ignored.Source))
 		}
@@ -150,7 +164,8 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	if err != nil {
 		return err
 	}
-	e.result.Revision, e.result.HeldUp = status.Revision, heldUpByExport(status)
+	e.result.Revision, e.result.HeldUp = status.Revision, componentHeldUp(status)
+	e.result.LeftOut = leftOut(e.wanted().Key, status)
 	inventory, err := component.Inventory(ctx, e.cluster, &status)
 	if err != nil {
 		e.result.unknown("part of the inventory", err)
@@ -166,13 +181,13 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	return nil
 }
 
-// addCauses adds to the result the failure of the last write and, if the dependent is not ready, the causes. If the
-// user asked for the explanation of a field instead of the whole object, addCauses adds nothing. waiting is the list
-// status.waiting of the component.
+// addCauses adds to the result the failure of the last write and, if the dependent is not ready or not updated, the
+// causes. If the user asked for the explanation of a field instead of the whole object, addCauses adds nothing. waiting
+// is the list status.waiting of the component.
 func (e explainer) addCauses(
 	ctx context.Context, entry metav1alpha1.InventoryEntry, waiting []metav1alpha1.DependentReport,
 ) error {
-	if e.result.Field != nil {
+	if e.result.Field != nil || entry.External {
 		return nil
 	}
 	nodes, err := component.Tree(ctx, e.cluster, []metav1alpha1.InventoryEntry{entry})
@@ -180,16 +195,13 @@ func (e explainer) addCauses(
 		return err
 	}
 	for _, n := range component.AddFailures(nodes, waiting) {
-		e.result.DependsOn = n.DependsOn
-		if n.Reason == component.ReportDependency {
-			e.result.HeldUp = n.Message
+		var report metav1alpha1.DependentReport
+		for _, w := range waiting {
+			if w.Dependent == n.Key.String() {
+				report = w
+			}
 		}
-		if n.Reason != "" && n.State == component.NodeNotUpdated {
-			e.result.NotUpdated = n.Reason + ": " + n.Message
-		}
-		if n.State == component.NodeInProgress || n.State == component.NodeFailed {
-			e.result.Causes = causes.Find(ctx, e.cluster, n.Key)
-		}
+		e.addState(ctx, n, report)
 	}
 	return nil
 }
@@ -203,8 +215,10 @@ func (e explainer) addOrigin(ctx context.Context, obj *unstructured.Unstructured
 	}
 	p, err := e.trace(ctx, traced)
 	switch {
+	case exit.IsBadUsage(err):
+		return err
 	case err != nil:
-		r.unknown("file and values", err)
+		r.unknown("file and values", render.WithRemedy(err, "", ""))
 		return nil
 	case p.Rendered == nil:
 		r.Unknown = append(r.Unknown, "file and values: the component does not render this object any more")
@@ -217,22 +231,30 @@ func (e explainer) addOrigin(ctx context.Context, obj *unstructured.Unstructured
 	if p.File == "" {
 		r.Unknown = append(r.Unknown, "file: the generator does not report it")
 	}
+	bound := boundValues(p.Rendered, e.dependent, r.Reconciler)
 	if e.path != nil && r.Field != nil {
 		rendered, set := e.path.At(p.Rendered)
 		live, _ := e.path.At(e.dependent)
 		r.Field.Unknown, r.Field.Rendered, r.Field.Differs = false, set, set && !reflect.DeepEqual(rendered, live)
+		if r.Field.Binds = holesBelow(bound, e.path, e.dependent); len(r.Field.Binds) > 0 {
+			r.Field.Differs = false
+		}
+		return nil
 	}
+	r.Bound = bound
 	return nil
 }
 
 // trace renders the component, and finds the origin of the dependent.
 func (e explainer) trace(ctx context.Context, traced *v1alpha1.Component) (operator.Provenance, error) {
-	access, err := e.gate.Open(ctx, traced, egress.Use{Renders: true})
+	access, err := e.rendering.Gate.Open(ctx, traced, egress.Use{Renders: true})
 	if err != nil {
 		return operator.Provenance{}, err
 	}
-	reader := notes.Reader{About: e.about, Credentials: access.CallFunctions}
-	if reader.Client, err = e.gate.Client(access); err != nil {
+	reader := notes.Reader{
+		About: e.rendering.About, Credentials: access.CallFunctions, Inputs: e.rendering.Inputs,
+	}
+	if reader.Client, err = e.rendering.Gate.Client(access); err != nil {
 		return operator.Provenance{}, err
 	}
 	req, err := reader.Request(ctx, traced)

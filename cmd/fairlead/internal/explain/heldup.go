@@ -1,15 +1,19 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/operator"
@@ -17,9 +21,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// HeldUp explains an object that is not a dependent: because a dependency holds it up, or because a component only
-// observes it. It reads the components of the ready-made operator in the namespace of the object. found is false if
-// none of them waits for the object or observes it, or if they cannot be read.
+// HeldUp explains an object that is not a dependent: because a dependency, a condition or an exported value holds it up,
+// because its condition is false, or because a component only observes it. It reads the components of the ready-made
+// operator in the namespace of the object. found is false if none of them waits for the object, leaves it out or
+// observes it, or if they cannot be read.
 func HeldUp(ctx context.Context, c *cluster.Cluster, target cluster.Target) (w show.Why, found bool) {
 	gvk := target.Mapping.GroupVersionKind
 	key := manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: target.Namespace, Name: target.Name}
@@ -34,10 +39,14 @@ func HeldUp(ctx context.Context, c *cluster.Cluster, target cluster.Target) (w s
 			return err
 		}
 		for _, waiting := range status.Waiting {
-			if waiting.Dependent == key.String() && waiting.Reason == component.ReportDependency {
+			if waiting.Dependent == key.String() && isHoldUp(waiting) {
 				found, w = true, awaitedBy(key, obj, status.Revision)
 				w.HeldUp = "not created yet: " + waiting.Message
 			}
+		}
+		if text := leftOut(key, status); text != "" {
+			found, w = true, awaitedBy(key, obj, status.Revision)
+			w.LeftOut = text
 		}
 		if observed, ok := observation(key, &status); ok {
 			found, w = true, awaitedBy(key, obj, status.Revision)
@@ -48,14 +57,47 @@ func HeldUp(ctx context.Context, c *cluster.Cluster, target cluster.Target) (w s
 	return w, found && err == nil
 }
 
-// heldUpByExport says for which exports of other components a component waits. It is empty if it waits for none.
-func heldUpByExport(status metav1alpha1.Status) string {
+// isHoldUp reports whether a report says why a dependent is not applied yet, also after the timeout of its wait.
+func isHoldUp(report metav1alpha1.DependentReport) bool {
+	return component.IsHoldUp(report) || report.Reason == metav1alpha1.ReasonTimeout
+}
+
+// componentHeldUp says for which exports a component waits: of other components, or of its own dependents if its
+// rendering asks for them. It is empty if the component waits for none.
+func componentHeldUp(status metav1alpha1.Status) string {
 	ready := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady)
-	if ready == nil ||
-		ready.Reason != metav1alpha1.ReasonExportMissing && ready.Reason != metav1alpha1.ReasonReferenceCycle {
+	if ready == nil {
 		return ""
 	}
-	return "no update: " + ready.Message
+	switch ready.Reason {
+	case metav1alpha1.ReasonExportMissing, metav1alpha1.ReasonReferenceCycle:
+		return "no update: " + ready.Message
+	case metav1alpha1.ReasonRenderingIncomplete:
+		return ready.Message
+	}
+	return ""
+}
+
+// addState adds to the result why the dependent is not ready or not updated. report is the report on it in the status,
+// the zero value if there is none.
+func (e explainer) addState(ctx context.Context, n component.Node, report metav1alpha1.DependentReport) {
+	r := e.result
+	r.DependsOn = n.DependsOn
+	if isHoldUp(report) && n.State == component.NodeReady {
+		r.HeldUp = "not updated yet: " + report.Message
+	}
+	switch n.State {
+	case component.NodeNotUpdated:
+		if n.Reason != "" {
+			r.NotUpdated = n.Reason + ": " + n.Message
+		}
+	case component.NodeInProgress, component.NodeFailed:
+		r.NotReady, r.Causes = n.Message, causes.Find(ctx, e.cluster, n.Key)
+	case component.NodeUnknown:
+		// Only the operator can evaluate a condition that is written in Go.
+		r.NotReady = cmp.Or(report.Message, n.Message)
+	case component.NodeReady, component.NodeTerminating, component.NodeCompleted, component.NodeMissing:
+	}
 }
 
 // observation describes an object that a component only observes: its wave, and why the component waits for it. The
@@ -85,4 +127,45 @@ func awaitedBy(key manifests.Key, obj *unstructured.Unstructured, revision int64
 		}.String(),
 		Reconciler: operator.ReconcilerName, Revision: revision,
 	}
+}
+
+// leftOut says why a component leaves an object out, by its status. It is empty if the object is not left out, or not
+// among the objects that the status lists.
+func leftOut(key manifests.Key, status metav1alpha1.Status) string {
+	for _, report := range status.LeftOut {
+		if report.Dependent == key.String() {
+			return report.Message
+		}
+	}
+	return ""
+}
+
+// LeftOut explains an object of a type that the cluster does not serve, given by its name, as Kind/name or
+// Kind.group/name: a component may leave the object out until its type is served. It reads the components of the
+// ready-made operator in the namespace of c. found is false if none of them leaves out such an object, or if they
+// cannot be read.
+func LeftOut(ctx context.Context, c *cluster.Cluster, name string) (w show.Why, found bool) {
+	mapping, err := c.ResolveType("Component." + v1alpha1.GroupVersion.Group)
+	if err != nil {
+		return show.Why{}, false
+	}
+	kind, name, _ := strings.Cut(name, "/")
+	gk := schema.ParseGroupKind(kind)
+	err = c.List(ctx, mapping, c.Namespace, func(obj *unstructured.Unstructured) error {
+		status, err := cluster.StatusIfAny(
+			cluster.Target{Mapping: mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}, obj)
+		if err != nil {
+			return err
+		}
+		for _, report := range status.LeftOut {
+			key, ok := manifests.ParseKey(report.Dependent)
+			if !ok || key.Name != name || !strings.EqualFold(key.Kind, gk.Kind) || gk.Group != "" && gk.Group != key.Group {
+				continue
+			}
+			found, w = true, awaitedBy(key, obj, status.Revision)
+			w.LeftOut = report.Message
+		}
+		return nil
+	})
+	return w, found && err == nil
 }

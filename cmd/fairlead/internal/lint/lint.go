@@ -22,10 +22,10 @@ type Finding struct {
 // String returns the finding as a line.
 func (f Finding) String() string { return fmt.Sprintf("%s: %s: %s", f.Object, f.Field, f.Message) }
 
-// Set returns the findings about a set of dependents: references of pods, bindings and other built-in types to objects
-// that are applied later, and to objects that are not in the set; objects of types that are neither built in nor
-// defined in the set.
-func Set(objects []manifests.Object) ([]Finding, error) {
+// Set returns the findings about the dependents of a component in the given namespace: references of pods, bindings,
+// other built-in types and externals to objects that are applied later, and to objects that are not in the set; objects
+// of types that are neither built in nor defined in the set.
+func Set(namespace string, objects []manifests.Object) ([]Finding, error) {
 	s := newSet(objects)
 	var found []Finding
 	for i := range objects {
@@ -37,7 +37,7 @@ func Set(objects []manifests.Object) ([]Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range referencesOf(whole.Body) {
+		for _, r := range referencesOf(namespace, o.Key, whole.Body) {
 			if message := s.judge(o, r); message != "" {
 				found = append(found, Finding{Object: o.Key, Field: r.field, Message: message})
 			}
@@ -101,6 +101,8 @@ func (s *set) judge(o *manifests.Object, r reference) string {
 		return fmt.Sprintf("%s is not in the set, so it must exist in the cluster before", r.key)
 	case o.Settings.Phase != manifests.PhaseApply || to.Settings.Phase != manifests.PhaseApply:
 		return ""
+	case s.beforeOf(to).objects[o.Key]:
+		return fmt.Sprintf("%s waits for this object, which refers to it; remove the dependency or the reference", r.key)
 	case (o.InGraph() || to.InGraph()) && s.waitsFor(o, to):
 		return ""
 	case o.InGraph():
@@ -168,9 +170,15 @@ func (r reference) provided() bool {
 	return false
 }
 
-// referencesOf returns the references in a manifest of a built-in type.
-func referencesOf(body *unstructured.Unstructured) []reference {
+// referencesOf returns the references in a manifest of a built-in type, or of an external. The references of an
+// external are in the namespace of the component.
+func referencesOf(namespace string, of manifests.Key, body *unstructured.Unstructured) []reference {
 	f := finder{namespace: body.GetNamespace()}
+	if of.IsExternal() {
+		f.namespace = namespace
+		f.external(node{value: body.Object})
+		return f.found
+	}
 	gk := body.GroupVersionKind().GroupKind().String()
 	if path, found := podPaths[gk]; found {
 		f.pod(at(node{value: body.Object}, path...))

@@ -109,6 +109,13 @@ func (f *finder) container(container node) {
 	}
 }
 
+// external adds the Secrets and ConfigMaps that an external refers to.
+func (f *finder) external(body node) {
+	for _, ref := range at(body, "references").items() {
+		f.add(at(ref, "kind").text(), at(ref, "name"), node{})
+	}
+}
+
 // binding adds the role and the service accounts of a binding.
 func (f *finder) binding(body node) {
 	role := manifests.Key{Group: "rbac.authorization.k8s.io", Kind: at(body, "roleRef", "kind").text()}

@@ -19,14 +19,15 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
-// Of returns the notes of a component of the ready-made operator. They are empty if the component has no notes. If the
-// dependents are in another cluster, look-ups find no objects, and the version of the cluster is unknown.
-func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured.Unstructured) (string, error) {
+// Notes returns the notes of a component of the ready-made operator. They are empty if the component has no notes. If
+// the dependents are in another cluster, look-ups find no objects, and the version of the cluster is unknown.
+func (r Reader) Notes(ctx context.Context, obj *unstructured.Unstructured) (string, error) {
 	component := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
 		return "", err
@@ -35,7 +36,7 @@ func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured
 	if err != nil {
 		return "", err
 	}
-	req, err := Reader{Client: c, About: about}.Request(ctx, component)
+	req, err := r.Request(ctx, component)
 	if err != nil {
 		return "", err
 	}
@@ -44,14 +45,12 @@ func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured
 
 // Tests returns the objects of the tests of a component's chart, in the order in which they run. It is an error if the
 // source of the component is no chart.
-func Tests(
-	ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component,
-) ([]*unstructured.Unstructured, error) {
+func (r Reader) Tests(ctx context.Context, component *v1alpha1.Component) ([]*unstructured.Unstructured, error) {
 	g, err := operator.NewGenerator(operator.RenderOptions{Tests: true})
 	if err != nil {
 		return nil, err
 	}
-	req, err := Reader{Client: c, About: about}.Request(ctx, component)
+	req, err := r.Request(ctx, component)
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +76,24 @@ type Reader struct {
 	About  Discovery
 	// Credentials includes the references with credentials, which a call of a function needs.
 	Credentials bool
+	// Inputs are given values of inputs in spec.inputs, by their names. Objects are read for the other inputs.
+	Inputs map[string]any
 }
 
 // Request returns the request with which the operator renders a component. It returns an error if Client may not read
-// the inputs of the component.
+// the inputs of the component, which wraps an operator.InputError for each input in spec.inputs without a value. It
+// returns an error of bad usage if Inputs has an input that the component does not have.
 func (r Reader) Request(ctx context.Context, component *v1alpha1.Component) (generator.Request, error) {
 	var err error
 	req := generator.Request{Component: component, Revision: revisionOf(component)}
 	req.Namespace, req.Name = component.Placement()
 	req.Exports = generator.ExportsOf(component.GetStatus())
+	if _, err := operator.GivenInputs(component, r.Inputs); err != nil {
+		return req, exit.BadUsage("--input: %w", err)
+	}
+	if req.Inputs, err = operator.ReadInputs(ctx, component, r.Inputs, lookup{r.Client}); err != nil {
+		return req, err
+	}
 	if req.References, err = r.read(ctx, component); err != nil {
 		return req, err
 	}

@@ -62,7 +62,10 @@ func previewOfOther(
 		return component.Preview[*otherComponent]{}, nil,
 			exit.Refuse("%s has its dependents in another cluster, and only its operator can connect there", target)
 	}
-	p := component.Preview[*otherComponent]{Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler}
+	p := component.Preview[*otherComponent]{
+		Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler,
+		Options: component.Options{FormerFinalizers: status.Finalizers},
+	}
 	return p, &otherComponent{Unstructured: obj, status: status}, nil
 }
 
@@ -82,7 +85,7 @@ func Blockers(
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
 		return nil, err
 	}
-	p, err := open(ctx, gate, typed, egress.Use{Connects: true}, nil)
+	p, err := open(ctx, gate, typed, egress.Use{Connects: true}, rendered{})
 	if err != nil {
 		return nil, err
 	}

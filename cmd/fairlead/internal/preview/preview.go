@@ -30,6 +30,9 @@ type Result struct {
 	Forecast  component.Forecast
 	// Deletion reports whether Forecast is the forecast of a deletion.
 	Deletion bool
+	// ExternalsUnread is the reason why the externals that steps change could not be read in the records; nil if there are
+	// none, or if they were read.
+	ExternalsUnread error
 	// Rights has the rights that the deletion needs, and that are missing.
 	Rights rights.Report
 }
@@ -40,15 +43,24 @@ type Change struct {
 	// Place is the folder or the archive that the source comes from.
 	Place  string
 	Fields map[string]any
+	// Inputs are the values of inputs; see Assumed.
+	Inputs map[string]any
 	// Warn is called with errors after which the preview continues.
 	Warn func(error)
 }
 
-// Component returns the forecast for the component in the cluster. If deletion is true, it is the forecast of the
-// component's deletion.
-func Component(ctx context.Context, gate egress.Gate, target cluster.Target, deletion bool) (Result, error) {
+// Assumed are the assumptions of a preview of a component in the cluster.
+type Assumed struct {
+	// Deletion is set for the forecast of the component's deletion.
+	Deletion bool
+	// Inputs are the values of inputs in spec.inputs, by their names.
+	Inputs map[string]any
+}
+
+// Component returns the forecast for the component in the cluster.
+func Component(ctx context.Context, gate egress.Gate, target cluster.Target, a Assumed) (Result, error) {
 	if !target.IsReadyMade() {
-		if deletion {
+		if a.Deletion {
 			return deletionOfOther(ctx, gate.Cluster, target)
 		}
 		return Result{}, errNotReadyMade(target)
@@ -57,7 +69,8 @@ func Component(ctx context.Context, gate egress.Gate, target cluster.Target, del
 	if err != nil {
 		return Result{}, err
 	}
-	return preview(ctx, gate, Result{Target: target, Component: obj, Deletion: deletion}, nil, "")
+	result := Result{Target: target, Component: obj, Deletion: a.Deletion}
+	return preview(ctx, gate, result, rendered{inputs: a.Inputs})
 }
 
 // Applied returns the forecast for the component that fairlead apply would write for a change.
@@ -68,20 +81,31 @@ func Applied(ctx context.Context, gate egress.Gate, target cluster.Target, chang
 	if err != nil {
 		return Result{}, err
 	}
-	return preview(ctx, gate, Result{Target: target, Component: obj}, contentsOf(sources), change.Place)
+	return preview(ctx, gate, Result{Target: target, Component: obj}, rendered{
+		contents: contentsOf(sources), inputs: change.Inputs, place: change.Place,
+	})
+}
+
+// Sources are what a Check renders instead of the content of the cluster.
+type Sources struct {
+	// ConfigMaps have the source.
+	ConfigMaps []*corev1.ConfigMap
+	// Place is the folder or the archive that the source comes from.
+	Place string
+	// Inputs are the values of inputs; see Assumed.
+	Inputs map[string]any
 }
 
 // maxCheck bounds the time for a rendering before an apply.
 const maxCheck = 20 * time.Second
 
-// Check renders a component as its operator would, with the rights that gate grants. sources are the ConfigMaps with
-// its source, and place is the folder or the archive that they come from. Check returns an error of bad input if the
-// component does not render. It returns no error if that cannot be found out, for example because the person may not
-// read an input: then the operator decides. If gate refuses the rendering, the error wraps an egress.Refusal. Check
+// Check renders a component with the given sources as its operator would, with the rights that gate grants. It returns
+// an error of bad input if the component does not render. It returns no error if that cannot be found out, for example
+// because the person may not read a Secret with values: then the operator decides. If gate refuses the rendering, the
+// error wraps an egress.Refusal. If an input in spec.inputs has no value, the error wraps an operator.InputError. Check
 // also returns the dependents whose types the API server does not serve, and that nothing in the component defines.
 func Check(
-	ctx context.Context, gate egress.Gate, target cluster.Target, obj *unstructured.Unstructured,
-	sources []*corev1.ConfigMap, place string,
+	ctx context.Context, gate egress.Gate, target cluster.Target, obj *unstructured.Unstructured, change Sources,
 ) ([]component.Waiting, error) {
 	typed := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
@@ -91,7 +115,8 @@ func Check(
 		// The API server refuses a component with a function and a source.
 		return nil, nil
 	}
-	p, err := open(ctx, gate, typed, egress.Use{Renders: true, Connects: true}, contentsOf(sources))
+	use := egress.Use{Renders: true, Connects: true}
+	p, err := open(ctx, gate, typed, use, rendered{contents: contentsOf(change.ConfigMaps), inputs: change.Inputs})
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +124,14 @@ func Check(
 	ctx, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
 	unserved, err := p.Render(ctx, typed)
+	if len(operator.InputErrors(err)) > 0 {
+		return unserved, render.WithRemedy(err, "", "")
+	}
 	refused, ok := errors.AsType[*component.RefusedError](err)
 	if !ok || ctx.Err() != nil || !isOfSource(refused) {
 		return unserved, nil
 	}
-	err = render.WithRemedy(refused, place, typed.Spec.Path)
+	err = render.WithRemedy(refused, change.Place, typed.Spec.Path)
 	return nil, exit.BadInput("%s is not applied, because it does not render: %s: %w", target, refused.Reason, err)
 }
 
@@ -128,30 +156,41 @@ func errNotReadyMade(target cluster.Target) error {
 		"fairlead tree shows its dependents as they are, and fairlead plan --delete shows what its deletion would do", target)
 }
 
+// rendered are contents and values that a preview uses in place of those in the cluster.
+type rendered struct {
+	// contents replace those of referenced objects, and inputs the values of inputs.
+	contents generator.References
+	inputs   map[string]any
+	// place is the folder or the archive that the component comes from, so that a person can correct its errors there. It
+	// is empty if there is none.
+	place string
+}
+
 // open returns the preview of a component with the rights that gate grants.
 func open(
-	ctx context.Context, gate egress.Gate, typed *v1alpha1.Component, use egress.Use, contents generator.References,
+	ctx context.Context, gate egress.Gate, typed *v1alpha1.Component, use egress.Use, from rendered,
 ) (component.Preview[*v1alpha1.Component], error) {
+	inputs, err := operator.GivenInputs(typed, from.inputs)
+	if err != nil {
+		return component.Preview[*v1alpha1.Component]{}, exit.BadUsage("--input: %w", err)
+	}
 	access, err := gate.Open(ctx, typed, use)
 	if err != nil {
 		return component.Preview[*v1alpha1.Component]{}, err
 	}
 	return operator.Preview(gate.Cluster.Config(), operator.PreviewOptions{
-		Contents: contents, User: access.User, CallFunctions: access.CallFunctions,
+		Contents: from.contents, Inputs: inputs, User: access.User, CallFunctions: access.CallFunctions,
 	})
 }
 
-// preview completes a result. The contents replace those of referenced objects. The place is the folder or the archive
-// that the component comes from, so that a person can correct its errors there; it is empty if there is none.
-func preview(
-	ctx context.Context, gate egress.Gate, r Result, contents generator.References, place string,
-) (Result, error) {
+// preview completes a result.
+func preview(ctx context.Context, gate egress.Gate, r Result, from rendered) (Result, error) {
 	typed := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.Component.Object, typed); err != nil {
 		return Result{}, err
 	}
 	r.Deletion = r.Deletion || r.Component.GetDeletionTimestamp() != nil
-	p, err := open(ctx, gate, typed, egress.Use{Renders: !r.Deletion, Connects: true}, contents)
+	p, err := open(ctx, gate, typed, egress.Use{Renders: !r.Deletion, Connects: true}, from)
 	if err != nil {
 		return Result{}, err
 	}
@@ -160,10 +199,13 @@ func preview(
 		run = p.Delete
 	}
 	r.Forecast, err = run(ctx, typed)
+	if err == nil {
+		r.addExternals(ctx, gate.Cluster)
+	}
 	if err == nil && r.Deletion {
 		r.Rights, err = rights.OfDeletion(ctx, gate.Cluster, r.Target, r.Component)
 	}
-	return r, explainRefusal(r.Target, render.WithRemedy(err, place, typed.Spec.Path), place != "")
+	return r, explainRefusal(r.Target, render.WithRemedy(err, from.place, typed.Spec.Path), from.place != "")
 }
 
 // contentsOf returns the contents of the ConfigMaps of a source.
@@ -199,7 +241,12 @@ func explainRefusal(target cluster.Target, err error, fromFolder bool) error {
 		return err
 	}
 	text := fmt.Sprintf("%s: the operator would do nothing: %s: %s", target, refused.Reason, err)
-	switch {
+	unread := fmt.Sprintf("%s: the next writes of the operator cannot be computed: %s", target, err)
+	switch hasInputs := len(operator.InputErrors(err)) > 0; {
+	case hasInputs && exit.IsUnasked(refused.Cause):
+		return exit.Unasked("%s", unread)
+	case errors.Is(refused, operator.ErrNotPolled):
+		return exit.BadInput("%s", unread)
 	case !refused.Terminal, refused.Reason == metav1alpha1.ReasonForbidden, exit.IsUnasked(refused.Cause):
 		return exit.Unasked("%s", text)
 	case fromFolder:

@@ -18,7 +18,7 @@ func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstr
 		return nil, nil, err
 	}
 	s := p.source(ctx, before, r)
-	component, err := p.rehearse(ctx, before, r, s)
+	component, err := p.dryRun(ctx, before, r, s)
 	if apierrors.IsForbidden(err) {
 		component, err = expected(before, r, s)
 	}
@@ -40,12 +40,12 @@ func (p *Publisher) check(before *unstructured.Unstructured, r Request, s stored
 	return p.Check(component, s.configMaps())
 }
 
-// rehearse writes the component in a dry run, and returns the answer of the API server.
-func (p *Publisher) rehearse(
+// dryRun writes the component in a dry run, and returns the answer of the API server.
+func (p *Publisher) dryRun(
 	ctx context.Context, before *unstructured.Unstructured, r Request, s stored,
 ) (*unstructured.Unstructured, error) {
-	rehearsing := Publisher{Client: client.NewDryRunClient(p.Client), Done: func(string) {}, Warn: p.Warn}
-	component, _, err := rehearsing.switchOver(ctx, before, r, s)
+	dry := Publisher{Client: client.NewDryRunClient(p.Client), Done: func(string) {}, Warn: p.Warn}
+	component, _, err := dry.switchOver(ctx, before, r, s)
 	return component, err
 }
 

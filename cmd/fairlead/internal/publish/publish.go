@@ -49,7 +49,7 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	}
 	if s.isDivided() {
 		// An older definition of Component refuses such a source. That is found out before the parts are written.
-		if _, err := p.rehearse(ctx, before, r, s); apierrors.IsInvalid(err) {
+		if _, err := p.dryRun(ctx, before, r, s); apierrors.IsInvalid(err) {
 			return nil, s.explain(err)
 		}
 	}

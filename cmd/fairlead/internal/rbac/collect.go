@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,39 +26,67 @@ func OfFolder(ctx context.Context, req render.Request, warn func(error)) (Requir
 	recorder := &Recorder{}
 	req.Target = recorder
 	objects, err := render.Dependents(ctx, req)
+	objects, credentials := withoutExternals(objects)
 	return Requirements{
 		Namespace: req.Namespace, Policies: operator.Policies, Objects: objects, Lookups: recorder.Asked(),
-		References: []metav1alpha1.Reference{anySource},
+		References: append(credentials, anySource),
 		Resource:   Resources(objects, nil, warnOfGuess(warn)),
 	}, err
 }
 
-// OfComponent renders a component of the ready-made operator that exists in the cluster, with the rights that gate
-// grants, and returns its requirements.
-func OfComponent(
-	ctx context.Context, gate egress.Gate, about notes.Discovery, component *v1alpha1.Component, warn func(error),
-) (Requirements, error) {
-	access, err := gate.Open(ctx, component, egress.Use{Renders: true})
+// Live renders components that exist in a cluster.
+type Live struct {
+	// Gate grants the rights of the rendering.
+	Gate egress.Gate
+	// About reads what the cluster serves.
+	About notes.Discovery
+	// Inputs are given values of inputs in spec.inputs, by their names.
+	Inputs map[string]any
+	// Warn is called with assumptions that a person must check.
+	Warn func(error)
+}
+
+// OfComponent renders a component of the ready-made operator, and returns its requirements.
+func (l Live) OfComponent(ctx context.Context, component *v1alpha1.Component) (Requirements, error) {
+	access, err := l.Gate.Open(ctx, component, egress.Use{Renders: true})
 	if err != nil {
 		return Requirements{}, err
 	}
-	reader := notes.Reader{About: about, Credentials: access.CallFunctions}
-	if reader.Client, err = gate.Client(access); err != nil {
+	reader := notes.Reader{About: l.About, Credentials: access.CallFunctions, Inputs: l.Inputs}
+	if reader.Client, err = l.Gate.Client(access); err != nil {
 		return Requirements{}, err
 	}
 	req, err := reader.Request(ctx, component)
 	if err != nil {
 		return Requirements{}, err
 	}
-	recorder, mapper := &Recorder{Answers: req.Target}, gate.Cluster.RESTMapper()
+	recorder, mapper := &Recorder{Answers: req.Target}, l.Gate.Cluster.RESTMapper()
 	req.Target = recorder
 	objects, err := render.Live(ctx, req, mapper, access.CallFunctions)
+	objects, credentials := withoutExternals(objects)
 	return Requirements{
 		Namespace: component.Namespace, Policies: component.Policies().Or(operator.Policies),
-		Objects: objects, Lookups: recorder.Asked(), References: referencesOf(component),
-		Resource: Resources(objects, mapper, warnOfGuess(warn)),
-		Managed:  managedTypes(component, warn),
+		Objects: objects, Lookups: recorder.Asked(), References: append(referencesOf(component), credentials...),
+		Resource: Resources(objects, mapper, warnOfGuess(l.Warn)),
+		Managed:  managedTypes(component, l.Warn),
+		Inputs:   inputsOf(component, mapper), Signatures: signaturesOf(component),
 	}, err
+}
+
+// withoutExternals returns the objects without externals, which no API server gets, and the references of the externals.
+func withoutExternals(objects []manifests.Object) (inside []manifests.Object, references []metav1alpha1.Reference) {
+	for _, o := range objects {
+		if !o.Key.IsExternal() {
+			inside = append(inside, o)
+			continue
+		}
+		named, err := manifests.ExternalReferences(o.Body)
+		if err != nil {
+			continue // The manifest was checked before.
+		}
+		references = append(references, named...)
+	}
+	return inside, references
 }
 
 // anySource is the reference to all ConfigMaps that fairlead apply creates. It has no name, because the name of such a
@@ -67,6 +96,9 @@ var anySource = metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference}
 // referencesOf returns the references of the component now and after the next fairlead apply.
 func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
 	references := component.References()
+	for _, external := range component.Spec.Externals {
+		references = append(references, external.Service.References()...)
+	}
 	if k := component.Spec.KubeConfig; k != nil {
 		references = append(references, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: k.SecretRef.Name})
 	}
@@ -85,6 +117,32 @@ func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
 		return references
 	}
 	return append(slices.DeleteFunc(references, published), anySource)
+}
+
+// inputsOf returns the look-ups of the objects in spec.inputs, whether they exist or not.
+func inputsOf(component *v1alpha1.Component, mapper meta.RESTMapper) []Lookup {
+	var inputs []Lookup
+	for _, input := range component.Spec.Inputs {
+		if input.Object == nil {
+			continue
+		}
+		gvk := schema.FromAPIVersionAndKind(input.Object.APIVersion, input.Object.Kind)
+		namespace := cmp.Or(input.Object.Namespace, component.Namespace)
+		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err == nil && mapping.Scope.Name() == meta.RESTScopeNameRoot {
+			namespace = ""
+		}
+		inputs = append(inputs, Lookup{gvk, namespace, input.Object.Name})
+	}
+	return inputs
+}
+
+// signaturesOf returns the name of the Secret in spec.webhook, or an empty text.
+func signaturesOf(component *v1alpha1.Component) string {
+	if component.Spec.Webhook == nil {
+		return ""
+	}
+	return component.Spec.Webhook.SecretRef.Name
 }
 
 // managedTypes returns the additional managed types of a component that can be expressed in a role. It calls warn for

@@ -26,6 +26,10 @@ type Requirements struct {
 	References []metav1alpha1.Reference
 	// Lookups are the look-ups of the rendering.
 	Lookups []Lookup
+	// Inputs are the look-ups of the objects that are inputs.
+	Inputs []Lookup
+	// Signatures is the Secret with the key of signed calls, or empty. It is read, and not watched.
+	Signatures string
 	// Managed are additional managed types: foreign instances of these types block the deletion of the component. Their
 	// groups contain no wildcards.
 	Managed []manifests.ManagedType
@@ -79,8 +83,8 @@ func (r Requirements) toWrite() []Grant {
 	return grants
 }
 
-// toRead returns grants for references and look-ups. If the account watches, the grants have no names of objects,
-// because a watch returns all objects of a type in a namespace.
+// toRead returns grants for references, look-ups, inputs and the Secret of signed calls. If the account watches, the
+// grants have no names of objects, because a watch returns all objects of a type in a namespace.
 func (r Requirements) toRead() []Grant {
 	var grants []Grant
 	read := func(namespace string, resource schema.GroupResource, name, verb string) {
@@ -97,12 +101,16 @@ func (r Requirements) toRead() []Grant {
 		}
 		read(r.Namespace, resource, ref.Name, "get")
 	}
-	for _, l := range r.Lookups {
+	for _, l := range slices.Concat(r.Lookups, r.Inputs) {
 		verb := "get"
 		if l.Name == "" {
 			verb = "list"
 		}
 		read(l.Namespace, r.resource(l.GroupVersionKind), l.Name, verb)
+	}
+	if r.Signatures != "" {
+		secrets := schema.GroupResource{Resource: "secrets"}
+		grants = append(grants, Grant{r.Namespace, rule(secrets, []string{"get"}, r.Signatures)})
 	}
 	return grants
 }

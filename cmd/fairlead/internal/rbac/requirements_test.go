@@ -295,3 +295,37 @@ func TestInstancesOfManagedTypesAreSeenByWhoeverWatches(t *testing.T) {
 		" example.com widgets list,watch", " made.example.com * list,watch",
 		"shop  configmaps get,list,watch,create,patch,delete")
 }
+
+func TestInputsAreReadByTheAccountAndWatchedByWhoeverWatches(t *testing.T) {
+	n := needs(t, defaults, config)
+	n.Inputs = []rbac.Lookup{
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "team", Name: "logging"},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, Namespace: "team", Name: "w"},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Plan"}, Name: "all"},
+	}
+	n.Signatures = "caller"
+	expect(t, n.OfAccount(),
+		" example.com plans get all",
+		"shop  configmaps get,create,patch,delete",
+		"shop  secrets get caller",
+		"team  configmaps get logging",
+		"team example.com widgets get w",
+	)
+	rules, err := n.OfOperator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []rbac.Grant
+	for _, rule := range rules {
+		got = append(got, rbac.Grant{Rule: rule})
+	}
+	expect(t, got, " example.com plans,widgets list,watch")
+	n.AccountWatches = true
+	expect(t, n.OfAccount(),
+		" example.com plans get,list,watch",
+		"shop  configmaps get,list,watch,create,patch,delete",
+		"shop  secrets get caller",
+		"team  configmaps get,list,watch",
+		"team example.com widgets get,list,watch",
+	)
+}

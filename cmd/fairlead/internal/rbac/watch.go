@@ -60,8 +60,8 @@ func (r Requirements) serving(types []manifests.ManagedType) []schema.GroupResou
 	return found
 }
 
-// OfOperator returns the rules that the operator needs to watch dependents and instances of managed types, except for
-// the rules of its installation. It returns no rules if the account watches.
+// OfOperator returns the rules that the operator needs to watch dependents, inputs and instances of managed types, except
+// for the rules of its installation. It returns no rules if the account watches.
 func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 	if r.AccountWatches {
 		return nil, nil
@@ -71,11 +71,14 @@ func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 		return nil, err
 	}
 	var grants []Grant
-	watch := func(resource schema.GroupResource) {
-		if !known(resource) {
-			grants = append(grants, Grant{Rule: rule(resource, []string{"get", "list", "watch"})})
+	watched := map[schema.GroupResource]bool{}
+	allow := func(resource schema.GroupResource, verbs ...string) {
+		if !known(resource) && !watched[resource] {
+			grants = append(grants, Grant{Rule: rule(resource, verbs)})
 		}
+		watched[resource] = true
 	}
+	watch := func(resource schema.GroupResource) { allow(resource, "get", "list", "watch") }
 	for _, resource := range r.serving(r.Managed) {
 		watch(resource)
 	}
@@ -84,6 +87,9 @@ func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 		for _, resource := range r.serving(o.Types) {
 			watch(resource)
 		}
+	}
+	for _, input := range r.Inputs {
+		allow(r.resource(input.GroupVersionKind), "list", "watch")
 	}
 	var rules []rbacv1.PolicyRule
 	for _, g := range merged(grants) {

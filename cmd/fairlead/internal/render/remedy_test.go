@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
@@ -46,5 +47,28 @@ func TestMissingSubChartsAreAddedByACommand(t *testing.T) {
 	other := errors.New("x")
 	if err := render.WithRemedy(other, chart, ""); !errors.Is(err, other) || err.Error() != "x" {
 		t.Errorf("WithRemedy must return another error unchanged, got %v", err)
+	}
+}
+
+func TestTheValuesOfInputsAreGivenByFlags(t *testing.T) {
+	rates := &operator.InputError{Index: 1, Name: "rates", Err: operator.ErrNotPolled}
+	size := &operator.InputError{Name: "size", Err: errors.New("forbidden")}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("render: %w", rates), "render: " + rates.Error() + "; give it with --input rates=FILE"},
+		{
+			errors.Join(size, rates),
+			size.Error() + "\n" + rates.Error() + "; give them with --input size=FILE --input rates=FILE",
+		},
+	} {
+		err := render.WithRemedy(c.err, "", "")
+		if err.Error() != c.want {
+			t.Errorf("got the error %s, want %s", err, c.want)
+		}
+		if !errors.Is(err, operator.ErrNotPolled) {
+			t.Error("the error does not wrap its cause")
+		}
 	}
 }

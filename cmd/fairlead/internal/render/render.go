@@ -36,7 +36,10 @@ type Request struct {
 	// Namespace and Name are the namespace and name of the component.
 	Namespace, Name string
 	Values          map[string]any
-	Capabilities    generator.Capabilities
+	// Inputs are the inputs of the component, and Given are their values by their names.
+	Inputs       []v1alpha1.Input
+	Given        map[string]any
+	Capabilities generator.Capabilities
 	// Upgrade renders the second revision instead of the first.
 	Upgrade bool
 	// SkipCRDs leaves out the objects in the crds folders of charts.
@@ -146,15 +149,20 @@ func generate(ctx context.Context, req Request, options operator.RenderOptions) 
 	if req.Upgrade {
 		revision = 2
 	}
+	component := &v1alpha1.Component{
+		ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
+		Spec: v1alpha1.ComponentSpec{
+			Path: req.Path, Generator: v1alpha1.GeneratorName(req.Engine), Values: &runtime.RawExtension{Raw: values},
+			Inputs: req.Inputs,
+		},
+	}
+	inputs, err := operator.GivenInputs(component, req.Given)
+	if err != nil {
+		return nil, err
+	}
 	rendered, err := g.Generate(ctx, generator.Request{
 		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities,
-		Target: req.Target, Exports: req.Exports,
-		Component: &v1alpha1.Component{
-			ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
-			Spec: v1alpha1.ComponentSpec{
-				Path: req.Path, Generator: v1alpha1.GeneratorName(req.Engine), Values: &runtime.RawExtension{Raw: values},
-			},
-		},
+		Target: req.Target, Exports: req.Exports, Inputs: inputs, Component: component,
 	})
 	if err != nil {
 		return nil, err

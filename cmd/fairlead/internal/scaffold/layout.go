@@ -52,6 +52,18 @@ func layout(o Options) []entry {
 	if o.Webhooks {
 		entries = append(entries, webhookLayout()...)
 	}
+	if o.External != "" {
+		entries = append(entries, externalLayout()...)
+	}
+	if o.Client {
+		entries = append(entries,
+			entry{"client/client.go", "client/client.go.tmpl"}, entry{"test/client_test.go", "client/client_test.go.tmpl"})
+	}
+	if len(o.Watched) > 0 {
+		entries = append(entries,
+			entry{"internal/operator/watches.go", "watches/watches.go.tmpl"},
+			entry{"internal/operator/watches_test.go", "watches/watches_test.go.tmpl"})
+	}
 	return entries
 }
 

@@ -12,6 +12,9 @@ import (
 
 // Plural is the name of the resource of the component's type.
 func (o Options) Plural() string {
+	if o.Resource != "" {
+		return o.Resource
+	}
 	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: o.Group, Version: o.Version, Kind: o.Kind})
 	return plural.Resource
 }
@@ -77,5 +80,7 @@ func (o Options) rbacFeatures() rbac.Features {
 		KubeConfig:     o.Has(string(InterfaceKubeConfig)),
 		ServiceAccount: o.Has(string(InterfaceServiceAccount)),
 		Placement:      o.Has(string(InterfacePlacement)),
+		Externals:      o.External != "",
+		Watched:        o.watchedKinds(),
 	}
 }

@@ -86,6 +86,8 @@ type Options struct {
 	Group   string `json:"group"`
 	Version string `json:"version"`
 	Kind    string `json:"kind"`
+	// Resource is the plural name of the type. If it is empty, it is derived from the kind; see Plural.
+	Resource string `json:"plural,omitempty"`
 	// OperatorName is the name of the reconciler: the field manager of all writes, and the prefix of labels,
 	// annotations and finalizers.
 	OperatorName string `json:"operatorName"`
@@ -97,6 +99,12 @@ type Options struct {
 	Interfaces []Interface `json:"interfaces,omitempty"`
 	// Webhooks adds a defaulting and a validating webhook.
 	Webhooks bool `json:"webhooks,omitempty"`
+	// External is the kind of dependents outside Kubernetes that the project handles; empty for none.
+	External string `json:"external,omitempty"`
+	// Client adds a package with a typed client for the component's type.
+	Client bool `json:"client,omitempty"`
+	// Watched are kinds of other objects whose changes start passes.
+	Watched []Watched `json:"watch,omitempty"`
 	// Image is the image of the operator, without a tag.
 	Image string `json:"image"`
 	// Given reports whether the source is a chart or kustomization of the person, and not the example.
@@ -113,12 +121,15 @@ const maxShortName = 40
 
 // Validate returns an error for each invalid option, with the name of its flag.
 func (o Options) Validate() error {
-	errs := slices.Concat(o.validateType(), o.validateNames(), o.validateChoices())
+	errs := slices.Concat(o.validateType(), o.validateNames(), o.validateChoices(), o.validateExternal())
 	return errors.Join(errs...)
 }
 
 func (o Options) validateType() []error {
 	errs := o.validateGroup()
+	if o.Resource != "" && len(validation.IsDNS1035Label(o.Resource)) > 0 {
+		errs = append(errs, unwanted("plural", o.Resource, "a word of lower-case letters, digits and hyphens, such as shops"))
+	}
 	if !apiVersion.MatchString(o.Version) {
 		errs = append(errs, fmt.Errorf("--version %q: want a version such as v1, v1beta2 or v1alpha1", o.Version))
 	}
@@ -230,7 +241,7 @@ func (o Options) validateChoices() []error {
 		}
 		seen[chosen] = true
 	}
-	return errs
+	return append(errs, o.validateWatched()...)
 }
 
 func list[T ~string](values []T) string {

@@ -30,6 +30,17 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 			func(o *scaffold.Options) { o.Group = "" },
 			"--group is missing: want a name of your own",
 		},
+		"an external kind in lower case": {
+			func(o *scaffold.Options) { o.External = "bucket" },
+			`--external "bucket": want a word in camel case`,
+		},
+		"a plural in capitals": {func(o *scaffold.Options) { o.Resource = "Shops" }, `--plural "Shops"`},
+		"a watch on the component itself": {func(o *scaffold.Options) {
+			o.Watched = []scaffold.Watched{{Group: o.Group, Version: "v1", Kind: o.Kind}}
+		}, "watched anyway"},
+		"a kind that is watched twice": {func(o *scaffold.Options) {
+			o.Watched = []scaffold.Watched{{Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "Secret"}}
+		}, "given twice"},
 		"no module":             {func(o *scaffold.Options) { o.Module = "" }, "--module is missing"},
 		"an invalid version":    {func(o *scaffold.Options) { o.Version = "1.0" }, "--version"},
 		"version zero":          {func(o *scaffold.Options) { o.Version = "v0" }, "--version"},

@@ -18,12 +18,17 @@ func TestAProjectOfEachKindBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *t
 		source fs.FS
 	}{
 		{"go, with all interfaces", func(o *scaffold.Options) { o.Interfaces = scaffold.Interfaces }, nil},
+		{"go, with a plural, a typed client and watches", func(o *scaffold.Options) {
+			o.Kind, o.Resource, o.Client = "Sheep", "sheep", true
+			o.Watched = []scaffold.Watched{{Version: "v1", Kind: "ConfigMap"}, {Group: "apps", Version: "v1", Kind: "Deployment"}}
+		}, nil},
 		{"gotemplate", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorGoTemplate }, nil},
 		{"kustomize", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorKustomize }, nil},
 		{
 			"a kustomization", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorKustomize },
 			os.DirFS("testdata/kustomization"),
 		},
+		{"go, with a handler of externals", func(o *scaffold.Options) { o.External = "Bucket" }, nil},
 		{"helm", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorHelm }, nil},
 		{
 			"a chart, with webhooks", func(o *scaffold.Options) { o.Generator, o.Webhooks = scaffold.GeneratorHelm, true },

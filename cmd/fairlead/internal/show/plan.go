@@ -25,8 +25,12 @@ type Plan struct {
 	Waiting    []PlanWaiting `json:"waiting"`
 	Blocked    []PlanBlocked `json:"blocked"`
 	// Ignored are the fields of dependents that are left to others.
-	Ignored    []PlanIgnored `json:"ignored,omitempty"`
-	Finalizers []string      `json:"finalizers,omitempty"`
+	Ignored []PlanIgnored `json:"ignored,omitempty"`
+	// LeftOut are the first ten objects that are not applied, because their conditions are false.
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
+	// NotAsked are the dependents that bind values of dependents outside Kubernetes, which are not known.
+	NotAsked   []PlanNotAsked `json:"notAsked,omitempty"`
+	Finalizers []string       `json:"finalizers,omitempty"`
 	// MissingRights are rights that a deletion needs, and that the identity lacks that makes its requests.
 	MissingRights []rights.Missing `json:"missingRights,omitempty"`
 	Counts        map[string]int   `json:"counts"`
@@ -78,6 +82,12 @@ type PlanWaiting struct {
 	Message   string `json:"message,omitempty"`
 	// Failed reports whether the dependent failed, so that a person must act. Until then, later waves are not applied.
 	Failed bool `json:"failed"`
+}
+
+// PlanNotAsked is a dependent that binds values of dependents outside Kubernetes. Message names the exports.
+type PlanNotAsked struct {
+	Dependent string `json:"dependent"`
+	Message   string `json:"message"`
 }
 
 // PlanIgnored is a path to fields of a dependent that are left to others.
@@ -149,7 +159,7 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 			Delete: deletion, Revision: f.Revision, NewRevision: f.NewRevision, Suspended: f.Suspended,
 		},
 		Steps: make([]PlanStep, 0, len(f.Steps)), Waiting: []PlanWaiting{}, Blocked: []PlanBlocked{},
-		Finalizers: f.Finalizers, Ignored: IgnoredFields(f),
+		Finalizers: f.Finalizers, Ignored: IgnoredFields(f), LeftOut: leftOutOf(f.LeftOut),
 		Counts: map[string]int{unchanged: f.Unchanged},
 	}
 	for _, s := range f.Steps {
@@ -178,6 +188,9 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 			Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message,
 			Failed: w.Failed || w.Reason == component.NodeNotServed,
 		})
+	}
+	for _, n := range f.NotAsked {
+		p.NotAsked = append(p.NotAsked, PlanNotAsked{Dependent: n.Key.String(), Message: n.Message})
 	}
 	for _, b := range f.Blocked {
 		p.Blocked = append(p.Blocked, PlanBlocked{Type: b.Type, Count: b.Count, Names: b.Names, Error: b.Error})
@@ -335,12 +348,20 @@ func (p Plan) writeObstacles(text *strings.Builder, colours terminal.Palette) {
 	p.writeWaiting(text, true, colours.In(terminal.Bad,
 		"Correct these problems; the steps marked as blocked wait for the correction:"))
 	p.writeWaiting(text, false, colours.In(terminal.Busy, "The component waits for:"))
+	for i, n := range p.NotAsked {
+		if i == 0 {
+			title := "Not asked; it is not known whether these values have changed:"
+			text.WriteString("\n" + colours.In(terminal.Busy, title) + "\n")
+		}
+		fmt.Fprintf(text, "  %s: %s\n", terminal.Clean(n.Dependent), oneLine(n.Message))
+	}
 	for i, ignored := range p.Ignored {
 		if i == 0 {
 			text.WriteString("\n")
 		}
 		text.WriteString(terminal.Clean(ignored.String()) + "\n")
 	}
+	text.WriteString(lines(leftOutTable(colours, p.LeftOut)))
 }
 
 func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -52,6 +53,15 @@ Deployment.apps shop/web: spec.replicas is ignored, by the annotation ignore
 Deployment.apps shop/web: spec.paused is ignored, by the spec of the component
 Deployment.apps shop/web: spec.minReadySeconds is ignored, by the option of the operator
 `))
+		text.Reset()
+		tree := show.NewTree(&unstructured.Unstructured{}, metav1alpha1.Status{}, []component.Node{{Key: key, Ignored: forecast.Ignored}})
+		Expect(tree.Print(show.Output{Writer: &text})).To(Succeed())
+		Expect(text.String()).To(HaveSuffix(`
+Deployment.apps shop/web: spec.replicas is ignored, by the annotation ignore
+Deployment.apps shop/web: spec.paused is ignored, by the spec of the component
+Deployment.apps shop/web: spec.minReadySeconds is ignored, by the option of the operator
+`))
+		Expect(tree.Dependents[0].Ignored).To(ContainElement(show.TreeIgnored{Path: "spec.paused", By: "spec"}))
 	})
 
 	DescribeTable("ends with a summary of",

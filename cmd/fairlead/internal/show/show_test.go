@@ -148,6 +148,7 @@ var _ = Describe("Status", func() {
 	}}, full.Conditions...)
 	full.Reconciler, full.TargetNamespace, full.TargetName, full.Rendition = "fairlead.io", "shop", "shop", 1
 	full.InputDigest, full.AppliedDigest = "0123456789abcdef0123", "fedcba9876543210fedc"
+	full.AppliedGeneration = 2
 	full.ProgressingSince = new(metav1.NewTime(now.Add(-4 * time.Minute)))
 	full.Waiting = []metav1alpha1.DependentReport{{
 		Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress",
@@ -176,6 +177,13 @@ var _ = Describe("Status", func() {
 	deleted := shop("shop", time.Hour)
 	deleted.SetDeletionTimestamp(new(metav1.NewTime(now.Add(-time.Minute))))
 	deleted.SetFinalizers([]string{"fairlead.io/finalizer", "example.com/backup"})
+
+	It("names the finalizers of other controllers only", func() {
+		renamed := *blocked.DeepCopy()
+		renamed.Finalizers = []string{"example.com/backup"}
+		Expect(show.NewStatus(deleted, blocked, settings).Blockers).To(ContainElement(ContainSubstring("finalizer example.com/backup")))
+		Expect(show.NewStatus(deleted, renamed, settings).Blockers).NotTo(ContainElement(ContainSubstring("finalizer")))
+	})
 
 	DescribeTable("prints", func(file string, format show.Format, s show.Status) {
 		golden(file, func(out *bytes.Buffer) error { return s.Print(show.Output{Writer: out, Format: format}, now) })

@@ -26,6 +26,8 @@ type Status struct {
 	Conditions []Condition `json:"conditions"`
 	// Waiting are the first ten dependents that the component waits for, or that other clients change repeatedly.
 	Waiting []Waiting `json:"waiting"`
+	// LeftOut are the first ten objects that are not applied, because their conditions are false.
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
 	// Blocked are the types whose instances block the deletion, or a prune.
 	Blocked []Blocked `json:"blocked"`
 	// Exports are the values that the component publishes for other components.
@@ -93,10 +95,12 @@ type Applied struct {
 	Source       string `json:"source,omitempty"`
 	SourceDigest string `json:"sourceDigest,omitempty"`
 	// InputDigest is the digest of the inputs of the current revision. AppliedDigest is the digest of the last inputs
-	// that were applied in full.
+	// that were applied in full, and AppliedGeneration the last generation of the component that was applied in full.
 	InputDigest   string `json:"inputDigest,omitempty"`
 	AppliedDigest string `json:"appliedDigest,omitempty"`
 	LookupsDigest string `json:"lookupsDigest,omitempty"`
+
+	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
 }
 
 // Settings has settings from the spec of a component of the ready-made operator.
@@ -120,10 +124,10 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 		Conditions: conditionsOf(status), Waiting: []Waiting{}, Blocked: blockedIn(status), Blockers: blockersOf(obj, status),
 		Applied: Applied{
 			Rendition: status.Rendition, InputDigest: status.InputDigest, AppliedDigest: status.AppliedDigest,
-			LookupsDigest: status.LookupsDigest,
+			LookupsDigest: status.LookupsDigest, AppliedGeneration: status.AppliedGeneration,
 		},
 	}
-	s.Exports = exportsOf(status, settings.Exports)
+	s.Exports, s.LeftOut = exportsOf(status, settings.Exports), leftOutOf(status.LeftOut)
 	for _, r := range status.History {
 		if r.Revision == status.Revision && r.Revision > 0 {
 			s.Applied.Source, s.Applied.SourceDigest = r.Source, r.SourceDigest
@@ -211,7 +215,8 @@ func blockersOf(obj *unstructured.Unstructured, status metav1alpha1.Status) []st
 		blockers = append(blockers, ready.Message)
 	}
 	for _, f := range obj.GetFinalizers() {
-		if status.Reconciler != "" && f != status.Reconciler+"/finalizer" {
+		isOwn := f == status.Reconciler+"/finalizer" || slices.Contains(status.Finalizers, f)
+		if status.Reconciler != "" && !isOwn {
 			blockers = append(blockers, "finalizer "+f+" of another controller")
 		}
 	}

@@ -33,6 +33,7 @@ func (s Status) Lines(o Output, now time.Time) []string {
 		text = append(append(text, ""), columns(o.Palette, rows)...)
 	}
 	text = append(text, causesTable(o.Palette, s.Waiting)...)
+	text = append(text, leftOutTable(o.Palette, s.LeftOut)...)
 	text = append(text, exportsTable(o.Palette, s.Exports)...)
 	text = append(text, s.blocked(o.Palette)...)
 	for _, b := range s.Blockers {
@@ -126,6 +127,9 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 	}
 	if c.ObservedGeneration < c.Generation {
 		say("Generation", fmt.Sprintf("%d; the operator has observed %d", c.Generation, c.ObservedGeneration))
+	}
+	if applied := s.Applied.AppliedGeneration; applied > 0 && applied < c.Generation {
+		say("Applied", fmt.Sprintf("generation %d, and not generation %d in full", applied, c.Generation))
 	}
 	say("Dependents", c.Dependents.Summary+" ready")
 	say("Revision", s.revision(wide))

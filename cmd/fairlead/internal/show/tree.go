@@ -31,6 +31,8 @@ type Tree struct {
 	Component  Component `json:"component"`
 	// Dependents are sorted by wave, stage, kind, namespace and name.
 	Dependents []Dependent `json:"dependents"`
+	// LeftOut are the first ten objects that are not applied, because their conditions are false.
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
 }
 
 // Dependent is a dependent with its readiness.
@@ -56,6 +58,15 @@ type Dependent struct {
 	Message string `json:"message,omitempty"`
 	// Causes are the reasons one level below the dependent, if it is not ready and they can be read.
 	Causes []causes.Cause `json:"causes,omitempty"`
+	// Ignored are the fields of the live object that are left to others.
+	Ignored []TreeIgnored `json:"ignored,omitempty"`
+}
+
+// TreeIgnored is a path to fields of a dependent that are left to others.
+type TreeIgnored struct {
+	Path string `json:"path"`
+	// By is where the rule was written: annotation, option or spec.
+	By string `json:"by"`
 }
 
 // String returns the name in the form of a status.
@@ -68,6 +79,7 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 	tree := Tree{
 		APIVersion: SchemaVersion, Kind: "Tree",
 		Component: NewComponent(obj, status), Dependents: make([]Dependent, 0, len(nodes)),
+		LeftOut: leftOutOf(status.LeftOut),
 	}
 	contested := contestedIn(status)
 	for _, n := range nodes {
@@ -89,6 +101,9 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 		}
 		if message, ok := contested[n.Key.String()]; ok {
 			d.Reason, d.Message = component.ReportRepairConflict, message
+		}
+		for _, i := range n.Ignored {
+			d.Ignored = append(d.Ignored, TreeIgnored{Path: i.Path, By: string(i.Source)})
 		}
 		tree.Dependents = append(tree.Dependents, d)
 	}
@@ -126,8 +141,20 @@ func (t Tree) Print(o Output) error {
 		}
 		return o.names(names)
 	}
-	if _, err := fmt.Fprintln(o, t.headline(o.Palette)); err != nil || len(t.Dependents) == 0 {
+	if _, err := fmt.Fprintln(o, t.headline(o.Palette)); err != nil {
 		return err
+	}
+	if err := t.printDependents(o); err != nil {
+		return err
+	}
+	_, err := io.WriteString(o, lines(leftOutTable(o.Palette, t.LeftOut)))
+	return err
+}
+
+// printDependents writes the table of the dependents, with the causes and the ignored fields, after an empty line.
+func (t Tree) printDependents(o Output) error {
+	if len(t.Dependents) == 0 {
+		return nil
 	}
 	if _, err := fmt.Fprintln(o); err != nil {
 		return err
@@ -159,8 +186,23 @@ func (t Tree) Print(o Output) error {
 	for _, d := range t.Dependents {
 		waiting = append(waiting, Waiting{Dependent: d.String(), Causes: d.Causes})
 	}
-	_, err := io.WriteString(o, lines(causesTable(o.Palette, waiting)))
+	_, err := io.WriteString(o, lines(append(causesTable(o.Palette, waiting), t.ignored()...)))
 	return err
+}
+
+// ignored returns the lines about ignored fields, after an empty line, as a plan has them.
+func (t Tree) ignored() []string {
+	var texts []string
+	for _, d := range t.Dependents {
+		for _, i := range d.Ignored {
+			if len(texts) == 0 {
+				texts = append(texts, "")
+			}
+			ignored := PlanIgnored{Dependent: d.String(), Path: i.Path, By: i.By}
+			texts = append(texts, terminal.Clean(ignored.String()))
+		}
+	}
+	return texts
 }
 
 // titleDependsOn is the title of the column with dependencies. Tables without dependencies do not have this column.

@@ -34,9 +34,13 @@ type Why struct {
 	DeleteWave int  `json:"deleteWave"`
 	// DependsOn are the recorded dependencies of the dependent. If there are any, it belongs to no wave.
 	DependsOn []string `json:"dependsOn,omitempty"`
-	// HeldUp says which dependency holds up an update of the dependent, or for which export of another component its
-	// component waits.
+	// HeldUp says which dependency, condition or exported value holds up the dependent, and the state or the value that
+	// the operator saw; or for which export of another component its component waits.
 	HeldUp string `json:"heldUp,omitempty"`
+	// LeftOut says by which condition the object is left out, with the values that the condition read; empty if it is not.
+	LeftOut string `json:"leftOut,omitempty"`
+	// Bound are the first 20 fields in which the dependent binds exported values. A Secret has none.
+	Bound []WhyBound `json:"bound,omitempty"`
 	// Observed describes an object that the component only reads, and why the component waits for it.
 	Observed string `json:"observed,omitempty"`
 	// Settings are the settings in the annotations of the manifest.
@@ -47,7 +51,9 @@ type Why struct {
 	Values []operator.ValueOrigin `json:"values,omitempty"`
 	// NotUpdated is the failure of the last write to the dependent, such as "Invalid: spec.type: …".
 	NotUpdated string `json:"notUpdated,omitempty"`
-	// Causes are the reasons why the dependent is not ready.
+	// NotReady says why the dependent is not ready, with the values that its condition ready-when saw.
+	NotReady string `json:"notReady,omitempty"`
+	// Causes are the reasons why the dependent is not ready, in the objects below it and in its events.
 	Causes []causes.Cause `json:"causes,omitempty"`
 	// Unknown lists the facts that could not be determined, with reasons.
 	Unknown []string  `json:"unknown,omitempty"`
@@ -62,6 +68,34 @@ type WhyObject struct {
 	Name      string `json:"name"`
 }
 
+// WhyBound is a field that binds exported values.
+type WhyBound struct {
+	Path string `json:"path"`
+	// Hole is the text of the manifest, such as "${{ dbHost }}".
+	Hole string `json:"hole"`
+	// Value is the value in the live object, which was bound last; nil if the live object does not have the field.
+	Value any `json:"value"`
+}
+
+// maxBoundText is the maximum length of a text of a hole or of a bound value in a row, in bytes.
+const maxBoundText = 120
+
+// String returns the field, its value, and the text with holes.
+func (b WhyBound) String() string {
+	value := "has no value yet"
+	if b.Value != nil {
+		value = "= " + shortened(valueText(b.Value))
+	}
+	return fmt.Sprintf("%s %s, by %s", b.Path, value, shortened(b.Hole))
+}
+
+func shortened(text string) string {
+	if text = oneLine(text); len(text) <= maxBoundText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxBoundText], "") + "..."
+}
+
 // WhyField explains a field.
 type WhyField struct {
 	Path string `json:"path"`
@@ -72,6 +106,9 @@ type WhyField struct {
 	// Rendered reports whether the manifest sets the field. Differs reports whether the manifest sets another value.
 	Rendered bool `json:"rendered"`
 	Differs  bool `json:"differs"`
+	// Binds are the texts with holes that the manifest has in the field or below it. Differs is false then, because the
+	// operator computes the values.
+	Binds []string `json:"binds,omitempty"`
 	// Ignored says by which rule the field is left to others; empty if it is not.
 	Ignored string `json:"ignored,omitempty"`
 	// Managers are the field managers, the latest first. If the list is empty, the value is a default of the API server.
@@ -121,8 +158,17 @@ func (w Why) Print(o Output) error {
 		add("values", "no value affects the object")
 	}
 	w.Field.add(add, len(w.Through) > 0)
+	for i, b := range w.Bound {
+		title := ""
+		if i == 0 {
+			title = "bound"
+		}
+		rows = append(rows, []cell{{text: title, tone: terminal.Strong}, {text: b.String()}})
+	}
+	add("left out", w.LeftOut)
 	add("not updated", w.NotUpdated)
 	add("held up", w.HeldUp)
+	add("not ready", w.NotReady)
 	for _, c := range w.Causes {
 		add("not ready", c.String())
 	}
@@ -177,6 +223,8 @@ func (f *WhyField) add(add func(title, text string), made bool) {
 	switch {
 	case made:
 		add("manifest", "none: a controller made this object")
+	case len(f.Binds) > 0:
+		add("manifest", "it binds exported values: "+shortened(strings.Join(f.Binds, ", ")))
 	case f.Unknown:
 		add("manifest", "it is unknown whether the manifest sets this field")
 	case f.Differs:

@@ -18,6 +18,9 @@ import (
 // deletes each dependent by its name.
 var dependentVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 
+// externalGroup is the API group of the manifests of dependents outside Kubernetes.
+const externalGroup = "external.fairlead.io"
+
 // Rule is a rule with its reason.
 type Rule struct {
 	// Comment is the reason for the rule.
@@ -28,6 +31,10 @@ type Rule struct {
 // Features are the optional interfaces of a component that need additional rules.
 type Features struct {
 	KubeConfig, ServiceAccount, Placement bool
+	// Externals is set if the operator handles dependents outside Kubernetes.
+	Externals bool
+	// Watched are kinds of objects that are no dependents and that the operator watches.
+	Watched []schema.GroupVersionKind
 }
 
 // RulesFor returns the rules that an operator needs for rendered objects, and for kinds that are rendered with other
@@ -46,6 +53,9 @@ func RulesFor(f Features, objects []*unstructured.Unstructured, kinds []schema.G
 func rulesOnKinds(kinds []schema.GroupVersionKind) []Rule {
 	resources := map[string][]string{}
 	for _, kind := range kinds {
+		if kind.Group == externalGroup {
+			continue // It is not in Kubernetes.
+		}
 		resource, _ := meta.UnsafeGuessKindToResource(kind)
 		resources[kind.Group] = append(resources[kind.Group], resource.Resource)
 	}
@@ -158,12 +168,21 @@ func rulesOfFeatures(f Features, recordsPhases bool, kinds []schema.GroupVersion
 	if recordsPhases && !hasSecrets {
 		add("Records of the objects that are applied during the deletion of a component.", "secrets", dependentVerbs...)
 	}
+	if f.Externals && !hasSecrets {
+		add("Records of dependents outside Kubernetes, and the Secrets with their credentials.", "secrets", dependentVerbs...)
+	}
 	if f.KubeConfig && !hasSecrets {
 		add("Kubeconfigs of components. A finalizer protects them as long as dependents exist.", "secrets", "get", "list",
 			"watch", "patch")
 	}
 	if f.ServiceAccount {
 		add("Service accounts of components, which the operator impersonates.", "serviceaccounts", "impersonate")
+	}
+	for _, kind := range f.Watched {
+		resource, _ := meta.UnsafeGuessKindToResource(kind)
+		rules = append(rules, Rule{Comment: "Objects whose changes start passes.", PolicyRule: rbacv1.PolicyRule{
+			APIGroups: []string{kind.Group}, Resources: []string{resource.Resource}, Verbs: []string{"get", "list", "watch"},
+		}})
 	}
 	if f.Placement {
 		add("Target namespaces of components, which the operator creates if necessary.", "namespaces", "get", "create")

@@ -42,6 +42,11 @@ func TestRulesFollowFromWhatIsRendered(t *testing.T) {
 			documents: []string{"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}"},
 			want:      []string{"- apps\n", "- deployments\n", "- patch\n"}, unwanted: []string{"escalate"},
 		},
+		"an object outside Kubernetes": {
+			features:  rbac.Features{Externals: true},
+			documents: []string{"{apiVersion: external.fairlead.io/v1, kind: Bucket, metadata: {name: media}}"},
+			want:      []string{"# Records of dependents outside Kubernetes", "- secrets\n"}, unwanted: []string{"bucket"},
+		},
 		"a definition": {
 			documents: []string{"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: w}, " +
 				"spec: {group: example.com, names: {plural: widgets}}}"},
