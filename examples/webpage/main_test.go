@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+func TestElements(t *testing.T) {
+	for text, want := range map[string]string{
+		"<h1>Hello</h1><br><p>World</p>": "br h1 p",
+		"<!doctype html><b>x</b>":        "b",
+		"<h1>Hello":                      "spec.html: <h1> is not closed; add </h1>",
+		"<b><i>x</b></i>":                "spec.html: </b> closes no open element; remove it, or add <b>",
+	} {
+		elements, err := elementsOf(text)
+		got := strings.Join(elements, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestAPageIsServedCheckedAndExposed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	g := NewWithT(t)
+	g.SetDefaultEventuallyTimeout(time.Minute)
+	cluster := testcluster.StartFor(t, testcluster.Options{Nodes: 1})
+	mgr, err := newManager(cluster.Config(), ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	k8s, err := client.New(cluster.Config(), client.Options{Scheme: mgr.GetScheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	definition, err := manifests.Decode("crd.yaml", crd)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(k8s.Create(t.Context(), definition[0])).To(Succeed())
+	g.Eventually(func() error { return k8s.List(t.Context(), &WebPageList{}) }).Should(Succeed())
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	defer func() {
+		stop()
+		g.Expect(<-ended).To(Succeed())
+	}()
+
+	page := &WebPage{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "hello"}, Spec: WebPageSpec{
+		HTML: "<h1>Hello</h1><script>x</script>", Exposed: true,
+	}}
+	g.Expect(k8s.Create(ctx, page)).To(Succeed())
+	ready := func() string {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(page), page)).To(Succeed())
+		c := meta.FindStatusCondition(page.Status.Conditions, "Ready")
+		if c == nil || c.ObservedGeneration != page.Generation {
+			return ""
+		}
+		return string(c.Status) + " " + c.Reason + ": " + c.Message
+	}
+	change := func(spec string) {
+		g.Expect(k8s.Patch(ctx, page, client.RawPatch(types.MergePatchType, []byte(`{"spec":`+spec+`}`)))).To(Succeed())
+	}
+	hasIngress := func() bool {
+		err := k8s.Get(ctx, client.ObjectKeyFromObject(page), &networkingv1.Ingress{})
+		g.Expect(client.IgnoreNotFound(err)).To(Succeed())
+		return !apierrors.IsNotFound(err)
+	}
+	g.Eventually(ready).Should(Equal("True Ready: 4 dependents are ready"))
+	g.Expect(hasIngress()).To(BeTrue())
+
+	t.Log("a schema of the namespace refuses an element, also of a page that exists")
+	schema := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: schemaName}, Data: map[string]string{"elements": "h1 p"},
+	}
+	g.Expect(k8s.Create(ctx, schema)).To(Succeed())
+	g.Eventually(ready).Should(ContainSubstring("GenerateFailed: spec.html: the schema does not allow <script>"))
+	g.Expect(hasIngress()).To(BeTrue(), "a page that is refused stays as it is")
+	schema.Data["elements"] = "h1 p script"
+	g.Expect(k8s.Update(ctx, schema)).To(Succeed())
+	g.Eventually(ready).Should(HavePrefix("True Ready"))
+
+	t.Log("a mistake in the page is named")
+	change(`{"html":"<h1>Hello"}`)
+	g.Eventually(ready).Should(ContainSubstring("InvalidSpec: spec.html: <h1> is not closed"))
+	change(`{"html":"<h1>Hello again</h1>","exposed":false}`)
+	g.Eventually(ready).Should(Equal("True Ready: 3 dependents are ready"))
+	g.Expect(hasIngress()).To(BeFalse())
+	var content corev1.ConfigMap
+	g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(page), &content)).To(Succeed())
+	g.Expect(content.Data).To(HaveKeyWithValue("index.html", "<h1>Hello again</h1>"))
+	g.Expect(k8s.Delete(ctx, page)).To(Succeed())
+	g.Eventually(func() bool {
+		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(page), page))
+	}).Should(BeTrue())
+}
