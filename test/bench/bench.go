@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// patience is the maximum duration of a scenario. A scenario normally ends much earlier.
-const patience = 30 * time.Minute
+// timeout is the maximum duration of a scenario. A scenario normally ends much earlier.
+const timeout = 30 * time.Minute
 
 // settings are the options of the command line.
 type settings struct {
@@ -73,7 +73,7 @@ func (b *bench) awaitTurn() {
 func (b *bench) runOne(ctx context.Context, s scenario) result {
 	b.say("%d. %s", s.number, s.title)
 	// The limit includes the turns of the other operators.
-	limit := patience * time.Duration(max(len(b.operators), 1))
+	limit := timeout * time.Duration(max(len(b.operators), 1))
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
 	defer cancel()
 	of := b.sizeOf(s.number)

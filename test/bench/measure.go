@@ -14,11 +14,11 @@ const (
 	// operatorAgent is the prefix of the user agent of the operator's requests, including requests as the identity of a
 	// component.
 	operatorAgent = "fairlead-operator"
-	// quietTime is the time without a request after which the operator is assumed to be done. quietPatience is the
+	// quietTime is the time without a request after which the operator is assumed to be done. quietTimeout is the
 	// maximum time to wait until the operator is quiet.
-	quietTime     = time.Second
-	quietPatience = 30 * time.Second
-	glance        = 250 * time.Millisecond
+	quietTime    = time.Second
+	quietTimeout = 30 * time.Second
+	glance       = 250 * time.Millisecond
 )
 
 // measurement is a sample, and the requests of all clients during the sample.
@@ -81,8 +81,8 @@ func isOperators(e testcluster.Event) bool {
 func (s *stage) quiet(ctx context.Context) (testcluster.Events, error) {
 	ctx, cancel := context.WithTimeoutCause(
 		ctx,
-		quietPatience,
-		fmt.Errorf("the operator is not quiet within %s", quietPatience),
+		quietTimeout,
+		fmt.Errorf("the operator is not quiet within %s", quietTimeout),
 	)
 	defer cancel()
 	for {

@@ -86,7 +86,7 @@ func (s *stage) vandalise(ctx context.Context, edits []edit) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, quietPatience)
+	ctx, cancel := context.WithTimeout(ctx, quietTimeout)
 	defer cancel()
 	for {
 		events, err := s.cluster.AuditEvents(ctx)

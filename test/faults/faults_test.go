@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// patience is the time for a step with its faults. It is long enough for busy machines.
-const patience = 3 * time.Minute
+// stepTimeout is the time for a step with its faults. It is long enough for busy machines.
+const stepTimeout = 3 * time.Minute
 
 // These are the flags. Example: go test ./test/faults -seeds 1 -seed 123 repeats the run with seed 123.
 var (
@@ -53,7 +53,7 @@ func TestFaults(t *testing.T) {
 	asProcess := operateProcess(t.TempDir())
 	scenario := componenttest.Scenario[*gadget.Gadget]{
 		Config: cluster.Config(), Scheme: scheme, Reconciler: reconciler, Component: newGadget, Steps: steps, Parallel: *parallel,
-		Faults: componenttest.Faults{Most: 8, Crashes: 1}, Patience: patience,
+		Faults: componenttest.Faults{Most: 8, Crashes: 1}, Timeout: stepTimeout,
 		Operator: func(ctx context.Context, config *rest.Config, namespace string) error {
 			if isKilled(namespace) {
 				return asProcess(ctx, config, namespace)
@@ -70,6 +70,8 @@ func TestFaults(t *testing.T) {
 		}
 	})
 	t.Run("policies", func(t *testing.T) { componenttest.Run(t, scenario) })
+	t.Run("externals", func(t *testing.T) { componenttest.Run(t, externalsScenario(scenario)) })
+	t.Run("sources", func(t *testing.T) { componenttest.Run(t, sourcesScenario(t, scenario)) })
 	t.Run("values", func(t *testing.T) { componenttest.Run(t, valuesScenario(scenario)) })
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -38,44 +39,62 @@ const (
 
 // operate runs the operator for the gadgets of a namespace.
 func operate(ctx context.Context, config *rest.Config, namespace string) error {
+	return operateOptions(ctx, config, namespace, component.Options{})
+}
+
+func operateOptions(ctx context.Context, config *rest.Config, namespace string, o component.Options) error {
 	scheme, err := gadget.Scheme()
 	if err != nil {
 		return err
 	}
 	config.QPS = -1
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(5 * time.Second),
-		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
-	})
+	mgr, err := newManager(config, namespace, scheme)
 	if err != nil {
 		return err
 	}
-	r := component.NewReconciler[*gadget.Gadget](reconciler, gadget.Generate, component.Options{
-		Policies:           component.Policies{Update: metav1alpha1.UpdateSSAOverride},
-		SkipNameValidation: true,
-		// Errors that need a change are retried well before the test times out.
-		RetryInterval: 2 * time.Second,
-	})
+	o = withTestDefaults(o)
+	r := component.NewReconciler[*gadget.Gadget](reconciler, gadget.Generate, o)
 	if err := r.SetupWithManager(mgr); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
 }
 
+// newManager returns a manager that serves a namespace.
+func newManager(config *rest.Config, namespace string, scheme *runtime.Scheme) (ctrl.Manager, error) {
+	return ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(5 * time.Second),
+		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+	})
+}
+
+// withTestDefaults sets the options that all operators of the scenarios share.
+func withTestDefaults(o component.Options) component.Options {
+	o.Policies.Update, o.SkipNameValidation = metav1alpha1.UpdateSSAOverride, true
+	// Errors that need a change are retried well before the test times out.
+	o.RetryInterval = 2 * time.Second
+	return o
+}
+
 // operatorMain is the main function of an operator that runs as a separate process.
 func operatorMain() int {
 	ctrl.SetLogger(zap.New())
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
-	if err == nil {
-		err = operate(ctrl.SetupSignalHandler(), config, os.Getenv(runAsOperator))
+	ctx, namespace, world := ctrl.SetupSignalHandler(), os.Getenv(runAsOperator), os.Getenv(worldOfOperator)
+	switch {
+	case err != nil:
+	case world != "":
+		err = operateSources(ctx, config, namespace, world)
+	default:
+		err = operate(ctx, config, namespace)
 	}
 	_, _ = fmt.Fprintln(os.Stderr, err)
 	return 1
 }
 
 // operateProcess returns a function that runs the operator as a separate process until the context ends, which kills
-// the process. Its requests go through a relay in this process.
-func operateProcess(folder string) func(context.Context, *rest.Config, string) error {
+// the process. Its requests go through a relay in this process. The process gets additional environment variables.
+func operateProcess(folder string, environment ...string) func(context.Context, *rest.Config, string) error {
 	return func(ctx context.Context, config *rest.Config, namespace string) error {
 		relay, err := startRelay(config)
 		if err != nil {
@@ -97,6 +116,7 @@ func operateProcess(folder string) func(context.Context, *rest.Config, string) e
 		defer func() { _ = output.Close() }()
 		command := exec.CommandContext(ctx, os.Args[0]) // The process is killed when the context ends.
 		command.Env = append(os.Environ(), runAsOperator+"="+namespace, "KUBECONFIG="+kubeconfig)
+		command.Env = append(command.Env, environment...)
 		command.Stdout, command.Stderr = output, output
 		err = command.Run()
 		relay.CloseClientConnections()

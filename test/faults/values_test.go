@@ -189,7 +189,7 @@ func isService(o client.Object) bool {
 
 // waitUntilMissing waits until the status of the gadget lists a missing export.
 func waitUntilMissing(ctx context.Context, c client.Client, namespace string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	for {
 		var g gadget.Gadget

@@ -23,8 +23,8 @@ import (
 const (
 	// changeInterval is the time between two changes of the good tenant.
 	changeInterval = 3 * time.Second
-	// patience is the maximum time until a change is applied. A rendering may occupy each of the children for a minute.
-	patience = 5 * time.Minute
+	// timeout is the maximum time until a change is applied. A rendering may occupy each of the children for a minute.
+	timeout = 5 * time.Minute
 	// shop is the name of the good tenant's component.
 	shop = "shop"
 )
@@ -84,7 +84,7 @@ func (g *goodTenant) work(ctx context.Context, until time.Time) error {
 // wait waits until the component is Ready with the given level, and returns the time.
 func (g *goodTenant) wait(ctx context.Context, level string) (time.Duration, error) {
 	began, state := time.Now(), ""
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
 		component, settings := &v1alpha1.Component{}, &corev1.ConfigMap{}
 		key := client.ObjectKey{Namespace: goodNamespace, Name: shop}
 		if err := g.client.Get(ctx, key, component); err != nil {
@@ -101,7 +101,7 @@ func (g *goodTenant) wait(ctx context.Context, level string) (time.Duration, err
 		return settings.Data["level"] == level, client.IgnoreNotFound(err)
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		g.world.complain("the good component did not become Ready with level %s within %s: %s", level, patience, state)
+		g.world.complain("the good component did not become Ready with level %s within %s: %s", level, timeout, state)
 		err = nil
 	}
 	return time.Since(began), program.CauseOf(ctx, err)

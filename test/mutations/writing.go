@@ -42,8 +42,8 @@ var writing = []mutation{
 	{
 		"a replace removes no fields",
 		"execute/replace.go",
-		`ignore.Mask(droppableFields(live, found, a, w.reconciler),`,
-		`ignore.Mask(map[string]any{},`,
+		`fieldpath.Mask(droppableFields(live, found, a, w.reconciler),`,
+		`fieldpath.Mask(map[string]any{},`,
 		"Changes of the manifests",
 	},
 	{
@@ -98,5 +98,10 @@ var writing = []mutation{
 		"orphans keep our label", "execute/orphan.go",
 		"		\"labels\":      removedKeys(live.GetLabels(), reconciler),\n", "",
 		"Delete policies|Orphans that are rendered again",
+	},
+	{
+		"a call outside Kubernetes is made whenever the process wakes", "externals/takeover.go",
+		`	if w.width <= 0 {`, `	if w.width >= 0 {`,
+		"Operators that are paused with externals",
 	},
 }

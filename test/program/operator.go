@@ -27,8 +27,8 @@ const (
 	OperatorUser = "system:serviceaccount:" + OperatorNamespace + ":fairlead-operator"
 
 	leaseName = "fairlead-operator"
-	// stopPatience is longer than the time that the operator waits for running passes before it ends.
-	stopPatience = 30 * time.Second
+	// stopTimeout is longer than the time that the operator waits for running passes before it ends.
+	stopTimeout = 30 * time.Second
 	// tailLines is the number of lines that Tail prints.
 	tailLines = 20
 )
@@ -87,9 +87,9 @@ func (o *Operator) Stop() error {
 			return nil
 		}
 		return fmt.Errorf("wait for the operator to end: %w", err)
-	case <-time.After(stopPatience):
+	case <-time.After(stopTimeout):
 		_ = o.command.Process.Kill()
-		return fmt.Errorf("the operator did not end within %s, and was killed: %w", stopPatience, <-o.done)
+		return fmt.Errorf("the operator did not end within %s, and was killed: %w", stopTimeout, <-o.done)
 	}
 }
 

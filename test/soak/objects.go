@@ -23,8 +23,8 @@ import (
 	engine "github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// reachPatience is the maximum time until a new API server responds to this program's client.
-const reachPatience = 30 * time.Second
+// reachTimeout is the maximum time until a new API server responds to this program's client.
+const reachTimeout = 30 * time.Second
 
 // errNothing is returned if no object is suitable for an operation.
 var errNothing = apierrors.NewNotFound(schema.GroupResource{Resource: "objects"}, "suitable")
@@ -168,7 +168,7 @@ func retry(ctx context.Context, request func(context.Context) error) error {
 	err := wait.PollUntilContextTimeout(
 		ctx,
 		100*time.Millisecond,
-		reachPatience,
+		reachTimeout,
 		true,
 		func(ctx context.Context) (bool, error) {
 			last = request(ctx)

@@ -57,7 +57,8 @@ type Event struct {
 type Events []Event
 
 // AuditEvents returns all requests since the cluster started, each once. It includes every request whose response was
-// received before the call. The list only grows: events[len(before):] are the requests since an earlier call.
+// received before the call. The list only grows: events[len(before):] are the requests since an earlier call. Callers
+// must not change the events of the list.
 // AuditEvents returns an error without Options.Audit.
 func (c *Cluster) AuditEvents(ctx context.Context) (Events, error) {
 	events, _, err := c.readAudit(ctx)
@@ -70,7 +71,7 @@ func (c *Cluster) DrainAudit(ctx context.Context) (events, watches Events, err e
 	events, watches, err = c.readAudit(ctx)
 	c.audit.mutex.Lock()
 	defer c.audit.mutex.Unlock()
-	c.audit.events = slices.Delete(c.audit.events, 0, len(events))
+	c.audit.events = slices.Clone(c.audit.events[len(events):])
 	return events, watches, err
 }
 
@@ -173,7 +174,8 @@ func (r *auditReader) readUntil(ctx context.Context, log *os.File, mark string) 
 		return nil, nil, err
 	}
 	r.offset += int64(len(unread))
-	return slices.Clone(r.events), r.watches(), nil
+	// A copy of the events of a long run would be large. No event of the list is changed later.
+	return slices.Clip(r.events), r.watches(), nil
 }
 
 // watches returns the open watches, in the order of their ids.

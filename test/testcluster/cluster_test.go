@@ -3,6 +3,7 @@ package testcluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -296,4 +298,39 @@ func openWatches(t *testing.T, cluster *testcluster.Cluster) int {
 		t.Fatal(err)
 	}
 	return len(watches.UserAgent("restarted"))
+}
+
+func TestDefinitionsOfTypesThatWereNeverRequestedAreDeleted(t *testing.T) {
+	cluster := testcluster.StartFor(t, testcluster.Options{NoControllers: true})
+	ctx := t.Context()
+	admin := newClient(t, cluster.Config(), "by-admin")
+	var group sync.WaitGroup
+	for i := range 10 {
+		group.Go(func() {
+			api := fmt.Sprintf("fleet-%d.example.com", i)
+			definition := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "apiextensions.k8s.io/v1",
+				"kind":       "CustomResourceDefinition",
+				"metadata":   map[string]any{"name": "buoys." + api},
+				"spec": map[string]any{
+					"group": api, "scope": "Namespaced", "names": map[string]any{"kind": "Buoy", "plural": "buoys"},
+					"versions": []any{map[string]any{
+						"name": "v1", "served": false, "storage": true,
+						"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}},
+					}},
+				},
+			}}
+			if err := admin.Create(ctx, definition); err != nil {
+				t.Error(err)
+				return
+			}
+			if err := admin.Delete(ctx, definition); err != nil {
+				t.Error(err)
+			}
+			if err := cluster.AwaitDefinitionGone(ctx, definition.GetName()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
 }

@@ -108,7 +108,7 @@ type foreignWrite struct {
 
 // repair makes a foreign write, and returns the time from its response until a watch receives the repaired dependent.
 func (w *world) repair(ctx context.Context, f foreignWrite) (time.Duration, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s was not repaired within %s", f.name, patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%s was not repaired within %s", f.name, timeout))
 	defer cancel()
 	watcher, err := w.admin.Watch(
 		ctx,

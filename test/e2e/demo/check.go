@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// patience is the maximum time until a check must pass.
-	patience = 30 * time.Second
+	// timeout is the maximum time until a check must pass.
+	timeout = 30 * time.Second
 	// glance is the pause between two attempts of a check.
 	glance = 20 * time.Millisecond
 )
@@ -38,7 +38,7 @@ func (w *world) becomes(ctx context.Context, what string, check func(context.Con
 
 // eventually repeats the check until it passes. After the maximum time it returns the last error.
 func eventually(ctx context.Context, check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s", timeout))
 	defer cancel()
 	for {
 		err := check(ctx)

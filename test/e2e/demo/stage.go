@@ -41,9 +41,9 @@ type world struct {
 	developer string
 }
 
-// stage starts the cluster and the operator, calls play, and stops them. If play fails, stage keeps the logs and prints
+// stage starts the cluster and the operator, calls run, and stops them. If run fails, stage keeps the logs and prints
 // the end of the operator's log.
-func stage(ctx context.Context, n *narrator, play func(context.Context, *world) error) (err error) {
+func stage(ctx context.Context, n *narrator, run func(context.Context, *world) error) (err error) {
 	if _, err := os.Stat(program.OperatorBinary); err != nil {
 		return fmt.Errorf("%w; run 'make build', and then this program from the project's root", err)
 	}
@@ -78,7 +78,7 @@ func stage(ctx context.Context, n *narrator, play func(context.Context, *world) 
 	if err != nil {
 		return program.CauseOf(ctx, err)
 	}
-	return program.CauseOf(ctx, play(ctx, &world{narrator: n, cluster: cluster, admin: admin, developer: developer}))
+	return program.CauseOf(ctx, run(ctx, &world{narrator: n, cluster: cluster, admin: admin, developer: developer}))
 }
 
 func bootCluster(ctx context.Context, n *narrator) (*testcluster.Cluster, error) {
