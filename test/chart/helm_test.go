@@ -2,6 +2,9 @@ package chart_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +14,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/version"
@@ -57,8 +59,16 @@ func oneConfigMap() v1alpha1.Source {
 	return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"all.yaml": manifest}}}
 }
 
-func gone(ctx context.Context, o client.Object) func() bool {
-	return func() bool { return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(o), o)) }
+// gone returns a function that fails while the object exists, and prints the object.
+func gone(ctx context.Context, o client.Object) func() error {
+	return func() error {
+		if err := admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		o.SetManagedFields(nil)
+		text, err := json.Marshal(o)
+		return errors.Join(fmt.Errorf("%T %s still exists: %s", o, o.GetName(), text), err)
+	}
 }
 
 var _ = Describe("Helm", Ordered, func() {
@@ -110,7 +120,7 @@ var _ = Describe("Helm", Ordered, func() {
 		}
 		Expect(admin.Create(ctx, kept)).To(Succeed())
 		helm(ctx, "uninstall", release, "--wait")
-		Expect(gone(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).To(BeTrue())
+		Expect(gone(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(kept), kept)).To(Succeed())
 
 		helm(ctx, "install", release, chart) // no flags are necessary, because the release has the same name

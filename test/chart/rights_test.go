@@ -181,7 +181,7 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 		})).To(Succeed())
 		Eventually(status(ctx, namespace, "shop")).Should(HavePrefix("Ready Ready: "))
 		Expect(admin.Delete(ctx, c)).To(Succeed())
-		Eventually(gone(ctx, c)).Should(BeTrue())
+		Eventually(gone(ctx, c)).Should(Succeed())
 	}, SpecTimeout(2*time.Minute))
 
 	It("the operator cannot impersonate a service account that the values of the chart do not name", func(ctx SpecContext) {
@@ -216,11 +216,11 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 			return admin.Update(ctx, c)
 		}).Should(Succeed())
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
-		Eventually(gone(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dropped"}})).Should(BeTrue())
+		Eventually(gone(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dropped"}})).Should(Succeed())
 
 		By("deleting")
 		Expect(admin.Delete(ctx, c)).To(Succeed())
-		Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
+		Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
 
 		for _, rule := range []string{
 			"configmaps patch", "secrets create", "services create", "limitranges delete", "clusterroles escalate", "roles escalate", "clusterroles bind", "oxen patch",
@@ -246,15 +246,15 @@ var _ = DescribeTable("an operator with a limited watch scope serves components 
 	Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Ready Ready: "), Not(ContainSubstring("cannot be watched"))))
 	Expect(recordsIn(ctx, namespace)).To(Equal(1))
 	Expect(admin.Delete(ctx, c)).To(Succeed())
-	Eventually(gone(ctx, c)).Should(BeTrue())
+	Eventually(gone(ctx, c)).Should(Succeed())
 	Expect(recordsIn(ctx, namespace)).To(BeZero())
 
 	By("deleting the component with its namespace")
 	c = createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMapAndAfterwards()})
 	Eventually(status(ctx, namespace, "shop")).Should(HavePrefix("Ready Ready: "))
 	Expect(admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
-	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
-	Eventually(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).WithTimeout(time.Minute).Should(BeTrue())
+	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
+	Eventually(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).WithTimeout(time.Minute).Should(Succeed())
 },
 	Entry("if the operator watches some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}", SpecTimeout(2*time.Minute)),
 	Entry("if the operator watches as the service accounts of components", "identified", "observe=identity", SpecTimeout(2*time.Minute)),
@@ -276,7 +276,7 @@ var _ = It("an operator watches as a service account with the roles that fairlea
 	Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(And(HavePrefix("Ready Ready: "), Not(ContainSubstring("cannot be watched"))))
 	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 	Expect(admin.Delete(ctx, c)).To(Succeed())
-	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
+	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
 }, SpecTimeout(3*time.Minute))
 
 // oneConfigMapAndAfterwards is oneConfigMap with a deletion phase, so that the operator stores a record in a Secret.
@@ -320,5 +320,5 @@ func expectStalledWithout(ctx context.Context, namespace string, roles []*unstru
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
 		Expect(admin.Delete(ctx, c)).To(Succeed())
 	}
-	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
+	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
 }
