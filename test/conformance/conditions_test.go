@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -35,8 +36,11 @@ var _ = Describe("The conditions of dependents:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("page")))
 		Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb("delete")).To(HaveLen(1))
 		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).Should(HaveLen(1))
+		Expect(leftOut(ctx, g)).To(Equal([]string{"Ingress.networking.k8s.io " + namespace + "/page Excluded " +
+			"its condition include-when is false: parameters.exposed == 'yes' (parameters.exposed is \"no\")"}))
 		change(ctx, g, exposed("yes"))
 		Eventually(ctx, found).Should(Succeed())
+		Eventually(ctx, func() []string { return leftOut(ctx, g) }).Should(BeEmpty())
 	})
 
 	It("a condition without a value neither applies nor deletes its dependent, and the component waits", func(ctx SpecContext) {
@@ -54,6 +58,47 @@ var _ = Describe("The conditions of dependents:", func() {
 		change(ctx, g, exposed("no"))
 		expectReady(ctx, g)
 		Expect(configMapExists(ctx, namespace, "conditional")).To(BeFalse())
+	})
+
+	It("each object of a bulk is included by its own condition, a group waits for the included ones alone, and conditions cost no request at rest", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		set := func(name, value string) string { return settingOf(operator, name, value) }
+		workers := func(names ...string) func(*gadget.Gadget) {
+			return func(g *gadget.Gadget) {
+				g.Spec.Parameters = map[string]string{"workers": " " + strings.Join(names, " ") + " "}
+			}
+		}
+		var texts []string
+		for _, name := range []string{"one", "two", "three"} {
+			texts = append(texts, configMap(name, "x", set("depends-on-group", "workers"),
+				set("include-when", "parameters.workers.contains(' "+name+" ')"), set("active-when", "served('ConfigMap')")))
+		}
+		texts = append(texts, configMap("after", "x", set("depends-on", "@workers")))
+		g := newGadget(ctx, namespace, "app", together(texts...), workers("one", "three"), servedBy(operator))
+		expectReady(ctx, g)
+		exist := func() (found []string) {
+			for _, name := range []string{"one", "two", "three", "after"} {
+				if configMapExists(ctx, namespace, name) {
+					found = append(found, name)
+				}
+			}
+			return found
+		}
+		Expect(exist()).To(Equal([]string{"one", "three", "after"}))
+		change(ctx, g, workers("two"))
+		expectReady(ctx, g)
+		Expect(exist()).To(Equal([]string{"two", "after"}))
+		settle(ctx, operator)
+
+		By("making a pass, and restarting the operator")
+		mark := markAudit(ctx)
+		requestPass(ctx, g, operator)
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
+		stop()
+		mark = markAudit(ctx)
+		runAgain(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(BeEmpty(), "a condition over parameters reads no object")
 	})
 
 	It("an error of a condition is reported before anything is written", func(ctx SpecContext) {
@@ -78,6 +123,12 @@ var _ = Describe("The conditions of dependents:", func() {
 		expectReady(ctx, g)
 		Expect(configMapExists(ctx, namespace, "later")).To(BeTrue())
 		Expect(configMapExists(ctx, namespace, "extra")).To(BeFalse())
+		const off = `its condition include-when is false: exports.mode == 'on' (exports.mode is "off")`
+		excluded := []string{
+			"ConfigMap " + namespace + "/extra Excluded " + off,
+			"ConfigMap " + namespace + "/below Excluded it depends on ConfigMap " + namespace + "/extra, which is left out: " + off,
+		}
+		Expect(leftOut(ctx, g)).To(ConsistOf(excluded))
 		revision := current(ctx, g).Status.Revision
 		put := func(patched string) {
 			GinkgoHelper()
@@ -87,6 +138,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		put(`{"data":{"value":"on"}}`)
 		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "below") }).Should(BeTrue())
 		expectReady(ctx, g)
+		Expect(leftOut(ctx, g)).To(BeEmpty())
 		extra := mustGet(ctx, "v1", "ConfigMap", namespace, "extra")
 
 		By("the value vanishes")
@@ -103,6 +155,20 @@ var _ = Describe("The conditions of dependents:", func() {
 		expectReady(ctx, g)
 		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"delete configmaps/below", "delete configmaps/extra"}))
 		Expect(current(ctx, g).Status.Revision).To(Equal(revision))
+		Expect(leftOut(ctx, g)).To(ConsistOf(excluded))
+	})
+
+	It("an object that is left out says by which condition, without values of parameters with secret names", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(
+			configMap("backup", "x", condition("active-when", "served('Backup.example.com')")),
+			configMap("open", "x", condition("include-when", "parameters.password == 'open'")),
+			configMap("plain", "x")), func(g *gadget.Gadget) { g.Spec.Parameters = map[string]string{"password": "geheim"} })
+		expectReady(ctx, g)
+		Expect(leftOut(ctx, g)).To(ConsistOf(
+			"ConfigMap "+namespace+"/backup Inactive its condition active-when is false: served('Backup.example.com') "+
+				"(the API server does not serve Backup.example.com)",
+			"ConfigMap "+namespace+"/open Excluded its condition include-when is false: parameters.password == 'open'"))
 	})
 
 	It("a condition that reads an export holds up later waves, and a preview goes on", func(ctx SpecContext) {
@@ -144,3 +210,12 @@ var _ = Describe("The conditions of dependents:", func() {
 		expectGone(ctx, g)
 	})
 })
+
+// leftOut returns the objects that a component leaves out, with reasons and messages.
+func leftOut(ctx context.Context, g *gadget.Gadget) (texts []string) {
+	GinkgoHelper()
+	for _, r := range current(ctx, g).Status.LeftOut {
+		texts = append(texts, r.Dependent+" "+r.Reason+" "+r.Message)
+	}
+	return texts
+}

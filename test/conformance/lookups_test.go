@@ -138,6 +138,25 @@ data:
 		expectReady(ctx, g)
 	})
 
+	It("a change of a looked-up object that cannot be rendered stays a failure at each retry, and is applied when it can be rendered", func(ctx SpecContext) {
+		start()
+		create(ctx, source("a"))
+		picky := strings.Replace(copies, "data:\n", "data:\n  {{ if lookup `v1` `ConfigMap` .Release.Namespace `veto` }}{{ fail `there is a veto` }}{{ end }}\n", 1)
+		g := newGadget(ctx, namespace, "app", picky, servedBy(operator), retrySoon)
+		expectReady(ctx, g)
+		Expect(copied(ctx)).To(Equal("a"))
+		create(ctx, configMapIn(namespace, "veto", "yes"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("there is a veto"))
+		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
+		before := rendered.renderings.Load()
+		Eventually(ctx, rendered.renderings.Load).Should(BeNumerically(">=", before+3), "renderings while the set cannot be rendered")
+		Expect(condition(current(ctx, g), metav1alpha1.ConditionStalled)).To(ContainSubstring("there is a veto"))
+		Expect(copied(ctx)).To(Equal("a"))
+		remove(ctx, newConfigMap(namespace, "veto"))
+		expectReady(ctx, g)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
+	})
+
 	It("a component that looks up its own Secret, and generates it if it does not exist, needs only one pass", func(ctx SpecContext) {
 		stop := start()
 		const own = `apiVersion: v1

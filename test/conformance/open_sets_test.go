@@ -98,7 +98,7 @@ var _ = Describe("Exports in renderings:", func() {
 
 		mark = markAudit(ctx)
 		assignAddress(ctx, namespace, "")
-		waits(ctx, g, "the last value is used")
+		waits(ctx, g, `the last value is used: "10.0.0.2"`)
 		settle(ctx, operator)
 		stop()
 		stop = start()
@@ -153,7 +153,7 @@ var _ = Describe("Exports in renderings:", func() {
 		start()
 		source := configMap("source", "done", exports("v=self.data.value"))
 		g := newGadget(ctx, namespace, "app", "{{ if not (export `v`) }}\n"+source+"\n{{ end }}\n---\n"+configMap("web", "{{ export `v` }}"), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True RenderingIncomplete"), ContainSubstring("no object of the rendering exports it; the last value is used")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True RenderingIncomplete"), ContainSubstring("no object of the rendering exports it; the last value is used: \"done\"")))
 		settle(ctx, operator)
 		Expect(value(ctx, "web")).To(Equal("done"))
 		Expect(configMapExists(ctx, namespace, "source")).To(BeTrue())

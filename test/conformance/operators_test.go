@@ -7,15 +7,19 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -41,6 +45,8 @@ type operatorOptions struct {
 	// hooks are the hooks of the reconciler. built receives the reconciler before it starts.
 	hooks component.Hooks[*gadget.Gadget]
 	built func(*component.Reconciler[*gadget.Gadget])
+	// extend extends the builder of the controller.
+	extend func(*builder.Builder) *builder.Builder
 	// transport wraps the transport of the operator's requests.
 	transport func(http.RoundTripper) http.RoundTripper
 	// user is the identity of the operator; the administrator by default.
@@ -58,7 +64,12 @@ func userAgent(name string) string { return "operator/" + name }
 // gadgets that have its label.
 func runOperator(name string, o operatorOptions) (stop func()) {
 	GinkgoHelper()
-	mgr := newManager(name, o)
+	return start(newManager(name, o))
+}
+
+// start runs a manager until the spec or the suite ends, or until stop is called.
+func start(mgr ctrl.Manager) (stop func()) {
+	GinkgoHelper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -108,7 +119,11 @@ func newManager(name string, o operatorOptions) ctrl.Manager {
 	if o.built != nil {
 		o.built(reconciler)
 	}
-	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
+	if o.extend == nil {
+		Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
+	} else {
+		Expect(reconciler.SetupWithManagerAndBuilder(mgr, o.extend)).To(Succeed())
+	}
 	return mgr
 }
 
@@ -122,23 +137,26 @@ func servedBy(operator string) func(*gadget.Gadget) {
 	return func(g *gadget.Gadget) { g.Labels = map[string]string{operatorLabel: operator} }
 }
 
+// reconciles returns the numbers of passes of all controllers, by controller and result. To gather all metrics instead
+// would take longer with each operator that a spec starts, and specs ask often.
+var reconciles = sync.OnceValue(func() *prometheus.CounterVec {
+	var registered prometheus.AlreadyRegisteredError
+	Expect(errors.As(metrics.Registry.Register(prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "controller_runtime_reconcile_total", Help: "Total number of reconciliations per controller",
+	}, []string{"controller", "result"})), &registered)).To(BeTrue(), "controller-runtime has no such metric")
+	vec, ok := registered.ExistingCollector.(*prometheus.CounterVec)
+	Expect(ok).To(BeTrue())
+	return vec
+})
+
 // passes returns the number of passes that an operator has completed.
 func passes(operator string) int {
 	GinkgoHelper()
-	families, err := metrics.Registry.Gather()
-	Expect(err).NotTo(HaveOccurred())
 	total := 0.0
-	for _, family := range families {
-		if family.GetName() != "controller_runtime_reconcile_total" {
-			continue
-		}
-		for _, metric := range family.GetMetric() {
-			for _, label := range metric.GetLabel() {
-				if label.GetName() == "controller" && label.GetValue() == "gadget."+operator {
-					total += metric.GetCounter().GetValue()
-				}
-			}
-		}
+	for _, result := range []string{"success", "error", "requeue", "requeue_after"} {
+		var metric dto.Metric
+		Expect(reconciles().WithLabelValues("gadget."+operator, result).Write(&metric)).To(Succeed())
+		total += metric.GetCounter().GetValue()
 	}
 	return int(total)
 }
@@ -153,6 +171,15 @@ func settle(ctx context.Context, operator string) {
 		}
 		return time.Since(since) > 200*time.Millisecond
 	}).Should(BeTrue(), "the operator still makes passes")
+}
+
+// runAgain runs an operator that ran before, and waits until its first passes have ended.
+func runAgain(ctx context.Context, operator string) {
+	GinkgoHelper()
+	before := passes(operator)
+	runOperator(operator, operatorOptions{})
+	Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
+	settle(ctx, operator)
 }
 
 // settleAlone waits like settle, and also until a change of a definition by an earlier spec can no longer start a pass.

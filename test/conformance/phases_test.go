@@ -256,8 +256,7 @@ var _ = Describe("Deletions with phases:", func() {
 		_, err := previewOf(operator).Delete(ctx, current(ctx, g))
 		Expect(err).NotTo(HaveOccurred())
 		stop()
-		runOperator(operator, operatorOptions{})
-		settle(ctx, operator)
+		runAgain(ctx, operator)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, stalled)
 		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"patch jobs/clean", "delete jobs/clean"}))
 

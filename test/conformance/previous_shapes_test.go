@@ -4,21 +4,27 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing/fstest"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -86,6 +92,7 @@ func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
 	for _, c := range slices.CompactFunc([]client.Client{k8s, to.Client}, func(a, b client.Client) bool { return a == b }) {
 		Expect(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})).To(Succeed())
 	}
+	DeferCleanup(s.removeNamespace)
 	Expect(k8s.Create(ctx, bare)).To(Succeed())
 	home := idOf(ctx, k8s)
 	replace := []string{
@@ -117,7 +124,8 @@ func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
 	}
 	g.Status.InventoryDigest = previousDigest(g.Status.Inventory)
 	if s.remote == "" {
-		g.Status.LookupsDigest = previousLookupsDigest()
+		g.Status.Lookups = previousLookups(ctx, g.Status.Lookups)
+		g.Status.LookupsDigest = previousLookupsDigest(g.Status.Lookups...)
 	}
 	Expect(k8s.Status().Update(ctx, g)).To(Succeed())
 	if restored.DeletionTimestamp != nil {
@@ -125,6 +133,27 @@ func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
 	}
 	Expect(current(ctx, g).Generation).To(Equal(restored.Generation))
 	return g
+}
+
+// removeNamespace deletes the namespace of the gadget, with all that a spec left there, so that another spec can restore
+// the same record.
+func (s formerShape) removeNamespace(ctx context.Context) {
+	GinkgoHelper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}
+	remove(ctx, namespace)
+	Eventually(ctx, func(g Gomega) {
+		for _, list := range []client.ObjectList{&gadget.GadgetList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}} {
+			g.Expect(k8s.List(ctx, list, client.InNamespace(s.namespace))).To(Succeed())
+			g.Expect(meta.EachListItem(list, func(o runtime.Object) error {
+				held, ok := o.(client.Object)
+				if !ok || len(held.GetFinalizers()) == 0 {
+					return nil
+				}
+				return client.IgnoreNotFound(k8s.Patch(ctx, held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+			})).To(Succeed())
+		}
+		g.Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(namespace), namespace))).To(BeTrue())
+	}).Should(Succeed())
 }
 
 // restoreDependents creates the recorded dependents, and returns pairs of recorded and new UIDs. It deletes dependents
@@ -151,6 +180,24 @@ func (s formerShape) restoreDependents(ctx context.Context, to target) (uids []s
 		}
 	}
 	return uids
+}
+
+// previousLookups returns recorded look-ups with the digests of the live objects as the previous version computed them.
+// The digest of a looked-up object covers its UID.
+func previousLookups(ctx context.Context, recorded []string) (lines []string) {
+	GinkgoHelper()
+	for _, line := range recorded {
+		lookup, err := metav1alpha1.ParseLookup(line)
+		Expect(err).NotTo(HaveOccurred())
+		if lookup.State == metav1alpha1.LookupFound {
+			content := mustGet(ctx, lookup.Version, lookup.Kind, lookup.Namespace, lookup.Name).Object
+			unstructured.RemoveNestedField(content, "metadata", "resourceVersion")
+			unstructured.RemoveNestedField(content, "metadata", "managedFields")
+			line = strings.Replace(line, lookup.Digest, previousDigest(content), 1)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // idOf returns the id of a cluster.
@@ -180,20 +227,25 @@ func (c formerChart) Generate(ctx context.Context, req generator.Request) ([]cli
 }
 
 var _ = Describe("Components of each shape that the previous version of the operator reconciled:", func() {
-	// takeOver restores a shape, runs an operator and makes two passes. It returns the gadget.
-	takeOver := func(ctx context.Context, name string, to target) (s formerShape, g *gadget.Gadget, mark auditMark) {
+	// takeOverWith restores a shape, runs an operator and makes two passes. It returns the gadget.
+	takeOverWith := func(ctx context.Context, name string, to target, o operatorOptions) (s formerShape, g *gadget.Gadget, mark auditMark) {
 		GinkgoHelper()
 		awaitDefinitions(ctx) // The capabilities of the cluster are an input of the chart.
 		s = readFormerShape(name)
 		g = s.restore(ctx, to)
 		mark = markAudit(ctx)
 		before := passes(s.operator)
-		runOperator(s.operator, operatorOptions{generate: formerChart{s.operator}})
+		o.generate = formerChart{s.operator}
+		runOperator(s.operator, o)
 		Eventually(ctx, func() int { return passes(s.operator) }).Should(BeNumerically(">", before))
 		settle(ctx, s.operator)
 		requestPass(ctx, g, s.operator)
 		settle(ctx, s.operator)
 		return s, g, mark
+	}
+	takeOver := func(ctx context.Context, name string, to target) (formerShape, *gadget.Gadget, auditMark) {
+		GinkgoHelper()
+		return takeOverWith(ctx, name, to, operatorOptions{})
 	}
 	here := func() target { return target{Client: k8s} }
 	// written returns the writes to dependents in this cluster.
@@ -207,6 +259,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		expectReady(ctx, g)
 		Expect(written(ctx, s, mark)).To(BeEmpty())
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+		Expect(s.gadget.Object["status"]).NotTo(HaveKey("appliedGeneration"), "the previous version did not record it")
+		Expect(current(ctx, g).Status.AppliedGeneration).To(Equal(current(ctx, g).Generation))
 
 		By("upgrading")
 		mark = markAudit(ctx)
@@ -221,6 +275,75 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(written(ctx, s, mark)).To(ContainElements("patch jobs/clean", "patch jobs/always", "patch jobs/last"))
+		Expect(records(ctx, s.namespace)).To(BeEmpty())
+	})
+
+	// A version before status.askedExports recorded these components. The absent field is no change of the rendering.
+	for shape, looksUp := range map[string]bool{"lookups": true, "plain": false} {
+		It(fmt.Sprintf("a component that a version without status.askedExports recorded is taken over without a write to a dependent, with look-ups: %t", looksUp), func(ctx SpecContext) {
+			s, g, mark := takeOver(ctx, shape, here())
+			expectReady(ctx, g)
+			Expect(written(ctx, s, mark)).To(BeEmpty())
+			status := current(ctx, g).Status
+			Expect(status.AskedExports).To(BeEmpty())
+			Expect(status.Revision).To(Equal(int64(1)))
+			Expect(status.Rendition).To(BeZero(), "the rendering counts as the recorded one")
+			if looksUp {
+				By("changing the looked-up object")
+				patch(ctx, newConfigMap(s.namespace, "source"), `{"data":{"value":"b"}}`)
+				Eventually(ctx, func() any { return content(ctx, "ConfigMap", s.namespace, "copy")["value"] }).Should(Equal("b"))
+				expectReady(ctx, g)
+				Expect(written(ctx, s, mark)).To(Equal([]string{"patch configmaps/copy"}))
+				Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+			}
+		})
+	}
+
+	// These versions knew no applied generation, no other field owner and finalizer, and no event sources.
+	newNames := func() operatorOptions {
+		polled := component.Polling[*gadget.Gadget]("polled", time.Second, func(context.Context) (map[client.ObjectKey]string, error) {
+			return map[client.ObjectKey]string{}, nil
+		})
+		return operatorOptions{
+			component: component.Options{FieldOwner: "takeover-writer", Finalizer: "example.com/takeover"}, built: withSources(polled),
+		}
+	}
+	for _, shape := range []string{"plain", "lookups", "hooks"} {
+		It(fmt.Sprintf("a component of a version without the applied generation is taken over under another field owner and finalizer without a write to a dependent, with the record %s", shape), func(ctx SpecContext) {
+			s, g, mark := takeOverWith(ctx, shape, here(), newNames())
+			expectReady(ctx, g)
+			Expect(written(ctx, s, mark)).To(BeEmpty())
+			taken := current(ctx, g)
+			Expect(s.gadget.Object["status"]).NotTo(HaveKey("appliedGeneration"))
+			Expect(s.gadget.GetFinalizers()).To(Equal([]string{s.operator + "/finalizer"}))
+			Expect(taken.Finalizers).To(Equal([]string{"example.com/takeover"}))
+			Expect(taken.Status.AppliedGeneration).To(Equal(taken.Generation))
+			Expect(taken.Status.Revision).To(Equal(int64(1)))
+			Expect(taken.Status.Rendition).To(BeZero())
+
+			By("writing the dependent that changes under the new field owner")
+			mark = markAudit(ctx)
+			changeManifests(ctx, g, strings.Replace(taken.Spec.Manifests, `value: "a"`, `value: "b"`, 1))
+			expectReady(ctx, g)
+			Expect(current(ctx, g).Status.AppliedGeneration).To(Equal(current(ctx, g).Generation))
+			Expect(written(ctx, s, mark)).To(ContainElement("patch configmaps/settings"))
+			settings := mustGet(ctx, "v1", "ConfigMap", s.namespace, "settings")
+			Expect(settings.GetManagedFields()).To(HaveEach(HaveField("Manager", "takeover-writer")))
+
+			By("deleting")
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(records(ctx, s.namespace)).To(BeEmpty())
+		})
+	}
+
+	It("a deletion that the operator's previous version began continues under another finalizer without a write to a dependent", func(ctx SpecContext) {
+		s, g, mark := takeOverWith(ctx, "deleting", here(), newNames())
+		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeleting))
+		Expect(written(ctx, s, mark)).To(BeEmpty())
+		letGo(ctx, mustGet(ctx, "v1", "ConfigMap", s.namespace, "held"))
+		expectGone(ctx, g)
+		Expect(written(ctx, s, mark)).To(Equal([]string{"patch jobs/last", "delete jobs/last"}))
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
 

@@ -99,9 +99,10 @@ func (p previousVersion) setLines(lines []string) {
 	Expect(unstructured.SetNestedField(p.gadget.Object, previousDigest(lines), "status", "inventoryDigest")).To(Succeed())
 }
 
-// previousLookupsDigest returns the digest of a rendering without look-ups as the previous version computed it. This
-// digest covers the version of the API server and its served types, which depend on the definitions of other specs.
-func previousLookupsDigest() string {
+// previousLookupsDigest returns the digest of a rendering as the previous version computed it. lines are the recorded
+// look-ups. This digest covers the version of the API server and its served types, which depend on the definitions of
+// other specs.
+func previousLookupsDigest(lines ...string) string {
 	GinkgoHelper()
 	server, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
 	Expect(err).NotTo(HaveOccurred())
@@ -123,7 +124,7 @@ func previousLookupsDigest() string {
 		Version     *version.Info
 		APIVersions []string
 	}{about, slices.Compact(served)})
-	return previousDigest([]string{capabilities})
+	return previousDigest(append([]string{capabilities}, lines...))
 }
 
 // previousDigest returns the digest of a value, such as the lines of an inventory, as the previous version computed it.

@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -132,6 +133,21 @@ var _ = Describe("The schedule of passes:", func() {
 			Expect(made[i+3].Sub(made[i])).To(BeNumerically(">=", period-50*time.Millisecond), "more than three passes in a period")
 		}
 		Expect(len(made)).To(BeNumerically("<", 20))
+	})
+
+	It("a limiter of the author decides when a pass begins, and forgets a component that is gone", func(ctx SpecContext) {
+		operator, limiter := newOperatorName(), &gate{}
+		limiter.closed.Store(true)
+		runOperator(operator, operatorOptions{component: component.Options{Limiter: limiter}})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		Eventually(ctx, limiter.asked.Load).Should(BeNumerically(">=", 3))
+		Expect(current(ctx, g).Status.State).To(BeEmpty())
+		limiter.closed.Store(false)
+		expectReady(ctx, g)
+		Expect(limiter.passed.Load()).To(BeNumerically(">=", 1))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Eventually(ctx, limiter.forgotten.Load).Should(BeNumerically(">=", 1))
 	})
 
 	It("passes are repeated at the resync interval without requests, and not repeated if the interval is zero", func(ctx SpecContext) {
@@ -272,3 +288,21 @@ var _ = Describe("The schedule of passes:", func() {
 		}).WithPolling(20 * time.Millisecond).Should(Succeed())
 	})
 })
+
+// gate is a limiter that permits no pass while it is closed.
+type gate struct {
+	closed                   atomic.Bool
+	asked, passed, forgotten atomic.Int64
+}
+
+func (g *gate) Delay(types.NamespacedName, time.Time) time.Duration {
+	g.asked.Add(1)
+	if g.closed.Load() {
+		return 50 * time.Millisecond
+	}
+	return 0
+}
+
+func (g *gate) Passed(types.NamespacedName, time.Time) { g.passed.Add(1) }
+
+func (g *gate) Forget(types.NamespacedName) { g.forgotten.Add(1) }

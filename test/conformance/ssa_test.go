@@ -3,12 +3,16 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -113,7 +117,7 @@ var _ = Describe("Objects of other tools:", func() {
 		}
 	}
 
-	It("an adoption keeps the defaults of a field that the manifest sets to an empty map", func(ctx SpecContext) {
+	Context("an adoption keeps the defaults of a field that the manifest sets to an empty map", func() {
 		const set = `apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: web}
@@ -124,14 +128,45 @@ spec:
   template:
     metadata: {labels: {app: web}}
     spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: "nginx:1"}]}`
-		namespace := newNamespace(ctx)
-		maker{"helm install", "helm", "Update"}.write(ctx, namespace, set)
-		before := mustGet(ctx, "apps/v1", "StatefulSet", namespace, "web")
-		g := newGadget(ctx, namespace, "app", set)
-		expectReady(ctx, g)
-		after := mustGet(ctx, "apps/v1", "StatefulSet", namespace, "web")
-		Expect(after.Object["spec"]).To(Equal(before.Object["spec"]))
-		Expect(after.GetUID()).To(Equal(before.GetUID()))
+		// adopt lets an operator whose requests pass through transport adopt a StatefulSet.
+		adopt := func(ctx context.Context, namespace string, transport func(http.RoundTripper) http.RoundTripper) {
+			GinkgoHelper()
+			maker{"helm install", "helm", "Update"}.write(ctx, namespace, set)
+			before := mustGet(ctx, "apps/v1", "StatefulSet", namespace, "web")
+			operator := newOperatorName()
+			runOperator(operator, operatorOptions{transport: transport})
+			expectReady(ctx, newGadget(ctx, namespace, "app", set, servedBy(operator)))
+			after := mustGet(ctx, "apps/v1", "StatefulSet", namespace, "web")
+			Expect(after.Object["spec"]).To(Equal(before.Object["spec"]))
+			Expect(after.GetUID()).To(Equal(before.GetUID()))
+		}
+
+		It("of an object that nobody changes at the same time", func(ctx SpecContext) {
+			adopt(ctx, newNamespace(ctx), func(next http.RoundTripper) http.RoundTripper { return next })
+		})
+
+		It("of an object that another client changes after its managed fields were rewritten", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			var rewritten, changed bool
+			adopt(ctx, namespace, func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					kind := types.PatchType(r.Header.Get("Content-Type"))
+					switch {
+					case !strings.HasSuffix(r.URL.Path, "/statefulsets/web"):
+					case kind == types.JSONPatchType:
+						rewritten = true
+					case kind == types.ApplyPatchType && rewritten && !changed:
+						changed = true
+						web := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
+						change := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"changed":"true"}}}`))
+						if err := k8s.Patch(r.Context(), web, change); err != nil {
+							return nil, err
+						}
+					}
+					return next.RoundTrip(r)
+				})
+			})
+		})
 	})
 
 	It("fields of a configured previous manager are taken over", func(ctx SpecContext) {

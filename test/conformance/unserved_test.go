@@ -20,6 +20,12 @@ func acceptUnknown(ctx context.Context, g *gadget.Gadget, operator, group string
 	patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/accept-unknown":%q}}}`, operator, group))
 }
 
+// expectDefinitionGone waits until a definition whose type may never have been requested is gone.
+func expectDefinitionGone(ctx context.Context, name string) {
+	GinkgoHelper()
+	Expect(cluster.AwaitDefinitionGone(ctx, name)).To(Succeed())
+}
+
 var _ = Describe("Definitions that serve no version:", func() {
 	var namespace, group string
 
@@ -36,6 +42,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		g := newGadget(ctx, namespace, "app", together(unserved(widgetDefinition(group)), configMap("settings", "a")))
 		expectReady(ctx, g)
 		remove(ctx, g)
+		expectDefinitionGone(ctx, "widgets."+group)
 		expectGone(ctx, g)
 	})
 
@@ -53,6 +60,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		stop()
 		runOperator(operator, operatorOptions{})
 		remove(ctx, g)
+		expectDefinitionGone(ctx, "widgets."+group)
 		expectGone(ctx, g)
 	})
 
@@ -69,6 +77,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		settle(ctx, operatorName)
 		blocked(ctx, g, "serves no version")
 		acceptUnknown(ctx, g, operatorName, group)
+		expectDefinitionGone(ctx, "widgets."+group)
 		expectGone(ctx, g)
 	})
 
@@ -82,6 +91,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		remove(ctx, g)
 		blocked(ctx, g, "serves no version, but may have served a version before")
 		acceptUnknown(ctx, g, operatorName, group)
+		expectDefinitionGone(ctx, "widgets."+group)
 		expectGone(ctx, g)
 	})
 

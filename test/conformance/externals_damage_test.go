@@ -1,0 +1,159 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+func keyOf(o client.Object) client.ObjectKey { return client.ObjectKeyFromObject(o) }
+
+// stateSecrets returns the Secrets with states of externals in a namespace.
+func stateSecrets(ctx context.Context, namespace string) []corev1.Secret {
+	GinkgoHelper()
+	var list corev1.SecretList
+	Expect(k8s.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())
+	var found []corev1.Secret
+	for _, s := range list.Items {
+		if strings.HasPrefix(s.Name, "externals-") {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// stateSecret returns the Secret with the states of the externals of a component.
+func stateSecret(ctx context.Context, g *gadget.Gadget) *corev1.Secret {
+	GinkgoHelper()
+	for _, s := range stateSecrets(ctx, g.Namespace) {
+		for _, annotation := range s.Annotations {
+			if strings.HasSuffix(annotation, "/"+g.Name) {
+				return &s
+			}
+		}
+	}
+	Fail("there is no Secret with the states of " + g.Name)
+	return nil
+}
+
+// putData replaces the data of a Secret, and its annotations, by those of another version.
+func putData(ctx context.Context, name client.ObjectKey, from *corev1.Secret) {
+	GinkgoHelper()
+	Eventually(ctx, func() error {
+		var s corev1.Secret
+		if err := k8s.Get(ctx, name, &s); err != nil {
+			return err
+		}
+		s.Data, s.Annotations = from.Data, from.Annotations
+		return k8s.Update(ctx, &s)
+	}).Should(Succeed())
+}
+
+// removeSecret deletes a Secret in spite of its finalizers.
+func removeSecret(ctx context.Context, s *corev1.Secret) {
+	GinkgoHelper()
+	Expect(client.IgnoreNotFound(k8s.Delete(ctx, s))).To(Succeed())
+	Eventually(ctx, func() error {
+		var live corev1.Secret
+		if err := k8s.Get(ctx, keyOf(s), &live); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		live.Finalizers = nil
+		return client.IgnoreNotFound(k8s.Update(ctx, &live))
+	}).Should(Succeed())
+}
+
+var _ = Describe("Damaged states of externals:", func() {
+	// damage is what happens to the Secret of the component shop. older is its content before the external was created
+	// again, and other is another component with externals.
+	type damage func(ctx context.Context, shop, other *gadget.Gadget, older *corev1.Secret)
+	damages := map[string]damage{
+		"a value is edited": func(ctx context.Context, shop, _ *gadget.Gadget, _ *corev1.Secret) {
+			s := stateSecret(ctx, shop)
+			for key, value := range s.Data {
+				if key != "_index" {
+					s.Data[key] = []byte(strings.Replace(string(value), `"id":"`, `"id":"foreign`, 1))
+				}
+			}
+			putData(ctx, keyOf(s), s)
+		},
+		"the id is replaced by that of a foreign external": func(ctx context.Context, shop, _ *gadget.Gadget, _ *corev1.Secret) {
+			s := stateSecret(ctx, shop)
+			for key, value := range s.Data {
+				if key != "_index" {
+					text := string(value)
+					from := strings.Index(text, `"id":"`) + len(`"id":"`)
+					to := from + strings.Index(text[from:], `"`)
+					s.Data[key] = []byte(text[:from] + foreignThing.ID + text[to:])
+				}
+			}
+			putData(ctx, keyOf(s), s)
+		},
+		"an older version is restored": func(ctx context.Context, shop, _ *gadget.Gadget, older *corev1.Secret) {
+			putData(ctx, keyOf(stateSecret(ctx, shop)), older)
+		},
+		"the Secrets of two components are exchanged": func(ctx context.Context, shop, other *gadget.Gadget, _ *corev1.Secret) {
+			a, b := stateSecret(ctx, shop), stateSecret(ctx, other)
+			aKey, bKey := keyOf(a), keyOf(b)
+			putData(ctx, aKey, &corev1.Secret{Data: b.Data, ObjectMeta: a.ObjectMeta})
+			putData(ctx, bKey, &corev1.Secret{Data: a.Data, ObjectMeta: b.ObjectMeta})
+		},
+		"the Secret is removed": func(ctx context.Context, shop, _ *gadget.Gadget, _ *corev1.Secret) {
+			removeSecret(ctx, stateSecret(ctx, shop))
+		},
+	}
+	var entries []TableEntry
+	for _, kind := range []string{"Thing", "FindableThing", "NamedThing"} {
+		for name := range damages {
+			entries = append(entries, Entry(fmt.Sprintf("%s, while it runs: %s", kind, name), kind, name, false),
+				Entry(fmt.Sprintf("%s, over a restart: %s", kind, name), kind, name, true))
+		}
+	}
+
+	DescribeTable("no external is lost, doubled or taken from others", func(ctx SpecContext, kind, name string, restart bool) {
+		cloud, operator := componenttest.NewCloud(), newOperatorName()
+		cloud.Put(foreignThing)
+		namespace := newNamespace(ctx)
+		stop := runCloud(cloud, operator)
+		shop := newGadget(ctx, namespace, "shop", thing(kind, "one", "a"), servedBy(operator))
+		other := newGadget(ctx, namespace, "other", thing(kind, "two", "x"), servedBy(operator))
+		expectReady(ctx, shop)
+		expectReady(ctx, other)
+		older := stateSecret(ctx, shop)
+		for _, t := range cloud.Things() {
+			if t.Value == "a" {
+				cloud.Remove(t.ID)
+			}
+		}
+		Eventually(func() []string { return ownThings(cloud) }).Should(ConsistOf("a", "x"))
+		Eventually(ctx, func() string { return string(stateSecret(ctx, shop).Data["_index"]) }).ShouldNot(Equal(string(older.Data["_index"])))
+		expectReady(ctx, shop)
+		settle(ctx, operator)
+
+		if restart {
+			stop()
+		}
+		damages[name](ctx, shop, other, older)
+		changeManifests(ctx, shop, thing(kind, "one", "b"))
+		changeManifests(ctx, other, thing(kind, "two", "y"))
+		if restart {
+			runCloud(cloud, operator)
+		}
+		expectResolved(ctx, shop, operator, cloud)
+		expectResolved(ctx, other, operator, cloud)
+		Eventually(func() []string { return ownThings(cloud) }).Should(ConsistOf("b", "y"))
+		Expect(cloud.Effects("Create")).To(Equal(3))
+		remove(ctx, other)
+		expectGone(ctx, other)
+		Expect(ownThings(cloud)).To(Equal([]string{"b"}))
+		expectDeleted(ctx, shop, operator, cloud)
+	}, entries)
+})
