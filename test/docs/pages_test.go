@@ -49,17 +49,17 @@ func TestPages(t *testing.T) {
 			continue
 		}
 		session := stage.session(t, page)
-		t.Run(page.Path, func(t *testing.T) { play(t, page, session) })
+		t.Run(page.Path, func(t *testing.T) { runPage(t, page, session) })
 		stage.clear(t)
 	}
 }
 
-// play runs the blocks of a page, and stops at the first failure.
-func play(t *testing.T, page *docs.Page, session *docs.Session) {
-	p := &player{session: session}
+// runPage runs the blocks of a page, and stops at the first failure.
+func runPage(t *testing.T, page *docs.Page, session *docs.Session) {
+	p := &pageRunner{session: session}
 	for _, block := range page.Blocks {
 		ctx, cancel := context.WithTimeout(t.Context(), blockTimeout)
-		err := p.play(ctx, block)
+		err := p.runBlock(ctx, block)
 		cancel()
 		if err != nil {
 			t.Fatalf("%s:%d: %v", page.Path, block.Line, err)
@@ -96,13 +96,13 @@ func runs(page *docs.Page) bool {
 	return false
 }
 
-// player runs the blocks of a page.
-type player struct {
+// pageRunner runs the blocks of a page.
+type pageRunner struct {
 	session *docs.Session
 	objects int
 }
 
-func (p *player) play(ctx context.Context, block docs.Block) error {
+func (p *pageRunner) runBlock(ctx context.Context, block docs.Block) error {
 	action, err := block.Decide()
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (p *player) play(ctx context.Context, block docs.Block) error {
 	return fmt.Errorf("unknown action %q", action)
 }
 
-func (p *player) run(ctx context.Context, script string) error {
+func (p *pageRunner) run(ctx context.Context, script string) error {
 	if out, err := p.session.Run(ctx, script); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
@@ -145,7 +145,7 @@ func (p *player) run(ctx context.Context, script string) error {
 }
 
 // kubectl passes objects to kubectl.
-func (p *player) kubectl(ctx context.Context, command, objects string) error {
+func (p *pageRunner) kubectl(ctx context.Context, command, objects string) error {
 	p.objects++
 	file := filepath.Join(p.session.Dir, fmt.Sprintf(".objects-%d.yaml", p.objects))
 	if err := os.WriteFile(file, []byte(objects), 0o600); err != nil {
@@ -155,7 +155,7 @@ func (p *player) kubectl(ctx context.Context, command, objects string) error {
 }
 
 // compare runs the commands of a console block in order, and compares their output.
-func (p *player) compare(ctx context.Context, block docs.Block, action docs.Action) error {
+func (p *pageRunner) compare(ctx context.Context, block docs.Block, action docs.Action) error {
 	commands := docs.Commands(block)
 	if len(commands) == 0 {
 		return fmt.Errorf("no line begins with \"$ \"; use the language text, or console norun")
@@ -173,7 +173,7 @@ func (p *player) compare(ctx context.Context, block docs.Block, action docs.Acti
 	return nil
 }
 
-func (p *player) once(ctx context.Context, command docs.Command, fails bool) error {
+func (p *pageRunner) once(ctx context.Context, command docs.Command, fails bool) error {
 	out, err := p.session.Run(ctx, command.Script)
 	switch {
 	case fails && err == nil:
@@ -186,7 +186,7 @@ func (p *player) once(ctx context.Context, command docs.Command, fails bool) err
 	return nil
 }
 
-func (p *player) await(ctx context.Context, command docs.Command, fails bool) error {
+func (p *pageRunner) await(ctx context.Context, command docs.Command, fails bool) error {
 	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
 	defer cancel()
 	for {

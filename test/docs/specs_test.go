@@ -43,6 +43,30 @@ func TestThePageAboutSecurityNamesTheSpecs(t *testing.T) {
 	}
 }
 
+func TestTheSpecsForUsersOfOtherFrameworksExist(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "coming-from-other-frameworks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, specs, found := strings.Cut(string(page), "\n### Specs\n")
+	rows := 0
+	for line := range strings.Lines(specs) {
+		_, link, isRow := strings.Cut(line, "](../test/conformance/")
+		if !isRow {
+			continue
+		}
+		rows++
+		file, title, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(link), " |"), ") | ")
+		text, err := os.ReadFile(filepath.Join(root, "test", "conformance", file))
+		if err != nil || !strings.Contains(string(text), "It(\""+title+"\"") {
+			t.Errorf("docs/coming-from-other-frameworks.md names a spec that %s does not have: %s", file, title)
+		}
+	}
+	if !found || rows < 20 {
+		t.Errorf("%d rows name specs", rows)
+	}
+}
+
 func TestSpecsAreFoundWithTheirContainers(t *testing.T) {
 	const code = `package a
 var _ = Describe("The operator", func() {
