@@ -16,7 +16,7 @@ TEST_FLAGS ?= $(if $(CI),-count=1)
 
 PROGRESS := $(CURDIR)/test/tools/progress.sh
 LINT := $(CURDIR)/bin/golangci-lint
-MODULES := . build/image test/devcluster test/promql test/tools
+MODULES := . build/image examples/schema/test test/devcluster test/promql test/tools
 
 ##@ Use
 
@@ -70,6 +70,7 @@ test-all: cluster $(PROGRAMS) ## Run all tests, also of scaffolded projects, doc
 	go test -p 2 -timeout 30m -tags programs $(TEST_FLAGS) ./...
 	cd test/devcluster && go test -p 2 -timeout 5m $(TEST_FLAGS) ./...
 	cd test/promql && go test $(TEST_FLAGS) ./...
+	cd examples/schema/test && go test -timeout 15m $(TEST_FLAGS) ./...
 	cd build/image && go test -timeout 10m $(TEST_FLAGS) ./...
 
 .PHONY: test-unit
@@ -79,6 +80,8 @@ test-unit: ## Run the tests that need no cluster
 .PHONY: test-long
 test-long: cluster $(PROGRAMS) ## Run all tests and those that take long: load, restarts, budgets, attacks
 	go test -p 1 -timeout 60m -tags long,programs $(TEST_FLAGS) ./...
+	@# With -v, because it says if a test was not run.
+	cd examples/schema/test && go test -timeout 15m -v -tags long $(TEST_FLAGS) ./...
 
 # How many seeds, and the first of them: make faults SEEDS=1 SEED=123 repeats the run with seed 123.
 SEEDS ?= 300
@@ -150,14 +153,15 @@ lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
 	$(LINT) run ./...
 	cd test/devcluster && $(LINT) run ./...
 	cd test/promql && $(LINT) run ./...
+	cd examples/schema/test && $(LINT) run ./...
 	cd build/image && $(LINT) run ./...
 
 .PHONY: verify
 verify: bin/controller-gen bin/helm-docs ## Check that generated files and go.mod files are up to date
 	@copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
-	cp -r --parents api config go.mod go.sum "$$copy"; \
-	$(call generate,"$$copy"); \
-	for path in api config; do \
+	cp -r --parents api config examples internal pkg go.mod go.sum "$$copy"; \
+	{ $(call generate,"$$copy"); } || exit 1; \
+	for path in api config examples; do \
 		diff -ru "$$path" "$$copy/$$path" || { echo "$$path is not up to date; run 'make generate'" >&2; exit 1; }; \
 	done
 	@$(REFERENCE)
@@ -170,7 +174,7 @@ verify: bin/controller-gen bin/helm-docs ## Check that generated files and go.mo
 ##@ Change
 
 .PHONY: generate
-generate: bin/controller-gen bin/helm-docs ## Generate deep copies and CRDs from the types in api/, the chart's files and README, docs/reference
+generate: bin/controller-gen bin/helm-docs ## Generate deep copies and CRDs from the types in api/ and examples/, the chart's files and README, docs/reference
 	@$(call generate,.)
 	@$(REFERENCE) -update-reference
 
@@ -179,6 +183,7 @@ format: bin/golangci-lint ## Format the code
 	$(LINT) fmt ./...
 	cd test/devcluster && $(LINT) fmt ./...
 	cd test/promql && $(LINT) fmt ./...
+	cd examples/schema/test && $(LINT) fmt ./...
 	cd build/image && $(LINT) fmt ./...
 
 .PHONY: clean
@@ -193,7 +198,12 @@ REFERENCE := go test -count=1 -run '^TestReference' \
 define generate
 (cd $(1) && find api -name 'zz_generated.*.go' -delete && rm -f config/crd/*.yaml && \
 	$(CURDIR)/bin/controller-gen object paths=./api/... && \
-	$(CURDIR)/bin/controller-gen crd paths=./api/v1alpha1/... output:crd:artifacts:config=config/crd) && \
+	$(CURDIR)/bin/controller-gen crd paths=./api/v1alpha1/... output:crd:artifacts:config=config/crd && \
+	for example in dns schema; do \
+		$(CURDIR)/bin/controller-gen object paths=./examples/$$example/operator && \
+		$(CURDIR)/bin/controller-gen crd paths=./examples/$$example/operator output:crd:artifacts:config=examples/$$example/config \
+		|| exit 1; \
+	done) && \
 	go run ./config/generate $(1) && \
 	bin/helm-docs --chart-search-root=$(1)/config/chart --sort-values-order=file --log-level=warning
 endef
