@@ -77,24 +77,24 @@ func awaitOwners(client *target.Client, reconciler string, f plan.Facts, decided
 		_, recorded := decided.Inventory[key]
 		return recorded || slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return o.Key == key })
 	})
-	var holders map[manifests.Key]string
+	var holders map[manifests.Key]observe.Owner
 	for _, w := range decided.Waiting {
 		if w.Reason != plan.WaitOwnershipConflict {
 			continue
 		}
 		if holders == nil {
-			holders = map[manifests.Key]string{}
+			holders = map[manifests.Key]observe.Owner{}
 		}
 		holders[w.Key] = ownerOf(f.Live.Of(w.Key), reconciler)
 	}
 	client.Observer.AwaitHandover(f.Owner, holders)
 }
 
-// ownerOf returns the owner id of an object that another component of the reconciler owns; the result is empty for
-// other objects.
-func ownerOf(live plan.Observed, reconciler string) string {
+// ownerOf returns the owner of an object that another component of the reconciler owns; the result is zero for other
+// objects.
+func ownerOf(live plan.Observed, reconciler string) observe.Owner {
 	if owner, ok := manifests.ParseOwner(live.OwnerName); !ok || owner.Reconciler != reconciler {
-		return ""
+		return observe.Owner{}
 	}
-	return live.Owner
+	return observe.Owner{ID: live.Owner, Name: live.OwnerName}
 }

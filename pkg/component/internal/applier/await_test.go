@@ -17,18 +17,20 @@ func TestOwnerOfAnObjectOfAnotherComponent(t *testing.T) {
 	ours, theirs := owner("parts.example.com"), owner("others.example.com")
 	for name, c := range map[string]struct {
 		live plan.Observed
-		want string
+		want observe.Owner
 	}{
-		"a component of the same reconciler owns the object": {plan.Observed{Owner: ours.ID(), OwnerName: ours.String()}, ours.ID()},
-		"a component of another reconciler owns the object, which no watch shows": {
-			plan.Observed{Owner: theirs.ID(), OwnerName: theirs.String()}, "",
+		"a component of the same reconciler owns the object": {
+			plan.Observed{Owner: ours.ID(), OwnerName: ours.String()}, observe.Owner{ID: ours.ID(), Name: ours.String()},
 		},
-		"a controller owns the object": {plan.Observed{Owner: "uid", OwnerName: "uid"}, ""},
-		"the object has no owner":      {plan.Observed{}, ""},
+		"a component of another reconciler owns the object, which no watch shows": {
+			plan.Observed{Owner: theirs.ID(), OwnerName: theirs.String()}, observe.Owner{},
+		},
+		"a controller owns the object": {plan.Observed{Owner: "uid", OwnerName: "uid"}, observe.Owner{}},
+		"the object has no owner":      {plan.Observed{}, observe.Owner{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ownerOf(c.live, "parts.example.com"); got != c.want {
-				t.Errorf("ownerOf returned the owner id %q, want %q", got, c.want)
+				t.Errorf("ownerOf returned the owner %+v, want %+v", got, c.want)
 			}
 		})
 	}

@@ -59,7 +59,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 // response of the API server in this pass, whichever is newer. externals has the states of the externals, and judge
 // evaluates the conditions that see the component.
 func Snapshot(client *target.Client, externals Externals, judge Judge, f plan.Facts) plan.Snapshot {
-	snapshot := client.Observer.Snapshot(client.Reader, f.Keys())
+	snapshot := client.Observer.SnapshotFor(f.Owner, client.Reader, f.Keys())
 	maps.Copy(snapshot, f.Observed)
 	for key, r := range f.Results {
 		if watched := snapshot[key]; watched != nil && r.Observed != nil {

@@ -14,8 +14,8 @@ type component struct {
 	resources map[WatchedResource]string
 	// instances is the set of types that the component's dependents define, and whose instances are watched.
 	instances map[schema.GroupKind]bool
-	// awaits are the objects that the component waits for, with the owner ids of their current owners; see AwaitHandover.
-	awaits  map[manifests.Key]string
+	// awaits are the objects that the component waits for, with their current owners; see AwaitHandover.
+	awaits  map[manifests.Key]Owner
 	enqueue func()
 }
 
@@ -100,7 +100,7 @@ func (o *Observer) Release(ownerID string) {
 	}
 	o.remove(ownerID, c)
 	for key, h := range o.handovers {
-		if h.owner == ownerID {
+		if h.owner.ID == ownerID {
 			h.scheduleAll(o, key)
 		}
 	}

@@ -198,7 +198,7 @@ func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed, bo
 func (w *dependentWatch) remove(key manifests.Key) {
 	h, old := w.observer.handovers[key], w.objects.observed[key]
 	if h != nil && old != nil {
-		h.setOwner(old.Owner)
+		h.setOwner(Owner{ID: old.Owner, Name: old.OwnerName})
 	}
 	w.objects.remove(key)
 	if h != nil {

@@ -11,22 +11,31 @@ import (
 // and created again.
 const handoverDelay = 2 * time.Second
 
+// Owner is the owner of an object: the owner id, and its readable form from the owner annotation.
+type Owner struct{ ID, Name string }
+
 // handover is an object that components wait for because another component owns it.
 type handover struct {
 	// waiting are the owner ids of the components that wait.
 	waiting map[string]bool
-	// owner is the last known owner id of the object.
-	owner string
+	// owner is the last known owner of the object.
+	owner Owner
 	// relinquished is set if the latest pass over the owner neither recorded nor rendered the object.
 	relinquished bool
 	// timers has the timer of the handover delay for each watch that contains the object.
 	timers map[*dependentWatch]*time.Timer
 }
 
-func (h *handover) setOwner(ownerID string) {
-	if ownerID != "" && ownerID != h.owner {
-		h.owner, h.relinquished = ownerID, false
+func (h *handover) setOwner(owner Owner) {
+	if owner.ID != "" && owner.ID != h.owner.ID {
+		h.owner, h.relinquished = owner, false
 	}
+}
+
+// reserved reports whether the owner may create the object again: the owner still exists, and has not relinquished the
+// object.
+func (h *handover) reserved(among components) bool {
+	return !h.relinquished && among[h.owner.ID] != nil
 }
 
 // schedule starts or restarts the handover delay of an object, for the components that use a watch. It must be called
@@ -45,8 +54,8 @@ func (h *handover) schedule(w *dependentWatch, key manifests.Key) {
 		current := o.handovers[key]
 		switch {
 		case current == nil || w.objects.present(key) && w.objects.observed[key].Owner != "":
-		case !current.relinquished && o.components[current.owner] != nil:
-			o.components.enqueue(current.owner)
+		case current.reserved(o.components):
+			o.components.enqueue(current.owner.ID)
 		default:
 			for ownerID := range current.waiting {
 				if w.users[ownerID] {
@@ -65,11 +74,11 @@ func (h *handover) scheduleAll(o *Observer, key manifests.Key) {
 }
 
 // AwaitHandover sets the objects that a component renders but that have other owners. The values of owners are the
-// owner ids of these objects, or "" if the owner is not a component of this reconciler. The component is enqueued when
+// owners of these objects, or zero if the owner is not a component of this reconciler. The component is enqueued when
 // such an object has had no owner for the time handoverDelay, and the former owner has relinquished the object or no
-// longer exists. Before that, only the former owner is enqueued, because it may create the object again. A call
-// replaces the objects of the previous call.
-func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]string) {
+// longer exists. Before that, only the former owner is enqueued, because it may create the object again, and
+// SnapshotFor shows an absent object as the former owner's. A call replaces the objects of the previous call.
+func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]Owner) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := o.components[ownerID]
@@ -90,7 +99,7 @@ func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]string
 		// watch has already started the delay.
 		_, awaited := former[key]
 		w := o.dependents.watch(c.reader, o.dependents.resourceOf(key))
-		if owner != "" && !awaited && w != nil && !w.objects.present(key) {
+		if owner.ID != "" && !awaited && w != nil && !w.objects.present(key) {
 			h.schedule(w, key)
 		}
 	}
@@ -116,7 +125,7 @@ func (o *Observer) ReportOwned(ownerID string, owned func(manifests.Key) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for key, h := range o.handovers {
-		if h.owner != ownerID {
+		if h.owner.ID != ownerID {
 			continue
 		}
 		relinquished := !owned(key)

@@ -6,10 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-var theirs = map[manifests.Key]string{settings: "them"}
+var theirs = map[manifests.Key]Owner{settings: {ID: "them", Name: "Component b/them"}}
 
 func ownsAll(manifests.Key) bool { return true }
 
@@ -173,7 +174,7 @@ func TestHandoverOfAnObjectThatDisappearedBeforeAwait(t *testing.T) {
 		{
 			"enqueues no component if the owner is not a component of this reconciler, because no watch shows its object",
 			func(_ *testing.T, s *watchFixture) {
-				s.observer.AwaitHandover("us", map[manifests.Key]string{settings: ""})
+				s.observer.AwaitHandover("us", map[manifests.Key]Owner{settings: {}})
 			},
 			"",
 		},
@@ -195,11 +196,46 @@ func TestHandoverOfAnObjectThatDisappearedBeforeAwait(t *testing.T) {
 					synctest.Wait()
 					if who := s.take(); who != "" {
 						enqueued = append(enqueued, who)
-						s.observer.AwaitHandover("us", map[manifests.Key]string{settings: s.observer.handovers[settings].owner})
+						s.observer.AwaitHandover("us", map[manifests.Key]Owner{settings: s.observer.handovers[settings].owner})
 					}
 				}
 				if got := strings.Join(enqueued, ", "); got != c.enqueued {
 					t.Errorf("the components %q were enqueued within an hour, want %q", got, c.enqueued)
+				}
+			})
+		})
+	}
+}
+
+func TestSnapshotShowsTheOwnerThatMayCreateAnAbsentObjectAgain(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(t *testing.T, s *watchFixture)
+		// owner is the owner of the absent object in the snapshot of the component "us".
+		owner string
+	}{
+		{"the owner of a deleted object", func(*testing.T, *watchFixture) {}, "them"},
+		{"no owner after a pass in which the owner did not render the object", func(_ *testing.T, s *watchFixture) {
+			s.observer.ReportOwned("them", ownsNone)
+		}, ""},
+		{"no owner after the owner was released", func(_ *testing.T, s *watchFixture) {
+			s.observer.Release("them")
+		}, ""},
+		{"no owner of an object that the component does not await", func(_ *testing.T, s *watchFixture) {
+			s.observer.AwaitHandover("us", nil)
+		}, ""},
+		{"no owner for a released component", func(_ *testing.T, s *watchFixture) { s.observer.Release("us") }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newWatchFixture(t)
+				must(t, s.Add(at("5", "them", "u1")))
+				s.observer.AwaitHandover("us", theirs)
+				must(t, s.Delete(at("6", "them", "u1")))
+				c.do(t, s)
+				live := s.observer.SnapshotFor("us", Reader{}, []manifests.Key{settings}).Of(settings)
+				if live.Presence != plan.Absent || live.Owner != c.owner {
+					t.Errorf("the object is %s with the owner %q, want Absent with the owner %q", live.Presence, live.Owner, c.owner)
 				}
 			})
 		})

@@ -103,6 +103,27 @@ func (o *Observer) Snapshot(reader Reader, keys []manifests.Key) plan.Snapshot {
 	return snapshot
 }
 
+// SnapshotFor is Snapshot for the reader of a component. An absent object that the component awaits has the owner that
+// may create it again; see AwaitHandover.
+func (o *Observer) SnapshotFor(ownerID string, reader Reader, keys []manifests.Key) plan.Snapshot {
+	snapshot := o.Snapshot(reader, keys)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := o.components[ownerID]
+	if c == nil {
+		return snapshot
+	}
+	for key := range c.awaits {
+		h, state := o.handovers[key], snapshot[key]
+		if state != nil && state.Presence == plan.Absent && h.reserved(o.components) {
+			reserved := *state
+			reserved.Owner, reserved.OwnerName = h.owner.ID, h.owner.Name
+			snapshot[key] = &reserved
+		}
+	}
+	return snapshot
+}
+
 // Body returns a copy of a whole object, if Options.WithBodies contains its type. The copy has the resource version
 // that Snapshot returns for the same reader. Body returns nil if no whole object with this version has arrived by the
 // watch, or in the response to a write.

@@ -159,7 +159,8 @@ type Observed struct {
 	UID             types.UID
 	ResourceVersion string
 	Generation      int64
-	// Owner is the owner id on the object, empty if it has no owner. OwnerName is its readable form.
+	// Owner is the owner id on the object, empty if it has no owner. OwnerName is its readable form. If the object is
+	// Absent, Owner is another component that may create it again.
 	Owner, OwnerName string
 	// Digest is the digest annotation.
 	Digest string

@@ -8,11 +8,25 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
+// ruleReserved returns a failure for an absent object that its owner may create again, for example after a suspension,
+// unless the object would be taken over from the owner.
+func ruleReserved(c candidate) (decision, bool) {
+	if c.live.Presence != Absent || !c.ownedByOther() || c.takesOver() {
+		return decision{}, false
+	}
+	message := fmt.Sprintf("it does not exist now, but %s owns it and may create it again; %s, or remove it there",
+		ownerText(c), avoidance(c))
+	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
+}
+
+// takesOver reports whether the object is taken over if it has another owner.
+func (c candidate) takesOver() bool { return c.adoption == metav1alpha1.AdoptAlways && !c.applied() }
+
 // ruleTakeOver takes an object over from its owner if the adoption policy is always, but only when the manifest is
 // applied for the first time. If another component takes the object over after that, the object is an ownership
 // conflict. So two components with the policy always do not take over the same object again and again.
 func ruleTakeOver(c candidate) (decision, bool) {
-	if !c.ownedByOther() || c.adoption != metav1alpha1.AdoptAlways || c.applied() {
+	if !c.ownedByOther() || !c.takesOver() {
 		return decision{}, false
 	}
 	d := c.update(ReasonTakenOver)

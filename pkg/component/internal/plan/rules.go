@@ -29,6 +29,7 @@ var applyRules = []rule[candidate]{
 	{"an object that completed its work and was removed after that is complete", ruleCompleted},
 	{"an object with holes waits for the values that it binds", ruleUnbound},
 	{"the component waits for an absent object with the reconcile policy update-only", ruleUpdateOnly},
+	{"an absent object is a conflict if its owner may create it again", ruleReserved},
 	{"an absent object is created", ruleAbsent},
 	{"the component waits for an object that is being deleted", ruleTerminating},
 	{"an object with another owner is taken over if the policy permits that", ruleTakeOver},

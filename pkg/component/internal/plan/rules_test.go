@@ -385,6 +385,16 @@ var applyRows = slices.Concat(flowRows, []row{
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
 	},
 	{
+		"reports an ownership conflict for an absent object that its owner may create again",
+		edits(unrecorded, absent, ownedByOthers),
+		"fails (Terminal), OwnershipConflict: it does not exist now, but Component b/them owns it and may create it again; " +
+			"rename it here, or remove it there",
+	},
+	{
+		"creates an absent object that its owner may create again, with the adoption policy always",
+		edits(always, unrecorded, absent, ownedByOthers), "Create: it is new",
+	},
+	{
 		"names the other owner and its reconciler in an ownership conflict",
 		edits(unrecorded, ownedBy("c/shop.example.com/fairlead.io/Component/b/them")),
 		"fails (Terminal), OwnershipConflict: it is owned by Component.fairlead.io b/them (reconciler shop.example.com); " +
