@@ -52,6 +52,15 @@ var _ = Describe("A Component", func() {
 		Expect(c.Validate()).To(Succeed())
 	})
 
+	It("refuses a webhook without a polled input", func() {
+		object := v1alpha1.Input{Name: "a", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "ConfigMap", Name: "a"}}
+		poll := v1alpha1.Input{Name: "b", Poll: &v1alpha1.PollInput{URL: "https://example.com"}}
+		c := component(v1alpha1.ComponentSpec{Webhook: &v1alpha1.Webhook{}, Inputs: []v1alpha1.Input{object}})
+		Expect(c.Validate()).To(MatchError(ContainSubstring("spec.webhook: it has an effect only with an input that is polled")))
+		c.Spec.Inputs = append(c.Spec.Inputs, poll)
+		Expect(c.Validate()).To(Succeed())
+	})
+
 	It("decodes whole numbers in values as integers", func() {
 		c := component(v1alpha1.ComponentSpec{Values: &runtime.RawExtension{Raw: []byte(`{"a":10000000,"b":[1,1.5],"c":null}`)}})
 		Expect(c.GetParameters()).To(Equal(map[string]any{"a": int64(10000000), "b": []any{int64(1), 1.5}, "c": nil}))

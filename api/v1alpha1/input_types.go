@@ -144,5 +144,9 @@ func (c *Component) validateInputs() error {
 			errs = append(errs, fmt.Errorf("spec.inputs[%d]: set either object or poll", i))
 		}
 	}
+	if c.Spec.Webhook != nil && len(c.Polls()) == 0 {
+		errs = append(errs, errors.New("spec.webhook: it has an effect only with an input that is polled; add one, or remove "+
+			"webhook"))
+	}
 	return errors.Join(errs...)
 }

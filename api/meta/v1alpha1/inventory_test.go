@@ -139,8 +139,9 @@ func TestCriticalFields(t *testing.T) {
 	}
 }
 
-// The golden records were written by earlier versions. If you change the format, add a record in the old format as
-// another file.
+// The golden records were written by earlier versions: the first before fields could be critical, the second before
+// objects could depend on others, and the third before externals. If you change the format, add a record in the old
+// format as another file.
 func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
 	files, err := filepath.Glob("testdata/inventory-*.txt")
 	if err != nil || len(files) == 0 {

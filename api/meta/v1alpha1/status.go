@@ -79,8 +79,9 @@ const (
 	// ReasonDependentFailed: the API server rejected the write of a dependent, or a dependent reports failure in its
 	// status.
 	ReasonDependentFailed = "DependentFailed"
-	// ReasonCreateUncertain: it is not known whether the creation of a dependent outside Kubernetes had an effect. A
-	// person has to find out, and to tell the operator with fairlead external resolve.
+	// ReasonCreateUncertain: it is not known whether the creation of a dependent outside Kubernetes had an effect, or its
+	// recorded state is damaged. A person has to find out whether it exists, and to tell the operator with fairlead
+	// external resolve.
 	ReasonCreateUncertain = "CreateUncertain"
 	// ReasonOwnershipConflict: an object that should become a dependent has another owner.
 	ReasonOwnershipConflict = "OwnershipConflict"
