@@ -77,11 +77,31 @@ func (n normaliser) checkExternal(body *unstructured.Unstructured, s Settings) e
 	if data, err := json.Marshal(body.Object); err != nil || len(data) > maxExternal {
 		errs = append(errs, fmt.Errorf("the manifest has %d bytes as JSON; an external may have %d", len(data), maxExternal))
 	}
-	if err := errors.Join(errs...); err != nil || n.CheckExternal == nil || s.Bind {
-		// A spec with holes is checked when they are filled.
+	if err := errors.Join(errs...); err != nil || n.CheckExternal == nil {
 		return err
 	}
-	return n.CheckExternal(body)
+	return n.CheckExternal(withoutHoles(body, s))
+}
+
+// withoutHoles returns the manifest of an external with null in the place of each text of its spec that has a hole, and
+// whether there is such a text.
+func withoutHoles(body *unstructured.Unstructured, s Settings) (known *unstructured.Unstructured, partial bool) {
+	if !s.Bind {
+		return body, false
+	}
+	spec, err := mapTexts(body.Object["spec"], nil, func(_ place, text string) (value any, _ error) {
+		if !strings.Contains(text, holeBegin) {
+			return text, nil
+		}
+		partial = true
+		return value, nil
+	})
+	if err != nil || !partial {
+		return body, partial
+	}
+	known = &unstructured.Unstructured{Object: maps.Clone(body.Object)}
+	known.Object["spec"] = spec
+	return known, partial
 }
 
 // CheckExternalName checks kind and name of an external, which together are a key in the data of a Secret.

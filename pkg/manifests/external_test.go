@@ -1,6 +1,7 @@
 package manifests_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -44,6 +45,43 @@ spec: {charset: utf8}
 	want := metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: "admin", Credential: true}
 	if err != nil || len(refs) != 1 || refs[0] != want {
 		t.Errorf("references %v, %v", refs, err)
+	}
+}
+
+func TestHolesOfAnExternalAreNullInItsFirstCheck(t *testing.T) {
+	const spec = `{charset: "${{ charset }}", tables: [{name: "a", owner: "x-${{ owner }}"}, "${{ table }}"], size: 5}`
+	source := parsed(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: source, annotations: {shop.example.com/export:
+		"charset=self.data.a,owner=self.data.b,table=self.data.c"}}}`)
+	for name, c := range map[string]struct {
+		annotations, want string
+		partial           bool
+	}{
+		"with the setting bind": {"{shop.example.com/bind: 'true'}", `{"charset":null,"size":5,"tables":[{"name":"a","owner":null},null]}`, true},
+		"without it":            {"{}", `{"charset":"${{ charset }}","size":5,"tables":[{"name":"a","owner":"x-${{ owner }}"},"${{ table }}"]}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			external := parsed(t, `{apiVersion: external.fairlead.io/v1, kind: Schema, metadata: {name: orders, annotations: `+c.annotations+`}, spec: `+spec+`}`)
+			checks := 0
+			objects, err := manifests.Normalise([]*unstructured.Unstructured{source, external}, manifests.NormaliseOptions{
+				Reconciler: prefix, Namespace: "shop",
+				ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
+				CheckExternal: func(body *unstructured.Unstructured, partial bool) error {
+					checks++
+					if got, err := json.Marshal(body.Object["spec"]); err != nil || string(got) != c.want || partial != c.partial {
+						t.Errorf("the spec is %s, %v; partial %v", got, err, partial)
+					}
+					return nil
+				},
+			})
+			if err != nil || checks != 1 {
+				t.Fatalf("%d checks, %v", checks, err)
+			}
+			for _, o := range objects {
+				if value, _, _ := unstructured.NestedString(o.Body.Object, "spec", "charset"); o.Key.IsExternal() && value != "${{ charset }}" {
+					t.Errorf("the check changed the manifest: %v", o.Body.Object)
+				}
+			}
+		})
 	}
 }
 

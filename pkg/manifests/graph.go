@@ -17,9 +17,9 @@ const maxEdges = 100_000
 // resolveGraph sets the edges of all objects that depend on others, and moves these objects behind all waves, so that
 // each object comes after the objects that it depends on. objects must be sorted in apply order. It returns the objects
 // in the new order, and all errors: dependencies that do not exist, and contradictions. The objects of cycles come
-// last; see checkFlow. Its time is linear in the number of objects and edges. refused are the keys, without namespaces,
-// of objects that are missing because their manifests are invalid.
-func resolveGraph(objects []Object, refused map[Key]bool) ([]Object, []error) {
+// last; see checkFlow. Its time is linear in the number of objects and edges. refused are the objects that are missing
+// because their manifests are invalid.
+func resolveGraph(objects []Object, refused refusals) ([]Object, []error) {
 	if !slices.ContainsFunc(objects, Object.InGraph) {
 		return objects, nil
 	}
@@ -49,9 +49,15 @@ type graph struct {
 	groups map[string][]Key
 	// definitions are the objects that define each managed type.
 	definitions map[ManagedType][]Key
-	// refused are the keys, without namespaces, of objects whose manifests are invalid.
-	refused map[Key]bool
-	edges   int
+	refused     refusals
+	edges       int
+}
+
+// refusals are the objects of a set whose manifests are invalid: their keys without namespaces, and the groups that they
+// belong to.
+type refusals struct {
+	keys   map[Key]bool
+	groups map[string]bool
 }
 
 func newGraph(objects []Object) *graph {
@@ -116,7 +122,7 @@ func (g *graph) find(o *Object, d Dependency) ([]Key, error) {
 		switch {
 		case d.Group == o.DependencyGroup():
 			return nil, fmt.Errorf("the object belongs to the group %s, which it depends on; remove one of the settings", d)
-		case len(members) == 0 && !d.Optional && len(g.refused) == 0:
+		case len(members) == 0 && !d.Optional && !g.refused.groups[d.Group]:
 			return nil, fmt.Errorf("no object belongs to the group %s; set %s: %s on an object, or write %s?",
 				d, AnnotationDependsOnGroup, d.Group, d)
 		}
@@ -134,7 +140,7 @@ func (g *graph) find(o *Object, d Dependency) ([]Key, error) {
 				key, phase)
 		}
 	}
-	if d.Optional || g.refused[anyNamespace(d.Key)] {
+	if d.Optional || g.refused.keys[anyNamespace(d.Key)] {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("%s is not in the set; render it, or write %s? if it may be missing%s",
@@ -243,33 +249,54 @@ func Topological(edges [][]int) (order, rest []int) {
 	return order, rest
 }
 
-// findCycles returns cycles among the nodes that have no topological order. Each node is in at most one of them.
+// findCycles returns cycles among the nodes that have no topological order. Each node is in at most one of them, and
+// each part of the graph whose nodes all lead to each other has at least one. Its time is linear in the number of nodes
+// and edges.
 func findCycles(edges [][]int, rest []int) [][]int {
-	const unseen, current, done = 0, 1, 2
-	state := map[int]int{}
+	const done = -1
+	// places are the indexes of the visited nodes in the path, or done.
+	places := map[int]int{}
 	remains := make(map[int]bool, len(rest))
 	for _, i := range rest {
 		remains[i] = true
 	}
+	// A step is a node of the path with the number of its edges that were followed. used is the last step of the path up
+	// to here whose node is in a cycle that was found, or -1.
+	type step struct{ node, followed, used int }
+	var path []step
+	visit := func(node int) {
+		used := -1
+		if len(path) > 0 {
+			used = path[len(path)-1].used
+		}
+		places[node] = len(path)
+		path = append(path, step{node: node, used: used})
+	}
 	var cycles [][]int
 	for _, start := range rest {
-		var path []int
-		at := start
-		for state[at] == unseen {
-			state[at] = current
-			path = append(path, at)
-			for _, next := range edges[at] {
-				if remains[next] {
-					at = next
-					break
-				}
+		if _, visited := places[start]; !visited {
+			visit(start)
+		}
+		for len(path) > 0 {
+			top := &path[len(path)-1]
+			if top.followed == len(edges[top.node]) {
+				places[top.node] = done
+				path = path[:len(path)-1]
+				continue
 			}
-		}
-		if state[at] == current {
-			cycles = append(cycles, slices.Clone(path[slices.Index(path, at):]))
-		}
-		for _, i := range path {
-			state[i] = done
+			next := edges[top.node][top.followed]
+			top.followed++
+			first, visited := places[next]
+			switch {
+			case !visited && remains[next]:
+				visit(next)
+			case visited && first > top.used:
+				cycle := make([]int, 0, len(path)-first)
+				for i := first; i < len(path); i++ {
+					cycle, path[i].used = append(cycle, path[i].node), i
+				}
+				cycles = append(cycles, cycle)
+			}
 		}
 	}
 	return cycles

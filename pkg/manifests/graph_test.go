@@ -168,6 +168,36 @@ func TestGraphErrors(t *testing.T) {
 			},
 		},
 		{
+			"a cycle that leads to another cycle", configMap("a", depends("ConfigMap b")) + configMap("b", depends("ConfigMap a")) +
+				configMap("c", depends("ConfigMap a, ConfigMap d")) + configMap("d", depends("ConfigMap c")),
+			[]string{
+				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/a -> ConfigMap shop/b -> " +
+					"ConfigMap shop/a; remove one of these dependencies",
+				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/c -> ConfigMap shop/d -> " +
+					"ConfigMap shop/c; remove one of these dependencies",
+			},
+		},
+		{
+			"a missing group is reported with an invalid manifest, and a group of an invalid manifest is not missing",
+			configMap("a", depends("@x, @z")) + configMap("b", depends("ConfigMap a"), "depends-on-group: z", `order: "1"`),
+			[]string{
+				"ConfigMap b: annotation shop.example.com/depends-on: contradicts order, because an object that depends on others " +
+					"belongs to no wave; remove one of them",
+				"ConfigMap shop/a: annotation depends-on: no object belongs to the group @x; set depends-on-group: x on an object, or write @x?",
+			},
+		},
+		{
+			"all mistakes of a manifest", `---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/reconcile-policy: observe,
+ shop.example.com/status-hint: has-ready-condition}}, data: {a: b}}
+`,
+			[]string{
+				"ConfigMap a: it is only observed, so its manifest may have a type and metadata, but no data; remove these fields, or " +
+					"the reconcile-policy",
+				"annotation shop.example.com/status-hint: a ConfigMap has no status to read; remove the hint",
+			},
+		},
+		{
 			"an object with an invalid manifest is reported once", configMap("a", depends("ConfigMap b")) + configMap("b", "order: x"),
 			[]string{`ConfigMap b: annotation shop.example.com/order: "x" is not a whole number from -32768 to 32767`},
 		},

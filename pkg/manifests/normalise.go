@@ -44,8 +44,9 @@ type NormaliseOptions struct {
 	// Conditions are the names of the conditions in Go that ready-when may name. If Conditions is nil, every name is
 	// accepted.
 	Conditions []string
-	// CheckExternal checks the manifest of an external against its kind; nil accepts all kinds and specs.
-	CheckExternal func(body *unstructured.Unstructured) error
+	// CheckExternal checks the manifest of an external against its kind; nil accepts all kinds and specs. partial is set if
+	// the spec has null in the place of texts whose holes are not filled yet.
+	CheckExternal func(body *unstructured.Unstructured, partial bool) error
 }
 
 // Normalise converts generated manifests to the objects that are applied. It validates each manifest, sets its scope
@@ -76,12 +77,13 @@ func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Ob
 	}
 	n.types = NewTypeSet(n.managed)
 	objects := make([]Object, 0, len(bodies))
-	refused := map[Key]bool{}
+	refused := refusals{keys: map[Key]bool{}, groups: map[string]bool{}}
 	for i, body := range bodies {
 		obj, err := n.normalise(body)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", describe(body, i), err))
-			refused[anyNamespace(keyOf(body))] = true
+			refused.keys[anyNamespace(keyOf(body))] = true
+			refused.groups[body.GetAnnotations()[o.Reconciler+"/"+AnnotationDependsOnGroup]] = true
 			continue
 		}
 		objects = append(objects, obj)
@@ -167,13 +169,11 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 		return Object{}, err
 	}
 	gvk := body.GroupVersionKind()
-	if err := cmp.Or(n.checkExternal(body, settings), checkObservedManifest(settings, body.Object)); err != nil {
-		return Object{}, err
-	}
-	if err := checkHints(settings.Hints, gvk.GroupKind(), n.Reconciler); err != nil {
-		return Object{}, err
-	}
-	if err := n.checkCondition(settings.ReadyWhen); err != nil {
+	if err := errors.Join(
+		cmp.Or(n.checkExternal(body, settings), checkObservedManifest(settings, body.Object)),
+		checkHints(settings.Hints, gvk.GroupKind(), n.Reconciler),
+		n.checkCondition(settings.ReadyWhen),
+	); err != nil {
 		return Object{}, err
 	}
 	scope, err := n.scope(gvk)
