@@ -46,7 +46,8 @@ type Decision struct {
 }
 
 // Decide evaluates the conditions of an apply set. An object that depends on an excluded or inactive object, or binds a
-// value of it, is excluded or inactive, too. Decide does not change the set, and returns it if it has no conditions.
+// value of it, is excluded or inactive, too. If the condition of such an object has no value, the field Undecided is set.
+// Decide does not change the set, and returns it if it has no conditions.
 func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
 	defer cancel()
@@ -63,6 +64,9 @@ func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 		case r.inactive() && !in.Recorded(o.Key):
 		default:
 			o.Held = r.held
+			if r.held == nil && r.undecided != nil {
+				o.Undecided = &set[*r.undecided].Key
+			}
 			d.Desired = append(d.Desired, o)
 		}
 	}
@@ -81,6 +85,8 @@ type result struct {
 	held     *manifests.Held
 	// by is the index of the object whose result an excluded or inactive object inherits; nil if it inherits none.
 	by *int
+	// undecided is the index of the object that makes it undecided whether this object is applied; nil if there is none.
+	undecided *int
 }
 
 // inactive reports whether the object is neither applied nor deleted, because its condition active-when is false.
@@ -131,15 +137,15 @@ func (e *evaluation) result(i int) result {
 }
 
 func (e *evaluation) decide(o manifests.Object) result {
-	excluded, inactive := e.inherited(o)
+	from := e.inherited(o)
 	c := o.Settings.Conditions
 	switch {
-	case excluded != nil:
-		return result{excluded: true, by: excluded}
-	case c == nil && inactive != nil:
-		return result{held: &manifests.Held{}, by: inactive}
+	case from.excluded != nil:
+		return result{excluded: true, by: from.excluded}
+	case c == nil && from.inactive != nil:
+		return result{held: &manifests.Held{}, by: from.inactive}
 	case c == nil:
-		return result{}
+		return result{undecided: from.undecided}
 	}
 	missing := e.readExports(c.Exports)
 	included, err := e.holds(c.Include, expression.IncludeScope())
@@ -148,8 +154,8 @@ func (e *evaluation) decide(o manifests.Object) result {
 		return result{held: e.undecided(manifests.AnnotationIncludeWhen, c.Include, missing, err)}
 	case !included:
 		return result{excluded: true}
-	case inactive != nil:
-		return result{held: &manifests.Held{}, by: inactive}
+	case from.inactive != nil:
+		return result{held: &manifests.Held{}, by: from.inactive}
 	}
 	active, err := e.isActive(c)
 	switch {
@@ -158,7 +164,7 @@ func (e *evaluation) decide(o manifests.Object) result {
 	case !active:
 		return result{held: &manifests.Held{}}
 	}
-	return result{}
+	return result{undecided: from.undecided}
 }
 
 // isActive evaluates the condition active-when.
@@ -167,22 +173,32 @@ func (e *evaluation) isActive(c *manifests.Conditions) (bool, error) {
 	return e.holds(c.Active, expression.ActiveScope(e.served))
 }
 
-// inherited returns the first objects that the given object depends on, or whose value it binds, and that are excluded
-// or inactive; nil if there are none. Optional dependencies, and groups, which may lose members, do not count.
-func (e *evaluation) inherited(o manifests.Object) (excluded, inactive *int) {
+// inheritance has the first objects that an object depends on, or whose value it binds, and that are excluded or
+// inactive, and the first whose condition has no value, also indirectly. The fields are nil if there are none.
+type inheritance struct{ excluded, inactive, undecided *int }
+
+// add adds the result of the object with index i.
+func (from *inheritance) add(i int, r result) {
+	switch {
+	case r.excluded && from.excluded == nil:
+		from.excluded = &i
+	case r.inactive() && from.inactive == nil:
+		from.inactive = &i
+	case r.held != nil && !r.inactive() && from.undecided == nil:
+		from.undecided = &i
+	case from.undecided == nil:
+		from.undecided = r.undecided
+	}
+}
+
+// inherited returns what an object inherits. Optional dependencies, and groups, which may lose members, do not count.
+func (e *evaluation) inherited(o manifests.Object) (from inheritance) {
 	if o.Settings.Graph == nil {
-		return nil, nil
+		return from
 	}
 	inherit := func(key manifests.Key) {
-		i, known := e.index[key]
-		if !known || key == o.Key {
-			return
-		}
-		switch r := e.result(i); {
-		case r.excluded && excluded == nil:
-			excluded = &i
-		case r.inactive() && inactive == nil:
-			inactive = &i
+		if i, known := e.index[key]; known && key != o.Key {
+			from.add(i, e.result(i))
 		}
 	}
 	for _, d := range o.Settings.Graph.DependsOn {
@@ -195,7 +211,7 @@ func (e *evaluation) inherited(o manifests.Object) (excluded, inactive *int) {
 	for _, key := range o.Settings.Graph.Exporters {
 		inherit(key)
 	}
-	return excluded, inactive
+	return from
 }
 
 // holds evaluates a condition. An empty condition is true.

@@ -2,6 +2,7 @@ package inclusion_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -163,5 +164,56 @@ func TestASetWithoutConditionsIsNotCopied(t *testing.T) {
 	d := inclusion.Decide(t.Context(), set, inclusion.Inputs{})
 	if &d.Desired[0] != &set[0] || d.Excluded != nil || d.LeftOut != nil {
 		t.Error("the set was copied")
+	}
+}
+
+// An object that depends on an object whose condition has no value, or binds a value of such an object, is undecided
+// too, also indirectly. Optional dependencies and groups do not pass this on.
+func TestUndecidedIsInherited(t *testing.T) {
+	depends := func(name string, g manifests.GraphSettings, edges ...manifests.Key) manifests.Object {
+		o := object(name, nil)
+		o.Settings.Graph, o.Edges = &g, edges
+		return o
+	}
+	a := object("a", &manifests.Conditions{Include: "parameters.none"})
+	out := object("out", &manifests.Conditions{Include: "false"})
+	direct := depends("direct", manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: a.Key}}}, a.Key)
+	both := manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: a.Key}, {Key: out.Key}}}
+	d := inclusion.Decide(t.Context(), []manifests.Object{
+		a, out, direct,
+		depends("indirect", manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: direct.Key}}}, direct.Key),
+		depends("binds", manifests.GraphSettings{Exporters: []manifests.Key{a.Key}}),
+		depends("optional", manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: a.Key, Optional: true}}}, a.Key),
+		depends("group", manifests.GraphSettings{DependsOn: []manifests.Dependency{{Group: "g"}}}, a.Key),
+		depends("both", both, a.Key, out.Key), object("other", nil),
+	}, inclusion.Inputs{Recorded: func(manifests.Key) bool { return true }})
+	var got []string
+	for _, o := range d.Desired {
+		if o.Undecided != nil {
+			got = append(got, o.Key.Name+" by "+o.Undecided.Name)
+		}
+	}
+	if want := "direct by a, indirect by a, binds by a"; strings.Join(got, ", ") != want || len(d.Excluded) != 2 {
+		t.Errorf("got %s, want %s; excluded %v", strings.Join(got, ", "), want, d.Excluded)
+	}
+}
+
+// BenchmarkDecide evaluates a condition over an export for each of 2,000 objects, which depend on each other.
+func BenchmarkDecide(b *testing.B) {
+	conditions := &manifests.Conditions{Include: "exports.mode == 'on'", Exports: []string{"mode"}}
+	set := []manifests.Object{object("root", conditions)}
+	for i := range 1999 {
+		o, on := object(fmt.Sprint(i), conditions), set[i/2].Key
+		o.Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: on}}}
+		o.Edges = []manifests.Key{on}
+		set = append(set, o)
+	}
+	in := inclusion.Inputs{
+		Recorded: func(manifests.Key) bool { return true }, Export: func(string) (any, string) { return "on", "" },
+	}
+	for b.Loop() {
+		if d := inclusion.Decide(b.Context(), set, in); len(d.Desired) != len(set) {
+			b.Fatalf("%d objects are applied, want %d", len(d.Desired), len(set))
+		}
 	}
 }

@@ -96,7 +96,8 @@ func (p *Plan) applyGraph(f Facts, inGraph []manifests.Object) {
 		c := newCandidate(f, &inGraph[i])
 		d := decide(applyRules, c)
 		h, held := p.dependencies.holdUp(c.object)
-		held = held && (d.action != nil && !d.repair || c.object.Settings.IsObserved() && d.action == nil)
+		undecided := d.waiting != nil && d.waiting.Reason == WaitUndecided
+		held = held && (d.action != nil && !d.repair || undecided || c.object.Settings.IsObserved() && d.action == nil)
 		switch {
 		case held:
 			d = p.hold(c, WaitDependency, h.String())

@@ -309,6 +309,24 @@ func TestPruningKeepsTheOrder(t *testing.T) {
 	}
 }
 
+// An object that depends on a group of instances, and is pruned later, delays no object that is pruned at once.
+func TestPruningAtOnceDoesNotWaitForOtherGroups(t *testing.T) {
+	c := &component{world: newWorld(), managed: []manifests.ManagedType{widgets}}
+	free := depending("free", desiredObject(0, manifests.StageWorkloads, "new"))
+	free.Settings.PrunePolicy = metav1alpha1.PruneAtOnce
+	db, later := desiredObject(0, manifests.StageInstances, "db"), depending("later")
+	db.Settings.Graph = &manifests.GraphSettings{Group: "dbs"}
+	later.Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Group: "dbs"}}, List: "@dbs"}
+	for _, o := range []manifests.Object{db, later, free} {
+		c.applied(o)
+	}
+	c.desired = []manifests.Object{slow(c, desiredObject(0, manifests.StageWorkloads, "new"))}
+	c.pass(func(Facts, Plan) {})
+	if c.world.objects[free.Key] != nil || c.world.objects[later.Key] == nil || c.world.objects[db.Key] == nil {
+		t.Errorf("got %v; want later and db alone", sortedKeys(c.world.objects))
+	}
+}
+
 // largeGraph returns facts about 2,000 objects that depend on each other. Each depends on two objects.
 func largeGraph(inSync bool) Facts {
 	c := &component{world: newWorld(), inventory: Inventory{}}
@@ -337,6 +355,33 @@ func BenchmarkForApplyOfAGraph(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkForApplyOfALargeGroup plans for 1,900 new objects of which half depends on a group of 100 objects.
+func BenchmarkForApplyOfALargeGroup(b *testing.B) {
+	c := &component{world: newWorld(), inventory: Inventory{}}
+	for i := range 950 {
+		o := desiredObject(0, manifests.StageWorkloads, fmt.Sprint("base-", i))
+		if i < 100 {
+			o.Settings.Graph = &manifests.GraphSettings{Group: "g"}
+		}
+		c.desired = append(c.desired, o)
+		c.applied(o)
+	}
+	for i := range 950 {
+		o := depending(fmt.Sprint(i), c.desired[:100]...)
+		o.Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Group: "g"}}, List: "@g"}
+		c.desired = append(c.desired, o)
+	}
+	f := Facts{
+		Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+		Desired: c.desired, Inventory: c.inventory,
+	}.seen(c.world.watched)
+	for b.Loop() {
+		if p := ForApply(f); len(p.Actions) != 950 {
+			b.Fatalf("the plan has %d actions, want 950", len(p.Actions))
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ var applyRules = []rule[candidate]{
 	{"an object that completed its work and was removed after that is complete", ruleCompleted},
 	{"an object with holes waits for the values that it binds", ruleUnbound},
 	{"the component waits for an absent object with the reconcile policy update-only", ruleUpdateOnly},
+	{"an absent object is not created while it is not decided whether it is applied", ruleUndecided},
 	{"an absent object is a conflict if its owner may create it again", ruleReserved},
 	{"an absent object is created", ruleAbsent},
 	{"the component waits for an object that is being deleted", ruleTerminating},
@@ -111,6 +112,17 @@ func ruleCompleted(c candidate) (decision, bool) {
 		return decision{entry: &e}, true
 	}
 	return decision{}, false
+}
+
+// ruleUndecided waits with the creation of an object as long as it may inherit a false condition. Without the rule, a
+// deletion that a crash interrupted would be undone before the condition has a value.
+func ruleUndecided(c candidate) (decision, bool) {
+	if c.live.Presence != Absent || c.object.Undecided == nil {
+		return decision{}, false
+	}
+	return c.wait(WaitUndecided, fmt.Sprintf(
+		"it is not created before it is decided whether %s is applied, which it depends on", c.object.Undecided,
+	)), true
 }
 
 func ruleAbsent(c candidate) (decision, bool) {

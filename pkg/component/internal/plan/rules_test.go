@@ -351,6 +351,14 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Create: somebody deleted it (uid u1, version ) [repair]",
 	},
 
+	// An absent object is not created while it is not decided whether it is applied.
+	{
+		"does not create a dependent again while the condition of an object that it depends on has no value",
+		edits(absent, func(s *scene) { s.object.Undecided = &manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"} }),
+		"waits, ConditionUndecided: it is not created before it is decided whether ConfigMap shop/a is applied, which it " +
+			"depends on",
+	},
+
 	// An absent object is created.
 	{"creates a new object", edits(unrecorded, absent), "Create: it is new"},
 	{"creates an object that was recorded and never written", edits(neverWritten, absent), "Create: it is new"},

@@ -29,6 +29,11 @@ type world struct {
 	unreadable, undeletable map[manifests.Key]bool
 	// named are the objects that a watch shows without our label, because it selects them by name.
 	named map[manifests.Key]bool
+	// gone are the states of the conditions gone-when, of the objects that have one. A watch does not show the states of
+	// the objects in goneUnread. lasting is the time for which an object exists after its deletion.
+	gone       map[manifests.Key]GoneState
+	goneUnread map[manifests.Key]bool
+	lasting    map[manifests.Key]int
 	// probes is the number of probes of the guard.
 	probes int
 	// closed are namespaces that are being deleted, so that no object can be created in them.
@@ -55,7 +60,8 @@ func newWorld() *world {
 		objects: map[manifests.Key]*thing{}, blind: map[manifests.Key]bool{}, unwatched: map[manifests.Key]bool{},
 		slow: map[manifests.Key]bool{}, held: map[manifests.Key]bool{}, uncovered: map[manifests.Key]bool{},
 		unreadable: map[manifests.Key]bool{}, undeletable: map[manifests.Key]bool{}, closed: map[string]bool{},
-		named: map[manifests.Key]bool{},
+		named: map[manifests.Key]bool{}, gone: map[manifests.Key]GoneState{}, goneUnread: map[manifests.Key]bool{},
+		lasting: map[manifests.Key]int{},
 	}
 }
 
@@ -89,10 +95,14 @@ func (w *world) observed(key manifests.Key) Observed {
 	if x == nil {
 		return Observed{Presence: Absent}
 	}
-	return Observed{
+	o := Observed{
 		Presence: Present, UID: x.uid, ResourceVersion: strconv.Itoa(x.version), Owner: x.owner, OwnerName: x.owner, Digest: x.digest,
 		Applied: x.fields, Updated: x.fields, Terminating: x.terminating, Readiness: ready.Result{State: x.state, Message: "it is " + string(x.state)},
 	}
+	if x.terminating {
+		o.Gone = w.gone[key]
+	}
+	return o
 }
 
 // watched returns the state of an object as a watch shows it. The watch selects objects by our label, or by name.
@@ -106,7 +116,11 @@ func (w *world) watched(key manifests.Key) Observed {
 	if x := w.objects[key]; x != nil && !x.labelled && !w.named[key] {
 		return Observed{Presence: Absent}
 	}
-	return w.observed(key)
+	o := w.observed(key)
+	if o.Gone != "" && w.goneUnread[key] {
+		o.Gone = GoneUnread
+	}
+	return o
 }
 
 // read returns the result of a read action.
@@ -204,6 +218,8 @@ func (w *world) passTime() {
 	for _, key := range sortedKeys(w.objects) {
 		x := w.objects[key]
 		switch {
+		case x.terminating && w.lasting[key] > 0:
+			w.lasting[key]--
 		case x.terminating:
 			delete(w.objects, key)
 		case x.state == ready.InProgress:
@@ -221,7 +237,9 @@ type component struct {
 	// excluded are the objects that are not desired because of their condition; see Facts.Excluded.
 	excluded map[manifests.Key]bool
 	// unbound are the objects with holes that are not filled; see Facts.Unbound.
-	unbound   map[manifests.Key]Unbound
+	unbound map[manifests.Key]Unbound
+	// open are the exports without a value that the rendering asked for; see Facts.Open.
+	open      []OpenExport
 	inventory Inventory
 	foreign   map[manifests.ManagedType]ForeignInstances
 	managed   []manifests.ManagedType
@@ -270,7 +288,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 		f := Facts{
 			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 			PreDelete: c.preDelete, PostDelete: c.postDelete,
-			Managed: c.managed, Desired: c.desired, Excluded: c.excluded, Unbound: c.unbound, Revision: c.revision(), Inventory: c.inventory, Recorded: recorded, Results: results, Foreign: c.foreign, Contents: c.contents,
+			Managed: c.managed, Desired: c.desired, Excluded: c.excluded, Unbound: c.unbound, Open: c.open, Revision: c.revision(), Inventory: c.inventory, Recorded: recorded, Results: results, Foreign: c.foreign, Contents: c.contents,
 			Trigger: c.trigger, Guard: c.knownGuard(), Repairs: c.repairs, Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
 		}
 		f = f.seen(func(key manifests.Key) Observed {
