@@ -21,9 +21,9 @@ type readObjects struct {
 }
 
 // observed returns the state of the objects that a component only observes. The metadata of these objects is watched.
-// Such an object is Unknown with the reason WaitUnwatched if it has to be read: it changed since it was read last, or
-// it cannot be watched. ok is false while the first list of a watch is not complete; Request.Wake is called when the
-// list is complete.
+// Such an object is Unknown with the reason WaitUnwatched if it has to be read: it changed since it was read last, it
+// cannot be watched, or its absence has to be confirmed. ok is false while the first list of a watch is not complete;
+// Request.Wake is called when the list is complete.
 func (a *Applier) observed(client *target.Client, r Request) (states plan.Snapshot, ok bool) {
 	name := observe.ObservedBy(r.Owner.ID())
 	wanted := observedObjects(r.Desired)
@@ -51,16 +51,27 @@ func (a *Applier) observed(client *target.Client, r Request) (states plan.Snapsh
 			states[key] = unread("its type cannot be watched")
 		case !known:
 			return nil, false
-		case version == "":
-			states[key] = &plan.Observed{Presence: plan.Absent, Confirmed: true}
-		case read[key] != nil && read[key].ResourceVersion == version:
-			states[key] = read[key]
 		default:
-			states[key] = unread("it changed since it was read")
-			states[key].ResourceVersion = version
+			states[key] = stateOf(client, version, read[key])
 		}
 	}
 	return states, true
+}
+
+// stateOf returns the state of an observed object with the version that its watch shows, which is empty if the watch
+// does not show it. read is the state that was read last, and may be nil. A watch with other rights than the client is
+// not enough for an absent object: a component must not learn whether an object exists that it may not read.
+func stateOf(client *target.Client, version string, read *plan.Observed) *plan.Observed {
+	ownWatch := client.User == "" || client.Reader.Name != ""
+	switch {
+	case version == "" && ownWatch:
+		return &plan.Observed{Presence: plan.Absent, Confirmed: true}
+	case read != nil && read.ResourceVersion == version: // The version of an absent object is empty, too.
+		return read
+	}
+	state := unread("it changed since it was read")
+	state.ResourceVersion = version
+	return state
 }
 
 // observedObjects returns the objects of an apply set that are only observed, and whose types are served.
@@ -98,7 +109,7 @@ func (a *Applier) keepObserved(client *target.Client, f plan.Facts) {
 	}
 	read := &readObjects{connection: client.Connection, user: client.User, objects: map[manifests.Key]*plan.Observed{}}
 	for key := range f.Observed {
-		if live := f.Live[key]; live != nil && live.Presence == plan.Present {
+		if live := f.Live[key]; live != nil && live.Presence != plan.Unknown {
 			read.objects[key] = live
 		}
 	}
