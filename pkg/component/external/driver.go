@@ -78,9 +78,12 @@ type Request struct {
 	Key       manifests.Key
 	// Spec is the desired spec; Applied is the spec that was applied last, nil if there is none.
 	Spec, Applied json.RawMessage
-	ID, Token     string
-	State         []byte
-	References    generator.References
+	// Partial is set for Driver.Check if values of Spec are not known yet, and null in it. The values are checked later,
+	// when all of them are known.
+	Partial    bool
+	ID, Token  string
+	State      []byte
+	References generator.References
 	// Credentials has the contents of the objects that the Driver itself needs; see Referrer.
 	Credentials generator.References
 }

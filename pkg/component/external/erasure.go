@@ -57,6 +57,9 @@ func (d *driver[S, O]) Check(r Request) Findings {
 }
 
 func (d *driver[S, O]) check(r Request) Findings {
+	if r.Partial {
+		return Findings{Invalid: errors.Join(unknownFields[S](r.Spec)...)}
+	}
 	spec, unknown, err := decodeSpec[S](r.Spec)
 	if err != nil {
 		return Findings{Invalid: errors.Join(append(unknown, err)...)}

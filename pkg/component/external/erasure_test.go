@@ -2,6 +2,7 @@ package external_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -170,6 +171,50 @@ func TestCheck(t *testing.T) {
 			}
 			if got.ID != c.want.ID || got.Account != c.want.Account || !slices.Equal(got.Immutable, c.want.Immutable) {
 				t.Errorf("want %+v, got %+v", c.want, got)
+			}
+		})
+	}
+}
+
+// picky cannot be null.
+type picky struct{ text string }
+
+func (p *picky) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return errors.New("it must not be null")
+	}
+	return json.Unmarshal(text, &p.text)
+}
+
+func TestCheckOfASpecWithUnknownValues(t *testing.T) {
+	type nested struct {
+		recordSpec `json:",inline"`
+
+		Inner []recordSpec     `json:"inner"`
+		Picky map[string]picky `json:"picky"`
+	}
+	driver := external.Of("Record", kindFunc[nested, any](
+		func(context.Context, external.Ref[nested]) (any, error) { return "", nil }), external.Options[nested]{})
+	named := external.Of("Record", named{&zone{}}, external.Options[recordSpec]{})
+	for name, c := range map[string]struct {
+		driver     external.Driver
+		spec, want string
+	}{
+		"a value of any type":                          {driver, `{"host":null,"ttl":null,"inner":[null,{"values":[null]}]}`, ""},
+		"a spec":                                       {driver, `null`, ""},
+		"a value that a rule would need":               {named, `{"host":null}`, ""},
+		"an unknown field":                             {driver, `{"hots":null}`, `unknown field "spec.hots"`},
+		"an unknown field in a list":                   {driver, `{"inner":[{"host":null,"tll":5}]}`, `unknown field "spec.inner[0].tll"`},
+		"a value of a type that cannot be null":        {driver, `{"picky":{"a":null}}`, ""},
+		"an unknown field beside such a value":         {driver, `{"picky":{"a":null},"tll":5}`, `unknown field "spec.tll"`},
+		"a known value of another type, checked later": {driver, `{"host":null,"ttl":"5m"}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := requestFor("", c.spec, "")
+			r.Partial = true
+			got := c.driver.Check(r)
+			if c.want == "" && got.Invalid != nil || c.want != "" && (got.Invalid == nil || !strings.Contains(got.Invalid.Error(), c.want)) {
+				t.Errorf("got %v, want %q", got.Invalid, c.want)
 			}
 		})
 	}

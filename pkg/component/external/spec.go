@@ -36,6 +36,48 @@ func decodeSpec[S any](text json.RawMessage) (spec S, unknown []error, err error
 	return spec, unknown, err
 }
 
+// unknownFields returns the errors of fields that S does not have, and of duplicate fields, in a spec with values that
+// are not known yet, and null. If a type cannot be null, only the fields with known values are checked.
+func unknownFields[S any](text json.RawMessage) []error {
+	_, unknown, err := decodeSpec[S](text)
+	if err == nil {
+		return unknown
+	}
+	value, err := decodeValue(text)
+	if err != nil {
+		return nil
+	}
+	known, err := json.Marshal(withoutNull(value))
+	if err != nil {
+		return nil
+	}
+	_, unknown, _ = decodeSpec[S](known)
+	return unknown
+}
+
+// withoutNull returns a JSON value without the fields and elements that are null.
+func withoutNull(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		known := map[string]any{}
+		for name, field := range v {
+			if field != nil {
+				known[name] = withoutNull(field)
+			}
+		}
+		return known
+	case []any:
+		known := []any{}
+		for _, element := range v {
+			if element != nil {
+				known = append(known, withoutNull(element))
+			}
+		}
+		return known
+	}
+	return value
+}
+
 func specPath(field string) string {
 	if field == "" {
 		return "spec"

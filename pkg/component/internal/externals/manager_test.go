@@ -2,6 +2,7 @@ package externals_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
@@ -38,21 +41,76 @@ func TestALife(t *testing.T) {
 
 func TestAnExternalThatWasNotFoundCountsAsGoneOnlyAfterASecondAnswer(t *testing.T) {
 	forKinds(t, kinds, func(t *testing.T, w *world, kind string) {
-		w.apply(thing(kind, "a"))
+		w.operate(5*time.Second, thing(kind, "a"))
+		var wrong atomic.Int32
 		w.cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
-			return componenttest.CloudFault{Stale: c.Method == "Observe"}
+			return componenttest.CloudFault{Stale: c.Method == "Observe" && wrong.Add(1) == 1}
 		})
-		time.Sleep(2 * time.Minute)
-		w.cloud.SetFault(nil)
-		synctest.Wait()
-		if calls := w.cloud.Calls("Create"); calls != 1 {
-			t.Errorf("%d creates while nothing but a poll was stale", calls)
+		w.operate(2*time.Minute, thing(kind, "a"))
+		w.expect("a", w.waiting, "")
+		if calls := w.cloud.Calls("Create"); calls != 1 || wrong.Load() < 2 {
+			t.Errorf("%d creates after one wrong answer of %d", calls, wrong.Load())
 		}
-		id := w.cloud.Things()[0].ID
-		w.cloud.Remove(id)
-		time.Sleep(2 * time.Minute)
-		w.expect("a", w.apply(thing(kind, "a")), "")
+		w.cloud.Remove(w.cloud.Things()[0].ID)
+		w.operate(2*time.Minute, thing(kind, "a"))
+		w.expect("a", w.waiting, "")
+		if calls := w.cloud.Calls("Create"); calls != 2 {
+			t.Errorf("%d creates after the external was removed", calls)
+		}
 	})
+}
+
+// Within the settle time after a write, the answers of an external system need not show the write. So they do not count,
+// and a wrong answer after that time is the first one.
+func TestAnswersWithinTheSettleTimeAfterACreateProveNothing(t *testing.T) {
+	lost := componenttest.CloudFault{After: errors.New("connection reset")}
+	for name, tc := range map[string]struct {
+		create componenttest.CloudFault
+		kinds  []string
+	}{
+		"after a create":                       {kinds: kinds},
+		"after a create whose answer was lost": {create: lost, kinds: []string{"FindableThing", "NamedThing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forKinds(t, tc.kinds, func(t *testing.T, w *world, kind string) {
+				w.options.Poll = time.Second
+				w.drivers = w.newDrivers()
+				answers := &lateAnswers{settle: w.options.Settle, create: tc.create}
+				w.cloud.SetFault(answers.fault)
+				w.operate(time.Minute, thing(kind, "a"))
+				w.expect("a", w.waiting, "")
+				if calls := w.cloud.Calls("Create"); calls != 1 || answers.within == 0 || answers.after < 2 {
+					t.Errorf("%d creates after %d answers within the settle time, and %d later ones",
+						calls, answers.within, answers.after)
+				}
+			})
+		})
+	}
+}
+
+// lateAnswers let an external system show a create only after its settle time and one more answer. Its observations are
+// made one after the other.
+type lateAnswers struct {
+	settle  time.Duration
+	create  componenttest.CloudFault
+	created time.Time
+	// within counts the answers within the settle time, and after the later ones.
+	within, after int
+}
+
+func (l *lateAnswers) fault(c componenttest.CloudCall) componenttest.CloudFault {
+	switch {
+	case c.Method == "Create":
+		l.created = time.Now()
+		return l.create
+	case l.created.IsZero():
+		return componenttest.CloudFault{}
+	case time.Since(l.created) < l.settle:
+		l.within++
+		return componenttest.CloudFault{Stale: true}
+	}
+	l.after++
+	return componenttest.CloudFault{Stale: l.after == 1}
 }
 
 func TestALostAnswerOfCreateIsFoundOut(t *testing.T) {
@@ -231,6 +289,49 @@ func TestAnOrphanedExternalStays(t *testing.T) {
 			return strings.HasPrefix(e, "ExternalReleased") && strings.Contains(e, w.cloud.Things()[0].ID)
 		}) {
 			w.t.Errorf("inventory %v, events %v", w.inventory, w.events)
+		}
+	})
+}
+
+func TestADamagedStateIsReported(t *testing.T) {
+	forKinds(t, []string{"Thing"}, func(t *testing.T, w *world, kind string) {
+		w.apply(thing(kind, "a"))
+		w.kill()
+		const name = "Thing.one"
+		for _, secret := range w.server.Secrets {
+			encoded, _, _ := unstructured.NestedString(secret.Object, "data", name)
+			text, err := base64.StdEncoding.DecodeString(encoded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edited := strings.Replace(string(text), `"id":"thing-1"`, `"id":"thing-7"`, 1)
+			encoded = base64.StdEncoding.EncodeToString([]byte(edited))
+			if err := unstructured.SetNestedField(secret.Object, encoded, "data", name); err != nil || edited == string(text) {
+				t.Fatal("not edited", err)
+			}
+		}
+		w.start()
+		w.expect("a", w.apply(thing(kind, "a")), "StateDamaged its recorded state is damaged: ")
+	})
+}
+
+func TestAnExternalThatTheInventoryLacksIsLeftInPlace(t *testing.T) {
+	forKinds(t, kinds, func(t *testing.T, w *world, kind string) {
+		w.apply(thing(kind, "a"))
+		w.kill()
+		clear(w.inventory)
+		w.recorded = true
+		w.start()
+		for range 3 {
+			w.expect("a", w.apply(), "")
+		}
+		reports := slices.DeleteFunc(slices.Clone(w.events), func(e string) bool { return !strings.HasPrefix(e, "ExternalUnrecorded: ") })
+		if id := w.cloud.Things()[0].ID; len(reports) != 1 || !strings.Contains(reports[0], kind+".external.fairlead.io one") ||
+			!strings.Contains(reports[0], `it is left in place: id "`+id+`"`) {
+			t.Errorf("reports %q", reports)
+		}
+		if calls := w.cloud.Calls("Delete"); calls != 0 {
+			t.Errorf("%d deletes", calls)
 		}
 	})
 }

@@ -149,6 +149,9 @@ func (o *owner) adopt(record *externalstate.Record) {
 	for key := range states {
 		o.item(key)
 	}
+	for key := range damaged {
+		o.item(key) // The items of the inventory are entered later, and do not read the record.
+	}
 	for key, it := range o.items {
 		var state *externalstate.State
 		if recorded, found := states[key]; found {

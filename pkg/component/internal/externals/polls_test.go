@@ -67,6 +67,26 @@ func TestAnUpdateWithoutEffectIsAConflict(t *testing.T) {
 	}
 }
 
+func TestAnExternalThatIsInNoListIsNotAbsent(t *testing.T) {
+	forKinds(t, []string{"UnlistedThing"}, func(t *testing.T, w *world, kind string) {
+		w.options.Poll, w.options.Settle = 2*time.Second, time.Second
+		var lists, updates atomic.Int32
+		w.drivers = []external.Driver{external.Of(kind, stubbornThings{
+			componenttest.Things{Cloud: w.cloud},
+			func(string) bool {
+				lists.Add(1)
+				return false
+			},
+			&updates,
+		}, w.options)}
+		w.operate(time.Minute, thing(kind, "a"))
+		w.expect("a", w.waiting, "")
+		if calls := w.cloud.Calls("Create"); calls != 1 || lists.Load() < 5 {
+			t.Errorf("%d creates after %d lists", calls, lists.Load())
+		}
+	})
+}
+
 // The same failure, after a pass that saw no failure, must wake the component.
 func TestAFailureThatComesBackIsReported(t *testing.T) {
 	forKinds(t, []string{"Thing"}, func(_ *testing.T, w *world, kind string) {

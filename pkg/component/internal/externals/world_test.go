@@ -44,7 +44,9 @@ type world struct {
 	conflicts []plan.RepairConflict
 	nextDue   time.Time
 	// retries is set if a pass with an error is made again.
-	retries  bool
+	retries bool
+	// recorded is set if there may be recorded states although the inventory is empty.
+	recorded bool
 	resolved map[manifests.Key]externals.Resolution
 	options  external.Options[componenttest.ThingSpec]
 	clock    clock.WithTicker
@@ -234,6 +236,7 @@ func (w *world) pass(deleting bool, desired []manifests.Object) []plan.Waiting {
 	session, err := w.manager.Begin(ctx, externals.Pass{
 		Owner: shop, Component: func() client.Object { return &unstructured.Unstructured{} }, Drivers: w.drivers,
 		Desired: desired, Inventory: w.inventory.Sorted(), Trigger: "1", Resolved: w.resolved,
+		Recorded: w.recorded,
 		Read: func(context.Context, []metav1alpha1.Reference) (map[metav1alpha1.Reference]externals.Content, error) {
 			return w.content, nil
 		},

@@ -35,7 +35,8 @@ type ToldDependents struct {
 
 // Events returns the events of a pass about dependents that were adopted, were repaired, or failed: one for each
 // dependent, reason and revision, and at most maxDependentEvents for each reason and revision. after is the status at
-// the end of the pass. Dependents in another cluster than the component, and objects that do not exist, get no event.
+// the end of the pass. Dependents outside Kubernetes or in another cluster than the component, and objects that do not exist,
+// get no event.
 func (t *ToldDependents) Events(after *metav1alpha1.Status, o outcome.Outcome) []DependentEvent {
 	if t.revision != after.Revision || t.dependents == nil {
 		*t = ToldDependents{revision: after.Revision, dependents: map[string]map[string]bool{}}
@@ -91,11 +92,12 @@ func newsOf(o outcome.Outcome) []news {
 	return all
 }
 
-// existingIn returns the entries of existing dependents by their keys.
+// existingIn returns the entries of existing objects by their keys. An external has no namespace in which an event about
+// it could be.
 func existingIn(inventory []metav1alpha1.InventoryEntry) map[string]metav1alpha1.InventoryEntry {
 	entries := map[string]metav1alpha1.InventoryEntry{}
 	for _, e := range inventory {
-		if e.UID != "" {
+		if e.UID != "" && !e.External {
 			entries[plan.KeyOf(e).String()] = e
 		}
 	}

@@ -38,6 +38,7 @@ func failed(i int) outcome.Waiting {
 
 func TestEventsAboutDependents(t *testing.T) {
 	var told ToldDependents
+	orders := manifests.Key{Group: manifests.ExternalGroup, Kind: "Schema", Name: "orders"}
 	first, second := &metav1alpha1.Status{Revision: 1}, &metav1alpha1.Status{Revision: 2}
 	remote := &metav1alpha1.Status{Revision: 3, TargetCluster: "elsewhere"}
 	all := func(n int, change func(int) outcome.Change) (changes []outcome.Change) {
@@ -84,9 +85,23 @@ func TestEventsAboutDependents(t *testing.T) {
 			[]string{"Normal Repaired settings-0: it differs by its matcher", "… 10"},
 		},
 		{"none for dependents in another cluster", remote, outcome.Outcome{Waiting: []outcome.Waiting{failed(5)}}, nil},
+		{
+			"none for an external, whose UID is its token", second,
+			outcome.Outcome{
+				Changes: []outcome.Change{
+					{Key: orders, Reason: string(plan.ReasonAdopted)}, {Key: orders, Reason: string(plan.ReasonDrifted)},
+				},
+				Waiting: []outcome.Waiting{{
+					DependentReport: metav1alpha1.DependentReport{Dependent: orders.String(), Reason: "CallFailed"}, Failed: true,
+				}},
+			},
+			nil,
+		},
 		{"none for an object that is not recorded", second, outcome.Outcome{Waiting: []outcome.Waiting{failed(99)}}, nil},
 	} {
-		c.o.Inventory = inventoryOf(30)
+		c.o.Inventory = append(inventoryOf(30), metav1alpha1.InventoryEntry{
+			Group: orders.Group, Version: manifests.ExternalVersion, Kind: orders.Kind, Name: orders.Name, External: true, UID: "token",
+		})
 		var got []string
 		for _, e := range told.Events(c.status, c.o) {
 			got = append(got, fmt.Sprintf("%s %s %s: %s", e.Type, e.Reason, e.Dependent.Name, e.Note))

@@ -71,6 +71,12 @@ var ends = []struct {
 	{name: "somebody else owns a dependent", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{
 		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it here, or remove it there", true),
 	}}},
+	{name: "it is not known whether an external was created", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{
+		fails("Schema.external.fairlead.io orders", metav1alpha1.ReasonCreateUncertain, "the result of its creation is not known", true),
+	}}},
+	{name: "the recorded state of an external is damaged", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+		fails("B b", "Invalid", "x", true), fails("Schema.external.fairlead.io orders", "StateDamaged", "its recorded state is damaged", true),
+	}}},
 	{name: "foreign instances forbid a prune", outcome: outcome.Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
 	{name: "a deletion waits", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{waits("Deployment.apps shop/web", "NotGone", "finalizers or pods may hold it")}}},
 	{name: "a deletion is retried", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{fails("ConfigMap shop/a", "Timeout", "slow", false)}}},
