@@ -63,12 +63,16 @@ func (in Inputs) eventValues() ([]value, bool) {
 			all = append(all, value{path: "input " + e.Name, hash: hashOf(e.Digest)})
 			continue
 		}
-		found, complete := valuesIn(e.value, "", !e.Secret)
+		found, complete := valuesIn(e.value, "", !e.Secret && !IsSecretName(e.Name))
 		if !complete {
 			return nil, false
 		}
 		for _, v := range found {
-			v.path = "input " + e.Name + ": " + v.path
+			if v.path == "" {
+				v.path = "input " + e.Name
+			} else {
+				v.path = "input " + e.Name + ": " + v.path
+			}
 			all = append(all, v)
 		}
 	}

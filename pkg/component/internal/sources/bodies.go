@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,7 +28,9 @@ func (i *informer) body(ctx context.Context, key client.ObjectKey) (client.Objec
 	}
 	i.related.mu.Lock()
 	defer i.related.mu.Unlock()
-	i.keep(key, read)
+	if o := i.objects[key]; o != nil && o.version() == read.version() {
+		o.body, o.touched = read.body, time.Now()
+	}
 	return read.body, nil
 }
 
@@ -48,8 +51,59 @@ func (i *informer) kept(key client.ObjectKey) client.Object {
 	return o.body
 }
 
-// read reads an object.
+// read reads an object that is not in memory, and stores its body. All callers that know the same version of the object
+// share one request, so a change costs one request for all components. The request does not end with the context of a
+// caller. The result is a copy, and its body is read-only.
 func (i *informer) read(ctx context.Context, key client.ObjectKey) (*object, error) {
+	// A request that began before a newer version was known must not be shared, because it may return an older one.
+	flight := i.reads.DoChan(key.String()+" "+i.versionOf(key), func() (any, error) {
+		if o := i.inMemory(key); o != nil {
+			return o, nil // An earlier request ended after the caller looked.
+		}
+		bound, cancel := context.WithTimeout(i.run, DefaultTimeout)
+		defer cancel()
+		o, err := i.request(bound, key)
+		if err != nil {
+			return nil, err
+		}
+		i.related.mu.Lock()
+		defer i.related.mu.Unlock()
+		i.keep(key, o)
+		copied := *o
+		return &copied, nil
+	})
+	select {
+	case result := <-flight:
+		o, _ := result.Val.(*object)
+		return o, result.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// versionOf returns the resource version of an object, empty if it is not known.
+func (i *informer) versionOf(key client.ObjectKey) string {
+	i.related.mu.Lock()
+	defer i.related.mu.Unlock()
+	if o := i.objects[key]; o != nil {
+		return o.version()
+	}
+	return ""
+}
+
+// inMemory returns a copy of an object whose body is in memory, nil for other objects.
+func (i *informer) inMemory(key client.ObjectKey) *object {
+	i.related.mu.Lock()
+	defer i.related.mu.Unlock()
+	if o := i.objects[key]; o != nil && o.body != nil {
+		copied := *o
+		return &copied
+	}
+	return nil
+}
+
+// request sends the request for an object. An object that the selector does not select any more is not found.
+func (i *informer) request(ctx context.Context, key client.ObjectKey) (*object, error) {
 	gvk := i.related.options.GVK
 	mapping, err := i.cluster.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
@@ -60,6 +114,13 @@ func (i *informer) read(ctx context.Context, key client.ObjectKey) (*object, err
 	if err != nil {
 		return nil, err
 	}
+	selector, err := labels.Parse(i.related.options.Selector)
+	if err != nil {
+		return nil, err
+	}
+	if !selector.Matches(labels.Set(live.GetLabels())) {
+		return nil, i.notFound(key)
+	}
 	o, err := i.reduce(live)
 	if err == nil {
 		o.touched = time.Now()
@@ -67,13 +128,9 @@ func (i *informer) read(ctx context.Context, key client.ObjectKey) (*object, err
 	return o, err
 }
 
-// keep stores the body of an object that was read. If the watch has not shown this version yet, the event of this
-// version wakes the components. The caller holds the lock.
-func (i *informer) keep(key client.ObjectKey, read *object) {
-	stored := i.objects[key]
-	if stored != nil && stored.version() == read.version() {
-		stored.body, stored.digest, stored.touched = read.body, read.digest, read.touched
-	}
+func (i *informer) notFound(key client.ObjectKey) error {
+	gvk := i.related.options.GVK
+	return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.String())
 }
 
 // digest returns the digest of the part of an object that counts. It reads the object if its digest is not known.
@@ -86,23 +143,14 @@ func (i *informer) digest(ctx context.Context, key client.ObjectKey) (string, er
 	i.related.mu.Unlock()
 	switch {
 	case o == nil:
-		return "", apierrors.NewNotFound(schema.GroupResource{Group: i.related.options.GVK.Group, Resource: i.related.options.GVK.Kind}, key.String())
+		return "", i.notFound(key)
 	case digest != "":
 		return digest, nil
-	case i.related.options.MetadataOnly:
-		part, err := i.related.partOf(ctx, o.meta)
-		if err != nil {
-			return "", err
-		}
-		return digestOf(part)
 	}
 	read, err := i.read(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	i.related.mu.Lock()
-	defer i.related.mu.Unlock()
-	i.keep(key, read)
 	return read.digest, nil
 }
 
@@ -186,6 +234,9 @@ func (r *Related) beginWrite(name types.NamespacedName, key client.ObjectKey) *i
 		u.informer.writes[key] = w
 	}
 	w.by[name]++
+	if o := u.informer.objects[key]; o != nil && o.unread {
+		w.hold(name, o) // A change by another client, which is not compared yet.
+	}
 	return u.informer
 }
 
@@ -197,20 +248,16 @@ func (i *informer) ofResponse(obj client.Object) (*object, error) {
 	}
 	copied.SetManagedFields(nil)
 	o := &object{meta: metadataOf(i.related.options.GVK, copied), touched: time.Now()}
-	if i.related.options.MetadataOnly {
-		return o, nil
-	}
 	var err error
+	if i.related.options.MetadataOnly {
+		o.digest, err = i.digestOfBody(o.meta)
+		return o, err
+	}
 	if o.digest, err = i.digestOfBody(copied); err != nil {
 		return nil, err
 	}
 	o.body = copied
-	if i.related.options.For != nil {
-		err = contain(i.related.run, func(context.Context) error {
-			o.components = append(o.components, i.related.options.For(copied)...)
-			return nil
-		})
-	}
+	o.components, err = i.componentsOf(copied)
 	return o, err
 }
 

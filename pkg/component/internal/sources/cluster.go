@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -31,23 +33,48 @@ type Clusters interface {
 	Target() (Cluster, error)
 }
 
-// keyOf returns the key of the cluster and the credentials in a configuration.
-func keyOf(config *rest.Config) (string, error) {
-	data, err := json.Marshal([]any{
+// clusterKey identifies a cluster and an identity in it.
+type clusterKey struct {
+	// digest is the digest of the data of a configuration.
+	digest string
+	// transport is the transport of a configuration. It is the same value if it is shared.
+	transport any
+	// component is set if the configuration cannot be compared with the configurations of other components.
+	component types.NamespacedName
+}
+
+// keyOf returns the key of the cluster and the credentials in the configuration of a component. Functions cannot be
+// compared, and may add credentials, so a configuration with a function is not shared between components. A component
+// whose function alone changes keeps its connection.
+func keyOf(config *rest.Config, component types.NamespacedName) (clusterKey, error) {
+	exec := config.ExecProvider
+	data := []any{
 		config.Host, config.APIPath, config.Username, config.Password, config.BearerToken, config.BearerTokenFile,
-		config.Impersonate, config.Insecure, config.ServerName,
-		config.CertFile, config.KeyFile, config.CAFile,
-		config.CertData, config.KeyData, config.CAData,
-	})
-	if err != nil {
-		return "", err
+		config.Impersonate, config.TLSClientConfig, config.AuthProvider, exec, config.UserAgent, config.Timeout,
+		config.DisableCompression,
 	}
-	digest := sha256.Sum256(data)
-	return hex.EncodeToString(digest[:]), nil
+	if exec != nil {
+		data = append(data, exec.Config) // It is not in the JSON form of an ExecConfig.
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		return clusterKey{}, err
+	}
+	digest := sha256.Sum256(text)
+	key := clusterKey{digest: hex.EncodeToString(digest[:])}
+	if config.Transport != nil && reflect.TypeOf(config.Transport).Kind() == reflect.Pointer {
+		key.transport = config.Transport
+	} else if config.Transport != nil {
+		key.component = component
+	}
+	if config.WrapTransport != nil || config.Dial != nil || config.Proxy != nil || config.AuthConfigPersister != nil {
+		key.component = component
+	}
+	return key, nil
 }
 
 // dial returns the cluster of a configuration. It sends no request.
-func dial(config *rest.Config, key string) (Cluster, error) {
+func dial(config *rest.Config, key clusterKey) (Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.RateLimiter = -1, nil
 	client, err := rest.HTTPClientFor(config)

@@ -48,7 +48,7 @@ func TestResultsOfSourcesAreCounted(t *testing.T) {
 		box := NewMailbox(MailboxOptions{})
 		poll := NewPoll(time.Hour, s.fetch)
 		for name, source := range map[string]Source{"poll": poll, "each": each, "mail": box} {
-			if _, err := set.Add(name, source, false); err != nil {
+			if _, err := set.Add(name, source, Use{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,6 +24,8 @@ import (
 type informer struct {
 	related *Related
 	cluster Cluster
+	// run ends with the informer.
+	run     context.Context
 	stop    context.CancelFunc
 	users   map[types.NamespacedName]bool
 	objects map[client.ObjectKey]*object
@@ -30,6 +33,11 @@ type informer struct {
 	byObject    map[client.ObjectKey]map[types.NamespacedName]bool
 	byComponent map[types.NamespacedName]map[client.ObjectKey]bool
 	writes      map[client.ObjectKey]*write
+	// reads makes all callers that need the same version of an object wait for the same request.
+	reads singleflight.Group
+	// changed are the objects with a change that has to be compared, and comparers the goroutines that compare.
+	changed   map[client.ObjectKey]bool
+	comparers int
 
 	parts []*informerPart
 	// synced is set when all parts were listed and are watched. failure is the last error of a part.
@@ -43,8 +51,12 @@ type object struct {
 	meta *metav1.PartialObjectMetadata
 	// body is nil if it is not kept.
 	body client.Object
-	// digest identifies the part that counts; it is empty if the body was not read.
-	digest string
+	// digest identifies the part that counts; it is empty if the body was not read. compared is the digest of the last
+	// version that was read; it is empty if no version was read.
+	digest, compared string
+	// unread is set if this version has to be read, to find out whether it differs. wanted is set if the body of the
+	// version before was in memory.
+	unread, wanted bool
 	// components are the components that the object is for.
 	components []types.NamespacedName
 	touched    time.Time
@@ -67,7 +79,7 @@ func (r *Related) startInformer(cluster Cluster, home bool) *informer {
 		namespaces = r.host.Namespaces
 	}
 	ctx, stop := context.WithCancel(r.run)
-	i := newInformer(r, cluster, namespaces)
+	i := newInformer(ctx, r, cluster, namespaces)
 	i.stop = func() {
 		stop()
 		if cluster.Close != nil {
@@ -77,6 +89,7 @@ func (r *Related) startInformer(cluster Cluster, home bool) *informer {
 	for _, part := range i.parts {
 		go observe.Follow(ctx, observe.FollowOptions{
 			Name: "related " + r.options.GVK.Kind, GVK: r.options.GVK, Namespace: part.namespace, Selector: r.options.Selector,
+			Fields: r.options.Fields,
 			Reader: observe.Reader{Dynamic: cluster.Dynamic, Metadata: cluster.Metadata}, Mapper: cluster.Mapper,
 			MetadataOnly: !r.options.Whole || r.options.MetadataOnly, Store: part, Opened: part.opened, Failed: part.failed,
 		})
@@ -85,11 +98,12 @@ func (r *Related) startInformer(cluster Cluster, home bool) *informer {
 }
 
 // newInformer returns an informer without watches.
-func newInformer(r *Related, cluster Cluster, namespaces []string) *informer {
+func newInformer(ctx context.Context, r *Related, cluster Cluster, namespaces []string) *informer {
 	i := &informer{
-		related: r, cluster: cluster, users: map[types.NamespacedName]bool{},
+		related: r, cluster: cluster, run: ctx, users: map[types.NamespacedName]bool{},
 		objects: map[client.ObjectKey]*object{}, byObject: map[client.ObjectKey]map[types.NamespacedName]bool{},
 		byComponent: map[types.NamespacedName]map[client.ObjectKey]bool{}, writes: map[client.ObjectKey]*write{},
+		changed: map[client.ObjectKey]bool{},
 	}
 	for _, namespace := range namespaces {
 		i.parts = append(i.parts, &informerPart{informer: i, namespace: namespace})
@@ -188,7 +202,7 @@ func (p *informerPart) Update(obj any) error {
 	}
 	p.informer.related.mu.Lock()
 	defer p.informer.related.mu.Unlock()
-	p.informer.put(incoming, types.NamespacedName{})
+	p.informer.observe(incoming)
 	p.informer.related.host.tally.answer(time.Now())
 	return nil
 }
@@ -231,7 +245,7 @@ func (p *informerPart) Replace(list []any, version string) error {
 		}
 	}
 	for _, incoming := range listed {
-		i.put(incoming, types.NamespacedName{})
+		i.observe(incoming)
 	}
 	p.listed = true
 	i.related.host.tally.answer(time.Now())
@@ -254,6 +268,9 @@ func (i *informer) reduce(obj any) (*object, error) {
 	case *metav1.PartialObjectMetadata:
 		o.meta = metadataOf(i.related.options.GVK, obj)
 		full = o.meta
+		if i.related.options.MetadataOnly {
+			o.digest, _ = i.digestOfBody(o.meta) // After an error, the components are woken, and get the error.
+		}
 	case *unstructured.Unstructured:
 		body, err := i.typed(obj)
 		if err != nil {
@@ -266,13 +283,27 @@ func (i *informer) reduce(obj any) (*object, error) {
 	default:
 		return nil, fmt.Errorf("an object has the type %T", obj)
 	}
+	var err error
+	o.components, err = i.componentsOf(full)
+	return o, err
+}
+
+// componentsOf returns the components that an object names. Mappers return the namespace of the object, which
+// cluster-scoped components do not have.
+func (i *informer) componentsOf(obj client.Object) (names []types.NamespacedName, err error) {
 	if i.related.options.For == nil {
-		return o, nil
+		return nil, nil
 	}
-	return o, contain(i.related.run, func(context.Context) error {
-		o.components = append(o.components, i.related.options.For(i.argument(full))...)
+	err = contain(i.related.run, func(context.Context) error {
+		names = slices.Clone(i.related.options.For(i.argument(obj)))
 		return nil
 	})
+	if i.related.clusterScoped.Load() {
+		for n := range names {
+			names[n].Namespace = ""
+		}
+	}
+	return names, err
 }
 
 // argument returns an object in the form that mappers and filters get. Without bodies, it is a typed object with
@@ -317,20 +348,30 @@ func (i *informer) digestOfBody(body client.Object) (string, error) {
 	return digestOf(part)
 }
 
-// put stores an object, and wakes the components whose value differs, except the component that wrote it. The caller
-// holds the lock.
+// observe stores an object of a list or a watch. If the body of the former version is not in memory, this one is not
+// wanted either. The caller holds the lock.
+func (i *informer) observe(incoming *object) {
+	if stored := i.objects[client.ObjectKeyFromObject(incoming.meta)]; stored != nil {
+		if stored.body == nil {
+			incoming.body, incoming.wanted = nil, stored.unread && stored.wanted
+		} else {
+			incoming.touched, incoming.wanted = stored.touched, true
+		}
+	}
+	i.put(incoming, types.NamespacedName{})
+}
+
+// put stores an object, and wakes the components whose value differs, except the component that wrote it. If this needs
+// the body of the object, the object is read first. The caller holds the lock.
 func (i *informer) put(incoming *object, writer types.NamespacedName) {
 	key := client.ObjectKeyFromObject(incoming.meta)
 	stored := i.objects[key]
-	if stored != nil && (stored.version() == incoming.version() ||
-		inspect.Newer(stored.version(), incoming.version())) {
+	switch {
+	case stored != nil && stored.version() == incoming.version():
+		i.learn(key, stored, incoming, writer)
 		return
-	}
-	if stored != nil && stored.body == nil && writer == (types.NamespacedName{}) {
-		incoming.body = nil // It was not wanted for long.
-	}
-	if stored != nil && stored.body != nil {
-		incoming.touched = stored.touched
+	case stored != nil && inspect.Newer(stored.version(), incoming.version()):
+		return
 	}
 	i.objects[key] = incoming
 	former := []types.NamespacedName{}
@@ -338,7 +379,7 @@ func (i *informer) put(incoming *object, writer types.NamespacedName) {
 		former = stored.components
 	}
 	i.index(key, former, incoming.components)
-	i.wake(key, stored, incoming, writer)
+	i.compare(key, stored, incoming, writer)
 }
 
 // index replaces the components of an object in the index. The caller holds the lock.
@@ -362,39 +403,38 @@ func (i *informer) remove(key client.ObjectKey) {
 	stored := i.objects[key]
 	delete(i.objects, key)
 	i.index(key, stored.components, nil)
-	i.wake(key, stored, nil, types.NamespacedName{})
-}
-
-// wake wakes the components of an object. before or after is nil if the object is created or deleted. The caller holds
-// the lock.
-func (i *informer) wake(key client.ObjectKey, before, after *object, writer types.NamespacedName) {
-	woken := map[types.NamespacedName]bool{}
-	if before == nil || after == nil || i.differs(before, after) {
-		maps.Copy(woken, i.byObject[key])
-		if i.related.options.All {
-			maps.Copy(woken, i.users)
-		}
-		for _, o := range []*object{before, after} {
-			if o != nil {
-				addAll(woken, o.components)
-			}
-		}
+	if i.passes(i.related.options.Deleted, stored) {
+		i.wake(key, i.relatedTo(key, stored), nil, types.NamespacedName{})
 	} else {
 		i.related.host.tally.add(ResultEqual, 1)
-		// The object moved from one component to another.
-		addAll(woken, slices.DeleteFunc(slices.Clone(before.components), func(n types.NamespacedName) bool {
-			return slices.Contains(after.components, n)
-		}))
-		addAll(woken, slices.DeleteFunc(slices.Clone(after.components), func(n types.NamespacedName) bool {
-			return slices.Contains(before.components, n)
-		}))
 	}
+}
+
+// relatedTo returns the components that are related to an object in one of the given versions. The caller holds the
+// lock.
+func (i *informer) relatedTo(key client.ObjectKey, versions ...*object) map[types.NamespacedName]bool {
+	names := map[types.NamespacedName]bool{}
+	maps.Copy(names, i.byObject[key])
+	if i.related.options.All {
+		maps.Copy(names, i.users)
+	}
+	for _, o := range versions {
+		addAll(names, o.components)
+	}
+	return names
+}
+
+// wake wakes components because of a version of an object, which is nil if the object was deleted. The caller holds the
+// lock.
+func (i *informer) wake(
+	key client.ObjectKey, names map[types.NamespacedName]bool, version *object, writer types.NamespacedName,
+) {
 	w := i.writes[key]
-	for name := range woken {
+	for name := range names {
 		switch {
 		case !i.users[name] || !i.synced || name == writer:
 		case w != nil && w.by[name] > 0:
-			w.hold(name, after)
+			w.hold(name, version)
 		default:
 			i.related.host.Wake(name)
 		}
@@ -405,33 +445,4 @@ func addAll(set map[types.NamespacedName]bool, names []types.NamespacedName) {
 	for _, name := range names {
 		set[name] = true
 	}
-}
-
-// differs reports whether two versions of an object differ in a way that counts. The caller holds the lock.
-func (i *informer) differs(before, after *object) bool {
-	if before.digest != "" && before.digest == after.digest {
-		return false
-	}
-	if i.related.options.Changed == nil {
-		return true
-	}
-	old, current := i.shown(before), i.shown(after)
-	changed := true // After a panic of the filter, an unnecessary pass does no harm.
-	err := contain(i.related.run, func(context.Context) error {
-		changed = i.related.options.Changed(old, current)
-		return nil
-	})
-	return changed || err != nil
-}
-
-// shown returns a copy of an object for a filter.
-func (i *informer) shown(o *object) client.Object {
-	from := client.Object(o.meta)
-	if o.body != nil {
-		from = o.body
-	}
-	if copied, ok := i.argument(from).DeepCopyObject().(client.Object); ok {
-		return copied
-	}
-	return i.argument(from)
 }

@@ -124,7 +124,7 @@ func TestEarlyValuesOfOneNamespaceDoNotPushOutThoseOfOthers(t *testing.T) {
 		var set Set
 		set.Start(t.Context(), h)
 		m := NewMailbox(MailboxOptions{})
-		if _, err := set.Add("mail", m, false); err != nil {
+		if _, err := set.Add("mail", m, Use{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -167,7 +167,7 @@ func TestAnEarlyValueThatExpiresIsCountedAsDropped(t *testing.T) {
 		var set Set
 		set.Start(t.Context(), h)
 		m := NewMailbox(MailboxOptions{Expire: time.Minute})
-		if _, err := set.Add("mail", m, false); err != nil {
+		if _, err := set.Add("mail", m, Use{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -37,7 +37,7 @@ func (s *service) set(change func()) {
 
 func add(t *testing.T, r *reconciler, source Source) (remove func()) {
 	t.Helper()
-	remove, err := r.set.Add("rates", source, true)
+	remove, err := r.set.Add("rates", source, Use{Input: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,11 +205,14 @@ func TestFetchesAreSpreadEvenlyOverTheInterval(t *testing.T) {
 		var inFlight, most atomic.Int64
 		var mu sync.Mutex
 		add(t, r, NewPollEach(EachOptions{
-			Fetch: func(context.Context, client.Object) (any, error) {
+			Fetch: func(ctx context.Context, _ client.Object) (any, error) {
 				most.Store(max(most.Load(), inFlight.Add(1)))
 				defer inFlight.Add(-1)
-				time.Sleep(10 * time.Millisecond)
-				return 1, nil
+				select {
+				case <-time.After(10 * time.Millisecond):
+				case <-ctx.Done(): // A fetch may be in flight at the end of the test.
+				}
+				return 1, ctx.Err()
 			},
 			After: func(client.Object, any) time.Duration {
 				mu.Lock()

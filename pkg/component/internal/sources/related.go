@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,10 +42,12 @@ type RelatedOptions struct {
 	InTarget bool
 	// Config returns the configuration for the cluster of a component; nil for its own cluster. Config may be nil.
 	Config func(context.Context, client.Object) (*rest.Config, error)
-	// Selector is a label selector.
-	Selector string
-	// Changed filters updates; nil lets all updates pass whose digest differs.
-	Changed func(before, after client.Object) bool
+	// Selector is a label selector, and Fields a field selector.
+	Selector, Fields string
+	// Added, Changed and Deleted filter the events that wake components; nil lets all events pass. Changed is called only
+	// for updates whose digest differs.
+	Added, Deleted func(client.Object) bool
+	Changed        func(before, after client.Object) bool
 	// Part returns the part of an object that the digest and the input consist of; nil for the whole object.
 	Part func(client.Object) any
 	// Whole keeps the bodies of objects in memory. MetadataOnly is set if bodies are never wanted.
@@ -58,6 +61,8 @@ type RelatedOptions struct {
 type Related struct {
 	single
 	options RelatedOptions
+	// clusterScoped is set if the components have no namespace. It is known before the first watch begins.
+	clusterScoped atomic.Bool
 
 	mu    sync.Mutex
 	run   context.Context
@@ -135,6 +140,9 @@ func (r *Related) Run(ctx context.Context, h Host) {
 // Track implements Source.
 func (r *Related) Track(ctx context.Context, obj client.Object, clusters Clusters) {
 	name := client.ObjectKeyFromObject(obj)
+	if name.Namespace == "" {
+		r.clusterScoped.Store(true)
+	}
 	r.mu.Lock()
 	run, home := r.run, r.host.Home
 	if run == nil {
@@ -200,7 +208,7 @@ func (r *Related) clusterOf(
 	if err != nil || config == nil {
 		return cluster, func() (Cluster, error) { return cluster, nil }, err
 	}
-	key, err := keyOf(config)
+	key, err := keyOf(config, client.ObjectKeyFromObject(obj))
 	return Cluster{Key: key}, func() (Cluster, error) { return dial(config, key) }, err
 }
 

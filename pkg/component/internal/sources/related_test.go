@@ -45,7 +45,7 @@ func newRelation(t *testing.T, o RelatedOptions, live ...runtime.Object) *relati
 	home := Cluster{Key: "home", Dynamic: fake.NewSimpleDynamicClient(clientgoscheme.Scheme, live...), Mapper: mapper}
 	r.Related.run, r.Related.host = r.reconciler.run, r.reconciler.host()
 	r.Related.host.Home = home
-	r.informer = newInformer(r.Related, home, []string{""})
+	r.informer = newInformer(r.reconciler.run, r.Related, home, []string{""})
 	r.informer.stop = func() {}
 	r.informers["home"] = r.informer
 	r.part = r.informer.parts[0]
@@ -275,8 +275,6 @@ func TestMetadataOfObjectsCostsOneReadAfterAChange(t *testing.T) {
 			t.Errorf("%d reads", reads())
 		}
 		r.expect(t, "a")
-		r.update(t, configMap(sharedName, "2", "x"))
-		r.expect(t, "a")
 	})
 }
 
@@ -375,5 +373,36 @@ func TestMappersThatPanicAreAFailureOfTheirComponent(t *testing.T) {
 		if _, err := r.Input(t.Context(), key("bad")); err == nil {
 			t.Error("the input of a component whose mapper panics is no error")
 		}
+	})
+}
+
+func TestAnObjectNamesComponentsThatHaveNoNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{Whole: true, For: func(obj client.Object) []client.ObjectKey {
+			return []client.ObjectKey{{Namespace: obj.GetNamespace(), Name: obj.GetLabels()["for"]}}
+		}})
+		for _, name := range []string{"a", "b"} {
+			r.Track(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, nil)
+		}
+		c := configMap("c", "1", "x")
+		c.Labels = map[string]string{"for": "a"}
+		r.list(t, c)
+		r.expect(t, "a", "b")
+		moved := c.DeepCopy()
+		moved.Labels["for"], moved.ResourceVersion = "b", "11"
+		r.update(t, moved)
+		r.expect(t, "a", "b")
+		found, err := r.Get(t.Context(), types.NamespacedName{Name: "b"})
+		if err != nil || len(found) != 1 {
+			t.Errorf("got %v, %v", found, err)
+		}
+		written := moved.DeepCopy()
+		if err := r.Write(t.Context(), types.NamespacedName{Name: "b"}, written, func(context.Context) error {
+			written.ResourceVersion, written.Labels["for"] = "12", "a"
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(t, "a")
 	})
 }

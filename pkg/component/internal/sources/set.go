@@ -27,11 +27,19 @@ type Set struct {
 	byName map[string]*registered
 }
 
+// Use tells how the values of a source are used.
+type Use struct {
+	// Input makes the values inputs of the rendering.
+	Input bool
+	// Secret forbids to show the values.
+	Secret bool
+}
+
 // registered is a source of a Set.
 type registered struct {
 	Source
-	name  string
-	input bool
+	name string
+	use  Use
 	// stop ends the source; nil if it does not run.
 	stop context.CancelFunc
 	// answered is the time of the last answer, in nanoseconds since 1970.
@@ -39,7 +47,7 @@ type registered struct {
 }
 
 // Add adds a source, and starts it if the Set runs. The returned function ends the source and removes it.
-func (s *Set) Add(name string, source Source, input bool) (remove func(), err error) {
+func (s *Set) Add(name string, source Source, use Use) (remove func(), err error) {
 	if errs := validation.IsDNS1123Label(name); len(errs) > 0 {
 		return nil, fmt.Errorf("event source %q: %s", name, strings.Join(errs, "; "))
 	}
@@ -59,7 +67,7 @@ func (s *Set) Add(name string, source Source, input bool) (remove func(), err er
 	if s.byName == nil {
 		s.byName = map[string]*registered{}
 	}
-	r := &registered{Source: source, name: name, input: input}
+	r := &registered{Source: source, name: name, use: use}
 	s.byName[name] = r
 	if s.run != nil {
 		s.start(r)
@@ -135,7 +143,7 @@ func (s *Set) remove(r *registered) {
 		defer r.stop()
 		for _, obj := range s.components() {
 			name := client.ObjectKeyFromObject(obj)
-			if s.run.Err() == nil && (r.input || r.State(name).Failure != "") {
+			if s.run.Err() == nil && (r.use.Input || r.State(name).Failure != "") {
 				s.host.Wake(name)
 			}
 		}
@@ -196,7 +204,7 @@ func (s *Set) Inputs(ctx context.Context, name types.NamespacedName) ([]NamedInp
 	var inputs []NamedInput
 	var errs []error
 	for _, r := range s.all() {
-		if !r.input {
+		if !r.use.Input {
 			continue
 		}
 		in, err := r.Input(ctx, name)
@@ -204,6 +212,7 @@ func (s *Set) Inputs(ctx context.Context, name types.NamespacedName) ([]NamedInp
 		case err != nil:
 			errs = append(errs, fmt.Errorf("input %s: %w", r.name, err))
 		case in.Digest != "":
+			in.Secret = in.Secret || r.use.Secret
 			inputs = append(inputs, NamedInput{r.name, in})
 		}
 	}
@@ -212,7 +221,7 @@ func (s *Set) Inputs(ctx context.Context, name types.NamespacedName) ([]NamedInp
 
 // HasInputs reports whether a source is an input.
 func (s *Set) HasInputs() bool {
-	return slices.ContainsFunc(s.all(), func(r *registered) bool { return r.input })
+	return slices.ContainsFunc(s.all(), func(r *registered) bool { return r.use.Input })
 }
 
 // Forget drops everything about a component.

@@ -1,0 +1,288 @@
+package sources
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var everybody = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+
+func dataOf(obj client.Object) any {
+	if c, ok := obj.(*corev1.ConfigMap); ok {
+		return c.Data
+	}
+	return obj.GetLabels()
+}
+
+// change sends the event of a version that the server has, too.
+func (r *relation) change(t *testing.T, s *slowServer, c *corev1.ConfigMap) {
+	t.Helper()
+	s.set(c, nil)
+	r.update(t, c)
+	synctest.Wait()
+}
+
+// readOnce makes a pass over the component a read the object.
+func (r *relation) readOnce(t *testing.T, s *slowServer) {
+	t.Helper()
+	a := r.read(t.Context(), "a")
+	s.release()
+	if a.err != nil {
+		t.Fatal(a.err)
+	}
+}
+
+func TestAnEqualPartOfAnObjectThatIsNotKeptWakesNobodyAndCostsOneRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{Part: dataOf})
+		r.readOnce(t, server)
+		touched := configMap(sharedName, "11", "x")
+		touched.Labels = map[string]string{"heartbeat": "11"}
+		r.change(t, server, touched)
+		r.expect(t)
+		server.release()
+		r.expect(t)
+		if got := r.values(t, "b"); !slices.Equal(got, []string{"shared=x"}) || server.count() != 2 {
+			t.Errorf("got %v after %d reads", got, server.count())
+		}
+
+		t.Log("another part wakes all components once, and their passes need no further read")
+		r.change(t, server, configMap(sharedName, "12", "y"))
+		r.expect(t)
+		server.release()
+		r.expect(t, everybody...)
+		for _, name := range everybody {
+			if a := r.read(t.Context(), name); a.value != "y" || a.err != nil {
+				t.Errorf("%s got %+v", name, a)
+			}
+		}
+		if server.count() != 3 {
+			t.Errorf("%d reads", server.count())
+		}
+	})
+}
+
+func TestTheFirstChangeWakesAtOnceIfNothingWasRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{Part: dataOf})
+		r.change(t, server, configMap(sharedName, "11", "x"))
+		r.expect(t, everybody...)
+		server.release()
+		r.expect(t)
+		r.change(t, server, configMap(sharedName, "12", "x"))
+		server.release()
+		r.expect(t)
+	})
+}
+
+func TestAChangeThatCannotBeReadWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{Part: dataOf})
+		r.readOnce(t, server)
+		server.set(nil, errDown)
+		r.update(t, configMap(sharedName, "11", "x"))
+		synctest.Wait()
+		server.release()
+		r.expect(t, everybody...)
+
+		t.Log("a server that answers with an older version")
+		server.set(configMap(sharedName, "11", "x"), nil)
+		r.readOnce(t, server)
+		r.update(t, configMap(sharedName, "12", "x"))
+		synctest.Wait()
+		server.release()
+		r.expect(t, everybody...)
+	})
+}
+
+func TestSeveralChangesDuringAReadAreComparedWithTheLastValueThatWasSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{Part: dataOf})
+		r.readOnce(t, server)
+		t.Log("the value changes and changes back, and nobody sees the value in between")
+		r.change(t, server, configMap(sharedName, "11", "y"))
+		r.change(t, server, configMap(sharedName, "12", "x"))
+		server.release()
+		server.release()
+		r.expect(t, everybody...) // The first read saw it.
+		r.change(t, server, configMap(sharedName, "13", "z"))
+		server.set(configMap(sharedName, "14", "x"), nil)
+		r.update(t, configMap(sharedName, "14", "x"))
+		synctest.Wait()
+		server.release()
+		server.release()
+		r.expect(t, everybody...)
+		if len(r.informer.changed) != 0 || r.informer.comparers != 0 {
+			t.Errorf("%d changes and %d comparers are left", len(r.informer.changed), r.informer.comparers)
+		}
+	})
+}
+
+func TestAPassThatReadAVersionInBetweenSeesTheLastOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{Part: dataOf, Idle: time.Hour})
+		r.readOnce(t, server)
+		r.evict(time.Now().Add(2 * time.Hour))
+		server.set(configMap(sharedName, "11", "y"), nil)
+		late := r.read(t.Context(), "a") // Its answer is on the way.
+		r.change(t, server, configMap(sharedName, "12", "x"))
+		server.release()
+		server.release()
+		if late.err != nil || late.value != "y" {
+			t.Fatalf("got %+v", late)
+		}
+		r.expect(t, everybody...)
+		if got := r.values(t, "a"); !slices.Equal(got, []string{"shared=x"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestABodyThatNobodyWantsIsReadAndNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{Part: dataOf, Idle: time.Hour})
+		r.readOnce(t, server)
+		isKept := func() bool { return r.informer.objects[key(sharedName)].body != nil }
+		r.change(t, server, configMap(sharedName, "11", "x"))
+		server.release()
+		if !isKept() {
+			t.Error("a body that was wanted is not kept")
+		}
+		r.evict(time.Now().Add(2 * time.Hour))
+		r.change(t, server, configMap(sharedName, "12", "x"))
+		server.release()
+		if isKept() {
+			t.Error("a body that nobody wants is kept")
+		}
+		r.change(t, server, configMap(sharedName, "13", "y"))
+		server.release()
+		if !isKept() {
+			t.Error("a body that components will want is not kept")
+		}
+	})
+}
+
+func TestAFilterDecidesWhetherAnObjectIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counts := false
+		r, server := slow(t, RelatedOptions{Part: dataOf, Changed: func(_, after client.Object) bool {
+			if c, ok := after.(*corev1.ConfigMap); !ok || c.Data != nil {
+				t.Error("the filter sees more than metadata")
+			}
+			return counts
+		}})
+		r.readOnce(t, server)
+		r.change(t, server, configMap(sharedName, "11", "y"))
+		r.expect(t)
+		if server.count() != 1 {
+			t.Errorf("%d reads", server.count())
+		}
+		counts = true
+		r.change(t, server, configMap(sharedName, "12", "z"))
+		counts = false
+		r.change(t, server, configMap(sharedName, "13", "z"))
+		server.release()
+		server.release()
+		r.expect(t, everybody...)
+	})
+}
+
+func TestAnObjectThatIsNotKeptAndMovesWakesBothComponents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{Part: dataOf, For: func(obj client.Object) []client.ObjectKey {
+			return []client.ObjectKey{key(obj.GetLabels()["for"])}
+		}})
+		named := func(version, name string) *corev1.ConfigMap {
+			c := configMap(sharedName, version, "x")
+			c.Labels = map[string]string{"for": name}
+			return c
+		}
+		r.change(t, server, named("11", "a"))
+		server.release()
+		r.wakes()
+		r.change(t, server, named("12", "b"))
+		r.expect(t, "a", "b")
+		server.release()
+		r.expect(t)
+	})
+}
+
+func TestAWriteOfAnObjectThatIsNotKeptDoesNotWakeItsWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{Part: dataOf})
+		others := everybody[1:]
+		r.readOnce(t, server)
+		write := func(value, version string, before func(), during ...*corev1.ConfigMap) {
+			t.Helper()
+			before()
+			written := configMap(sharedName, "1", value)
+			if err := r.Write(t.Context(), key("a"), written, func(context.Context) error {
+				for _, event := range during {
+					r.change(t, server, event)
+				}
+				written.ResourceVersion = version
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		nothing := func() {}
+		drain := func(n int) {
+			for range n {
+				server.release()
+			}
+		}
+		t.Log("the event comes before the response, and the read after it")
+		write("own", "20", nothing, configMap(sharedName, "20", "own"))
+		r.expect(t, others...)
+		drain(1)
+		r.expect(t)
+		t.Log("the event comes after the response")
+		write("own again", "21", nothing)
+		r.change(t, server, configMap(sharedName, "21", "own again"))
+		r.expect(t, others...)
+		t.Log("the read ends during the write")
+		if err := r.Write(t.Context(), key("a"), configMap(sharedName, "1", "x"), func(context.Context) error {
+			r.change(t, server, configMap(sharedName, "30", "foreign"))
+			drain(1)
+			return errDown
+		}); err == nil {
+			t.Error("no error")
+		}
+		r.expect(t, everybody...)
+		t.Log("another client writes in between")
+		write("third", "41", nothing, configMap(sharedName, "40", "foreign"), configMap(sharedName, "41", "third"))
+		drain(2)
+		r.expect(t, everybody...)
+		t.Log("another client wrote before, and the change is not compared yet")
+		write("fourth", "51", func() { r.change(t, server, configMap(sharedName, "50", "foreign")) })
+		drain(1)
+		r.expect(t, everybody...)
+		if len(r.informer.writes) != 0 {
+			t.Error("a write is left")
+		}
+	})
+}
+
+func TestAnEqualPartOfMetadataWakesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{MetadataOnly: true, Part: dataOf})
+		r.track(t, "a")
+		c := configMap(sharedName, "1", "")
+		c.Labels = map[string]string{"zone": "one"}
+		r.list(t, c)
+		r.expect(t, "a")
+		c.ResourceVersion, c.Annotations = "11", map[string]string{"heartbeat": "11"}
+		r.update(t, c)
+		r.expect(t)
+		c.ResourceVersion, c.Labels = "12", map[string]string{"zone": "two"}
+		r.update(t, c)
+		r.expect(t, "a")
+	})
+}
