@@ -24,7 +24,7 @@ const minDropped = 16
 const sweeps = 8
 
 // IdleInventories keeps the inventories of cached components apart from them, until no pass was made for the idle time.
-// All inventories are kept at the start, and dropped one after the other. A nil IdleInventories keeps all inventories
+// All inventories are kept at the start, and dropped one after the other, after one to two idle times. A nil IdleInventories keeps all inventories
 // in the cache.
 type IdleInventories struct {
 	idle time.Duration
@@ -93,7 +93,9 @@ func (i *IdleInventories) fill(component Object) bool {
 	if known == nil || known.digest != status.InventoryDigest {
 		return false
 	}
-	known.touched = time.Now()
+	if now := time.Now(); now.After(known.touched) { // The first passes after a start must not end the spread of put.
+		known.touched = now
+	}
 	status.Inventory = slices.Clone(known.lines)
 	return true
 }
@@ -106,8 +108,9 @@ func (i *IdleInventories) keep(component Object) {
 	}
 }
 
-// Run drops the inventories of idle components until ctx ends.
-func (i *IdleInventories) Run(ctx context.Context) {
+// Run drops the inventories of idle components until ctx ends. It calls others at the same times, with the idle time,
+// to drop the inventories that are kept elsewhere.
+func (i *IdleInventories) Run(ctx context.Context, others func(idle time.Duration, now time.Time)) {
 	if i == nil {
 		return
 	}
@@ -118,7 +121,9 @@ func (i *IdleInventories) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			i.drop(time.Now())
+			now := time.Now()
+			i.drop(now)
+			others(i.idle, now)
 		}
 	}
 }

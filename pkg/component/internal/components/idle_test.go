@@ -3,8 +3,6 @@ package components
 import (
 	"context"
 	"fmt"
-	"os"
-	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -33,7 +31,8 @@ func TestIdleInventoriesAreDroppedOneAfterTheOtherAndFilledWhileTheyAreKept(t *t
 		idle := NewIdleInventories(time.Hour)
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		go idle.Run(ctx)
+		sweepsOfOthers := 0
+		go idle.Run(ctx, func(time.Duration, time.Time) { sweepsOfOthers++ })
 		var cached []*gadget
 		for i := range components {
 			p := withInventory(t, fmt.Sprint("c", i), minDropped)
@@ -52,10 +51,22 @@ func TestIdleInventoriesAreDroppedOneAfterTheOtherAndFilledWhileTheyAreKept(t *t
 		if err != nil || !idle.fill(used) {
 			t.Error("an inventory was dropped before the idle time")
 		}
-		time.Sleep(50 * time.Minute)
+		time.Sleep(40 * time.Minute)
+		synctest.Wait()
+		if kept := len(idle.kept); kept < components/4 || kept > 3*components/4 {
+			t.Errorf("%d inventories are kept after one and a half idle times, want about half", kept)
+		}
+		used, err = copyOf(cached[0])
+		if err != nil || !idle.fill(used) {
+			t.Error("the inventory of a component in use was dropped")
+		}
+		time.Sleep(40 * time.Minute)
 		synctest.Wait()
 		if len(idle.kept) != 1 {
 			t.Errorf("%d inventories are kept, want that of the component in use", len(idle.kept))
+		}
+		if sweepsOfOthers != 8*130/60 {
+			t.Errorf("the inventories that are kept elsewhere were dropped %d times", sweepsOfOthers)
 		}
 		if idle.fill(cached[1]) {
 			t.Error("a dropped inventory was filled")
@@ -80,44 +91,4 @@ func TestInventoriesStayInTheCacheThatAreSmallOrDamaged(t *testing.T) {
 	if !none.fill(small) {
 		t.Error("a component in a cache without IdleInventories lacks its inventory")
 	}
-}
-
-// TestMemoryOfIdleInventories measures the memory of 5,000 components with an inventory of 256 KiB. It runs with
-// MEASURE=1, because it needs 2 GiB.
-func TestMemoryOfIdleInventories(t *testing.T) {
-	if os.Getenv("MEASURE") == "" {
-		t.Skip("set MEASURE=1")
-	}
-	const components, lines = 5000, 1815
-	heap := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc >> 20
-	}
-	before := heap()
-	idle := NewIdleInventories(time.Hour)
-	cached := make([]any, 0, components)
-	size := 0
-	for i := range components {
-		p := withInventory(t, fmt.Sprint("c", i), lines)
-		if i == 0 {
-			for _, line := range p.Status.Inventory {
-				size += len(line)
-			}
-		}
-		obj, err := idle.Transform(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cached = append(cached, obj)
-	}
-	start := heap() - before
-	idle.drop(time.Now().Add(90 * time.Minute))
-	half := heap() - before
-	idle.drop(time.Now().Add(3 * time.Hour))
-	end := heap() - before
-	t.Logf("%d components of %d KiB: %d MiB at the start, %d MiB after 1.5 idle times, %d MiB in the end",
-		components, size>>10, start, half, end)
-	runtime.KeepAlive(cached)
 }

@@ -1,7 +1,9 @@
 package inventory
 
 import (
+	"math/rand/v2"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,8 +22,8 @@ type Memories interface {
 }
 
 // Memory is the state that a process keeps in memory about the records of one component: the inventory cache, because
-// of which Secrets are read only once after a start, and the Memory of package records. The zero value is empty. A
-// Memory has a lock, because watch handlers use the Memory concurrently with the pass.
+// of which Secrets are read only once after a start and after DropIdle, and the Memory of package records. The zero
+// value is empty. A Memory has a lock, because watch handlers use the Memory concurrently with the pass.
 type Memory struct {
 	Records records.Memory
 
@@ -30,6 +32,10 @@ type Memory struct {
 	// will name.
 	current *cached
 	next    *pending
+	// used is the time of the last use of the lines of current. They are dropped after an idle time and this share of
+	// another one.
+	used  time.Time
+	share float64
 	// unsearched names the types and namespaces in which the recovery of the inventory could not search for dependents.
 	// It is set only for a component that is being deleted.
 	unsearched string
@@ -43,6 +49,8 @@ type cached struct {
 	// id is the id of the record.
 	id, digest string
 	lines      []string
+	// dropped is set if the lines are not in memory any more, so that the Secrets have to be read.
+	dropped bool
 }
 
 // pending is an inventory that the next write of the status will name. It has no Secrets if its lines are in the status
@@ -72,6 +80,34 @@ func (m *Memory) lookup(st *metav1alpha1.Status) *cached {
 	return nil
 }
 
+// recorded returns the lines of the inventory that a status names. It returns false if this memory does not have them.
+func (m *Memory) recorded(st *metav1alpha1.Status) (lines []string, known bool) {
+	found := m.lookup(st)
+	if found == nil || found.dropped {
+		return nil, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.used = time.Now()
+	return found.lines, true
+}
+
+// DropIdle drops lines that are also in Secrets and were not used for one to two idle times, which is random, so that
+// the lines of many components are not dropped together. It keeps the name and the digest of the inventory.
+func (m *Memory) DropIdle(idle time.Duration, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.current == nil || m.current.secrets.Name == "" || m.current.dropped {
+		return
+	}
+	if now.Sub(m.used) < idle+time.Duration(m.share*float64(idle)) {
+		return
+	}
+	without := *m.current
+	without.lines, without.dropped = nil, true
+	m.current = &without
+}
+
 func (c *cached) isNamedBy(st *metav1alpha1.Status) bool {
 	return c.secrets == *st.InventoryRecord && c.digest == st.InventoryDigest
 }
@@ -90,7 +126,12 @@ func (m *Memory) nextOf(st *metav1alpha1.Status) *pending {
 func (m *Memory) setCurrent(c cached) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.current = &c
+	m.keep(c)
+}
+
+// keep keeps an inventory as the current one. The caller holds the lock.
+func (m *Memory) keep(c cached) {
+	m.current, m.used, m.share = &c, time.Now(), rand.Float64()
 }
 
 func (m *Memory) setNext(p pending) {
@@ -112,8 +153,7 @@ func (m *Memory) StatusWritten(st *metav1alpha1.Status) {
 	}
 	m.current = nil
 	if st.HasInventoryRecord() {
-		written := m.next.cached
-		m.current = &written
+		m.keep(m.next.cached)
 	}
 	m.next = nil
 }

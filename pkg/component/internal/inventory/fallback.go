@@ -36,7 +36,7 @@ func (s *Store) fallBack(
 		enterLines(st, lines, components.InventoryDigest(lines))
 		return true
 	}
-	if known := memory.lookup(st); known != nil && hasAll(known.lines, entries) {
+	if known := memory.lookup(st); known != nil && !known.dropped && hasAll(known.lines, entries) {
 		// Only the lines in memory are replaced. The recorded inventory still has entries of objects that no longer exist.
 		newer := *known
 		newer.lines = lines

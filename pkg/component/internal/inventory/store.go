@@ -75,8 +75,8 @@ func (s *Store) lines(ctx context.Context, obj components.Object, owner manifest
 	if !st.HasInventoryRecord() {
 		return st.Inventory, nil
 	}
-	if known := memory.lookup(st); known != nil {
-		return known.lines, nil
+	if lines, known := memory.recorded(st); known {
+		return lines, nil
 	}
 	secrets := *st.InventoryRecord
 	id, ok := strings.CutPrefix(secrets.Name, records.NamePrefix(records.Inventory, owner.ID(), ""))
