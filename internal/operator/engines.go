@@ -22,6 +22,8 @@ type RenderOptions struct {
 	Raw bool
 	// SkipCRDs leaves out the objects in the crds folders of charts, for every Component.
 	SkipCRDs bool
+	// Sequencing reads the resource groups of charts as dependencies, for every Component.
+	Sequencing bool
 	// Tests renders the tests of charts instead of their other objects, without post-renderers, as Helm does. Components
 	// with other sources are refused.
 	Tests bool
@@ -35,7 +37,7 @@ type RenderOptions struct {
 // or with its function.
 func NewGenerator(o RenderOptions) (generator.Generator, error) {
 	charts, err := helm.New(nil, helm.Options{
-		AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipCRDs: o.SkipCRDs, Tests: o.Tests,
+		AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipCRDs: o.SkipCRDs, Sequencing: o.Sequencing, Tests: o.Tests,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("helm: %w", err)
@@ -80,7 +82,7 @@ func withOptions(engine generator.Generator, options v1alpha1.HelmOptions) (gene
 	}
 	tuned, err := charts.With(func(o *helm.Options) {
 		o.SkipCRDs = o.SkipCRDs || options.SkipCRDs
-		o.Sequencing = options.Sequencing
+		o.Sequencing = o.Sequencing || options.Sequencing
 		if options.HookTimeout != nil {
 			o.HookTimeout = options.HookTimeout.Duration
 		}

@@ -77,6 +77,38 @@ var _ = Describe("The engines", func() {
 			"set spec.path to the folder of a chart"))
 	})
 
+	It("read the resource groups of a chart as dependencies with sequencing, and only then", func() {
+		chart := inline(map[string]string{
+			"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}",
+			"templates/db.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: db, annotations: {helm.sh/resource-group: " +
+				"database}}}",
+			"templates/web.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, annotations: {" +
+				`helm.sh/depends-on/resource-groups: '["database"]'}}}`,
+		})
+		settingsWith := func(o RenderOptions, options *v1alpha1.HelmOptions) map[string]string {
+			g := must(NewGenerator(o))
+			objects, err := g.Generate(context.Background(), generator.Request{
+				Revision: 1, Component: newComponent(v1alpha1.ComponentSpec{Source: chart, Helm: options}),
+			})
+			Expect(err).NotTo(HaveOccurred())
+			found := map[string]string{}
+			for _, o := range objects {
+				for _, name := range []string{"depends-on", "depends-on-group"} {
+					if value, set := o.GetAnnotations()[ReconcilerName+"/"+name]; set {
+						found[o.GetName()] = name + " " + value
+					}
+				}
+			}
+			return found
+		}
+		sequenced := Equal(map[string]string{"db": "depends-on-group database", "web": "depends-on @database?"})
+		Expect(settingsWith(RenderOptions{}, nil)).To(BeEmpty())
+		Expect(settingsWith(RenderOptions{}, &v1alpha1.HelmOptions{SkipCRDs: true})).To(BeEmpty())
+		Expect(settingsWith(RenderOptions{}, &v1alpha1.HelmOptions{Sequencing: true})).To(sequenced)
+		Expect(settingsWith(RenderOptions{Sequencing: true}, nil)).To(sequenced)
+		Expect(settingsWith(RenderOptions{Sequencing: true}, &v1alpha1.HelmOptions{})).To(sequenced)
+	})
+
 	It("give the hooks of a chart the timeout hookTimeout, and refuse a negative one", func() {
 		hook := "{apiVersion: batch/v1, kind: Job, metadata: {name: hook, annotations: {helm.sh/hook: post-install}}}"
 		timeoutWith := func(options *v1alpha1.HelmOptions) (string, error) {

@@ -90,7 +90,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	g, options := o.withQuotas(mgr, g, o.forReconciler())
 	reconciler := component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, options).WithHooks(hooks)
 	polls := newPoller(o.Fetch, o.PollHosts)
-	if _, err := reconciler.AddEventSource(component.AsInput(polls.values)); err != nil {
+	if _, err := reconciler.AddEventSource(component.AsSecretInput(polls.values)); err != nil {
 		return err
 	}
 	if err := o.addWebhook(mgr, reconciler, polls); err != nil {

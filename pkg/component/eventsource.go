@@ -19,14 +19,14 @@ import (
 // failure the condition InputStale says since when, and why. A suspended component has no values, and nothing is fetched
 // for it. All values are in memory, so they are fetched again after a restart.
 type EventSource[T Component] interface {
-	attach(r *Reconciler[T], input bool) (remove func(), err error)
+	attach(r *Reconciler[T], use sources.Use) (remove func(), err error)
 }
 
 // AddEventSource adds an event source, before or after the start. The name of the source is a DNS label that is unique
 // in the reconciler. A source can be added to one reconciler only, and only once. The returned function ends the source:
 // its values are dropped, and its watches and fetches end.
 func (r *Reconciler[T]) AddEventSource(source EventSource[T]) (remove func(), err error) {
-	return source.attach(r, false)
+	return source.attach(r, sources.Use{})
 }
 
 // AsInput makes the values of a source an input of the rendering. The digest of the value is part of the input digest,
@@ -37,12 +37,27 @@ func (r *Reconciler[T]) AddEventSource(source EventSource[T]) (remove func(), er
 // in base64, and numbers are int64 or float64. The value of Related is a list ([]any), also for a single object: it has
 // the Part of each existing object, sorted by namespace and name. A component without a value, or without an existing
 // object, has no entry.
-func AsInput[T Component](source EventSource[T]) EventSource[T] { return asInput[T]{source} }
+//
+// The history of a component shows values that changed, except those of a Secret and those whose name, such as
+// adminPassword, says that they are secret. Use AsSecretInput for other values that must not be shown.
+func AsInput[T Component](source EventSource[T]) EventSource[T] {
+	return asInput[T]{source, sources.Use{Input: true}}
+}
 
-type asInput[T Component] struct{ EventSource[T] }
+// AsSecretInput is AsInput for values that must not be shown, such as a token that a service returns. The history names
+// the fields of the value that changed, and not their contents. Errors of the author's functions are shown, so they must
+// not contain values.
+func AsSecretInput[T Component](source EventSource[T]) EventSource[T] {
+	return asInput[T]{source, sources.Use{Input: true, Secret: true}}
+}
 
-func (a asInput[T]) attach(r *Reconciler[T], _ bool) (func(), error) {
-	return a.EventSource.attach(r, true)
+type asInput[T Component] struct {
+	EventSource[T]
+	use sources.Use
+}
+
+func (a asInput[T]) attach(r *Reconciler[T], use sources.Use) (func(), error) {
+	return a.EventSource.attach(r, sources.Use{Input: true, Secret: a.use.Secret || use.Secret})
 }
 
 // Values are the values of an event source that asks for them.
@@ -55,8 +70,8 @@ type Values[T Component, V any] struct {
 	refresh func(types.NamespacedName)
 }
 
-func (v *Values[T, V]) attach(r *Reconciler[T], input bool) (func(), error) {
-	return r.sources.Add(v.name, v.source, input)
+func (v *Values[T, V]) attach(r *Reconciler[T], use sources.Use) (func(), error) {
+	return r.sources.Add(v.name, v.source, use)
 }
 
 // Get returns the value of a component, and its age. known is false if there is no value for the component. The value is
@@ -115,8 +130,9 @@ type PollOptions[T Component, V any] struct {
 	Timeout time.Duration
 }
 
-// PollingEach returns an event source that asks for the value of each component. The fetches are spread evenly over the
-// interval, with jitter, and at most 16 of them run at the same time.
+// PollingEach returns an event source that asks for the value of each component. At most 16 fetches run at the same
+// time. The first fetches, after a start and of a new component, are due at once, because passes wait for them. Later
+// ones are spread evenly over the interval, with jitter.
 func PollingEach[T Component, V any](name string, o PollOptions[T, V]) *Values[T, V] {
 	each := sources.EachOptions{
 		Timeout: o.Timeout,

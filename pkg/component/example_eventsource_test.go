@@ -104,6 +104,15 @@ func ExampleAsInput() {
 	// Output: <nil>
 }
 
+// The history of a component names the fields of a secret value that changed, and does not show them.
+func ExampleAsSecretInput() {
+	tokens := component.Inbound("registry", component.InboundOptions[*gadget.Gadget, map[string]string]{})
+	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, component.Options{})
+	_, err := reconciler.AddEventSource(component.AsSecretInput(tokens))
+	fmt.Println(err)
+	// Output: <nil>
+}
+
 func ExampleForOwners() {
 	forGadgets := component.ForOwners[*corev1.ConfigMap](schema.GroupKind{Group: "gadgets.example.com", Kind: "Gadget"})
 	fmt.Println(forGadgets(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{

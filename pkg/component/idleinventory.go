@@ -8,14 +8,16 @@ import (
 
 // IdleInventory keeps the inventories in the status of cached components, up to 256 KiB each, apart from the components.
 // The inventory of a component without a pass for some time is dropped, and the next pass reads the component by one
-// request. All inventories are kept at the start, and dropped one after the other. All reconcilers of a manager share an
-// IdleInventory.
+// request. All inventories are kept at the start, and dropped one after the other. Larger inventories, which are in
+// Secrets, are dropped after the same time, and read by one request for each Secret. All reconcilers of a manager share
+// an IdleInventory.
 //
 // A component that is read from the manager's client then lacks the inventory in its status. So write its status with
 // Reconciler.UpdateStatus, or with a patch.
 type IdleInventory struct{ inventories *components.IdleInventories }
 
-// NewIdleInventory returns an IdleInventory that drops the inventories of components without a pass for the given time.
+// NewIdleInventory returns an IdleInventory that drops the inventories of components without a pass for once to
+// twice the given time.
 func NewIdleInventory(after time.Duration) *IdleInventory {
 	return &IdleInventory{components.NewIdleInventories(max(after, time.Millisecond))}
 }

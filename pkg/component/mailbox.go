@@ -36,8 +36,8 @@ func Inbound[T Component, V any](name string, o InboundOptions[T, V]) *Mailbox[T
 	return &Mailbox[T, V]{name: name, mailbox: sources.NewMailbox(options)}
 }
 
-func (m *Mailbox[T, V]) attach(r *Reconciler[T], input bool) (func(), error) {
-	return r.sources.Add(m.name, m.mailbox, input)
+func (m *Mailbox[T, V]) attach(r *Reconciler[T], use sources.Use) (func(), error) {
+	return r.sources.Add(m.name, m.mailbox, use)
 }
 
 // Put stores a value for a component, and wakes the component if the value differs from the last one. Put may be called

@@ -111,9 +111,9 @@ type Options struct {
 	FormerFinalizers []string
 	// DependentEvents also creates Kubernetes events about dependents that were adopted, were repaired, or failed: one for
 	// each dependent, reason and revision of the component, and at most ten for each reason and revision. By default the
-	// component alone has events, at most one for each pass. Dependents in the cluster of a kubeconfig get no events. The
-	// operator needs the right to create and patch events in the namespaces of the dependents; the events about
-	// cluster-scoped dependents are in the namespace default.
+	// component alone has events, at most one for each pass. Dependents in the cluster of a kubeconfig, and dependents
+	// outside Kubernetes, get no events. The operator needs the right to create and patch events in the namespaces of the
+	// dependents; the events about cluster-scoped dependents are in the namespace default.
 	DependentEvents bool
 	// RecordNamespace is the namespace of the Secrets that hold the records of cluster-scoped components; kube-system
 	// by default. The records of namespaced components are in the namespace of the component. Do not change this option
@@ -125,9 +125,9 @@ type Options struct {
 	// 150 bytes. The default, which is also the maximum, is 256 KiB. A larger inventory is kept in Secrets in the
 	// namespace of the records. If the value is negative, all inventories are kept in Secrets.
 	StatusInventory int
-	// IdleInventory moves the inventories of components out of the manager's cache, and drops those of idle components.
-	// The cache must be built with Options.Cache, or with IdleInventory.Transform. Nil, the default, keeps all inventories
-	// in the cache.
+	// IdleInventory moves the inventories of components out of the manager's cache, and drops those of idle components,
+	// also those that are in Secrets. The cache must be built with Options.Cache, or with IdleInventory.Transform. Nil,
+	// the default, keeps all inventories in memory.
 	IdleInventory *IdleInventory
 	// Fetcher fetches the sources of components that implement SourceHolder.
 	Fetcher Fetcher

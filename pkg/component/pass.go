@@ -218,7 +218,7 @@ func publicOutcome(o outcome.Outcome) Outcome {
 
 func publicWaiting(waiting []outcome.Waiting) []Waiting {
 	return convert(waiting, func(w outcome.Waiting) Waiting {
-		return Waiting{DependentReport: w.DependentReport, Failed: w.Failed, Terminal: w.Terminal}
+		return Waiting{DependentReport: w.DependentReport, Failed: w.Failed, Terminal: w.Terminal, Undefined: w.Undefined}
 	})
 }
 

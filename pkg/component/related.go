@@ -2,11 +2,13 @@ package component
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -23,7 +25,8 @@ type RelatedOptions[T Component, S client.Object] struct {
 	// the operator, and not of the component.
 	Of func(component T) []client.ObjectKey
 	// For returns the components that an object is related to; see ForOwners, ForAnnotation and ForLabels. It is called
-	// for each version of an object, and sees metadata alone unless Whole is set.
+	// for each version of an object, and sees metadata alone unless Whole is set. The namespaces in its result are ignored
+	// if the components are cluster-scoped.
 	For func(object S) []client.ObjectKey
 	// All relates each component to all objects in its cluster that Selector selects. Of and For must be nil then.
 	All bool
@@ -32,23 +35,31 @@ type RelatedOptions[T Component, S client.Object] struct {
 	InTarget bool
 	// Cluster returns the cluster in which the objects of a component are; nil means the cluster of the component. It is
 	// called at the begin of each pass, so it must not wait for a network. Components with equal configurations share a
-	// watch, which ends with the last of them.
+	// watch, which ends with the last of them. Credentials, exec plugins and auth providers are compared, and a Transport
+	// that is a pointer. A configuration with functions (WrapTransport, Dial, Proxy, or a persister of credentials) cannot
+	// be compared: its component has a watch of its own, which begins anew only if another field changes.
 	Cluster func(ctx context.Context, component T) (*rest.Config, error)
 	// GVK is the type of the objects. It is required if S is *unstructured.Unstructured or *metav1.PartialObjectMetadata;
 	// other types are found in the manager's scheme.
 	GVK schema.GroupVersionKind
-	// Selector selects objects by their labels. Nil selects all.
+	// Selector selects objects by their labels, and Fields by the fields that their type supports, such as metadata.name.
+	// Other objects are neither watched nor kept. Nil selects all.
 	Selector labels.Selector
-	// Changed reports whether an update counts. It is called only for updates that change the digest, and sees metadata
-	// alone unless Whole is set. Nil means that all of them count.
+	Fields   fields.Selector
+	// Added, Changed and Deleted report whether a created, updated or deleted object wakes its components. They see
+	// metadata alone unless Whole is set, and an object whose update does not count is then not read. With Whole, Changed
+	// is called only for updates that change the digest. An object that a function leaves out remains related: Get returns
+	// it, and the next pass has it in an input. Nil means that all events count.
+	Added   func(object S) bool
 	Changed func(before, after S) bool
-	// Part returns the part of an object that counts, which is also its value in an input. If Whole is set, components are
-	// woken only when the digest of the part changes. Without Whole each change of the object wakes them, and an equal part
-	// starts no new revision. Part does not see the component, so it returns everything that any component needs. Nil means
-	// the whole object, without its resource version and its managed fields.
+	Deleted func(object S) bool
+	// Part returns the part of an object that counts, which is also its value in an input. Components are woken only when
+	// the digest of the part changes. Part does not see the component, so it returns everything that any component needs.
+	// Nil means the whole object, without its resource version and its managed fields.
 	Part func(object S) any
-	// Whole keeps the bodies of objects in memory, so that Get needs no request. Without it the watch has metadata alone,
-	// each change of a resource version wakes the components, and Get reads an object once after a change.
+	// Whole watches whole objects, and keeps them in memory, so that a change costs no request. Without it the watch has
+	// metadata alone, and an object is read once after each change, for all components: to compare its part before they
+	// are woken, and for Get.
 	Whole bool
 	// Idle is the time after which a body that Get did not return is dropped from memory. It is read again when it is
 	// wanted. The default is ten minutes; a negative value means never.
@@ -76,6 +87,9 @@ func Related[T Component, S client.Object](name string, o RelatedOptions[T, S]) 
 	if o.Selector != nil {
 		options.Selector = o.Selector.String()
 	}
+	if o.Fields != nil {
+		options.Fields = o.Fields.String()
+	}
 	if o.Of != nil {
 		options.Of = func(obj client.Object) []client.ObjectKey { return withType(obj, o.Of) }
 	}
@@ -96,6 +110,12 @@ func Related[T Component, S client.Object](name string, o RelatedOptions[T, S]) 
 	}
 	if o.Part != nil {
 		options.Part = func(obj client.Object) any { return withType(obj, o.Part) }
+	}
+	if o.Added != nil {
+		options.Added = func(obj client.Object) bool { return withType(obj, o.Added) }
+	}
+	if o.Deleted != nil {
+		options.Deleted = func(obj client.Object) bool { return withType(obj, o.Deleted) }
 	}
 	if o.Changed != nil {
 		options.Changed = func(before, after client.Object) bool {
@@ -124,9 +144,9 @@ func newObject[S client.Object]() client.Object {
 	return object
 }
 
-func (r *Relation[T, S]) attach(to *Reconciler[T], input bool) (func(), error) {
+func (r *Relation[T, S]) attach(to *Reconciler[T], use sources.Use) (func(), error) {
 	r.reconciler = to
-	return to.sources.Add(r.name, r.related, input)
+	return to.sources.Add(r.name, r.related, use)
 }
 
 // Get returns the existing objects that are related to a component, sorted by namespace and name. They are never older
@@ -143,6 +163,22 @@ func (r *Relation[T, S]) Get(ctx context.Context, component T) ([]S, error) {
 	return objects, err
 }
 
+// GetNamed returns one object that is related to a component, as Get does. No other object is read. The error is
+// IsNotFound if the object does not exist, or is not related to the component: a change of such an object would not wake
+// the component.
+func (r *Relation[T, S]) GetNamed(ctx context.Context, component T, key client.ObjectKey) (S, error) {
+	var none S
+	obj, err := r.related.GetNamed(ctx, client.ObjectKeyFromObject(component), key)
+	if err != nil {
+		return none, err
+	}
+	object, ok := obj.(S)
+	if !ok {
+		return none, fmt.Errorf("%s is a %T, not a %T", key, obj, none)
+	}
+	return object, nil
+}
+
 // Write calls send, which writes an object that is related to a component, and stores the response in object, as the
 // methods of a client do. The event of this write does not wake the component, because it knows what it wrote. Other
 // components that are related to the object are woken. A change by another client in between wakes the component.
@@ -155,7 +191,8 @@ func (r *Relation[T, S]) Write(
 }
 
 // ForOwners returns a mapper to the components that the owner references of an object name. kind is the type of the
-// components; they are in the namespace of the object.
+// components; they are in the namespace of the object, or cluster-scoped. It is not for objects in other clusters,
+// because the garbage collector there deletes an object whose owner does not exist.
 func ForOwners[S client.Object](kind schema.GroupKind) func(S) []client.ObjectKey {
 	return func(object S) []client.ObjectKey {
 		var names []client.ObjectKey
@@ -170,7 +207,8 @@ func ForOwners[S client.Object](kind schema.GroupKind) func(S) []client.ObjectKe
 }
 
 // ForAnnotation returns a mapper to the components that an annotation of an object lists, separated by commas: as
-// namespace/name, or as the name of a component in the namespace of the object.
+// namespace/name, or as the name of a component in the namespace of the object. A cluster-scoped component is listed by
+// its name.
 func ForAnnotation[S client.Object](annotation string) func(S) []client.ObjectKey {
 	return func(object S) []client.ObjectKey {
 		var names []client.ObjectKey
@@ -188,7 +226,8 @@ func ForAnnotation[S client.Object](annotation string) func(S) []client.ObjectKe
 }
 
 // ForLabels returns a mapper to the component that two labels of an object name. If namespaceLabel is empty, or the
-// object does not have it, the component is in the namespace of the object.
+// object does not have it, the component is in the namespace of the object. Cluster-scoped components have no
+// namespace.
 func ForLabels[S client.Object](nameLabel, namespaceLabel string) func(S) []client.ObjectKey {
 	return func(object S) []client.ObjectKey {
 		name, namespace := object.GetLabels()[nameLabel], object.GetLabels()[namespaceLabel]

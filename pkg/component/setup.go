@@ -147,7 +147,7 @@ func (r *Reconciler[T]) buildController(
 		}
 		go guards.Run(ctx)
 		r.local.Store(p.local)
-		go r.options.IdleInventory.kept().Run(ctx)
+		go r.options.IdleInventory.kept().Run(ctx, r.memories.DropIdleInventories)
 		r.sources.Start(ctx, r.sourceHost(store, p.local))
 		context.AfterFunc(ctx, r.options.engine().monitor(r.name).ExportSources(r.sources))
 		r.triggers.start(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })

@@ -1,6 +1,9 @@
 package component
 
 import (
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 )
 
 // crate is a component whose spec consists of parts.
@@ -77,5 +81,56 @@ func TestPartsOfASpecAreNoInputs(t *testing.T) {
 	fields, _ := got.(map[string]any)
 	if err != nil || len(fields) != 3 || fields["size"] != "large" || fields["owner"] != "ada" || fields["targetName"] != "tea" {
 		t.Errorf("the rendered part is %v, %v", got, err)
+	}
+}
+
+// freight is a component whose spec consists of the parts that crate does not have.
+type freight struct {
+	crate
+	Spec freightSpec `json:"spec"`
+}
+
+type freightSpec struct {
+	metav1alpha1.RetrySpec          `json:",inline"`
+	metav1alpha1.ServiceAccountSpec `json:",inline"`
+	metav1alpha1.KubeConfigSpec     `json:",inline"`
+	metav1alpha1.IgnoreSpec         `json:",inline"`
+	metav1alpha1.ManagedTypesSpec   `json:",inline"`
+	metav1alpha1.ExportsSpec        `json:",inline"`
+	metav1alpha1.EmptySpec          `json:",inline"`
+	Size                            string `json:"size,omitempty"`
+}
+
+func (f *freight) GetParameters() (map[string]any, error) { return nil, nil }
+func (f *freight) GetSpec() any                           { return &f.Spec }
+func (f *freight) DeepCopyObject() runtime.Object         { return new(*f) }
+
+func TestEachPartOfASpecDeclaresWhatItSays(t *testing.T) {
+	a := author[*freight]{reconciler: "example.com", options: Options{RetryInterval: time.Minute}}
+	f := &freight{}
+	if d := a.Declare(f); !reflect.DeepEqual(d, reconcile.Declared{}) || a.Intervals(f).Retry != time.Minute {
+		t.Errorf("an empty spec declares %+v", d)
+	}
+	types := []metav1alpha1.TypePattern{{Group: "example.com", Kind: "*"}}
+	f.Spec = freightSpec{Size: "large"}
+	f.Spec.RetryDuration = &metav1.Duration{Duration: time.Second}
+	f.Spec.ServiceAccount, f.Spec.EmptyAllowed, f.Spec.ExportNames = "porter", true, []string{"color"}
+	f.Spec.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: "remote", Key: "config"}}
+	f.Spec.Ignore, f.Spec.ManagedTypes = []metav1alpha1.IgnoreRule{{Paths: []string{"spec.replicas"}}}, types
+	d := a.Declare(f)
+	if a.Intervals(f).Retry != time.Second || d.Target.ServiceAccount != "porter" || !d.AllowEmpty ||
+		!slices.Equal(d.Exports, []string{"color"}) || !slices.Equal(d.ManagedTypes, types) {
+		t.Errorf("the spec declares %+v", d)
+	}
+	if k := d.Target.KubeConfig; k == nil || k.Name != "remote" || k.Key != "config" {
+		t.Errorf("the kubeconfig is %+v", k)
+	}
+	if len(d.Ignore) != 1 || !strings.Contains(d.Ignore[0].String(), "spec.replicas") {
+		t.Errorf("the ignored fields are %v", d.Ignore)
+	}
+	got, err := renderedPart(f)
+	fields, _ := got.(map[string]any)
+	if err != nil || len(fields) != 2 || fields["size"] != "large" || fields["additionalManagedTypes"] == nil {
+		t.Errorf("the inputs of the rendering are %v, %v", got, err)
 	}
 }

@@ -70,7 +70,7 @@ func TestNoCallOutlivesItsProcess(t *testing.T) {
 	for seed := range uint64(16) {
 		count.Store(0)
 		i := NewInjector(t.Context(), Faults{Seed: seed, Percent: -1})
-		i.begin("step", []int{1})
+		i.begin("step", []int{1}, nil)
 		if _, err := sendCall(t, i, http.MethodGet, url, ""); err != nil {
 			t.Fatal(err) // A poll.
 		}

@@ -20,6 +20,8 @@ type Cloud struct {
 	calls  map[string]int
 	// effects counts the creates, updates and deletes that took effect.
 	effects map[string]int
+	// listed is the last true answer of List.
+	listed map[string]Thing
 	// fault, if set, is called before each call takes effect.
 	fault func(CloudCall) CloudFault
 }
@@ -46,6 +48,8 @@ type CloudCall struct {
 	Method string
 	ID     string
 	Token  string
+	// Repeatable is set for a Create that may be repeated with its token.
+	Repeatable bool
 }
 
 // CloudFault says what goes wrong in a call. The zero value is no fault.
@@ -54,6 +58,8 @@ type CloudFault struct {
 	Before, After error
 	// Stale makes a call answer as if nothing existed.
 	Stale bool
+	// Partial makes List leave out each second thing, and Earlier makes it repeat its last true answer.
+	Partial, Earlier bool
 	// Twice lets the call take effect twice, as a repeated request does.
 	Twice bool
 	// Forget removes the thing with the id of the call first.
@@ -115,13 +121,17 @@ func (c *Cloud) Effects(method string) int {
 
 // call makes a call: it counts it, lets the fault happen, and calls effect with the lock.
 func (c *Cloud) call(ctx context.Context, call CloudCall, effect func() error) error {
+	return c.callWith(ctx, call, &CloudFault{}, effect)
+}
+
+// callWith makes a call, and sets fault to what goes wrong in it before effect is called.
+func (c *Cloud) callWith(ctx context.Context, call CloudCall, fault *CloudFault, effect func() error) error {
 	c.mu.Lock()
 	c.calls[call.Method]++
 	decide := c.fault
 	c.mu.Unlock()
-	var fault CloudFault
 	if decide != nil {
-		fault = decide(call)
+		*fault = decide(call)
 	}
 	if fault.Wait != nil {
 		select {
@@ -301,7 +311,7 @@ func (k RepeatableThings) Create(ctx context.Context, r external.Ref[ThingSpec])
 }
 
 func (c *Cloud) createOnce(ctx context.Context, token, value string) (t Thing, err error) {
-	err = c.call(ctx, CloudCall{Method: "Create", Token: token}, func() error {
+	err = c.call(ctx, CloudCall{Method: "Create", Token: token, Repeatable: true}, func() error {
 		for _, found := range c.things {
 			if found.Token == token {
 				t = found
@@ -319,9 +329,26 @@ type ListedThings struct{ Things }
 
 // List implements external.Lister.
 func (k ListedThings) List(ctx context.Context, _ external.Account) (map[string]Thing, error) {
-	found := map[string]Thing{}
-	err := k.call(ctx, CloudCall{Method: "List"}, func() error {
-		maps.Copy(found, k.things)
+	return k.list(ctx)
+}
+
+// list returns all things by id. Its faults differ from those of calls for a single thing.
+func (c *Cloud) list(ctx context.Context) (found map[string]Thing, err error) {
+	var fault CloudFault
+	err = c.callWith(ctx, CloudCall{Method: "List"}, &fault, func() error {
+		found = maps.Clone(c.things)
+		switch {
+		case fault.Earlier:
+			found = maps.Clone(c.listed)
+		case fault.Partial:
+			for i, id := range slices.Sorted(maps.Keys(found)) {
+				if i%2 == 0 {
+					delete(found, id)
+				}
+			}
+		default:
+			c.listed = maps.Clone(found)
+		}
 		return nil
 	})
 	if errors.Is(err, external.ErrNotFound) {

@@ -2,12 +2,13 @@ package componenttest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,7 +29,8 @@ const (
 	// CloudTwice lets a call take effect twice. Creates that must not be repeated do not meet it.
 	CloudTwice Fault = "CloudTwice"
 	// CloudStale answers that a thing does not exist. A true answer follows before the next stale one, because
-	// external.Options.Settle promises that stale answers end.
+	// external.Options.Settle promises that stale answers end. A list is empty, lacks things, or is an earlier one, also
+	// several times in a row.
 	CloudStale Fault = "CloudStale"
 	// CloudForget loses a thing.
 	CloudForget Fault = "CloudForget"
@@ -45,9 +47,14 @@ func (f Faults) possibleInCloud(call CloudCall) []Fault {
 		kinds = append(kinds, CloudStale, CloudForget)
 	case "Find":
 		kinds = append(kinds, CloudStale)
+	case "List":
+		kinds = append(kinds, CloudStale, CloudStale, CloudStale)
 	case "Create":
 		// The lost answer of a create hurts most.
 		kinds = append(kinds, CloudLost, CloudLost)
+		if call.Repeatable {
+			kinds = append(kinds, CloudTwice)
+		}
 	case "Update", "Delete":
 		kinds = append(kinds, CloudTwice)
 	}
@@ -62,7 +69,8 @@ func (i *Injector) cloudFault(call CloudCall) CloudFault {
 	request := "cloud " + call.Method
 	i.sent[request]++
 	dice := i.faults.dice(i.step, request, i.sent[request])
-	if call.Method != "Observe" && call.Method != "List" && i.crashesAt(request) {
+	isPoll := call.Method == "Observe" || call.Method == "List"
+	if i.crashesIn(call.Method, i.sent[request]) || !isPoll && i.crashesAt(request) {
 		if dice.IntN(2) == 0 {
 			return CloudFault{Before: errStopped}
 		}
@@ -76,6 +84,11 @@ func (i *Injector) cloudFault(call CloudCall) CloudFault {
 		return CloudFault{}
 	}
 	fault := possible[dice.IntN(len(possible))]
+	if fault == CloudStale && call.Method == "List" {
+		i.left--
+		i.note(fault, request)
+		return staleList(dice)
+	}
 	if fault == CloudStale && stale {
 		delete(i.stale, subject)
 		return CloudFault{}
@@ -86,6 +99,32 @@ func (i *Injector) cloudFault(call CloudCall) CloudFault {
 		i.stale[subject] = true
 	}
 	return effectOf(fault, dice)
+}
+
+// cloudMethods are the methods of a Cloud.
+var cloudMethods = []string{"Create", "Update", "Delete", "Find", "Observe", "List"}
+
+// cloudCrash returns a call of a step at which the process ends. It is one of the first calls of its method, because a
+// step makes few calls that write. Find is called only after a fault, so its first call is chosen.
+func cloudCrash(dice *rand.Rand) (method string, number int) {
+	method, number = cloudMethods[dice.IntN(len(cloudMethods))], 1+dice.IntN(4)
+	if method == "Find" {
+		number = 1
+	}
+	return method, number
+}
+
+// crashesIn reports whether the operator crashes at a call of a Cloud, by the number of the call in the step. The caller
+// holds the lock.
+func (i *Injector) crashesIn(method string, number int) bool {
+	if i.cloudCrashes[method] != number {
+		return false
+	}
+	delete(i.cloudCrashes, method)
+	i.count, i.last = 0, time.Now()
+	i.note(Crash, "cloud "+method)
+	i.crash()
+	return true
 }
 
 // crashesAt counts a call, and reports whether the operator crashes at it. The caller holds the lock.
@@ -99,6 +138,18 @@ func (i *Injector) crashesAt(request string) bool {
 	i.note(Crash, request)
 	i.crash()
 	return true
+}
+
+// staleList returns one of the ways in which a list is old.
+func staleList(dice *rand.Rand) CloudFault {
+	switch dice.IntN(3) {
+	case 0:
+		return CloudFault{Stale: true}
+	case 1:
+		return CloudFault{Partial: true}
+	default:
+		return CloudFault{Earlier: true}
+	}
 }
 
 // effectOf returns what a fault does to a call.
@@ -152,6 +203,25 @@ func (p *run[C]) things() (found map[string]any, problems []string) {
 // uncertain finds the token and the name of an external in the message about it.
 var uncertain = regexp.MustCompile(`token ([0-9a-f]{40}); .*fairlead external resolve (?:-n \S+ )?\S+ (\S+/\S+) --id`)
 
+// uncertainThings returns the ids and the tokens of the externals whose creates are uncertain, by kind and name. The id of
+// one that does not exist is empty.
+func (p *run[C]) uncertainThings(messages []string) (ids, tokens map[string]string) {
+	ids, tokens = map[string]string{}, map[string]string{}
+	for _, message := range messages {
+		m := uncertain.FindStringSubmatch(message)
+		if m == nil {
+			continue
+		}
+		ids[m[2]], tokens[m[2]] = "", m[1]
+		for _, t := range p.cloud.Things() {
+			if t.Token == m[1] {
+				ids[m[2]] = t.ID
+			}
+		}
+	}
+	return ids, tokens
+}
+
 // resolve answers for the uncertain creates, as a person does who looks into the cloud.
 func (p *run[C]) resolve(ctx context.Context) error {
 	if p.cloud == nil {
@@ -168,28 +238,30 @@ func (p *run[C]) resolve(ctx context.Context) error {
 	for _, w := range c.GetStatus().Waiting {
 		texts = append(texts, w.Message)
 	}
-	answers := map[string]string{}
-	for _, text := range texts {
-		m := uncertain.FindStringSubmatch(text)
-		if m == nil {
-			continue
-		}
-		answers[m[2]] = fmt.Sprintf(`%q:{"token":%q,"absent":true}`, m[2], m[1])
-		for _, t := range p.cloud.Things() {
-			if t.Token == m[1] {
-				answers[m[2]] = fmt.Sprintf(`%q:{"token":%q,"id":%q}`, m[2], m[1], t.ID)
-			}
-		}
-	}
-	if len(answers) == 0 {
+	ids, tokens := p.uncertainThings(texts)
+	if len(ids) == 0 {
 		return nil
 	}
-	var parts []string
-	for _, answer := range answers {
-		parts = append(parts, answer)
+	if p.Resolve != nil {
+		for _, external := range slices.Sorted(maps.Keys(ids)) {
+			if err := p.Resolve(ctx, p.namespace, external, ids[external]); err != nil {
+				return fmt.Errorf("resolve %s: %w", external, err)
+			}
+		}
+		return nil
 	}
-	slices.Sort(parts)
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, p.Reconciler+"/resolve-external",
-		"{"+strings.Join(parts, ",")+"}")
+	answers := map[string]any{}
+	for external, id := range ids {
+		if id == "" {
+			answers[external] = map[string]any{"token": tokens[external], "absent": true}
+		} else {
+			answers[external] = map[string]any{"token": tokens[external], "id": id}
+		}
+	}
+	text, err := json.Marshal(answers)
+	if err != nil {
+		return err
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, p.Reconciler+"/resolve-external", text)
 	return client.IgnoreNotFound(p.client.Patch(ctx, c, client.RawPatch("application/merge-patch+json", []byte(patch))))
 }

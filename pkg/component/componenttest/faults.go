@@ -102,18 +102,24 @@ func (f Faults) possible(r *http.Request) []Fault {
 	return slices.DeleteFunc(kinds, func(k Fault) bool { return !slices.Contains(f.Kinds, k) })
 }
 
-// crashes returns at which requests of a step the process ends, where the step takes about that many.
-func (f Faults) crashes(step string, requests int) []int {
+// crashes returns at which requests of a step the process ends, where the step takes about that many. With a cloud, it
+// ends at half of the points in a call of the cloud: calls has the number of the call by method.
+func (f Faults) crashes(step string, requests int, cloud bool) (points []int, calls map[string]int) {
+	calls = map[string]int{}
 	if f.Crashes < 1 || !slices.Contains(f.Kinds, Crash) {
-		return nil
+		return nil, calls
 	}
 	d := f.dice("crashes", step)
-	points := make([]int, d.IntN(f.Crashes+1))
-	for i := range points {
-		points[i] = 1 + d.IntN(max(requests, 8))
+	for range d.IntN(f.Crashes + 1) {
+		if cloud && d.IntN(2) == 0 {
+			method, number := cloudCrash(d)
+			calls[method] = number
+			continue
+		}
+		points = append(points, 1+d.IntN(max(requests, 8)))
 	}
 	slices.Sort(points)
-	return points
+	return points, calls
 }
 
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }

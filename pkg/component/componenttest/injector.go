@@ -33,6 +33,10 @@ type Injector struct {
 	sent    map[string]int
 	stale   map[string]bool
 	crashes []int
+	// cloudCrashes are the calls of the cloud, by method, at which the process crashes.
+	cloudCrashes map[string]int
+	// crashed counts the crashes by request.
+	crashed map[string]int
 	// life ends when the process crashes.
 	life  context.Context
 	crash context.CancelFunc
@@ -48,9 +52,12 @@ type Injector struct {
 
 // NewInjector returns an injector whose first step has begun. Crashes happen in the steps of a Scenario only.
 func NewInjector(ctx context.Context, f Faults) *Injector {
-	i := &Injector{faults: f.withDefaults(), start: time.Now(), met: map[Fault]int{}, stale: map[string]bool{}, tally: newTally()}
+	i := &Injector{
+		faults: f.withDefaults(), start: time.Now(), met: map[Fault]int{}, stale: map[string]bool{},
+		crashed: map[string]int{}, tally: newTally(),
+	}
 	i.revive(ctx)
-	i.begin("", nil)
+	i.begin("", nil, nil)
 	return i
 }
 
@@ -83,10 +90,22 @@ func (i *Injector) counts() map[Fault]int {
 	return maps.Clone(i.met)
 }
 
-// begin starts a step with its own bound of faults.
-func (i *Injector) begin(step string, crashes []int) {
+// cloudCrashCounts says how often the process crashed in the calls of each method of the cloud.
+func (i *Injector) cloudCrashCounts() map[string]int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	found := map[string]int{}
+	for _, method := range cloudMethods {
+		found[method] = i.crashed["cloud "+method]
+	}
+	return found
+}
+
+// begin starts a step with its own bound of faults.
+func (i *Injector) begin(step string, crashes []int, cloudCrashes map[string]int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.cloudCrashes = cloudCrashes
 	i.step, i.left, i.count, i.crashes, i.sent = step, i.faults.Most, 0, crashes, map[string]int{}
 	i.tell("begins")
 }
@@ -140,6 +159,9 @@ func (i *Injector) draw(r *http.Request) (Fault, *rand.Rand) {
 
 func (i *Injector) note(fault Fault, request string) {
 	i.met[fault]++
+	if fault == Crash {
+		i.crashed[request]++
+	}
 	i.tell("%s meets %s", request, fault)
 }
 

@@ -173,7 +173,7 @@ func TestNothingGetsThroughAfterACrash(t *testing.T) {
 	}
 	transport := i.Wrap(http.DefaultTransport)
 	stream := watch(t, transport, s)
-	i.begin("step", []int{2})
+	i.begin("step", []int{2}, nil)
 	if _, _, err := send(t, transport, s, http.MethodPut, object); err != nil {
 		t.Fatal(err)
 	}

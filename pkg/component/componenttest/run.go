@@ -170,7 +170,8 @@ func (p *run[C]) act(ctx context.Context, i int, step Step[C]) error {
 	if p.reference != nil {
 		expected = p.reference.steps[i].requests
 	}
-	p.injector.begin(step.Name, p.injector.faults.crashes(step.Name, expected))
+	crashes, cloudCrashes := p.injector.faults.crashes(step.Name, expected, p.cloud != nil)
+	p.injector.begin(step.Name, crashes, cloudCrashes)
 	if err := p.do(ctx, step); err != nil {
 		return err
 	}

@@ -46,6 +46,12 @@ type Scenario[C component.Component] struct {
 	// faults, and the things in it are compared, too. Only the kinds of things of this package take part; WrapCalls and
 	// Outside are for all other kinds.
 	Cloud func(namespace string) *Cloud
+	// Resolve, if set, answers for an uncertain create of a thing of the Cloud, as a person does. external is its kind and
+	// name, such as Thing/one, and id is its id, or empty if it does not exist. By default, the answer is written to the
+	// annotation of the component that the command fairlead external resolve writes.
+	Resolve func(ctx context.Context, namespace, external, id string) error
+	// Crashes, if set, gets the number of crashes in the calls of each method of the Cloud, when all runs have ended.
+	Crashes func(byMethod map[string]int)
 	// Outside, if set, returns what is in the external systems of the component in a namespace: a text for each external,
 	// of others, too, without ids and tokens, which differ in each run. The texts are compared as dependents are. Use
 	// WrapCalls, so that the calls of the operator meet faults.
@@ -104,11 +110,14 @@ func Run[C component.Component](t T, s Scenario[C]) {
 		return
 	}
 	results := s.runAll(t.Context(), reference.record)
-	met, failed := map[Fault]int{}, 0
+	met, crashes, failed := map[Fault]int{}, map[string]int{}, 0
 	for range s.Seeds {
 		r := <-results
 		for fault, n := range r.met {
 			met[fault] += n
+		}
+		for method, n := range r.crashes {
+			crashes[method] += n
 		}
 		if r.err != nil {
 			failed++
@@ -116,6 +125,9 @@ func Run[C component.Component](t T, s Scenario[C]) {
 		}
 	}
 	t.Logf("%d runs, %d failed; faults: %v", len(s.Seeds), failed, met)
+	if s.Crashes != nil {
+		s.Crashes(crashes)
+	}
 }
 
 // namespace returns the name of the namespace of a run.
@@ -128,9 +140,10 @@ func (s Scenario[C]) namespace(run string) string {
 
 // result is what came of a seed.
 type result struct {
-	seed uint64
-	met  map[Fault]int
-	err  error
+	seed    uint64
+	met     map[Fault]int
+	crashes map[string]int
+	err     error
 }
 
 func (s Scenario[C]) runAll(ctx context.Context, reference *record) <-chan result {
@@ -149,7 +162,7 @@ func (s Scenario[C]) runAll(ctx context.Context, reference *record) <-chan resul
 				p, err := s.run(ctx, reference, s.namespace(fmt.Sprintf("seed-%d", seed)), faults)
 				r := result{seed: seed, err: err}
 				if p != nil {
-					r.met = p.injector.counts()
+					r.met, r.crashes = p.injector.counts(), p.injector.cloudCrashCounts()
 				}
 				results <- r
 			}

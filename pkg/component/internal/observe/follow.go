@@ -4,7 +4,10 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -15,9 +18,9 @@ type FollowOptions struct {
 	// Reader lists and watches. Mapper is reset after a response 404, if it can be reset.
 	Reader Reader
 	Mapper meta.RESTMapper
-	// GVK is the type. Namespace is empty for all namespaces. Selector is a label selector.
-	GVK                 schema.GroupVersionKind
-	Namespace, Selector string
+	// GVK is the type. Namespace is empty for all namespaces. Selector is a label selector, and Fields a field selector.
+	GVK                         schema.GroupVersionKind
+	Namespace, Selector, Fields string
 	// MetadataOnly watches metav1.PartialObjectMetadata instead of whole objects.
 	MetadataOnly bool
 	// Store receives the objects.
@@ -35,10 +38,29 @@ func Follow(ctx context.Context, o FollowOptions) {
 	resource := WatchedResource{Type: o.GVK.GroupKind(), Namespace: o.Namespace}
 	reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
-			return from.listWatch(Reader{}, resource, o.GVK.Version, o.Selector, o.MetadataOnly)
+			requests, err := from.listWatch(Reader{}, resource, o.GVK.Version, o.Selector, o.MetadataOnly)
+			if err != nil {
+				return nil, err
+			}
+			return withFields(requests, o.Fields), nil
 		},
 		mapper: o.Mapper, store: o.Store, listener: followListener{o}, name: o.Name, reader: o.Reader,
 	}.run(ctx)
+}
+
+// withFields adds a field selector to list and watch requests.
+func withFields(requests *cache.ListWatch, selector string) *cache.ListWatch {
+	list, open := requests.ListWithContextFunc, requests.WatchFuncWithContext
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.FieldSelector = selector
+			return list(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.FieldSelector = selector
+			return open(ctx, options)
+		},
+	}
 }
 
 // followListener implements loopListener.

@@ -24,6 +24,10 @@ type Component struct {
 	components.Object
 	Declared
 	Memory *Memory
+
+	// rendered are the objects that the pass rendered. isRendered is set afterwards.
+	rendered   []manifests.Object
+	isRendered bool
 }
 
 // Name returns the namespace and the name.
@@ -109,4 +113,6 @@ type DependentReader interface {
 	Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error)
 	// List reads all existing dependents of a kind, sorted by namespace and name.
 	List(ctx context.Context, kind schema.GroupKind) ([]*unstructured.Unstructured, error)
+	// Desired returns a manifest that the pass rendered. The error is NotFound if the rendering has no such object.
+	Desired(key manifests.Key) (*unstructured.Unstructured, error)
 }

@@ -146,9 +146,11 @@ func (e *Externals) get(owner manifests.Owner, key manifests.Key) (*unstructured
 }
 
 // checkExternal returns a function that checks the manifest of an external: a driver must handle its kind and accept its
-// spec.
-func checkExternal(obj components.Object, drivers []external.Driver) func(*unstructured.Unstructured) error {
-	return func(body *unstructured.Unstructured) error {
+// spec. Of a partial spec, the driver must have the fields.
+func checkExternal(
+	obj components.Object, drivers []external.Driver,
+) func(body *unstructured.Unstructured, partial bool) error {
+	return func(body *unstructured.Unstructured, partial bool) error {
 		var kinds []string
 		for _, d := range drivers {
 			if d.Info().Kind != body.GetKind() {
@@ -159,7 +161,7 @@ func checkExternal(obj components.Object, drivers []external.Driver) func(*unstr
 			if err != nil {
 				return err
 			}
-			return d.Check(external.Request{Component: obj, Spec: spec}).Invalid
+			return d.Check(external.Request{Component: obj, Spec: spec, Partial: partial}).Invalid
 		}
 		known := "no kind is registered"
 		if len(kinds) > 0 {

@@ -209,6 +209,24 @@ func (d dependents) List(ctx context.Context, kind schema.GroupKind) ([]*unstruc
 	return objects, nil
 }
 
+// Desired implements DependentReader.
+func (d dependents) Desired(key manifests.Key) (*unstructured.Unstructured, error) {
+	if !d.component.isRendered {
+		return nil, fmt.Errorf("the manifest of %s: this pass has rendered nothing", key)
+	}
+	for _, o := range d.component.rendered {
+		if o.Key != key {
+			continue
+		}
+		whole, err := o.Whole()
+		if err != nil {
+			return nil, err
+		}
+		return whole.Body.DeepCopy(), nil
+	}
+	return nil, applier.NotDependent(key)
+}
+
 // recorded returns the owner id of the component and its recorded dependents.
 func (d dependents) recorded(ctx context.Context) (manifests.Owner, plan.Inventory, error) {
 	owner, err := d.pass.Owners.Of(ctx, d.component.Object)

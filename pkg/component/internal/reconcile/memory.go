@@ -2,7 +2,9 @@ package reconcile
 
 import (
 	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -146,6 +148,16 @@ func (m *Memories) Known(name types.NamespacedName) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.byName[name]
+}
+
+// DropIdleInventories drops the lines of the inventories in Secrets that were not used for the idle time.
+func (m *Memories) DropIdleInventories(idle time.Duration, now time.Time) {
+	m.mu.Lock()
+	all := slices.Collect(maps.Values(m.byName))
+	m.mu.Unlock()
+	for _, memory := range all {
+		memory.Inventory.DropIdle(idle, now)
+	}
 }
 
 // Forget drops the memory of a component.

@@ -107,6 +107,7 @@ func (p *Pass) applyRound(
 	if err != nil {
 		return p.unrendered(c, in, err)
 	}
+	c.rendered, c.isRendered = set.Desired(), true
 	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is
 	// applied.
 	if err := p.begin(ctx, c, owner, t, in, set, entries); err != nil {
@@ -115,7 +116,7 @@ func (p *Pass) applyRound(
 	// 8. Read live objects, plan, record the inventory and execute the plan, and repeat this until nothing is left to
 	// do.
 	request := p.newRequest(c, owner, entries)
-	request.Desired = set.Desired()
+	request.Desired = c.rendered
 	decided, err := conditionInputs(ctx, t, in, request.Desired)
 	if err != nil {
 		return outcome.Outcome{}, err

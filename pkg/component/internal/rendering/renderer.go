@@ -79,8 +79,8 @@ type Request struct {
 	Records *records.Memory
 	// Kills is the memory of the renderings that were killed; nil if every rendering is tried, as in a preview.
 	Kills *Kills
-	// CheckExternal checks the manifest of an external.
-	CheckExternal func(*unstructured.Unstructured) error
+	// CheckExternal checks the manifest of an external; see manifests.NormaliseOptions.
+	CheckExternal func(body *unstructured.Unstructured, partial bool) error
 	// Requested is the last request for a pass by annotation.
 	Requested string
 }
