@@ -48,14 +48,21 @@ type cloudService struct {
 	token atomic.Value
 }
 
-// serveCloud serves a Kind over HTTPS, as an author does.
+// serveCloud serves the things of a cloud over HTTPS.
 func serveCloud(cloud *componenttest.Cloud) *cloudService {
 	GinkgoHelper()
-	kind := external.Of("Thing", componenttest.Things{Cloud: cloud}, external.Options[componenttest.ThingSpec]{})
+	s := serveKind(external.Of("Thing", componenttest.Things{Cloud: cloud}, external.Options[componenttest.ThingSpec]{}))
+	s.StartTLS()
+	return s
+}
+
+// serveKind returns a server of a kind, as an author writes it. The caller starts it.
+func serveKind(kind external.Driver) *cloudService {
+	GinkgoHelper()
 	handler := external.Handler(external.HandlerOptions{}, kind)
 	s := &cloudService{}
 	s.token.Store("first")
-	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != fmt.Sprintf("Bearer %s", s.token.Load()) {
 			http.Error(w, "wrong token", http.StatusUnauthorized)
 			return
@@ -150,6 +157,9 @@ func losesAnswers(c componenttest.CloudCall) componenttest.CloudFault {
 
 // variable matches the parts of outputs that differ at each run: tokens, times and addresses.
 var variable = regexp.MustCompile(`[0-9a-f]{40}|\d{4}-\d\d-\d\dT[0-9:.]+Z|https://127[0-9.]+:\d+`)
+
+// ages matches durations and abbreviated digests.
+var ages = regexp.MustCompile(`\b(\d+m)?\d+s\b|\b[0-9a-f]{12}\b`)
 
 // transcript runs commands, and returns them with their exit codes and outputs.
 func transcript(ctx context.Context, namespace string, commands ...[]string) string {
@@ -358,6 +368,48 @@ spec: {value: "{{ . }}"}
 			slices.Concat([]string{"render", "--graph=mermaid"}, changed),
 			[]string{"rbac", "shop", "--dir", dir, "--set", "value=blue"},
 		), dir, "DIR"))
+	})
+
+	It("names them in the status, the events and the history", func(ctx SpecContext) {
+		cloud, namespace := componenttest.NewCloud(), newNamespace(ctx)
+		service := serveCloud(cloud)
+		service.createCredentials(ctx, namespace)
+		operate(namespace)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{
+			"thing.yaml": "apiVersion: external.fairlead.io/v1\nkind: Thing\nmetadata: {name: one}\nspec: {value: \"{{ .Values.value }}\"}\n",
+		}}
+		c.Spec.Values = &runtime.RawExtension{Raw: []byte(`{"value":"red"}`)}
+		c.Spec.Externals = []v1alpha1.External{service.spec()}
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+		Eventually(ctx, stateOf(ctx, namespace)).Should(HavePrefix("Ready"))
+		events := func(note string) {
+			GinkgoHelper()
+			Eventually(ctx, func() string { return fairlead(ctx, namespace, "events", "shop").Out }).Should(ContainSubstring(note))
+		}
+		events("create Thing.external.fairlead.io one")
+
+		By("repairing it")
+		made := cloud.Things()[0]
+		made.Value = "of others"
+		cloud.Put(made)
+		events("apply Thing.external.fairlead.io one")
+		Eventually(ctx, stateOf(ctx, namespace)).Should(HavePrefix("Ready"))
+		ready := transcript(ctx, namespace, []string{"status", "shop"})
+
+		By("failing")
+		cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
+			if c.Method == "Update" {
+				return componenttest.CloudFault{Before: external.Refused(errors.New("the quota is used up"))}
+			}
+			return componenttest.CloudFault{}
+		})
+		changeShop(ctx, namespace, func(c *v1alpha1.Component) { c.Spec.Values.Raw = []byte(`{"value":"blue"}`) })
+		Eventually(ctx, stateOf(ctx, namespace)).Should(HavePrefix("Stalled"))
+		events("the quota is used up")
+		expectGolden("external/reports.txt", namespace, ages.ReplaceAllString(ready+transcript(ctx, namespace,
+			[]string{"status", "shop"}, []string{"events", "shop"}, []string{"history", "shop"}, []string{"list"},
+		), "VARIABLE"))
 	})
 
 	It("shows as much as a person may read", func(ctx SpecContext) {

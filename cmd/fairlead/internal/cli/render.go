@@ -59,6 +59,7 @@ type renderOptions struct {
 	exports     []string
 	inputs      []string
 	includeCRDs bool
+	sequencing  bool
 	isUpgrade   bool
 	raw         bool
 	graph       string
@@ -88,12 +89,15 @@ func (a *app) newRender() *cobra.Command {
 	flags.StringVar(&o.name, "name", "release-name", "name of the component, and of the release")
 	flags.BoolVar(&o.includeCRDs, "include-crds", false,
 		"include the crds folders of charts; the default is true, or false with --raw")
+	flags.BoolVar(&o.sequencing, "sequencing", false,
+		"read the resource groups of charts as dependencies, like spec.helm.sequencing")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
 	flags.BoolVar(&o.raw, "raw", false, "print the unchanged output of the generator")
 	flags.StringVar(&o.graph, "graph", "", "print the order as a graph: mermaid or dot")
 	flags.Lookup("graph").NoOptDefVal = string(render.GraphMermaid)
 	flags.BoolVar(&o.lint, "lint", false, "print probable mistakes in the order and in references")
 	cmd.MarkFlagsMutuallyExclusive("raw", "graph", "lint")
+	cmd.MarkFlagsMutuallyExclusive("raw", "sequencing")
 	completion.Values(cmd, "graph", render.GraphFormats...)
 	return cmd
 }
@@ -194,7 +198,7 @@ func (o renderOptions) request(namespace string) (render.Request, error) {
 	}
 	req := render.Request{
 		Path: o.path, Engine: generator.Engine(generatorOf(o.generator)), Namespace: namespace, Name: o.name,
-		Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs,
+		Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs, Sequencing: o.sequencing,
 	}
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
 		return req, exit.BadUsage("--namespace %q: %s", namespace, strings.Join(problems, ", "))

@@ -51,6 +51,13 @@ var _ = Describe("render", func() {
 		Entry("a graph with values in DOT", "values.dot", "testdata/render/values -n shop --graph=dot"),
 		Entry("mistakes that the values do not prevent", "values-lint.txt", "testdata/render/values -n shop --lint"),
 		Entry("mistakes in the references of externals", "externals-lint.txt", "testdata/render/externals -n shop --lint"),
+		Entry("a chart with resource groups, which have no effect", "groups.mmd", "testdata/render/groups --name s -n shop --graph"),
+		Entry("a chart with resource groups as dependencies", "groups-sequencing.yaml",
+			"testdata/render/groups --name s -n shop --sequencing"),
+		Entry("the graph of resource groups", "groups-sequencing.mmd", "testdata/render/groups --name s -n shop --sequencing --graph"),
+		Entry("mistakes in the order of resource groups", "groups-sequencing-lint.txt",
+			"testdata/render/groups --name s -n shop --sequencing --lint"),
+		Entry("mistakes in the references of other types", "references-lint.txt", "testdata/render/references -n shop --lint"),
 		Entry("templates, in waves and phases", "templates.yaml", "testdata/render/templates --set mode=dark"),
 	)
 
@@ -59,6 +66,7 @@ var _ = Describe("render", func() {
 		Expect(r.Code).NotTo(BeZero())
 		Expect(r.Err).To(ContainSubstring(`--graph "svg": want mermaid, dot`))
 		Expect(run(ctx, "fairlead", "render", "testdata/render/graph", "--graph", "--raw").Code).NotTo(BeZero())
+		Expect(run(ctx, "fairlead", "render", "testdata/render/groups", "--sequencing", "--raw").Code).NotTo(BeZero())
 	})
 
 	It("leaves out definitions with --include-crds=false", func(ctx SpecContext) {

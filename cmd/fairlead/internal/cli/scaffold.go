@@ -79,7 +79,7 @@ func (a *app) newScaffold() *cobra.Command {
 	flags.StringVar(&o.answers.Resource, "plural", "", "plural name of the kind, such as shops; derived from the kind by default")
 	flags.BoolVar(&o.answers.Client, "client", false, "add a package with a typed client for the kind")
 	flags.StringSliceVar(&o.watched, "watch", nil,
-		"other objects whose changes start passes, as GROUP/KIND or GROUP/VERSION/KIND, such as apps/Deployment or ConfigMap")
+		"other objects that components depend on, as GROUP/KIND or GROUP/VERSION/KIND, such as apps/Deployment or ConfigMap")
 	flags.BoolVar(&o.answers.Webhooks, "webhooks", false, "add webhooks that validate components and set defaults")
 	flags.StringVar(&o.answers.External, "external", "",
 		"kind of dependents outside Kubernetes, such as Bucket: add a handler with its test")

@@ -22,9 +22,9 @@ type Finding struct {
 // String returns the finding as a line.
 func (f Finding) String() string { return fmt.Sprintf("%s: %s: %s", f.Object, f.Field, f.Message) }
 
-// Set returns the findings about the dependents of a component in the given namespace: references of pods, bindings,
-// other built-in types and externals to objects that are applied later, and to objects that are not in the set; objects
-// of types that are neither built in nor defined in the set.
+// Set returns the findings about the dependents of a component in the given namespace: references of pods, of the
+// built-in types in referrers, and of externals, to objects that are applied later, and to objects that are not in the
+// set; objects of types that are neither built in nor defined in the set.
 func Set(namespace string, objects []manifests.Object) ([]Finding, error) {
 	s := newSet(objects)
 	var found []Finding
@@ -99,7 +99,7 @@ func (s *set) judge(o *manifests.Object, r reference) string {
 		return ""
 	case to == nil:
 		return fmt.Sprintf("%s is not in the set, so it must exist in the cluster before", r.key)
-	case o.Settings.Phase != manifests.PhaseApply || to.Settings.Phase != manifests.PhaseApply:
+	case r.anyOrder || o.Settings.Phase != manifests.PhaseApply || to.Settings.Phase != manifests.PhaseApply:
 		return ""
 	case s.beforeOf(to).objects[o.Key]:
 		return fmt.Sprintf("%s waits for this object, which refers to it; remove the dependency or the reference", r.key)
@@ -154,6 +154,8 @@ type reference struct {
 	key      manifests.Key
 	field    string
 	optional bool
+	// anyOrder is set if the object of the reference may be applied later.
+	anyOrder bool
 }
 
 // provided reports whether Kubernetes provides the object of the reference in each namespace or cluster.
@@ -174,18 +176,18 @@ func (r reference) provided() bool {
 // external are in the namespace of the component.
 func referencesOf(namespace string, of manifests.Key, body *unstructured.Unstructured) []reference {
 	f := finder{namespace: body.GetNamespace()}
+	whole := node{value: body.Object}
+	gk := body.GroupVersionKind().GroupKind().String()
 	if of.IsExternal() {
 		f.namespace = namespace
-		f.external(node{value: body.Object})
+		f.external(whole)
 		return f.found
 	}
-	gk := body.GroupVersionKind().GroupKind().String()
 	if path, found := podPaths[gk]; found {
-		f.pod(at(node{value: body.Object}, path...))
-		return f.found
+		f.pod(at(whole, path...))
 	}
-	if gk == "RoleBinding.rbac.authorization.k8s.io" || gk == "ClusterRoleBinding.rbac.authorization.k8s.io" {
-		f.binding(node{value: body.Object})
+	if refer := referrers[gk]; refer != nil {
+		refer(&f, whole)
 	}
 	return f.found
 }

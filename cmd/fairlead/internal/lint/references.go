@@ -70,6 +70,13 @@ func (f *finder) add(kind string, name, optional node) {
 	})
 }
 
+// addKey adds a reference to an object of any group and namespace. name is the field with the name of the object.
+func (f *finder) addKey(key manifests.Key, name node) {
+	if key.Name = name.text(); key.Name != "" {
+		f.found = append(f.found, reference{key: key, field: name.path})
+	}
+}
+
 // named adds the reference in a value with the fields name and optional.
 func (f *finder) named(kind string, n node) { f.add(kind, at(n, "name"), at(n, "optional")) }
 
@@ -96,6 +103,7 @@ func (f *finder) volume(volume node) {
 	f.named("ConfigMap", at(volume, "configMap"))
 	f.add("Secret", at(volume, "secret", "secretName"), at(volume, "secret", "optional"))
 	f.add("PersistentVolumeClaim", at(volume, "persistentVolumeClaim", "claimName"), node{})
+	f.named("Secret", at(volume, "csi", "nodePublishSecretRef"))
 }
 
 func (f *finder) container(container node) {
@@ -123,15 +131,10 @@ func (f *finder) binding(body node) {
 	if role.Kind == "Role" {
 		role.Namespace = f.namespace
 	}
-	if role.Name = name.text(); role.Name != "" {
-		f.found = append(f.found, reference{key: role, field: name.path})
-	}
+	f.addKey(role, name)
 	for _, subject := range at(body, "subjects").items() {
-		if at(subject, "kind").text() != "ServiceAccount" {
-			continue
+		if at(subject, "kind").text() == "ServiceAccount" {
+			f.addKey(manifests.Key{Kind: "ServiceAccount", Namespace: at(subject, "namespace").text()}, at(subject, "name"))
 		}
-		account := finder{namespace: at(subject, "namespace").text()}
-		account.add("ServiceAccount", at(subject, "name"), node{})
-		f.found = append(f.found, account.found...)
 	}
 }

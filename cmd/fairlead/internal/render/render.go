@@ -44,6 +44,8 @@ type Request struct {
 	Upgrade bool
 	// SkipCRDs leaves out the objects in the crds folders of charts.
 	SkipCRDs bool
+	// Sequencing reads the resource groups of charts as dependencies.
+	Sequencing bool
 	// Exports are the values of exports.
 	Exports generator.Exports
 	// Target reads the objects that templates look up in the cluster. If it is nil, look-ups find no objects.
@@ -59,7 +61,7 @@ func Raw(ctx context.Context, req Request) ([]*unstructured.Unstructured, error)
 // Dependents returns the objects that the reconciler would apply, in the order in which it applies them. Hooks of the
 // deletion come last.
 func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
-	generated, err := generate(ctx, req, operator.RenderOptions{SkipCRDs: req.SkipCRDs})
+	generated, err := generate(ctx, req, operator.RenderOptions{SkipCRDs: req.SkipCRDs, Sequencing: req.Sequencing})
 	if err != nil {
 		return nil, err
 	}

@@ -94,6 +94,22 @@ func TestAProjectInGoBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing
 	works(t, write(t, scaffold.Request{Options: shop()}))
 }
 
+// The specs with the tag long also run the tests of such projects against a cluster.
+func TestAProjectWithAllOptionsCompilesAndPassesItsUnitTests(t *testing.T) {
+	o := shop()
+	o.Kind, o.Resource, o.Client, o.External, o.Webhooks = "Sheep", "sheep", true, "Bucket", true
+	o.Interfaces = scaffold.Interfaces
+	o.Watched = []scaffold.Watched{{Version: "v1", Kind: "ConfigMap"}, {Group: "apps", Version: "v1", Kind: "Deployment"}}
+	dir := write(t, scaffold.Request{Options: o})
+	for _, arguments := range [][]string{{"vet", "./..."}, {"test", "./internal/..."}} {
+		command := exec.CommandContext(t.Context(), "go", arguments...)
+		command.Dir, command.Env = dir, append(os.Environ(), "GOWORK=off")
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Errorf("go %s: %v\n%s", strings.Join(arguments, " "), err, output)
+		}
+	}
+}
+
 // listening matches the flags for the addresses on which the program listens.
 var listening = regexp.MustCompile(`"([a-z-]+-bind-address)"`)
 

@@ -10,7 +10,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// Watched is a kind of objects that are no dependents and whose changes start passes.
+// Watched is a kind of objects that are no dependents, and that components depend on.
 type Watched struct {
 	Group   string `json:"group,omitempty"`
 	Version string `json:"version"`
@@ -26,6 +26,12 @@ func (w Watched) GoName() string {
 		}
 	}
 	return strings.ReplaceAll(group, "-", "") + w.Kind
+}
+
+// SourceName is the name of the event source for the kind: the kind, after the first part of its group.
+func (w Watched) SourceName() string {
+	group, _, _ := strings.Cut(w.Group, ".")
+	return strings.TrimPrefix(group+"-"+strings.ToLower(w.Kind), "-")
 }
 
 // ParseWatched parses the value of a flag --watch: GROUP/KIND or GROUP/VERSION/KIND, and KIND for the core group. The

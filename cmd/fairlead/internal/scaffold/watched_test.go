@@ -30,8 +30,11 @@ func TestWatchedKindsAreParsed(t *testing.T) {
 		}
 	}
 	watched := scaffold.Watched{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
-	if got := watched.GoName(); got != "CertManagerCertificate" {
-		t.Errorf("the Go name is %s", got)
+	if watched.GoName() != "CertManagerCertificate" || watched.SourceName() != "cert-manager-certificate" {
+		t.Errorf("the names are %s and %s", watched.GoName(), watched.SourceName())
+	}
+	if name := (scaffold.Watched{Version: "v1", Kind: "ConfigMap"}).SourceName(); name != "configmap" {
+		t.Errorf("the name is %s", name)
 	}
 }
 
@@ -52,8 +55,8 @@ func TestAProjectHasTheRightsAndFilesOfItsWatchesAndItsClient(t *testing.T) {
 		"chart/rights.yaml":             "- batch\n  resources:\n  - jobs\n  verbs:\n  - get\n  - list\n  - watch\n",
 		"client/client.go":              `"boutiques", c.rest`,
 		"test/client_test.go":           "componentclient.New",
-		"internal/operator/watches.go":  "func dependsOnBatchJob(component *v1alpha1.Shop",
-		"internal/operator/operator.go": "watches(manager.GetClient())",
+		"internal/operator/watches.go":  "BatchJob: related(\"batch-job\", schema.GroupVersionKind{Group: \"batch\", Version: \"v1\", Kind: \"Job\"}, componentsOfBatchJob, partOfBatchJob)",
+		"internal/operator/operator.go": "newWatches().addTo(reconciler)",
 		".fairlead/scaffold.yaml":       "plural: boutiques",
 	} {
 		if !strings.Contains(files[file], want) {
