@@ -9,6 +9,7 @@ import (
 	"github.com/onsi/gomega/gbytes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -37,6 +38,20 @@ var _ = Describe("The log", func() {
 			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "given"}},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		secret := func(name, annotations, rest string) string {
+			return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: " + name + ", annotations: {" + annotations + "}}\n" + rest
+		}
+		exporting := createComponent(ctx, namespace, "flow", v1alpha1.ComponentSpec{Source: inline("secrets.yaml",
+			secret("given", `fairlead.io/reconcile-policy: observe, fairlead.io/export: 'given=self.stringData["values.yaml"]'`, "")+
+				secret("copy", "fairlead.io/bind: 'true'", `stringData: {given: '{{ "${{ given }}" }}'}`+"\n")+
+				secret("failing", "fairlead.io/bind: 'true'", `stringData: {given: '{{ "${{ string(int(given)) }}" }}'}`+"\n"),
+		)})
+		Eventually(status(ctx, exporting)).WithTimeout(soon).Should(ContainSubstring("its expression failed"))
+		copied := &corev1.Secret{}
+		Eventually(func() error {
+			return administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "copy"}, copied)
+		}).WithTimeout(soon).Should(Succeed())
+		Expect(string(copied.Data["given"])).To(Equal("password: " + marker))
 		Eventually(log.Contents).WithTimeout(soon).Should(ContainSubstring(`"msg":"reconciled"`))
 		for _, text := range []string{
 			marker, base64.StdEncoding.EncodeToString([]byte("password: " + marker)),

@@ -92,6 +92,12 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		Expect(call("/webhook/"+namespace+"/shop", "s3cret")).To(Equal(http.StatusAccepted))
 		Eventually(data).WithTimeout(soon).Should(HaveKeyWithValue("rate", "2"))
 
+		By("naming the polled value that changed in the history, without showing it")
+		Eventually(func() []string {
+			Expect(administrator.Get(ctx, client.ObjectKeyFromObject(c), c)).To(Succeed())
+			return c.Status.History[0].Changes
+		}).WithTimeout(soon).Should(Equal([]string{"input polled: rates.EUR: changed"}))
+
 		By("keeping the last value while the address fails, with a condition")
 		broken.Store(true)
 		Expect(call("/webhook/"+namespace+"/shop", "s3cret")).To(Equal(http.StatusAccepted))
