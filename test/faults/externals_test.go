@@ -3,9 +3,11 @@ package faults_test
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/program"
 )
 
 // clouds has the cloud of each namespace.
@@ -41,8 +44,17 @@ type outside struct {
 	names []string
 }
 
-// kindsOfThings are the kinds of externals of a gadget. They differ in the way out of an uncertain create.
-var kindsOfThings = []string{"Thing", "FindableThing", "NamedThing", "RepeatableThing"}
+// kindsOfThings are the kinds of externals of a gadget. They differ in the way out of an uncertain create, and
+// ListedThings are polled by lists.
+var kindsOfThings = []string{"Thing", "FindableThing", "ListedThing", "NamedThing", "RepeatableThing"}
+
+// listedThings are found by their token, and one call lists them.
+type listedThings struct{ componenttest.FindableThings }
+
+// List implements external.Lister.
+func (k listedThings) List(ctx context.Context, a external.Account) (map[string]componenttest.Thing, error) {
+	return componenttest.ListedThings{Things: k.Things}.List(ctx, a)
+}
 
 func (v outside) manifests() string {
 	var documents []string
@@ -68,10 +80,53 @@ data: {value: %s}`, reconciler, v.names[0], v.value))
 
 func (v outside) change(g *gadget.Gadget) { g.Spec.Manifests = v.manifests() }
 
+// resolveByCommand returns a function that tells the operator about an uncertain create with the command fairlead.
+func resolveByCommand(t *testing.T, kubeconfig string) func(ctx context.Context, namespace, external, id string) error {
+	t.Helper()
+	folder := t.TempDir()
+	if err := program.Build(t.Context(), "../..", folder+"/", "./cmd/fairlead"); err != nil {
+		t.Fatal(err)
+	}
+	return func(ctx context.Context, namespace, external, id string) error {
+		answer := []string{"--absent"}
+		if id != "" {
+			answer = []string{"--id", id}
+		}
+		command := exec.CommandContext(ctx, folder+"/fairlead", append([]string{
+			"external", "resolve", "--kubeconfig", kubeconfig, "-n", namespace, "--timeout", "10s",
+			"gadgets.gadgets.example.com/app", external,
+		}, answer...)...)
+		output, err := command.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, output)
+		}
+		return nil
+	}
+}
+
+// manySeeds is a number of seeds of which several crash in each method of a cloud.
+const manySeeds = 200
+
+// checkCrashes returns a function that fails the test if the operators never crashed in one of the methods of a cloud.
+func checkCrashes(t *testing.T, seeds int) func(map[string]int) {
+	t.Helper()
+	return func(crashes map[string]int) {
+		t.Logf("crashes in calls: %v", crashes)
+		for method, n := range crashes {
+			if n == 0 && seeds >= manySeeds {
+				t.Errorf("no operator crashed in %s", method)
+			}
+		}
+	}
+}
+
 // externalsScenario returns the scenario of a component with externals.
-func externalsScenario(s componenttest.Scenario[*gadget.Gadget]) componenttest.Scenario[*gadget.Gadget] {
+func externalsScenario(
+	t *testing.T, kubeconfig string, s componenttest.Scenario[*gadget.Gadget],
+) componenttest.Scenario[*gadget.Gadget] {
+	t.Helper()
 	all := clouds{clouds: map[string]*componenttest.Cloud{}}
-	s.Name, s.Cloud = "externals", all.of
+	s.Name, s.Cloud, s.Resolve, s.Crashes = "externals", all.of, resolveByCommand(t, kubeconfig), checkCrashes(t, len(s.Seeds))
 	s.Faults.Most, s.Faults.Percent = 12, 20
 	s.Component = func(namespace string) *gadget.Gadget {
 		g := newGadget(namespace)
@@ -139,9 +194,11 @@ func kindsOf(cloud *componenttest.Cloud) []external.Driver {
 	repeatable := o
 	repeatable.IdempotentFor = time.Hour
 	things := componenttest.Things{Cloud: cloud}
+	findable := componenttest.FindableThings{Things: things}
 	return []external.Driver{
 		external.Of("Thing", things, o),
-		external.Of("FindableThing", componenttest.FindableThings{Things: things}, o),
+		external.Of("FindableThing", findable, o),
+		external.Of("ListedThing", listedThings{findable}, o),
 		external.Of("NamedThing", componenttest.NamedThings{Things: things}, o),
 		external.Of("RepeatableThing", componenttest.RepeatableThings{Things: things}, repeatable),
 	}

@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 		}
 	})
 	t.Run("policies", func(t *testing.T) { componenttest.Run(t, scenario) })
-	t.Run("externals", func(t *testing.T) { componenttest.Run(t, externalsScenario(scenario)) })
+	t.Run("externals", func(t *testing.T) { componenttest.Run(t, externalsScenario(t, cluster.Kubeconfig(), scenario)) })
 	t.Run("sources", func(t *testing.T) { componenttest.Run(t, sourcesScenario(t, scenario)) })
 	t.Run("values", func(t *testing.T) { componenttest.Run(t, valuesScenario(scenario)) })
 }

@@ -16,17 +16,21 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -53,11 +57,29 @@ func operateOptions(ctx context.Context, config *rest.Config, namespace string, 
 		return err
 	}
 	o = withTestDefaults(o)
-	r := component.NewReconciler[*gadget.Gadget](reconciler, gadget.Generate, o)
+	r := component.NewReconciler[*gadget.Gadget](reconciler, generator.GeneratorFunc(generate), o)
 	if err := r.SetupWithManager(mgr); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// generate returns the manifests of a gadget. If the gadget has the parameter asked, generate asks for the export of this
+// name, and returns a ConfigMap with its value, too.
+func generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	objects, err := gadget.Generate(ctx, req)
+	name, _ := req.Parameters["asked"].(string)
+	if err != nil || name == "" {
+		return objects, err
+	}
+	if value, ok := req.Exports.Value(name); ok {
+		objects = append(objects, &corev1.ConfigMap{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{Name: "asked"},
+			Data:       map[string]string{"value": fmt.Sprint(value)},
+		})
+	}
+	return objects, nil
 }
 
 // newManager returns a manager that serves a namespace.

@@ -8,11 +8,14 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,6 +55,32 @@ type sourcesOperator struct {
 	mu      sync.Mutex
 	slots   map[string]slot
 	removes map[string]func()
+	// footprints has one footprint of each source that was made.
+	footprints []weak.Pointer[footprint]
+}
+
+// footprint is what a source refers to. It is in memory as long as the source is.
+type footprint [64]byte
+
+// newFootprint returns a footprint for a new source.
+func (o *sourcesOperator) newFootprint() *footprint {
+	f := &footprint{}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.footprints = append(o.footprints, weak.Make(f))
+	return f
+}
+
+// removedInMemory counts the removed sources that are still in memory, if this process has only one operator.
+func (o *sourcesOperator) removedInMemory() int {
+	if os.Getenv(runAsOperator) == "" {
+		return 0
+	}
+	runtime.GC()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.footprints = slices.DeleteFunc(o.footprints, func(f weak.Pointer[footprint]) bool { return f.Value() == nil })
+	return len(o.footprints) - len(o.slots)
 }
 
 // slot is a source that comes and goes. see returns its value for a component as text. put is set for a mailbox.
@@ -154,6 +183,9 @@ func (o *sourcesOperator) comeAndGo(ctx context.Context) {
 			}
 		}
 		v := vitals{Busy: busy, Watches: int(o.watches.Load()), Goroutines: goroutinesOfSources()}
+		if !busy {
+			v.Removed = o.removedInMemory()
+		}
 		if now, err := ask[bool](ctx, o.world, fmt.Sprint("/vitals?life=", o.life), v); err == nil {
 			busy = now
 		}

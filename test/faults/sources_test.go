@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -43,10 +44,12 @@ const (
 
 // newSource makes a source that comes and goes.
 func (o *sourcesOperator) newSource(name string) slot {
+	mark := o.newFootprint()
 	switch name {
 	case sourceShared:
 		relation := component.Related(name, component.RelatedOptions[*gadget.Gadget, *corev1.ConfigMap]{
 			Of: func(g *gadget.Gadget) []client.ObjectKey {
+				runtime.KeepAlive(mark)
 				return []client.ObjectKey{{Namespace: g.Namespace, Name: g.Annotations[shareAnnotation]}}
 			},
 			Selector: labels.SelectorFromSet(labels.Set{shareLabel: "share"}),
@@ -61,12 +64,14 @@ func (o *sourcesOperator) newSource(name string) slot {
 		}}
 	case sourcePolled:
 		return slotOf(component.Polling[*gadget.Gadget](name, pollEvery, func(ctx context.Context) (map[client.ObjectKey]string, error) {
+			defer runtime.KeepAlive(mark)
 			values, err := ask[map[string]string](ctx, o.world, "/polled", nil)
 			return o.byKey(values), err
 		}))
 	case sourceAnswer:
 		return slotOf(component.PollingEach(name, component.PollOptions[*gadget.Gadget, string]{
 			Fetch: func(ctx context.Context, g *gadget.Gadget) (string, error) {
+				defer runtime.KeepAlive(mark)
 				return ask[string](ctx, o.world, "/answer?address="+url.QueryEscape(g.Annotations[addressAnnotation]), nil)
 			},
 			After: func(*gadget.Gadget, string) time.Duration { return pollEvery },
@@ -75,6 +80,7 @@ func (o *sourcesOperator) newSource(name string) slot {
 	default:
 		box := component.Inbound(name, component.InboundOptions[*gadget.Gadget, string]{
 			Fetch: func(ctx context.Context) (map[client.ObjectKey]string, error) {
+				defer runtime.KeepAlive(mark)
 				received, err := ask[mailbox](ctx, o.world, "/mail", nil)
 				return o.byKey(received.Values), err
 			},
@@ -317,6 +323,8 @@ func (w *world) leftover(watches int) []string {
 		problems = append(problems, fmt.Sprintf("the sources have %d watches instead of %d", v.Watches, watches))
 	case v.Goroutines > goroutines:
 		problems = append(problems, fmt.Sprintf("the sources have %d goroutines instead of %d", v.Goroutines, goroutines))
+	case v.Removed > 0:
+		problems = append(problems, fmt.Sprintf("%d removed sources are still in memory", v.Removed))
 	}
 	return problems
 }

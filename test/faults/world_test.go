@@ -40,13 +40,15 @@ type world struct {
 	vitals     vitals
 }
 
-// vitals are the numbers of watches and goroutines that the sources of an operator use.
+// vitals are the numbers of watches and goroutines that the sources of an operator use, and of sources in memory.
 type vitals struct {
 	// Busy is set while sources come and go.
 	Busy    bool
 	Watches int
 	// Goroutines is the smallest number since the sources stay. It is zero unless the operator has its own process.
 	Goroutines int
+	// Removed is the smallest number of removed sources in memory since the sources stay, with the same exception.
+	Removed int
 }
 
 // slowest is the longest delay of an answer with the content of the queue.
@@ -192,6 +194,7 @@ func (w *world) reportVitals(r *http.Request) (any, error) {
 	if r.FormValue("life") == strconv.Itoa(w.life) {
 		if !w.vitals.Busy && !reported.Busy {
 			reported.Goroutines = min(reported.Goroutines, w.vitals.Goroutines)
+			reported.Removed = min(reported.Removed, w.vitals.Removed)
 		}
 		w.vitals = reported
 	}
