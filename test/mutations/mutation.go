@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,7 @@ type mutation struct {
 }
 
 func mutations() []mutation {
-	return append(append(writing, deciding...), observing...)
+	return slices.Concat(writing, deciding, observing, informing, graphs)
 }
 
 // apply returns the path and the mutated content of the file.

@@ -104,4 +104,21 @@ var writing = []mutation{
 		`	if w.width <= 0 {`, `	if w.width >= 0 {`,
 		"Operators that are paused with externals",
 	},
+	{
+		"answers within the settle time count", "externals/takeover.go",
+		`	return last.Add(it.info().Settle)`, `	return last`,
+		"answers within the settle time after a create count for nothing",
+	},
+	{
+		"one answer proves that an external is gone", "externals/observe.go",
+		`	case !written, settle <= 0:`, `	case true, !written, settle <= 0:`,
+		"answers that an external does not exist, within the settle time, and stale ones",
+	},
+	{
+		"an external that a list lacks is gone", "externals/observe.go",
+		`		case err != nil || found:`, `		case !found && err == nil:
+			other.learn(asked, answer, external.ErrNotFound)
+		case err != nil || found:`,
+		"answers that an external does not exist, within the settle time, and stale ones",
+	},
 }

@@ -160,6 +160,19 @@ var _ = Describe("A tenant with few rights", func() {
 				}
 				attack(ctx, newComponent(namespace, name, template(engine, look)))
 			}
+			observed := "{apiVersion: v1, kind: Secret, metadata: {name: login, namespace: " + where + ", annotations: {" +
+				"fairlead.io/reconcile-policy: observe, fairlead.io/export: 'login=self.stringData[\"values.yaml\"]'}}}\n---\n"
+			bound := `metadata: {name: stolen-` + where + `, annotations: {fairlead.io/bind: "true"}}` + "\n"
+			const hole = `{level: '{{ "${{ login }}" }}'}` + "\n"
+			absent := strings.Replace(strings.Replace(observed, "name: login", "name: none", 1), "---\n", "", 1)
+			attack(ctx,
+				newComponent(namespace, "absent-"+where, map[string]string{"a.yaml": absent}),
+				newComponent(namespace, "export-"+where, map[string]string{
+					"a.yaml": observed + "apiVersion: v1\nkind: Secret\n" + bound + "stringData: " + hole,
+				}),
+				newComponent(namespace, "leak-"+where, map[string]string{
+					"a.yaml": observed + "apiVersion: v1\nkind: ConfigMap\n" + bound + "data: " + hole,
+				}))
 		}
 		list := metadata + `data: {level: {{ lookup "v1" "Secret" "" "" | toJson | quote }}}`
 		values := newComponent(namespace, "values", map[string]string{"a.yaml": settings})
@@ -170,7 +183,11 @@ var _ = Describe("A tenant with few rights", func() {
 			URL: spy.URL, Items: []v1alpha1.FunctionItem{{Kind: metav1alpha1.SecretReference, Name: "login"}},
 		}
 		attack(ctx, values, function, newComponent(namespace, "list", map[string]string{"a.yaml": list}))
-		expectEach(ctx, namespace, "Stalled Forbidden: ", "cannot get resource", "cannot list resource", "may not")
+		expectEach(ctx, namespace, "Stalled Forbidden: ", "cannot get resource", "cannot list resource", "may not",
+			"values of Secrets can be bound into the data of Secrets only")
+		for _, where := range []string{namespace, good} {
+			Expect(gone(ctx, &corev1.Secret{ObjectMeta: named(namespace, "stolen-"+where)})()).To(BeTrue())
+		}
 		Expect(received.Load()).To(BeFalse(), "the Secret was sent to the function")
 		expectSecret(ctx, namespace)
 	}, SpecTimeout(3*time.Minute))
