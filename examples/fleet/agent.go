@@ -29,7 +29,7 @@ func generate(_ context.Context, req generator.Request) ([]client.Object, error)
 	}
 	slices.Sort(zones)
 	image, _ := req.Parameters["image"].(string)
-	labels := map[string]string{"app": "agent"}
+	labels := map[string]string{"app": req.Name}
 	return []client.Object{
 		&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: req.Name}, Data: map[string]string{"zones": strings.Join(zones, ",")},

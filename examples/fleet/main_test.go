@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -58,17 +59,27 @@ func TestTheAgentFollowsTheZonesOfItsCluster(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "far"}, Data: map[string][]byte{"value": kubeconfig},
 	})).To(Succeed())
 	before := watchesOfNodes(t, far.Config())
-	member := &Member{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "far"}, Spec: MemberSpec{Kubeconfig: "far"}}
-	g.Expect(k8s.Create(ctx, member)).To(Succeed())
-	ready := func() string {
-		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(member), member)).To(Succeed())
-		if c := meta.FindStatusCondition(member.Status.Conditions, "Ready"); c != nil {
-			return string(c.Status) + " " + c.Message
-		}
-		return ""
+	var members []*Member
+	for _, name := range []string{"east", "west"} {
+		members = append(members, &Member{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: MemberSpec{Kubeconfig: "far"},
+		})
 	}
-	g.Eventually(ready).Should(HavePrefix("True 2 dependents are ready"))
-	g.Eventually(func() int { return watchesOfNodes(t, far.Config()) }).Should(Equal(before + 1))
+	ready := func(member *Member) func() string {
+		return func() string {
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(member), member)).To(Succeed())
+			if c := meta.FindStatusCondition(member.Status.Conditions, "Ready"); c != nil {
+				return string(c.Status) + " " + c.Message
+			}
+			return ""
+		}
+	}
+	t.Log("two members of a cluster share a watch")
+	for _, member := range members {
+		g.Expect(k8s.Create(ctx, member)).To(Succeed())
+		g.Eventually(ready(member)).Should(HavePrefix("True 2 dependents are ready"))
+		g.Eventually(func() int { return watchesOfNodes(t, far.Config()) }).Should(Equal(before + 1))
+	}
 
 	t.Log("the zones of the nodes are an input, and the status shows them")
 	var nodes corev1.NodeList
@@ -78,25 +89,53 @@ func TestTheAgentFollowsTheZonesOfItsCluster(t *testing.T) {
 		nodes.Items[i].Labels[corev1.LabelTopologyZone] = zone
 		g.Expect(there.Patch(ctx, &nodes.Items[i], client.MergeFrom(before))).To(Succeed())
 	}
-	g.Eventually(func() int32 {
-		var agent appsv1.Deployment
-		key := client.ObjectKey{Namespace: agentNamespace, Name: "agent"}
-		if err := there.Get(ctx, key, &agent); err != nil {
-			return 0
-		}
-		return *agent.Spec.Replicas
-	}).Should(Equal(int32(2)))
-	g.Eventually(func() string {
-		g.Expect(ready()).NotTo(BeEmpty())
-		return member.Status.Zones
-	}).Should(Equal("north,south"))
+	for _, member := range members {
+		g.Eventually(func() int32 {
+			var agent appsv1.Deployment
+			key := client.ObjectKey{Namespace: agentNamespace, Name: "agent-" + member.Name}
+			if err := there.Get(ctx, key, &agent); err != nil {
+				return 0
+			}
+			return *agent.Spec.Replicas
+		}).Should(Equal(int32(2)))
+		g.Eventually(func() string { return ready(member)() + " " + member.Status.Zones }).Should(MatchRegexp("^True .* north,south$"))
+	}
+
+	t.Log("a change of another part of a node starts no pass")
+	count := passes(t)
+	for i := range nodes.Items {
+		before := nodes.Items[i].DeepCopy()
+		metav1.SetMetaDataAnnotation(&nodes.Items[i].ObjectMeta, "example.com/heartbeat", "now")
+		g.Expect(there.Patch(ctx, &nodes.Items[i], client.MergeFrom(before))).To(Succeed())
+	}
+	g.Consistently(func() float64 { return passes(t) }).Should(Equal(count))
 
 	t.Log("the watch goes with the last member of the cluster")
-	g.Expect(k8s.Delete(ctx, member)).To(Succeed())
-	g.Eventually(func() bool {
-		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(member), member))
-	}).Should(BeTrue())
-	g.Eventually(func() int { return watchesOfNodes(t, far.Config()) }).Should(Equal(before))
+	for i, member := range members {
+		g.Expect(k8s.Delete(ctx, member)).To(Succeed())
+		g.Eventually(func() bool {
+			return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(member), member))
+		}).Should(BeTrue())
+		g.Eventually(func() int { return watchesOfNodes(t, far.Config()) }).Should(Equal(before + 1 - i))
+	}
+}
+
+// passes returns the number of passes of the operator.
+func passes(t *testing.T) (total float64) {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_reconcile_total" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			total += metric.GetCounter().GetValue()
+		}
+	}
+	return total
 }
 
 // watchesOfNodes returns the number of open watches on the nodes of a cluster.

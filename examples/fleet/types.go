@@ -60,8 +60,8 @@ func (m *Member) KubeConfig() *metav1alpha1.KubeConfigReference {
 	return &metav1alpha1.KubeConfigReference{Name: m.Spec.Kubeconfig}
 }
 
-// Placement puts the dependents into the namespace of the agent.
-func (m *Member) Placement() (namespace, name string) { return agentNamespace, "agent" }
+// Placement puts the dependents into the namespace of the agents. Several members may be in one cluster.
+func (m *Member) Placement() (namespace, name string) { return agentNamespace, "agent-" + m.Name }
 
 // DeepCopyObject implements runtime.Object.
 func (m *Member) DeepCopyObject() runtime.Object {

@@ -99,12 +99,22 @@ func TestAPageIsServedCheckedAndExposed(t *testing.T) {
 	t.Log("a mistake in the page is named")
 	change(`{"html":"<h1>Hello"}`)
 	g.Eventually(ready).Should(ContainSubstring("InvalidSpec: spec.html: <h1> is not closed"))
+
+	t.Log("a page that is no longer exposed loses its Ingress, although the new pods are refused")
+	enforce := func(level string) {
+		g.Expect(k8s.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, client.RawPatch(
+			types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":`+level+`}}}`)))).To(Succeed())
+	}
+	enforce(`"restricted"`)
 	change(`{"html":"<h1>Hello again</h1>","exposed":false}`)
+	g.Eventually(hasIngress).Should(BeFalse())
+	g.Expect(ready()).NotTo(HavePrefix("True"))
+	enforce("null")
+	change(`{"html":"<h1>Hello again!</h1>"}`)
 	g.Eventually(ready).Should(Equal("True Ready: 3 dependents are ready"))
-	g.Expect(hasIngress()).To(BeFalse())
 	var content corev1.ConfigMap
 	g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(page), &content)).To(Succeed())
-	g.Expect(content.Data).To(HaveKeyWithValue("index.html", "<h1>Hello again</h1>"))
+	g.Expect(content.Data).To(HaveKeyWithValue("index.html", "<h1>Hello again!</h1>"))
 	g.Expect(k8s.Delete(ctx, page)).To(Succeed())
 	g.Eventually(func() bool {
 		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(page), page))
