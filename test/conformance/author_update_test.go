@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
@@ -54,6 +55,49 @@ var _ = Describe("The author's update of a component:", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())
+	})
+
+	It("a pass reads the spec that an update wrote, although the cache is late", func(ctx SpecContext) {
+		operator, namespace, late := newOperatorName(), newNamespace(ctx), &lag{path: "/gadgets"}
+		DeferCleanup(late.release)
+		var reconciler *component.Reconciler[*gadget.Gadget]
+		seen, hooks := &diary{}, atomic.Int64{}
+		runOperator(operator, operatorOptions{
+			transport: late.wrap,
+			built:     func(r *component.Reconciler[*gadget.Gadget]) { reconciler = r },
+			hooks: gadgetHooks{PreReconcile: func(_ context.Context, g *gadget.Gadget, _ component.DependentReader) error {
+				seen.note(fmt.Sprintf("pass %d: generation %d", hooks.Add(1), g.Generation))
+				return nil
+			}},
+		})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		late.hold()
+		seen.clear()
+		hooks.Store(0)
+		for _, values := range [][2]string{{"a", "b"}, {"b", "c"}} {
+			Expect(reconciler.Update(ctx, g, func(g *gadget.Gadget) error {
+				Expect(g.Spec.Manifests).To(Equal(configMap("settings", values[0])), "an older component than the last update wrote")
+				g.Spec.Manifests = configMap("settings", values[1])
+				return nil
+			})).To(Succeed())
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", values[1]))
+		}
+		mark := markAudit(ctx)
+		reconciler.Trigger(client.ObjectKeyFromObject(g))
+		want := []string{"pass 1: generation 2", "pass 2: generation 3", "pass 3: generation 3"}
+		Eventually(ctx, seen.read).Should(Equal(want))
+		settle(ctx, operator)
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
+
+		By("starting no pass for the late events of these writes")
+		late.release()
+		settle(ctx, operator)
+		Expect(seen.read()).To(Equal(want))
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(3)))
 	})
 
 	It("an update from other code is repeated after conflicts, keeps unknown fields, and wakes one pass", func(ctx SpecContext) {

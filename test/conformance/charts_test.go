@@ -16,6 +16,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -113,6 +114,44 @@ data: {annotations: {{ dig "metadata" "annotations" dict (lookup "v1" "ConfigMap
 		Expect(k8s.Create(ctx, newConfigMap(namespace, "theirs"))).To(Succeed())
 		expectReady(ctx, newGadget(ctx, namespace, "demo", "one", servedBy(operator)))
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "seen").Object["data"]).To(Equal(map[string]any{"annotations": "{}"}))
+	})
+})
+
+var _ = Describe("The resource groups of a chart:", func() {
+	It("the objects of a group wait for the groups that theirs depends on, and are deleted before them", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		const inDatabase, inWeb = "helm.sh/resource-group: database", "helm.sh/resource-group: web"
+		charts, err := helm.New(fstest.MapFS{
+			"Chart.yaml":             {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")},
+			"templates/web.yaml":     {Data: []byte(configMap("web", "x", inWeb, `helm.sh/depends-on/resource-groups: '["database"]'`))},
+			"templates/more.yaml":    {Data: []byte(configMap("more", "x", inWeb))},
+			"templates/other.yaml":   {Data: []byte(configMap("other", "x"))},
+			"templates/schema.yaml":  {Data: []byte(configMap("schema", "x", inDatabase))},
+			"templates/backend.yaml": {Data: []byte("{{ .Values.manifests }}")},
+		}, helm.Options{AnnotationPrefix: operator, Sequencing: true})
+		Expect(err).NotTo(HaveOccurred())
+		runOperator(operator, operatorOptions{generate: charts})
+		g := newGadget(ctx, namespace, "demo", heldDeployment("backend", inDatabase), servedBy(operator))
+		expectWaitFor(ctx, g, "web", "Deployment.apps "+namespace+"/backend")
+		expectWaitFor(ctx, g, "more", "Deployment.apps "+namespace+"/backend")
+		Expect(configMapExists(ctx, namespace, "schema") && configMapExists(ctx, namespace, "other")).To(BeTrue())
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(2), "the group web must wait for all objects of the group database")
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests = removeLine(g.Spec.Manifests, "nodeSelector") })
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(4))
+
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		deletes := writesIn(ctx, mark, operator, namespace)
+		Expect(deletes).To(ConsistOf("delete configmaps/web", "delete configmaps/more", "delete configmaps/other",
+			"delete configmaps/schema", "delete deployments/backend"))
+		for _, ofWeb := range []string{"delete configmaps/web", "delete configmaps/more"} {
+			for _, ofDatabase := range []string{"delete configmaps/schema", "delete deployments/backend"} {
+				Expect(indexOf(deletes, ofWeb)).To(BeNumerically("<", indexOf(deletes, ofDatabase)), "%v", deletes)
+			}
+		}
 	})
 })
 

@@ -30,17 +30,33 @@ var _ = Describe("The conditions of dependents:", func() {
 			return err
 		}
 		Eventually(ctx, found).Should(Succeed())
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, HavePrefix("False DependentsNotReady"))
+		settle(ctx, operatorName)
 		mark := markAudit(ctx)
 		change(ctx, g, exposed("no"))
-		Eventually(ctx, found).Should(MatchError(apierrors.IsNotFound, "not found"))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("page")))
-		Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb("delete")).To(HaveLen(1))
+		expectDeletedInOnePass(ctx, mark, namespace, "ingresses")
+		Expect(found()).To(MatchError(apierrors.IsNotFound, "not found"))
 		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).Should(HaveLen(1))
 		Expect(leftOut(ctx, g)).To(Equal([]string{"Ingress.networking.k8s.io " + namespace + "/page Excluded " +
 			"its condition include-when is false: parameters.exposed == 'yes' (parameters.exposed is \"no\")"}))
 		change(ctx, g, exposed("yes"))
 		Eventually(ctx, found).Should(Succeed())
 		Eventually(ctx, func() []string { return leftOut(ctx, g) }).Should(BeEmpty())
+	})
+
+	It("an Ingress is deleted in the pass in which its condition include-when becomes false, although an apply failed", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		const failing = "apiVersion: v1\nkind: Service\nmetadata: {name: page}\nspec: {ports: [{port: 0}]}"
+		g := newGadget(ctx, namespace, "app", together(ingress, failing), exposed("yes"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True DependentFailed")
+		settle(ctx, operatorName)
+		mustGet(ctx, "networking.k8s.io/v1", "Ingress", namespace, "page")
+		mark := markAudit(ctx)
+		change(ctx, g, exposed("no"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True DependentFailed")
+		expectDeletedInOnePass(ctx, mark, namespace, "ingresses")
+		Eventually(ctx, func() []string { return leftOut(ctx, g) }).Should(ConsistOf(HavePrefix("Ingress.networking.k8s.io " + namespace + "/page Excluded")))
 	})
 
 	It("a condition without a value neither applies nor deletes its dependent, and the component waits", func(ctx SpecContext) {
@@ -58,6 +74,75 @@ var _ = Describe("The conditions of dependents:", func() {
 		change(ctx, g, exposed("no"))
 		expectReady(ctx, g)
 		Expect(configMapExists(ctx, namespace, "conditional")).To(BeFalse())
+	})
+
+	It("a deletion evaluates no condition: it deletes objects whose condition has no value, or is false, also after a lost inventory", func(ctx SpecContext) {
+		operator := newOperatorName()
+		set := func(name, value string) string { return settingOf(operator, name, value) }
+		stop := runOperator(operator, operatorOptions{})
+		deploy := func(edits ...func(*gadget.Gadget)) *gadget.Gadget {
+			GinkgoHelper()
+			namespace := newNamespace(ctx)
+			g := newGadget(ctx, namespace, "app", together(
+				configMap("conditional", "a", set("include-when", "parameters.exposed == 'yes'")),
+				configMap("active", "a", set("active-when", "parameters.exposed == 'yes'")),
+				configMap("below", "a", set("depends-on", "ConfigMap conditional")),
+				configMap("source", "off", set("export", "mode=self.data.value"), set("reconcile-policy", "create-only")),
+				configMap("by-value", "a", set("include-when", "exports.mode == 'off'"))), append(edits, exposed("yes"), servedBy(operator))...)
+			expectReady(ctx, g)
+			Expect(countConfigMaps(ctx, namespace)).To(Equal(5))
+			change(ctx, g, func(g *gadget.Gadget) { g.Spec.Parameters = nil })
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "source"), `{"data":{"value":null}}`)
+			expectUndecided(ctx, g, "conditional")
+			expectUndecided(ctx, g, "by-value")
+			settle(ctx, operator)
+			Expect(countConfigMaps(ctx, namespace)).To(Equal(5))
+			return g
+		}
+		deletes := func(ctx context.Context, mark auditMark, namespace string) {
+			GinkgoHelper()
+			told := writesIn(ctx, mark, operator, namespace)
+			Expect(told).To(ConsistOf("delete configmaps/conditional", "delete configmaps/active", "delete configmaps/below",
+				"delete configmaps/source", "delete configmaps/by-value"))
+			Expect(indexOf(told, "delete configmaps/below")).To(BeNumerically("<", indexOf(told, "delete configmaps/conditional")))
+		}
+		known, lost := deploy(), deploy()
+
+		mark := markAudit(ctx)
+		remove(ctx, known)
+		expectGone(ctx, known)
+		deletes(ctx, mark, known.Namespace)
+
+		By("the inventory is lost, and the condition is false by now")
+		stop()
+		loseStatus(ctx, lost)
+		change(ctx, lost, exposed("no"))
+		mark = markAudit(ctx)
+		remove(ctx, lost)
+		runOperator(operator, operatorOptions{})
+		expectGone(ctx, lost)
+		deletes(ctx, mark, lost.Namespace)
+	})
+
+	It("an object that depends on an object whose condition has no value is not created meanwhile", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		set := func(name, value string) string { return settingOf(operator, name, value) }
+		g := newGadget(ctx, namespace, "app", together(
+			configMap("conditional", "a", set("include-when", "parameters.exposed == 'yes'")),
+			configMap("below", "a", set("depends-on", "ConfigMap conditional"))), servedBy(operator), exposed("yes"))
+		expectReady(ctx, g)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Parameters = nil })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("reads a parameter that is not set"))
+		Expect(k8s.Delete(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "below"))).To(Succeed())
+		settle(ctx, operator)
+		requestPass(ctx, g, operator)
+		settle(ctx, operator)
+		Expect(configMapExists(ctx, namespace, "below")).To(BeFalse())
+		Expect(configMapExists(ctx, namespace, "conditional")).To(BeTrue())
+		change(ctx, g, exposed("yes"))
+		expectReady(ctx, g)
+		Expect(configMapExists(ctx, namespace, "below")).To(BeTrue())
 	})
 
 	It("each object of a bulk is included by its own condition, a group waits for the included ones alone, and conditions cost no request at rest", func(ctx SpecContext) {
@@ -158,6 +243,71 @@ var _ = Describe("The conditions of dependents:", func() {
 		Expect(leftOut(ctx, g)).To(ConsistOf(excluded))
 	})
 
+	It("a condition reads the value of an object that the component only observes, with one read for each change, and deletes nothing when that object vanishes", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		set := func(name, value string) string { return settingOf(operator, name, value) }
+		mark := markAudit(ctx)
+		reads := func() []string {
+			GinkgoHelper()
+			return verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Where(named("theirs")))
+		}
+		once := []string{"get configmaps 200"}
+		g := newGadget(ctx, namespace, "app", together(
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, annotations: {"+
+				set("reconcile-policy", "observe")+", "+set("export", "mode=self.data.value")+"}}",
+			configMap("extra", "x", set("include-when", "exports.mode == 'on'")), configMap("plain", "x")), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("the component only observes it")))
+		expectUndecided(ctx, g, "extra")
+		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "plain") }).Should(BeTrue())
+		Expect(reads()).To(BeEmpty(), "an absent object is not read")
+		put := func(value string) {
+			GinkgoHelper()
+			mark = markAudit(ctx)
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "theirs"), `{"data":{"value":"`+value+`"}}`)
+		}
+
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+"}\ndata: {value: 'off'}")
+		expectReady(ctx, g)
+		Expect(configMapExists(ctx, namespace, "extra")).To(BeFalse())
+		Expect(leftOut(ctx, g)).To(Equal([]string{"ConfigMap " + namespace + "/extra Excluded " +
+			`its condition include-when is false: exports.mode == 'on' (exports.mode is "off")`}))
+		Expect(reads()).To(Equal(once))
+
+		put("on")
+		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "extra") }).Should(BeTrue())
+		settle(ctx, operator)
+		expectReady(ctx, g)
+		Expect(reads()).To(Equal(once))
+		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"create configmaps/extra"}))
+
+		put("off")
+		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "extra") }).Should(BeFalse())
+		settle(ctx, operator)
+		expectReady(ctx, g)
+		Expect(reads()).To(Equal(once))
+		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"delete configmaps/extra"}))
+
+		By("the object vanishes")
+		put("on")
+		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "extra") }).Should(BeTrue())
+		settle(ctx, operator)
+		mark = markAudit(ctx)
+		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "theirs"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("the component only observes it")))
+		expectUndecided(ctx, g, "extra")
+		settle(ctx, operator)
+		Expect(configMapExists(ctx, namespace, "extra")).To(BeTrue())
+		Expect(writesIn(ctx, mark, operator, namespace)).To(BeEmpty())
+
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+"}\ndata: {value: 'on'}")
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(configMapExists(ctx, namespace, "extra")).To(BeFalse())
+		Expect(inNamespace(requestsSince(ctx, 0, operator), namespace).Resource("configmaps").Where(named("theirs")).Writes()).To(BeEmpty())
+	})
+
 	It("an object that is left out says by which condition, without values of parameters with secret names", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
@@ -210,6 +360,21 @@ var _ = Describe("The conditions of dependents:", func() {
 		expectGone(ctx, g)
 	})
 })
+
+// expectUndecided waits until the status reports that the condition of an object has no value.
+func expectUndecided(ctx context.Context, g *gadget.Gadget, name string) {
+	GinkgoHelper()
+	Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(ContainElement(And(
+		HaveField("Dependent", HaveSuffix("/"+name)), HaveField("Reason", "ConditionUndecided"))))
+}
+
+// expectDeletedInOnePass expects that the first pass since a mark deleted one object of a resource, and nothing else. A
+// pass writes the status at its end.
+func expectDeletedInOnePass(ctx context.Context, mark auditMark, namespace, resource string) {
+	GinkgoHelper()
+	writes := succeeded(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Writes())
+	Expect(verbs(writes)).To(HaveExactElements(Equal("delete "+resource+" 200"), Equal("update gadgets/status 200")))
+}
 
 // leftOut returns the objects that a component leaves out, with reasons and messages.
 func leftOut(ctx context.Context, g *gadget.Gadget) (texts []string) {

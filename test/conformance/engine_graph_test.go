@@ -38,6 +38,17 @@ metadata:
 		engine *component.Engine
 		pass   component.Pass
 	)
+	normalised := func(owner manifests.Owner, text string) []manifests.Object {
+		GinkgoHelper()
+		decoded, err := manifests.Decode("set", []byte(text))
+		Expect(err).NotTo(HaveOccurred())
+		desired, err := manifests.Normalise(decoded, manifests.NormaliseOptions{
+			Reconciler: name, Namespace: owner.Namespace, Owner: owner,
+			ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
+		})
+		Expect(err).NotTo(HaveOccurred())
+		return desired
+	}
 	BeforeEach(func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		lifetime, stop := context.WithCancel(context.Background())
@@ -46,15 +57,8 @@ metadata:
 		engine, err = component.NewEngine(lifetime, name, cluster.Config(), component.EngineOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		owner := manifests.Owner{Cluster: "test", Reconciler: name, Kind: "Set", Namespace: namespace, Name: "one"}
-		decoded, err := manifests.Decode("set", []byte(set))
-		Expect(err).NotTo(HaveOccurred())
-		desired, err := manifests.Normalise(decoded, manifests.NormaliseOptions{
-			Reconciler: name, Namespace: namespace, Owner: owner,
-			ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
-		})
-		Expect(err).NotTo(HaveOccurred())
 		pass = component.Pass{
-			Owner: owner, Desired: desired, Revision: 1, Wake: func() {},
+			Owner: owner, Desired: normalised(owner, set), Revision: 1, Wake: func() {},
 			Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
 				pass.Inventory = inventory
 				return nil
@@ -100,6 +104,19 @@ metadata:
 		Expect(existing).To(ConsistOf("settings", "view"))
 		_, err := get(ctx, "v1", "ConfigMap", pass.Owner.Namespace, "page")
 		Expect(err).To(HaveOccurred())
+	})
+
+	It("component.Engine names an object whose type nobody defines, and applies the other objects", func(ctx SpecContext) {
+		pass.Desired = normalised(pass.Owner, together(configMap("plain", "x"), "apiVersion: none.example.com/v1\nkind: Thing\nmetadata: {name: thing}"))
+		var waiting []component.Waiting
+		Eventually(ctx, func() ([]component.Waiting, error) {
+			pass.Now = time.Now()
+			outcome, err := engine.Apply(ctx, pass)
+			waiting = outcome.Waiting
+			return waiting, err
+		}).Should(HaveLen(1))
+		Expect(waiting).To(ConsistOf(And(HaveField("Dependent", HaveSuffix("/thing")), HaveField("Undefined", BeTrue()))))
+		Expect(configMapExists(ctx, pass.Owner.Namespace, "plain")).To(BeTrue())
 	})
 
 	It("component.Engine leaves an object as it is if a parameter of its condition is missing", func(ctx SpecContext) {

@@ -103,6 +103,17 @@ func (s *seen) all() map[string]string {
 	return maps.Clone(s.values)
 }
 
+// count returns the number of components that saw a value last.
+func (s *seen) count(value string) int {
+	n := 0
+	for _, last := range s.all() {
+		if last == value {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *seen) of(name string) func() string { return func() string { return s.all()[name] } }
 
 // hookSeeing returns hooks that record the value of the related ConfigMaps.
@@ -112,11 +123,7 @@ func hookSeeing(s *seen, from *component.Relation[*gadget.Gadget, *corev1.Config
 		if err != nil {
 			return err
 		}
-		var values []string
-		for _, c := range found {
-			values = append(values, c.Name+"="+c.Data["value"])
-		}
-		s.set(g.Namespace+"/"+g.Name, strings.Join(values, " "))
+		s.set(g.Namespace+"/"+g.Name, contents(found, nil))
 		return nil
 	}}
 }
@@ -154,24 +161,31 @@ var _ = Describe("Event sources:", func() {
 	})
 
 	It("a related object that changes costs no request where it is kept, and one read where it is not", func(ctx SpecContext) {
+		const components, workers, changes = 100, 8, 3
 		for _, kept := range []bool{true, false} {
 			namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 			c := shared(ctx, namespace, "shared", "a")
 			settings := component.Related("settings", configMapOptions{Of: toShared(namespace), Whole: kept})
-			runOperator(operator, operatorOptions{hooks: hookSeeing(s, settings), built: withSources(settings)})
-			g := newGadget(ctx, namespace, "app", configMap("own", "a"), servedBy(operator))
-			expectReady(ctx, g)
-			settle(ctx, operator)
-			mark := markAudit(ctx)
-			patch(ctx, c, `{"data":{"value":"b"}}`)
-			Eventually(ctx, s.of(namespace+"/app")).Should(Equal("shared=b"))
-			requestPass(ctx, g, operator)
-			settle(ctx, operator)
-			want := []string{}
-			if !kept {
-				want = []string{"get configmaps 200"}
+			runOperator(operator, operatorOptions{
+				generate: nothing, component: component.Options{MaxConcurrentReconciles: workers},
+				hooks: hookSeeing(s, settings), built: withSources(settings),
+			})
+			for i := range components {
+				newGadget(ctx, namespace, fmt.Sprint("g", i), "", servedBy(operator))
 			}
-			Expect(verbs(requestsSince(ctx, mark, operator))).To(Equal(want), "kept: %v", kept)
+			Eventually(ctx, func() int { return s.count("shared=a") }).WithTimeout(time.Minute).Should(Equal(components))
+			settle(ctx, operator)
+			for i := range changes {
+				mark, value := markAudit(ctx), fmt.Sprint("b", i)
+				patch(ctx, c, fmt.Sprintf(`{"data":{"value":%q}}`, value))
+				Eventually(ctx, func() int { return s.count("shared=" + value) }).WithTimeout(time.Minute).Should(Equal(components))
+				settle(ctx, operator)
+				want := []string{}
+				if !kept {
+					want = []string{"get configmaps 200"}
+				}
+				Expect(verbs(requestsSince(ctx, mark, operator))).To(Equal(want), "kept: %v", kept)
+			}
 		}
 	})
 
@@ -566,5 +580,52 @@ var _ = Describe("Idle components:", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+
+	It("an inventory in Secrets leaves the memory, too, and is read by one request when it is wanted", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		var reconciler *gadgetReconciler
+		options := spilling
+		options.IdleInventory = component.NewIdleInventory(400 * time.Millisecond)
+		runOperator(operator, operatorOptions{component: options, built: func(r *gadgetReconciler) { reconciler = r }})
+		g := newGadget(ctx, namespace, "app", configMaps("c", 30, "a"), servedBy(operator))
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.HasInventoryRecord()).To(BeTrue())
+		settle(ctx, operator)
+		after := func() []string {
+			mark, before := markAudit(ctx), passes(operator)
+			reconciler.Trigger(client.ObjectKeyFromObject(g))
+			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
+			return verbs(requestsSince(ctx, mark, operator))
+		}
+		Eventually(ctx, after).WithPolling(2 * time.Second).Should(Equal([]string{"get secrets 200"}))
+		Expect(after()).To(BeEmpty(), "the inventory that was read is kept")
+
+		By("removing objects that only the inventory names, and deleting, with a record that was read")
+		changeManifests(ctx, g, configMaps("c", 28, "b"))
+		expectReady(ctx, g)
+		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(28))
+		Eventually(ctx, after).WithPolling(2 * time.Second).Should(Equal([]string{"get secrets 200"}))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+
+	It("all inventories are kept at the start, so the first passes read no component", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		start := func() (stop func()) {
+			return runOperator(operator, operatorOptions{component: component.Options{IdleInventory: component.NewIdleInventory(time.Hour)}})
+		}
+		stop := start()
+		for i := range 5 {
+			expectReady(ctx, newGadget(ctx, namespace, fmt.Sprint("g", i), configMaps(fmt.Sprint("c", i), 20, "a"), servedBy(operator)))
+		}
+		settle(ctx, operator)
+		stop()
+		mark, before := markAudit(ctx), passes(operator)
+		start()
+		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">=", before+5))
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(BeEmpty())
 	})
 })

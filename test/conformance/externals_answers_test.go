@@ -150,6 +150,48 @@ var _ = Describe("Answers about externals:", func() {
 		Expect(cloud.Things()).To(BeEmpty())
 	}, Entry("in the same process", false), Entry("also after a restart", true))
 
+	DescribeTable("answers within the settle time after a create count for nothing, so one wrong answer after it is not the second", func(ctx SpecContext, kind string, lost error) {
+		slow := quick
+		slow.Settle = 2 * time.Second
+		things := componenttest.Things{Cloud: cloud}
+		runOperator(operator, operatorOptions{component: component.Options{Externals: []external.Driver{
+			external.Of("Thing", things, slow), external.Of("FindableThing", componenttest.FindableThings{Things: things}, slow),
+		}}})
+		var mu sync.Mutex
+		var created time.Time
+		var within, after int
+		var doubtful bool
+		cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case c.Method == "Create":
+				created = time.Now()
+				return componenttest.CloudFault{After: lost}
+			case created.IsZero():
+				return componenttest.CloudFault{}
+			case time.Since(created) < slow.Settle:
+				within++
+				doubtful = time.Since(created) > slow.Settle/2 // On a busy machine it arrives after the settle time, and counts.
+				return componenttest.CloudFault{Stale: true}
+			}
+			after++
+			return componenttest.CloudFault{Stale: after == 1 && !doubtful}
+		})
+		g := newGadget(ctx, namespace, "app", thing(kind, "one", "a"), servedBy(operator))
+		Eventually(func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return after
+		}).Should(BeNumerically(">", 5))
+		expectReady(ctx, g)
+		Expect(within).To(BeNumerically(">", 0))
+		Expect(cloud.Calls("Create")).To(Equal(1))
+	},
+		Entry("an external with an id that the system allocated", "Thing", nil),
+		Entry("an external that is searched, because the answer was lost", "FindableThing", errors.New("connection reset")),
+	)
+
 	It("two kinds that name the same account share its limits", func(ctx SpecContext) {
 		limits := quick
 		limits.Concurrency = 1

@@ -479,15 +479,21 @@ var _ = Describe("Externals of all kinds:", func() {
 	})
 
 	Describe("mistakes", func() {
-		DescribeTable("are refused before anything is created", func(ctx SpecContext, text, want string) {
-			g := newApp(ctx, configMaps("cm", 1, "a")+text)
-			expectCondition(ctx, g, "Ready", ContainSubstring(want))
+		const bound = "---\napiVersion: external.fairlead.io/v1\nkind: %s\nmetadata: {name: one, annotations: {%s/bind: \"true\"}}\n" +
+			"spec: {%s: \"${{ value }}\"}\n"
+		DescribeTable("are refused before anything is created, with the object and the field", func(ctx SpecContext, text, want string) {
+			text = strings.ReplaceAll(text, "OPERATOR", operator)
+			g := newApp(ctx, configMap("cm-0", "a", settingOf(operator, "export", "value=self.data.value"))+"\n"+text)
+			expectCondition(ctx, g, "Ready", And(ContainSubstring(".external.fairlead.io one: "), ContainSubstring(want)))
 			Expect(configMapExists(ctx, namespace, "cm-0")).To(BeFalse())
 			Expect(cloud.Calls("Create")).To(BeZero())
 		},
 			Entry("an unknown field", "---\napiVersion: external.fairlead.io/v1\nkind: Thing\nmetadata: {name: one}\nspec: {valu: a}\n", "spec.valu"),
 			Entry("a value that the kind refuses", thing("FixedThing", "one", "a b"), "spec.value: blanks are not allowed"),
 			Entry("an unknown kind", thing("Unheard", "one", "a"), "no handler is registered for externals of the kind Unheard"),
+			Entry("an unknown kind of an external with bound values", fmt.Sprintf(bound, "Unheard", "OPERATOR", "value"),
+				"no handler is registered for externals of the kind Unheard"),
+			Entry("an unknown field with a bound value", fmt.Sprintf(bound, "Thing", "OPERATOR", "valu"), "spec.valu"),
 		)
 
 		DescribeTable("of a handler harm its own component alone", func(ctx SpecContext, value, want string) {

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -40,6 +41,118 @@ func (k forgetful) Delete(ctx context.Context, r thingRef) error {
 	return k.Things.Delete(ctx, r)
 }
 
+// stateful is a kind whose Create returns a state. It counts the calls that get this state, and those that get another
+// one.
+type stateful struct {
+	componenttest.Things
+
+	same, other *callCounts
+}
+
+// stateFor is the state of the thing with an id: bytes that are no text.
+func stateFor(id string) []byte { return []byte("\x00\xff of " + id) }
+
+func (k stateful) check(method string, r thingRef) {
+	counts := k.other
+	if bytes.Equal(r.State, stateFor(r.ID)) {
+		counts = k.same
+	}
+	counts.add(method)
+}
+
+func (k stateful) Create(ctx context.Context, r thingRef) (thingCreated, error) {
+	created, err := k.Things.Create(ctx, r)
+	created.State = stateFor(created.ID)
+	return created, err
+}
+
+func (k stateful) Observe(ctx context.Context, r thingRef) (componenttest.Thing, error) {
+	k.check("Observe", r)
+	return k.Things.Observe(ctx, r)
+}
+
+func (k stateful) Update(ctx context.Context, r thingRef, t componenttest.Thing) (componenttest.Thing, error) {
+	k.check("Update", r)
+	return k.Things.Update(ctx, r, t)
+}
+
+func (k stateful) Delete(ctx context.Context, r thingRef) error {
+	k.check("Delete", r)
+	return k.Things.Delete(ctx, r)
+}
+
+// plain is a kind without a Matcher.
+type plain struct{ things componenttest.Things }
+
+func (k plain) Observe(ctx context.Context, r thingRef) (componenttest.Thing, error) {
+	return k.things.Observe(ctx, r)
+}
+
+func (k plain) Create(ctx context.Context, r thingRef) (thingCreated, error) {
+	return k.things.Create(ctx, r)
+}
+
+func (k plain) Update(ctx context.Context, r thingRef, t componenttest.Thing) (componenttest.Thing, error) {
+	return k.things.Update(ctx, r, t)
+}
+
+func (k plain) Delete(ctx context.Context, r thingRef) error { return k.things.Delete(ctx, r) }
+
+// caseless is a kind that ignores the case of values.
+type caseless struct{ plain }
+
+func (caseless) Match(spec componenttest.ThingSpec, observed componenttest.Thing) string {
+	if !strings.EqualFold(spec.Value, observed.Value) {
+		return "spec.value"
+	}
+	return ""
+}
+
+// regional is a kind whose systems are selected by the Secret that an external references.
+type regional struct {
+	clouds map[string]*componenttest.Cloud
+}
+
+func (k regional) in(r thingRef) (componenttest.Things, error) {
+	address, err := r.References.OnlySecret("address")
+	if err != nil {
+		return componenttest.Things{}, external.Refused(err)
+	}
+	return componenttest.Things{Cloud: k.clouds[address]}, nil
+}
+
+func (k regional) Observe(ctx context.Context, r thingRef) (componenttest.Thing, error) {
+	things, err := k.in(r)
+	if err != nil {
+		return componenttest.Thing{}, err
+	}
+	return things.Observe(ctx, r)
+}
+
+func (k regional) Create(ctx context.Context, r thingRef) (thingCreated, error) {
+	things, err := k.in(r)
+	if err != nil {
+		return thingCreated{}, err
+	}
+	return things.Create(ctx, r)
+}
+
+func (k regional) Update(ctx context.Context, r thingRef, t componenttest.Thing) (componenttest.Thing, error) {
+	things, err := k.in(r)
+	if err != nil {
+		return componenttest.Thing{}, err
+	}
+	return things.Update(ctx, r, t)
+}
+
+func (k regional) Delete(ctx context.Context, r thingRef) error {
+	things, err := k.in(r)
+	if err != nil {
+		return err
+	}
+	return things.Delete(ctx, r)
+}
+
 // callCounts counts the calls to a cloud by method and id.
 type callCounts struct {
 	mu    sync.Mutex
@@ -47,13 +160,19 @@ type callCounts struct {
 }
 
 func (c *callCounts) follow(cloud *componenttest.Cloud) {
-	c.calls = map[string]int{}
 	cloud.SetFault(func(call componenttest.CloudCall) componenttest.CloudFault {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.calls[call.Method+" "+call.ID]++
+		c.add(call.Method + " " + call.ID)
 		return componenttest.CloudFault{}
 	})
+}
+
+func (c *callCounts) add(call string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calls == nil {
+		c.calls = map[string]int{}
+	}
+	c.calls[call]++
 }
 
 func (c *callCounts) of(call string) int {
@@ -72,6 +191,12 @@ var _ = Describe("Options and optional methods of externals:", func() {
 	})
 	run := func(kinds ...external.Driver) (stop func()) {
 		return runOperator(operator, operatorOptions{component: component.Options{Externals: append(cloudKinds(cloud), kinds...)}})
+	}
+	// runWorker runs an operator that makes one pass at a time.
+	runWorker := func(kind external.Driver) {
+		runOperator(operator, operatorOptions{component: component.Options{
+			Externals: []external.Driver{kind}, MaxConcurrentReconciles: 1,
+		}})
 	}
 	set := func(name, value string) string { return fmt.Sprintf("%s/%s: %q", operator, name, value) }
 
@@ -95,11 +220,101 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		Eventually(polls["settled"]).Should(BeNumerically(">", slow+10))
 	})
 
-	It("Account separates the limits of external systems: one that hangs does not hold up another one", func(ctx SpecContext) {
+	It("the state that Create returns is kept, and each later call gets it, also after a restart", func(ctx SpecContext) {
+		same, other := &callCounts{}, &callCounts{}
+		kind := func() external.Driver {
+			return external.Of("StatefulThing", stateful{componenttest.Things{Cloud: cloud}, same, other}, quick)
+		}
+		stop := run(kind())
+		g := newGadget(ctx, namespace, "app", thing("StatefulThing", "one", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		Eventually(func() int { return same.of("Observe") }).Should(BeNumerically(">", 1))
+		stop()
+		observed := same.of("Observe")
+		run(kind())
+		Eventually(func() int { return same.of("Observe") }).Should(BeNumerically(">", observed))
+		changeManifests(ctx, g, thing("StatefulThing", "one", "b"))
+		Eventually(func() int { return same.of("Update") }).Should(BeNumerically(">", 0))
+		expectReady(ctx, g)
+
+		By("replacing it after somebody removed it")
+		cloud.Remove(cloud.Things()[0].ID)
+		Eventually(ctx, cloud.Things).Should(ConsistOf(HaveField("ID", "thing-2")))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(same.of("Delete")).To(BeNumerically(">", 0))
+		Expect(cloud.Things()).To(BeEmpty())
+		Expect(other.calls).To(BeEmpty(), "calls with another state")
+	})
+
+	DescribeTable("an external is compared", func(ctx SpecContext, kind, harmless string) {
+		things := plain{componenttest.Things{Cloud: cloud}}
+		run(external.Of("PlainThing", things, quick), external.Of("CaselessThing", caseless{things}, quick))
+		g := newGadget(ctx, namespace, "app", thing(kind, "one", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		made := cloud.Things()[0]
+
+		By("changing what makes no difference")
+		made.Value, made.Phase = harmless, "of others"
+		cloud.Put(made)
+		observed := cloud.Calls("Observe")
+		Eventually(func() int { return cloud.Calls("Observe") }).Should(BeNumerically(">", observed+10))
+		Expect(cloud.Calls("Update")).To(BeZero())
+		expectReady(ctx, g)
+
+		By("changing what makes a difference")
+		made.Value = "b"
+		cloud.Put(made)
+		Eventually(ctx, cloud.Things).Should(ConsistOf(And(HaveField("Value", "a"), HaveField("Phase", "of others"))))
+		expectReady(ctx, g)
+		Expect(cloud.Calls("Update")).To(Equal(1))
+	},
+		Entry("by the fields that its spec sets; others make no difference", "PlainThing", "a"),
+		Entry("by the own comparison of its kind", "CaselessThing", "A"),
+	)
+
+	It("externals of one kind are in the systems that each of them selects", func(ctx SpecContext) {
+		clouds := map[string]*componenttest.Cloud{"https://east": componenttest.NewCloud(), "https://west": cloud}
+		run(external.Of("RegionalThing", regional{clouds}, quick))
+		text := ""
+		for address := range clouds {
+			region := strings.TrimPrefix(address, "https://")
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {address: %q}",
+				region, namespace, address))
+			text += thing("RegionalThing", "in-"+region, region) + "references: [{kind: Secret, name: " + region + "}]\n"
+		}
+		values := func() map[string][]string {
+			found := map[string][]string{}
+			for address, c := range clouds {
+				for _, t := range c.Things() {
+					found[address] = append(found[address], t.Value)
+				}
+			}
+			return found
+		}
+		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
+		expectReady(ctx, g)
+		Expect(values()).To(Equal(map[string][]string{"https://east": {"east"}, "https://west": {"west"}}))
+
+		By("changing one of them, and removing the other one")
+		changeManifests(ctx, g, strings.ReplaceAll(text, `"west"`, `"far west"`))
+		Eventually(values).Should(Equal(map[string][]string{"https://east": {"east"}, "https://west": {"far west"}}))
+		clouds["https://east"].Remove(clouds["https://east"].Things()[0].ID)
+		Eventually(values).Should(Equal(map[string][]string{"https://east": {"east"}, "https://west": {"far west"}}))
+		expectReady(ctx, g)
+		Expect(cloud.Calls("Create")).To(Equal(1))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(values()).To(BeEmpty())
+	})
+
+	It("Account separates the limits of external systems: one that hangs holds up neither another one nor a worker", func(ctx SpecContext) {
 		limits := quick
 		limits.Concurrency, limits.Timeout = 1, time.Minute
 		limits.Account = func(r thingRef) string { return r.Spec.Value }
-		run(external.Of("RegionalThing", componenttest.NamedThings{Things: componenttest.Things{Cloud: cloud}}, limits))
+		// The only worker is free while calls hang.
+		runWorker(external.Of("RegionalThing", componenttest.NamedThings{Things: componenttest.Things{Cloud: cloud}}, limits))
 		hanging := make(chan struct{})
 		cloud.SetFault(func(call componenttest.CloudCall) componenttest.CloudFault {
 			if call.Method == "Create" && call.ID == "far" {
@@ -114,6 +329,7 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		Eventually(func() int { return cloud.Calls("Create") }).Should(Equal(1))
 		near := newGadget(ctx, namespace, "near", in("near", "west"), servedBy(operator))
 		expectReady(ctx, near)
+		expectReady(ctx, newGadget(ctx, namespace, "beside", configMaps("cm", 1, "a"), servedBy(operator)))
 		Expect(cloud.Things()).To(HaveLen(1), "the second external of the account that hangs waits")
 		close(hanging)
 		expectReady(ctx, far)

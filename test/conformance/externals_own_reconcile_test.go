@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,13 +35,14 @@ type counterState struct {
 
 // counters is an author's own reconcile for one dependent: a ConfigMap that it writes with its own client.
 type counters struct {
-	client    client.Client
-	namespace string
+	client client.Client
+	// creates and deletes hold calls until they are closed.
+	creates, deletes <-chan struct{}
 }
 
-func (c counters) read(ctx context.Context, name string) (*corev1.ConfigMap, error) {
+func (c counters) read(ctx context.Context, r external.Ref[counterSpec]) (*corev1.ConfigMap, error) {
 	found := &corev1.ConfigMap{}
-	err := c.client.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, found)
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: r.Component.GetNamespace(), Name: r.ID}, found)
 	if apierrors.IsNotFound(err) {
 		return nil, external.ErrNotFound
 	}
@@ -50,7 +52,7 @@ func (c counters) read(ctx context.Context, name string) (*corev1.ConfigMap, err
 func (c counters) Identify(spec counterSpec) string { return spec.Name }
 
 func (c counters) Observe(ctx context.Context, r external.Ref[counterSpec]) (counterState, error) {
-	found, err := c.read(ctx, r.ID)
+	found, err := c.read(ctx, r)
 	if err != nil {
 		return counterState{}, err
 	}
@@ -67,8 +69,11 @@ func (c counters) Match(spec counterSpec, observed counterState) string {
 func (c counters) Create(
 	ctx context.Context, r external.Ref[counterSpec],
 ) (external.Created[counterState], error) {
+	if err := await(ctx, c.creates); err != nil {
+		return external.Created[counterState]{}, err
+	}
 	err := c.client.Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: r.Spec.Name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Component.GetNamespace(), Name: r.Spec.Name},
 		Data:       map[string]string{"step": string(rune('0' + r.Spec.Step))},
 	})
 	if apierrors.IsAlreadyExists(err) {
@@ -77,10 +82,20 @@ func (c counters) Create(
 	return external.Created[counterState]{}, err
 }
 
+// await waits until a channel is closed.
+func await(ctx context.Context, until <-chan struct{}) error {
+	select {
+	case <-until:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (c counters) Update(
 	ctx context.Context, r external.Ref[counterSpec], _ counterState,
 ) (counterState, error) {
-	found, err := c.read(ctx, r.ID)
+	found, err := c.read(ctx, r)
 	if err != nil {
 		return counterState{}, err
 	}
@@ -89,7 +104,10 @@ func (c counters) Update(
 }
 
 func (c counters) Delete(ctx context.Context, r external.Ref[counterSpec]) error {
-	found, err := c.read(ctx, r.ID)
+	if err := await(ctx, c.deletes); err != nil {
+		return err
+	}
+	found, err := c.read(ctx, r)
 	if errors.Is(err, external.ErrNotFound) {
 		return nil
 	}
@@ -102,23 +120,49 @@ func (c counters) Delete(ctx context.Context, r external.Ref[counterSpec]) error
 var _ = Describe("A kind of externals in Kubernetes:", func() {
 	It("an author's own reconcile for one dependent takes part in waves, repairs and deletion", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
+		creates, deletes := make(chan struct{}), make(chan struct{})
 		runOperator(operator, operatorOptions{component: component.Options{Externals: []external.Driver{
-			external.Of("Counter", counters{client: k8s, namespace: namespace}, external.Options[counterSpec]{
-				Poll: 200 * time.Millisecond, Settle: -1, Rate: 1000, Burst: 1000,
+			external.Of("Counter", counters{client: k8s, creates: creates, deletes: deletes}, external.Options[counterSpec]{
+				Poll: 200 * time.Millisecond, Settle: -1, Rate: 1000, Burst: 1000, Timeout: time.Minute,
 			}),
 		}}})
 		counter := func(step string) string {
-			return together("apiVersion: external.fairlead.io/v1\nkind: Counter\nmetadata: {name: clicks}\nspec: {name: clicks, step: "+step+"}",
-				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: after, annotations: {"+operator+"/order: \"1\"}}\ndata: {a: b}")
+			return together("apiVersion: external.fairlead.io/v1\nkind: Counter\nmetadata: {name: clicks, annotations: {"+
+				settingOf(operator, "export", "step=self.status.step")+"}}\nspec: {name: clicks, step: "+step+"}",
+				configMap("after", "a", settingOf(operator, "order", "1")),
+				configMap("dependent", "a", settingOf(operator, "depends-on", "Counter.external.fairlead.io clicks")),
+				configMap("bound", "${{ step }}", settingOf(operator, "bind", "true")))
+		}
+		others := func(ctx context.Context) []string {
+			var names []string
+			for _, name := range []string{"after", "dependent", "bound"} {
+				if configMapExists(ctx, namespace, name) {
+					names = append(names, name)
+				}
+			}
+			return names
 		}
 		g := newGadget(ctx, namespace, "app", counter("1"), servedBy(operator))
-		expectReady(ctx, g)
 		clicks := func() string { return stepIn(ctx, namespace, "clicks") }
+
+		By("holding its creation: the next wave, its dependent and the object with its value wait")
+		Eventually(ctx, func() string { return entryOf(ctx, g, "clicks").Name }).Should(Equal("clicks"))
+		settle(ctx, operator)
+		Expect(clicks()).To(BeEmpty())
+		Expect(others(ctx)).To(BeEmpty())
+		close(creates)
+		expectReady(ctx, g)
 		Expect(clicks()).To(Equal("1"))
-		Expect(configMapExists(ctx, namespace, "after")).To(BeTrue())
+		Expect(others(ctx)).To(HaveLen(3))
+		bound := func() string {
+			value, _, _ := unstructured.NestedString(mustGet(ctx, "v1", "ConfigMap", namespace, "bound").Object, "data", "value")
+			return value
+		}
+		Expect(bound()).To(Equal("1"))
 
 		changeManifests(ctx, g, counter("2"))
 		Eventually(ctx, clicks).Should(Equal("2"))
+		Eventually(ctx, bound).Should(Equal("2"))
 
 		By("changing the object behind the back of the operator")
 		object := mustGet(ctx, "v1", "ConfigMap", namespace, "clicks")
@@ -130,7 +174,15 @@ var _ = Describe("A kind of externals in Kubernetes:", func() {
 		Eventually(ctx, clicks).Should(Equal("2"))
 
 		expectReady(ctx, g)
+
+		By("holding its deletion: the next wave and its dependent are deleted before it")
 		remove(ctx, g)
+		Eventually(ctx, func() []string { return others(ctx) }).ShouldNot(ContainElements("after"))
+		Eventually(ctx, func() []string { return others(ctx) }).ShouldNot(ContainElements("dependent"))
+		settle(ctx, operator)
+		Expect(current(ctx, g).DeletionTimestamp).NotTo(BeNil())
+		Expect(clicks()).To(Equal("2"))
+		close(deletes)
 		expectGone(ctx, g)
 		Expect(configMapExists(ctx, namespace, "clicks")).To(BeFalse())
 	})

@@ -36,6 +36,15 @@ var _ = Describe("The condition gone-when:", func() {
 		hold("top")
 		settle(ctx, operator)
 
+		By("the conditions cost no request before the deletion, also after a restart")
+		mark := markAudit(ctx)
+		requestPass(ctx, g, operator)
+		stop()
+		stop = runOperator(operator, operatorOptions{})
+		requestPass(ctx, g, operator)
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(BeEmpty())
+
 		remove(ctx, g)
 		Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(ContainElement(
 			HaveField("Message", ContainSubstring(`gone-when: self.data.value == "drained" is false (self.data.value is "a")`))))

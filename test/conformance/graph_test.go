@@ -123,15 +123,22 @@ var _ = Describe("Dependencies between objects:", func() {
 	It("cycles, missing dependencies and contradictions are reported together, and nothing is written", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
-			configMap("a", "1", dependsOn("ConfigMap b")), configMap("b", "1", dependsOn("ConfigMap a")),
+			configMap("a", "1", dependsOn("ConfigMap b, ConfigMap d")), configMap("b", "1", dependsOn("ConfigMap a")),
 			configMap("c", "1", dependsOn("ConfigMap missing, @none")), configMap("free", "1"),
+			configMap("ordered", "1", dependsOn("ConfigMap free"), order(1)),
+			configMap("purged", "1", dependsOn("ConfigMap free"), setting("purge-order", "2")),
+			configMap("phased", "1", dependsOn("ConfigMap free"), setting("phase", "pre-delete")),
+			configMap("d", "1", dependsOn("ConfigMap e")), configMap("e", "1", dependsOn("ConfigMap d")),
 		))
+		settingOfObject := func(name, contradiction string) string {
+			return "ConfigMap " + name + ": annotation " + operatorName + "/depends-on: contradicts " + contradiction
+		}
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 			ContainSubstring("ConfigMap "+namespace+"/a -> ConfigMap "+namespace+"/b -> ConfigMap "+namespace+"/a"),
-			ContainSubstring("ConfigMap "+namespace+"/missing is not in the set"), ContainSubstring("no object belongs to the group @none")))
-		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
-		changeManifests(ctx, g, together(configMap("a", "1", dependsOn("ConfigMap free"), order(1)), configMap("free", "1")))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("contradicts order"))
+			ContainSubstring("ConfigMap "+namespace+"/d -> ConfigMap "+namespace+"/e -> ConfigMap "+namespace+"/d"),
+			ContainSubstring("ConfigMap "+namespace+"/missing is not in the set"), ContainSubstring("no object belongs to the group @none"),
+			ContainSubstring(settingOfObject("ordered", "order")), ContainSubstring(settingOfObject("purged", "purge-order")),
+			ContainSubstring(settingOfObject("phased", "phase"))))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 

@@ -299,6 +299,31 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		})
 	}
 
+	It("a component of the version before externals, with exported and bound values, dependencies, conditions and an observed object, is taken over without a write", func(ctx SpecContext) {
+		s, g, mark := takeOver(ctx, "flow", here())
+		expectReady(ctx, g)
+		Expect(story(ctx, mark, s.operator, s.namespace)).To(BeEmpty())
+		status := current(ctx, g).Status
+		Expect(status.Revision).To(Equal(int64(1)))
+		Expect(status.Rendition).To(BeZero(), "the rendering counts as the recorded one")
+		Expect(status.Observed).To(HaveLen(1))
+		Expect(configMapExists(ctx, s.namespace, "excluded")).To(BeFalse())
+
+		By("changing the exported value")
+		changeManifests(ctx, g, strings.Replace(current(ctx, g).Spec.Manifests, `value: "a"`, `value: "b"`, 1))
+		Eventually(ctx, func() any { return content(ctx, "ConfigMap", s.namespace, "bound")["both"] }).Should(Equal("b-given"))
+		Eventually(ctx, func() bool { return configMapExists(ctx, s.namespace, "extra") }).Should(BeFalse())
+		expectReady(ctx, g)
+		Expect(configMapExists(ctx, s.namespace, "excluded")).To(BeTrue())
+
+		By("deleting")
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(configMapExists(ctx, s.namespace, "later")).To(BeFalse())
+		Expect(content(ctx, "ConfigMap", s.namespace, "given")).To(HaveKeyWithValue("value", "given"), "it belongs to others")
+		Expect(records(ctx, s.namespace)).To(BeEmpty())
+	})
+
 	// These versions knew no applied generation, no other field owner and finalizer, and no event sources.
 	newNames := func() operatorOptions {
 		polled := component.Polling[*gadget.Gadget]("polled", time.Second, func(context.Context) (map[client.ObjectKey]string, error) {

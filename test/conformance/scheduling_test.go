@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -107,6 +108,47 @@ var _ = Describe("The schedule of passes:", func() {
 	})
 
 	It("with a limiter, a burst of passes begins at once, and later passes wait and handle all changes", func(ctx SpecContext) {
+		const burst, period = 6, time.Hour
+		operator, limiter := newOperatorName(), &steeredLimiter{Limiter: component.PassesWithin(burst, period)}
+		runOperator(operator, operatorOptions{component: component.Options{Limiter: limiter}})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "0"), servedBy(operator))
+		expectReady(ctx, g)
+		value := func() string {
+			GinkgoHelper()
+			found, _, err := unstructured.NestedString(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "settings").Object, "data", "value")
+			Expect(err).NotTo(HaveOccurred())
+			return found
+		}
+		changes := 0
+		for ; limiter.passed.Load() < burst; changes++ {
+			want := fmt.Sprint(changes + 1)
+			changeManifests(ctx, g, configMap("settings", want))
+			Eventually(ctx, func() bool { return value() == want || limiter.passed.Load() >= burst }).Should(BeTrue(), "the change must not wait")
+		}
+		Expect(changes).To(BeNumerically(">=", 2), "the burst must not be used up by the creation")
+		settle(ctx, operator)
+
+		By("more passes than the limiter permits")
+		before := value()
+		for i := range 3 {
+			delayed := passes(operator)
+			changeManifests(ctx, g, configMap("settings", fmt.Sprint("late", i)))
+			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", delayed))
+		}
+		settle(ctx, operator)
+		Expect(value()).To(Equal(before))
+		Expect(limiter.passed.Load()).To(BeEquivalentTo(burst))
+
+		By("the period ends")
+		limiter.skipped.Store(int64(period))
+		requestPass(ctx, g, operator)
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(value()).To(Equal("late2"))
+		Expect(limiter.passed.Load()).To(BeEquivalentTo(burst+1), "one pass handles all changes")
+	})
+
+	It("with a limiter, no more passes begin within a period, and later passes handle all changes", func(ctx SpecContext) {
 		const period = 4 * time.Second
 		operator, count := newOperatorName(), &atomic.Int64{}
 		var begun []time.Time
@@ -306,3 +348,18 @@ func (g *gate) Delay(types.NamespacedName, time.Time) time.Duration {
 func (g *gate) Passed(types.NamespacedName, time.Time) { g.passed.Add(1) }
 
 func (g *gate) Forget(types.NamespacedName) { g.forgotten.Add(1) }
+
+// steeredLimiter is a Limiter whose time can be advanced. It counts the passes.
+type steeredLimiter struct {
+	component.Limiter
+	passed, skipped atomic.Int64
+}
+
+func (l *steeredLimiter) Delay(name types.NamespacedName, now time.Time) time.Duration {
+	return l.Limiter.Delay(name, now.Add(time.Duration(l.skipped.Load())))
+}
+
+func (l *steeredLimiter) Passed(name types.NamespacedName, now time.Time) {
+	l.Limiter.Passed(name, now.Add(time.Duration(l.skipped.Load())))
+	l.passed.Add(1)
+}

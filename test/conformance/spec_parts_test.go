@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -15,6 +16,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -34,6 +36,11 @@ type crateSpec struct {
 	metav1alpha1.RetrySpec          `json:",inline"`
 	metav1alpha1.TimeoutSpec        `json:",inline"`
 	metav1alpha1.ServiceAccountSpec `json:",inline"`
+	metav1alpha1.KubeConfigSpec     `json:",inline"`
+	metav1alpha1.IgnoreSpec         `json:",inline"`
+	metav1alpha1.ManagedTypesSpec   `json:",inline"`
+	metav1alpha1.ExportsSpec        `json:",inline"`
+	metav1alpha1.EmptySpec          `json:",inline"`
 
 	Manifests string `json:"manifests"`
 }
@@ -84,46 +91,89 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
+// crates has a client of crates, and an operator that reconciles them.
+type crates struct {
+	client.Client
+	operator string
+}
+
+// serveCrates defines the type of crates, and runs an operator.
+func serveCrates(ctx context.Context) crates {
+	GinkgoHelper()
+	definition := create(ctx, crateDefinition)[0]
+	DeferCleanup(func(ctx context.Context) {
+		remove(ctx, definition)
+		Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(definition), definition) }).ShouldNot(Succeed())
+	})
+	gv := schema.GroupVersion{Group: "parts.example.com", Version: "v1"}
+	scheme, err := gadget.Scheme()
+	Expect(err).NotTo(HaveOccurred())
+	scheme.AddKnownTypeWithName(gv.WithKind("Crate"), &crate{})
+	scheme.AddKnownTypeWithName(gv.WithKind("CrateList"), &crateList{})
+	metav1.AddToGroupVersion(scheme, gv)
+	c := crates{operator: newOperatorName()}
+	c.Client, err = client.New(cluster.Config(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	Eventually(ctx, func() error { return c.List(ctx, &crateList{}) }).Should(Succeed())
+
+	mgr, err := ctrl.NewManager(cluster.Config(), ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(5 * time.Second),
+	})
+	Expect(err).NotTo(HaveOccurred())
+	options := component.Options{SkipNameValidation: true}
+	Expect(component.NewReconciler[*crate](c.operator, gadget.Generate, options).SetupWithManager(mgr)).To(Succeed())
+	start(mgr)
+	return c
+}
+
+// status reads a crate, and returns its status.
+func (c crates) status(ctx context.Context, of *crate) metav1alpha1.Status {
+	Expect(c.Get(ctx, client.ObjectKeyFromObject(of), of)).To(Succeed())
+	return of.Status
+}
+
+// state returns the state, and whether it is that of the current generation.
+func (c crates) state(ctx context.Context, of *crate) func() string {
+	return func() string {
+		s := c.status(ctx, of)
+		if s.ObservedGeneration != of.Generation {
+			return ""
+		}
+		return string(s.State)
+	}
+}
+
+// messages returns the messages of the conditions of a crate.
+func (c crates) messages(ctx context.Context, of *crate) func() string {
+	return func() string {
+		text := ""
+		for _, condition := range c.status(ctx, of).Conditions {
+			text += condition.Message + "\n"
+		}
+		return text
+	}
+}
+
+func (c crates) edit(ctx context.Context, of *crate, change func(*crateSpec)) {
+	GinkgoHelper()
+	c.status(ctx, of)
+	before, _ := of.DeepCopyObject().(client.Object)
+	patch := client.MergeFrom(before)
+	change(&of.Spec)
+	Expect(c.Patch(ctx, of, patch)).To(Succeed())
+}
+
 var _ = Describe("The parts of a spec:", func() {
 	It("a component whose spec embeds parts is placed, suspended, limited and impersonated as they say", func(ctx SpecContext) {
-		definition := create(ctx, crateDefinition)[0]
-		DeferCleanup(func(ctx context.Context) { remove(ctx, definition) })
-		gv := schema.GroupVersion{Group: "parts.example.com", Version: "v1"}
-		scheme, err := gadget.Scheme()
-		Expect(err).NotTo(HaveOccurred())
-		scheme.AddKnownTypeWithName(gv.WithKind("Crate"), &crate{})
-		scheme.AddKnownTypeWithName(gv.WithKind("CrateList"), &crateList{})
-		metav1.AddToGroupVersion(scheme, gv)
-		crates, err := client.New(cluster.Config(), client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
-		Eventually(ctx, func() error { return crates.List(ctx, &crateList{}) }).Should(Succeed())
-
-		mgr, err := ctrl.NewManager(cluster.Config(), ctrl.Options{
-			Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(5 * time.Second),
-		})
-		Expect(err).NotTo(HaveOccurred())
-		options := component.Options{SkipNameValidation: true}
-		Expect(component.NewReconciler[*crate](newOperatorName(), gadget.Generate, options).SetupWithManager(mgr)).To(Succeed())
-		start(mgr)
-
+		crates := serveCrates(ctx)
 		namespace, elsewhere := newNamespace(ctx), newNamespace(ctx)
 		c := &crate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tea"}, Spec: crateSpec{
 			Manifests: configMap("leaves", "green"),
 		}}
 		c.Spec.TargetNamespace, c.Spec.Suspend, c.Spec.DeletePolicy = elsewhere, true, metav1alpha1.DeleteOrphan
 		Expect(crates.Create(ctx, c)).To(Succeed())
-		status := func() metav1alpha1.Status {
-			Expect(crates.Get(ctx, client.ObjectKeyFromObject(c), c)).To(Succeed())
-			return c.Status
-		}
-		edit := func(change func(*crateSpec)) {
-			GinkgoHelper()
-			status()
-			before, _ := c.DeepCopyObject().(client.Object)
-			patch := client.MergeFrom(before)
-			change(&c.Spec)
-			Expect(crates.Patch(ctx, c, patch)).To(Succeed())
-		}
+		status := func() metav1alpha1.Status { return crates.status(ctx, c) }
+		edit := func(change func(*crateSpec)) { crates.edit(ctx, c, change) }
 		state := func() string { s := status(); return string(s.State) + " " + s.Reconciler }
 		Eventually(ctx, state).Should(HavePrefix("Suspended"))
 		Expect(countConfigMaps(ctx, elsewhere)).To(BeZero())
@@ -149,5 +199,65 @@ var _ = Describe("The parts of a spec:", func() {
 		Expect(crates.Delete(ctx, c)).To(Succeed())
 		Eventually(ctx, func() error { return crates.Get(ctx, client.ObjectKeyFromObject(c), c) }).ShouldNot(Succeed())
 		Expect(configMapExists(ctx, elsewhere, "leaves")).To(BeTrue())
+	})
+
+	It("a component whose spec embeds parts exports, ignores fields, becomes empty, has another cluster and more types as they say", func(ctx SpecContext) {
+		crates := serveCrates(ctx)
+		namespace := newNamespace(ctx)
+		leaves := func(value string) string {
+			return configMap("leaves", value, crates.operator+"/export: color=self.data.value")
+		}
+		c := &crate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tea"}, Spec: crateSpec{Manifests: leaves("green")}}
+		c.Spec.ExportNames = []string{"color"}
+		c.Spec.Ignore = []metav1alpha1.IgnoreRule{{Target: &metav1alpha1.ObjectTarget{Kind: "ConfigMap"}, Paths: []string{"data.value"}}}
+		Expect(crates.Create(ctx, c)).To(Succeed())
+		Eventually(ctx, crates.state(ctx, c)).Should(Equal("Ready"))
+
+		By("publishing the export, and leaving the field of the rule to others")
+		exported := func() string { return string(crates.status(ctx, c).Exports["color"].Raw) }
+		Eventually(ctx, exported).Should(Equal(`"green"`))
+		crates.edit(ctx, c, func(s *crateSpec) { s.Manifests = leaves("black") })
+		Eventually(ctx, crates.state(ctx, c)).Should(Equal("Ready"))
+		Expect(exported()).To(Equal(`"green"`))
+
+		By("refusing an empty rendering until the spec allows it")
+		crates.edit(ctx, c, func(s *crateSpec) { s.Manifests, s.ExportNames = "", nil })
+		Eventually(ctx, crates.state(ctx, c)).Should(Equal("Stalled"))
+		Expect(configMapExists(ctx, namespace, "leaves")).To(BeTrue())
+		crates.edit(ctx, c, func(s *crateSpec) { s.EmptyAllowed = true })
+		Eventually(ctx, crates.state(ctx, c)).Should(Equal("Ready"))
+		Expect(configMapExists(ctx, namespace, "leaves")).To(BeFalse())
+
+		By("reading the kubeconfig of the spec")
+		remote := &crate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "remote"}, Spec: crateSpec{Manifests: leaves("red")}}
+		remote.Spec.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: "far-away"}}
+		Expect(crates.Create(ctx, remote)).To(Succeed())
+		Eventually(ctx, crates.messages(ctx, remote)).Should(ContainSubstring("far-away"))
+		Expect(configMapExists(ctx, namespace, "leaves")).To(BeFalse())
+
+		By("keeping the component while there is a foreign instance of a type of the spec")
+		definition := create(ctx, strings.NewReplacer("crates", "lids", "crate", "lid", "Crate", "Lid").Replace(crateDefinition))[0]
+		DeferCleanup(func(ctx context.Context) { remove(ctx, definition) })
+		lid := "{apiVersion: parts.example.com/v1, kind: Lid, metadata: {name: foreign, namespace: " + namespace + "}}"
+		var foreign client.Object
+		Eventually(ctx, func(g Gomega) {
+			decoded, err := manifests.Decode("lid.yaml", []byte(lid))
+			g.Expect(err).NotTo(HaveOccurred())
+			foreign = decoded[0]
+			g.Expect(k8s.Create(ctx, foreign)).To(Succeed())
+		}).Should(Succeed())
+		crates.edit(ctx, c, func(s *crateSpec) {
+			s.ManagedTypes = []metav1alpha1.TypePattern{{Group: "parts.example.com", Kind: "Lid"}}
+			s.Manifests = configMap("leaves", "white")
+		})
+		Eventually(ctx, crates.state(ctx, c)).Should(Equal("Ready"))
+		Expect(crates.Delete(ctx, c)).To(Succeed())
+		Eventually(ctx, func() string { return string(crates.status(ctx, c).State) }).Should(Equal("DeletionBlocked"))
+		Expect(configMapExists(ctx, namespace, "leaves")).To(BeTrue())
+		remove(ctx, foreign)
+		Expect(crates.Delete(ctx, remote)).To(Succeed())
+		for _, deleted := range []*crate{c, remote} {
+			Eventually(ctx, func() error { return crates.Get(ctx, client.ObjectKeyFromObject(deleted), deleted) }).ShouldNot(Succeed())
+		}
 	})
 })

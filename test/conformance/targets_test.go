@@ -15,7 +15,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -82,16 +81,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 	// deployer creates an administrator of the remote cluster, and returns its kubeconfig.
 	deployer := func(ctx context.Context, name string) []byte {
 		GinkgoHelper()
-		user, err := remote.User(ctx, name)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(there.Create(ctx, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
-		})).To(Succeed())
-		kubeconfig, err := os.ReadFile(user.Kubeconfig)
-		Expect(err).NotTo(HaveOccurred())
-		return kubeconfig
+		return kubeconfigOf(administratorOf(ctx, remote, there, name))
 	}
 	keep := func(ctx context.Context, name string, kubeconfig []byte) *corev1.Secret {
 		GinkgoHelper()

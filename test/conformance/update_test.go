@@ -228,22 +228,29 @@ var _ = Describe("Pruning:", func() {
 			return err
 		}
 		Eventually(ctx, ingress).Should(Succeed())
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, HavePrefix("False DependentsNotReady"))
+		settle(ctx, operatorName)
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, page(false))
-		Eventually(ctx, ingress).Should(MatchError(apierrors.IsNotFound, "not found"))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("page")))
+		expectDeletedInOnePass(ctx, mark, namespace, "ingresses")
+		Expect(ingress()).To(MatchError(apierrors.IsNotFound, "not found"))
 		Expect(configMapExists(ctx, namespace, "page")).To(BeTrue(), "the other dependents stay")
-		Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb("delete")).To(HaveLen(1))
 		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).Should(HaveLen(2))
 	})
 
 	It("a dependent with the prune policy at-once is pruned although an apply failed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", configMap("old", "x", setting("prune-policy", "at-once")))
-		expectReady(ctx, g)
-		changeManifests(ctx, g, "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}")
+		const bad = "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}"
+		g := newGadget(ctx, namespace, "app", together(configMap("old", "x", setting("prune-policy", "at-once")), bad))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "DependentFailed")
-		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "old") }).Should(BeFalse())
+		settle(ctx, operatorName)
+		Expect(configMapExists(ctx, namespace, "old")).To(BeTrue())
+		mark := markAudit(ctx)
+		changeManifests(ctx, g, bad)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "DependentFailed")
+		expectDeletedInOnePass(ctx, mark, namespace, "configmaps")
+		Expect(configMapExists(ctx, namespace, "old")).To(BeFalse())
 	})
 
 	It("dependents that are no longer rendered stay if an apply failed", func(ctx SpecContext) {
