@@ -64,6 +64,7 @@ PROGRAMS := bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql
 test: cluster ## Run the tests that need no program but the dev cluster; test-all runs the others, too
 	go test -short -p 2 $(TEST_FLAGS) $(EXTENDED)
 	go test -p 2 -timeout 30m $(TEST_FLAGS) $$(go list ./... | grep -vxF "$$(go list $(EXTENDED))")
+	cd examples/schema/test && go test -timeout 15m $(TEST_FLAGS) ./...
 
 .PHONY: test-all
 test-all: cluster $(PROGRAMS) ## Run all tests, also of scaffolded projects, docs, chart, faults, soak, hostile and other modules
