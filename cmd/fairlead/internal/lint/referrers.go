@@ -12,10 +12,12 @@ import (
 var referrers = map[string]func(*finder, node){
 	"RoleBinding.rbac.authorization.k8s.io":        (*finder).binding,
 	"ClusterRoleBinding.rbac.authorization.k8s.io": (*finder).binding,
+
 	"ServiceAccount":                      (*finder).account,
 	"StatefulSet.apps":                    (*finder).statefulSet,
 	"Ingress.networking.k8s.io":           (*finder).ingress,
 	"HorizontalPodAutoscaler.autoscaling": (*finder).autoscaler,
+
 	"MutatingWebhookConfiguration.admissionregistration.k8s.io":   (*finder).webhooks,
 	"ValidatingWebhookConfiguration.admissionregistration.k8s.io": (*finder).webhooks,
 	"APIService.apiregistration.k8s.io":                           (*finder).apiService,
