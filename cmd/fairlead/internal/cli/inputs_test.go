@@ -101,7 +101,7 @@ var _ = Describe("inputs of a component", onCluster(func() {
 		expectGolden("rbac/inputs.yaml", namespace, r.Out)
 		Expect(fairlead(ctx, namespace, "notes", "shop", "--input", rates).Out).To(Equal("rate 2 small\n"))
 
-		unpolled := `{"spec":{"inputs":[{"name":"rates","object":{"apiVersion":"v1","kind":"ConfigMap","name":"rates","field":"data"}},
+		unpolled := `{"spec":{"webhook":null,"inputs":[{"name":"rates","object":{"apiVersion":"v1","kind":"ConfigMap","name":"rates","field":"data"}},
 			{"name":"size","path":"size","object":{"apiVersion":"v1","kind":"ConfigMap","name":"size","field":"data.size"}}]}}`
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "rates"}, Data: map[string]string{"eur": "3"},

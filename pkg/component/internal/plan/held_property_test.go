@@ -197,7 +197,7 @@ func (r *randomGraph) checkApplied(p Plan, o manifests.Object, blocked bool) str
 
 // isStuck reports whether an object can never be applied, or never be ready, in this round.
 func (r *randomGraph) isStuck(o manifests.Object) bool {
-	if o.Undecided != nil && r.world.objects[o.Key] == nil {
+	if o.Undecided != nil && !r.isSeen(o.Key) {
 		return true
 	}
 	switch r.outcomes[o.Key] {
@@ -210,6 +210,13 @@ func (r *randomGraph) isStuck(o manifests.Object) bool {
 	case outcomeApplied, outcomeExcluded, outcomeReleased:
 	}
 	return r.theirs[o.Key]
+}
+
+// isSeen reports whether an object exists, and whether a watch or a read shows it. A watch shows no object without our
+// label.
+func (r *randomGraph) isSeen(key manifests.Key) bool {
+	x := r.world.objects[key]
+	return x != nil && (x.labelled || r.world.named[key] || r.world.unwatched[key])
 }
 
 // isBlocked reports whether an object is held up: an object of the graph by its dependencies alone, and an object of a
