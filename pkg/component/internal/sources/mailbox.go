@@ -61,7 +61,7 @@ func NewMailbox(o MailboxOptions) *Mailbox {
 
 // Run implements Source.
 func (m *Mailbox) Run(ctx context.Context, h Host) {
-	defer m.end()
+	defer m.discard()
 	m.mu.Lock()
 	m.wake, m.tally = h.Wake, h.tally
 	m.mu.Unlock()
@@ -255,8 +255,8 @@ func (m *Mailbox) Forget(name types.NamespacedName) {
 	delete(m.known, name)
 }
 
-// end drops all values.
-func (m *Mailbox) end() {
+// discard implements Source. Run ends with it, too.
+func (m *Mailbox) discard() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name := range m.values {

@@ -117,6 +117,24 @@ func TestEarlyValuesAreBounded(t *testing.T) {
 	})
 }
 
+func TestAMailboxThatIsRemovedBeforeTheStartHasNoValues(t *testing.T) {
+	var set Set
+	m := NewMailbox(MailboxOptions{})
+	remove, err := set.Add("mail", m, Use{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, moment := range []string{"before", "after"} {
+		if err := m.Put(key("a"), "value"); err != nil {
+			t.Fatal(err)
+		}
+		remove()
+		if n, _ := m.Size(); n != 0 {
+			t.Errorf("%d values are left of those that arrived %s the removal", n, moment)
+		}
+	}
+}
+
 func TestEarlyValuesOfOneNamespaceDoNotPushOutThoseOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, h := &counted{counts: map[string]int{}}, (&reconciler{}).host()

@@ -137,6 +137,7 @@ func (s *Set) remove(r *registered) {
 	defer s.mu.Unlock()
 	delete(s.byName, r.name)
 	if r.stop == nil {
+		r.discard()
 		return
 	}
 	go func() {

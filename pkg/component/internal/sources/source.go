@@ -30,6 +30,8 @@ type Source interface {
 	Size() (values, stale int)
 	// claim returns false if the source was added to a Set before.
 	claim() bool
+	// discard drops the values of a source that was removed before it ran.
+	discard()
 }
 
 // Host is the reconciler of a Set.
@@ -73,6 +75,9 @@ type Input struct {
 type single struct{ claimed atomic.Bool }
 
 func (s *single) claim() bool { return s.claimed.CompareAndSwap(false, true) }
+
+// discard implements Source for sources that have no values before they run.
+func (s *single) discard() {}
 
 // Prepare implements Source for sources that need no Go types.
 func (s *single) Prepare(*runtime.Scheme) error { return nil }
