@@ -209,6 +209,13 @@ func action(verb plan.Verb, policy metav1alpha1.UpdatePolicy) plan.Action {
 	return a
 }
 
+// confirming returns the action that confirms the absence of the object that was applied with the UID u1.
+func confirming() plan.Action {
+	a := action(plan.VerbRead, "")
+	a.Reason, a.Preconditions = plan.ReasonConfirm, plan.Preconditions{UID: "u1"}
+	return a
+}
+
 const (
 	collection = "/api/v1/namespaces/shop/configmaps"
 	single     = collection + "/settings"
@@ -413,6 +420,21 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 			name: "confirms by a read that an object does not exist", action: action(plan.VerbRead, ""),
 			answers: []answer{status(404, metav1.StatusReasonNotFound)},
 			want:    []string{"GET " + single}, verb: plan.VerbRead, presence: plan.Absent, known: true,
+		},
+		{
+			name: "takes an object with our label for outdated that no watch shows", action: confirming(),
+			answers: []answer{found(nil)},
+			want:    []string{"GET " + single}, verb: plan.VerbRead, failure: plan.WaitAPIError,
+		},
+		{
+			name: "returns an object of another owner that no watch shows", action: confirming(),
+			answers: []answer{found(ownedByThem)},
+			want:    []string{"GET " + single}, verb: plan.VerbRead, presence: plan.Present,
+		},
+		{
+			name: "takes an older version than the watches have shown for outdated", action: action(plan.VerbRead, ""),
+			answers: []answer{found(func(o *unstructured.Unstructured) { o.SetResourceVersion("5") })},
+			want:    []string{"GET " + single}, verb: plan.VerbRead, failure: plan.WaitAPIError,
 		},
 		{
 			name: "returns the reason of a failed write", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),

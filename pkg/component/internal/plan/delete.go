@@ -97,10 +97,13 @@ func blockers(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []
 func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []Action {
 	var reads []Action
 	for _, r := range defining(f, removals, reason) {
-		unseen := r.live.Presence == Absent || r.live.unwatched()
+		why, unseen := ReasonConfirm, r.live.Presence == Absent
+		if r.live.unwatched() {
+			why, unseen = ReasonUnwatched, true
+		}
 		mayRead := r.result.Failure == nil && r.result.Attempts < maxAttempts
 		if unseen && mayRead && len(r.blockers(f)) > 0 {
-			reads = append(reads, *r.act(VerbRead, ReasonConfirm).action)
+			reads = append(reads, *r.act(VerbRead, why).action)
 		}
 	}
 	slices.SortFunc(reads, func(a, b Action) int { return a.Key.Compare(b.Key) })

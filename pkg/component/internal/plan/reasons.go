@@ -32,6 +32,7 @@ const (
 	ReasonUnmatched      Reason = "its matcher compares its content"
 	ReasonDiffers        Reason = "it differs by its matcher"
 	ReasonConfirm        Reason = "its absence must be confirmed"
+	ReasonNotServed      Reason = "its type is not served"
 	ReasonPruned         Reason = "it is no longer rendered"
 	ReasonExcluded       Reason = "its condition include-when is false"
 	ReasonPurged         Reason = "its purge wave is ready"

@@ -115,7 +115,7 @@ func deleteAbsent(r removal) (decision, bool) {
 
 // deleteNotServed reads an object whose type is not served: if the definition of the type is gone, so is the object.
 func deleteNotServed(r removal) (decision, bool) {
-	return r.act(VerbRead, ReasonConfirm), r.live.Presence == Unknown && r.live.Reason == WaitNotServed
+	return r.act(VerbRead, ReasonNotServed), r.live.Presence == Unknown && r.live.Reason == WaitNotServed
 }
 
 // deleteNotListable drops the entry of an object that the API server never stored. For example, the API server responds

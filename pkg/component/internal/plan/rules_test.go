@@ -961,7 +961,7 @@ var deleteRows = []row{
 	},
 
 	// An object of a type that is not served is read.
-	{"reads an object whose type is not served", edits(notServed), "Read: its absence must be confirmed"},
+	{"reads an object whose type is not served", edits(notServed), "Read: its type is not served"},
 
 	// The entry of an object of a type without stored objects is dropped.
 	{"removes an entry of a kind without stored objects from the inventory", edits(neverWritten, notListable), "done"},
