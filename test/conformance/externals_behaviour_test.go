@@ -591,7 +591,7 @@ var _ = Describe("Externals of all kinds:", func() {
 		for _, id := range []string{"thing-1", "three"} {
 			cloud.Remove(id)
 			Eventually(func() []string {
-				resolveByCloud(ctx, g, operator, cloud, nil)
+				resolveByCloud(ctx, g, operator, cloud)
 				return ownThings(cloud)
 			}).WithPolling(100 * time.Millisecond).Should(ConsistOf("a", "b", "c"))
 		}

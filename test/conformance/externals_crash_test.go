@@ -40,12 +40,9 @@ func ownThings(cloud *componenttest.Cloud) []string {
 // uncertainText finds the kind, the name and the token in the message of an uncertain create.
 var uncertainText = regexp.MustCompile(`token ([0-9a-f]{40}); .*fairlead external resolve (?:-n \S+ )?\S+ (\S+/\S+) --id`)
 
-// lostText finds an external in the message about a lost state without a token.
-var lostText = regexp.MustCompile(`fairlead external resolve (?:-n \S+ )?\S+ (\S+/\S+) --id`)
-
 // resolveByCloud does what a person does if a component is stalled by uncertain creates: it looks into the cloud, and
-// says what is there. find finds the thing of an external whose token is not known.
-func resolveByCloud(ctx context.Context, g *gadget.Gadget, operator string, cloud *componenttest.Cloud, find func(componenttest.Thing) bool) {
+// says what is there.
+func resolveByCloud(ctx context.Context, g *gadget.Gadget, operator string, cloud *componenttest.Cloud) {
 	GinkgoHelper()
 	latest := &gadget.Gadget{}
 	if k8s.Get(ctx, keyOf(g), latest) != nil {
@@ -60,17 +57,14 @@ func resolveByCloud(ctx context.Context, g *gadget.Gadget, operator string, clou
 	}
 	answers := map[string]string{}
 	for _, text := range texts {
-		name, token := "", ""
-		if m := uncertainText.FindStringSubmatch(text); m != nil {
-			token, name = m[1], m[2]
-		} else if m := lostText.FindStringSubmatch(text); m != nil {
-			name = m[1]
-		} else {
+		found := uncertainText.FindStringSubmatch(text)
+		if found == nil {
 			continue
 		}
+		token, name := found[1], found[2]
 		answer := fmt.Sprintf(`{"token":%q,"absent":true}`, token)
 		for _, t := range cloud.Things() {
-			if t.Token == token || token == "" && find != nil && find(t) {
+			if t.Token == token {
 				answer = fmt.Sprintf(`{"token":%q,"id":%q}`, token, t.ID)
 			}
 		}
@@ -93,7 +87,7 @@ func resolveByCloud(ctx context.Context, g *gadget.Gadget, operator string, clou
 func expectResolved(ctx context.Context, g *gadget.Gadget, operator string, cloud *componenttest.Cloud) {
 	GinkgoHelper()
 	Eventually(ctx, func() string {
-		resolveByCloud(ctx, g, operator, cloud, nil)
+		resolveByCloud(ctx, g, operator, cloud)
 		return condition(current(ctx, g), metav1alpha1.ConditionReady)
 	}).WithPolling(100 * time.Millisecond).Should(HavePrefix("True Ready"))
 }
@@ -106,7 +100,7 @@ func expectDeleted(ctx context.Context, g *gadget.Gadget, operator string, cloud
 		remove(ctx, g)
 	}
 	Eventually(ctx, func() error {
-		resolveByCloud(ctx, g, operator, cloud, nil)
+		resolveByCloud(ctx, g, operator, cloud)
 		return k8s.Get(ctx, keyOf(g), &gadget.Gadget{})
 	}).WithPolling(100 * time.Millisecond).Should(MatchError(ContainSubstring("not found")))
 	Expect(ownThings(cloud)).To(BeEmpty())

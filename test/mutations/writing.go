@@ -105,6 +105,12 @@ var writing = []mutation{
 		"Operators that are paused with externals",
 	},
 	{
+		"the inventory has no token of a create", "plan/external.go",
+		`inv[key], changed = e, true`,
+		`changed = true`,
+		"no external is lost, doubled or taken from others if the operator was killed before the damage FindableThing, while a second create is uncertain",
+	},
+	{
 		"answers within the settle time count", "externals/takeover.go",
 		`	return last.Add(it.info().Settle)`, `	return last`,
 		"answers within the settle time after a create count for nothing",

@@ -91,6 +91,9 @@ type InventoryEntry struct {
 	External bool
 	// Begun is set before the first call that creates or adopts an external. The state of such an external is in a Secret.
 	Begun bool
+	// CreationToken is the token of the last create of an external that has begun, until UID is that token. It finds the
+	// external if its state is lost. The field is not critical, because a reader that ignores it asks a person.
+	CreationToken string
 	// Types are the managed types that this dependent defines. The format of each is Kind.group, or *.group.
 	Types []string
 	// Unserved is set for a definition (a CustomResourceDefinition or APIService) whose types have never been served since
@@ -204,6 +207,7 @@ func (e InventoryEntry) String() string {
 	text(failedKey, e.Failed)
 	text(dependsOnKey, e.DependsOn)
 	field(externalKey, e.externalMark())
+	text("ct", e.CreationToken)
 	text("og", e.DependencyGroup)
 	text("hs", e.HeldSince)
 	types := make([]string, 0, len(e.Types))
@@ -345,10 +349,19 @@ func (e *InventoryEntry) textField(key string) *string {
 		return (*string)(&e.DeletePolicy)
 	case "pp":
 		return (*string)(&e.PrunePolicy)
+	}
+	return e.rareTextField(key)
+}
+
+// rareTextField returns a pointer to a text field that few entries have; nil if there is none with the given key.
+func (e *InventoryEntry) rareTextField(key string) *string {
+	switch key {
 	case failedKey:
 		return &e.Failed
 	case dependsOnKey:
 		return &e.DependsOn
+	case "ct":
+		return &e.CreationToken
 	case "og":
 		return &e.DependencyGroup
 	case "hs":

@@ -45,6 +45,13 @@ func TestInventoryEntry(t *testing.T) {
 			InventoryEntry{Version: "v1", Kind: "K", Name: "n", DependsOn: "Job.batch a, @b?", DependencyGroup: "c", HeldSince: "5/2"},
 			"/v1/K//n !on@v0.1=Job.batch%20a%2C%20@b%3F og=c hs=5%2F2",
 		},
+		{
+			"an external that was created, is gone, and is being created again",
+			InventoryEntry{
+				Group: "external.fairlead.io", Version: "v1", Kind: "Schema", Name: "n", UID: "t1", External: true, Begun: true, CreationToken: "t2",
+			},
+			"external.fairlead.io/v1/Schema//n u=t1 !ex@v0.1=begun ct=t2",
+		},
 		{"a delete order of zero", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
 		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},
@@ -140,7 +147,7 @@ func TestCriticalFields(t *testing.T) {
 }
 
 // The golden records were written by earlier versions: the first before fields could be critical, the second before
-// objects could depend on others, and the third before externals. If you change the format, add a record in the old
+// objects could depend on others, the third before externals, and the fourth before the tokens of creates. If you change the format, add a record in the old
 // format as another file.
 func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
 	files, err := filepath.Glob("testdata/inventory-*.txt")

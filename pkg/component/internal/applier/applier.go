@@ -127,11 +127,11 @@ func (a *Applier) run(
 			facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
 			continue
 		}
-		recording := guard.record
-		if err := guard.prepare(ctx, r, decided); err != nil {
+		recorded, err := guard.prepare(ctx, r, decided)
+		if err != nil {
 			return cut(guard, facts, changes), err
 		}
-		if recording && r.Record != nil {
+		if recorded {
 			facts.Recorded = decided.Inventory
 		}
 		clear(checked)

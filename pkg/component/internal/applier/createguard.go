@@ -30,15 +30,19 @@ type createGuard struct {
 	created map[manifests.Key]bool
 }
 
-// prepare confirms and records what must be confirmed and recorded before the actions of a plan.
-func (g *createGuard) prepare(ctx context.Context, r Request, decided plan.Plan) error {
+// prepare confirms and records what must be confirmed and recorded before the actions of a plan. It reports whether the
+// inventory was recorded.
+func (g *createGuard) prepare(ctx context.Context, r Request, decided plan.Plan) (recorded bool, err error) {
 	if err := g.confirmExternals(ctx, r, decided.Actions); err != nil {
-		return err
+		return false, err
 	}
-	if err := r.externals().Prepare(ctx, decided.Actions); err != nil {
-		return err
+	tokens, err := r.externals().Prepare(ctx, decided.Actions)
+	if err != nil {
+		return false, err
 	}
-	return g.pass(ctx, r, decided)
+	g.record = decided.Inventory.EnterTokens(tokens) || g.record
+	recorded = g.record && r.Record != nil
+	return recorded, g.pass(ctx, r, decided)
 }
 
 // pass permits the actions of a plan, or returns the reason why they must not run.

@@ -81,7 +81,7 @@ func TestTheComponentIsConfirmedBeforeIntentsOfExternalsAreRecorded(t *testing.T
 		decided := plan.Plan{Actions: []plan.Action{{Verb: plan.Verb(verb), Key: key}}}
 		var guard createGuard
 		for range 2 {
-			if err := guard.prepare(t.Context(), request, decided); err != nil {
+			if _, err := guard.prepare(t.Context(), request, decided); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -96,11 +96,37 @@ type preparing struct {
 	noExternals
 
 	prepare func()
+	tokens  map[manifests.Key]string
 }
 
-func (p preparing) Prepare(context.Context, []plan.Action) error {
+func (p preparing) Prepare(context.Context, []plan.Action) (map[manifests.Key]string, error) {
 	p.prepare()
-	return nil
+	return p.tokens, nil
+}
+
+func TestCreateGuardRecordsTheTokensOfExternalsBeforeTheirCreate(t *testing.T) {
+	key := manifests.Key{Group: manifests.ExternalGroup, Kind: "Thing", Name: "one"}
+	recorded := []metav1alpha1.InventoryEntry{}
+	request := Request{
+		Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
+			recorded = append(recorded, inventory...)
+			return nil
+		},
+		Externals: preparing{prepare: func() {}, tokens: map[manifests.Key]string{key: "t2"}},
+	}
+	decided := plan.Plan{
+		Actions:   []plan.Action{{Verb: plan.VerbCreate, Key: key}},
+		Inventory: plan.Inventory{key: {Kind: "Thing", Name: "one", External: true, Begun: true, UID: "t1"}},
+	}
+	var guard createGuard
+	for _, want := range []bool{true, false} {
+		if got, err := guard.prepare(t.Context(), request, decided); err != nil || got != want {
+			t.Errorf("the inventory was recorded: %t, want %t, error %v", got, want, err)
+		}
+	}
+	if len(recorded) != 1 || recorded[0].CreationToken != "t2" || decided.Inventory[key].CreationToken != "t2" {
+		t.Errorf("the entries %v were recorded", recorded)
+	}
 }
 
 func planOf(verbs string) plan.Plan {

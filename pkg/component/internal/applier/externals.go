@@ -16,9 +16,9 @@ type Externals interface {
 	Snapshot(f plan.Facts) plan.Snapshot
 	// Finished returns the results of the actions that ended since the last pass, and their changes.
 	Finished() (map[manifests.Key]plan.Result, []outcome.Change)
-	// Prepare records the intents of creates. It is called before the inventory is recorded. After an error no action
-	// of the plan runs.
-	Prepare(ctx context.Context, actions []plan.Action) error
+	// Prepare records the intents of creates, and returns their tokens. It is called before the inventory is recorded.
+	// After an error no action of the plan runs.
+	Prepare(ctx context.Context, actions []plan.Action) (tokens map[manifests.Key]string, err error)
 	// Run begins actions, and does not wait for their end.
 	Run(ctx context.Context, actions []plan.Action) []plan.Result
 }
@@ -40,7 +40,9 @@ func (noExternals) Snapshot(f plan.Facts) plan.Snapshot {
 
 func (noExternals) Finished() (map[manifests.Key]plan.Result, []outcome.Change) { return nil, nil }
 
-func (noExternals) Prepare(context.Context, []plan.Action) error { return nil }
+func (noExternals) Prepare(context.Context, []plan.Action) (map[manifests.Key]string, error) {
+	return nil, nil
+}
 
 func (noExternals) Run(_ context.Context, actions []plan.Action) []plan.Result {
 	results := make([]plan.Result, len(actions))

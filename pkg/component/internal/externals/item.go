@@ -138,7 +138,7 @@ func (it *item) creation() recordedCreation {
 // compare compares the recorded state with the entry of the inventory. If the entry names a later creation, an older
 // version of the Secret was restored. If the creation is another one than before, the answers are forgotten.
 func (it *item) compare(before recordedCreation) {
-	if it.state != nil && it.damaged == "" && creation(string(it.entry.UID)) > creation(it.state.Token) {
+	if it.state != nil && it.damaged == "" && creation(it.recordedToken()) > creation(it.state.Token) {
 		it.state, it.damaged = nil, olderVersion
 	}
 	if before != (recordedCreation{}) && before != it.creation() {
@@ -206,7 +206,20 @@ func (it *item) token() string {
 	if it.state != nil && it.damaged == "" {
 		return it.state.Token
 	}
+	return it.recordedToken()
+}
+
+// recordedToken returns the token of the last creation that the inventory records.
+func (it *item) recordedToken() string {
+	if it.isCreationRecorded() {
+		return it.entry.CreationToken
+	}
 	return string(it.entry.UID)
+}
+
+// isCreationRecorded reports whether the inventory records the begin of a create, and not its effect.
+func (it *item) isCreationRecorded() bool {
+	return creation(it.entry.CreationToken) > creation(string(it.entry.UID))
 }
 
 // info describes the kind. It is empty without a driver.

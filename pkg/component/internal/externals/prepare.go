@@ -19,21 +19,27 @@ import (
 
 // Prepare implements applier.Externals. It records the intents of all actions with one request for each Secret, and
 // before that holds the credentials. Actions whose external changed since the plan was made are left out.
-func (s *Session) Prepare(ctx context.Context, actions []plan.Action) error {
+func (s *Session) Prepare(ctx context.Context, actions []plan.Action) (tokens map[manifests.Key]string, err error) {
 	if !slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Key.IsExternal() }) {
-		return nil
+		return nil, nil
 	}
 	o := s.owner
 	o.recording.Lock()
 	defer o.recording.Unlock()
 	if err := o.load(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	changes, secrets := s.prepare(actions)
 	if err := s.holdCredentials(ctx, secrets); err != nil || len(changes) == 0 {
-		return err
+		return nil, err
 	}
-	return s.recordIntents(ctx, changes)
+	tokens = map[manifests.Key]string{}
+	for key, next := range changes {
+		if next.Intent == externalstate.IntentCreate {
+			tokens[key] = next.Token
+		}
+	}
+	return tokens, s.recordIntents(ctx, changes)
 }
 
 // recordIntents writes the states before actions. It notes before the write which intents are ours, because the items

@@ -92,6 +92,8 @@ func (it *item) mayBeBegun() bool {
 func (it *item) suspect() {
 	switch {
 	case it.driver == nil:
+	case it.isLost() && it.isCreationRecorded() && it.written.IsZero():
+		it.written = it.owner.manager.now().Add(2 * it.width())
 	case !it.sent && it.mayBeBegun():
 		it.sent, it.written = true, it.attemptEnds()
 	case it.isDeleting() && !it.isOwnDeletion() && !it.foreignAttempt.Equal(it.state.Began):

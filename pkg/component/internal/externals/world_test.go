@@ -279,10 +279,12 @@ func (w *world) pass(deleting bool, desired []manifests.Object) []plan.Waiting {
 			w.failed(errors.New("the component has changed"))
 			return nil
 		}
-		if err := session.Prepare(ctx, decided.Actions); err != nil {
+		tokens, err := session.Prepare(ctx, decided.Actions)
+		if err != nil {
 			w.failed(err)
 			return nil
 		}
+		decided.Inventory.EnterTokens(tokens)
 		w.record(decided.Inventory)
 		if w.beforeRun != nil {
 			w.beforeRun()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // updateExternal returns the action that updates an external to match its manifest. An external is recreated only if a
@@ -28,6 +29,17 @@ func (c candidate) updateExternal(reason Reason) decision {
 		})
 	}
 	return c.act(VerbApply, reason)
+}
+
+// EnterTokens enters the tokens of the creates of externals that are about to begin. It reports whether an entry changed.
+func (inv Inventory) EnterTokens(tokens map[manifests.Key]string) (changed bool) {
+	for key, token := range tokens {
+		if e, recorded := inv[key]; recorded && e.CreationToken != token {
+			e.CreationToken = token
+			inv[key], changed = e, true
+		}
+	}
+	return changed
 }
 
 // recordBegun marks the entries of the externals that the actions of the plan create or adopt. They are recorded before

@@ -204,7 +204,7 @@ func ruleUnverified(c candidate) (decision, bool) {
 // entryAfterWrite returns the entry of an object with the facts in the response of the API server.
 func entryAfterWrite(c candidate) metav1alpha1.InventoryEntry {
 	e := c.newEntry()
-	e.UID, e.Digest = c.live.UID, c.live.Digest
+	e.UID, e.Digest, e.CreationToken = c.live.UID, c.live.Digest, ""
 	e.Completed = c.object.Ephemeral && c.live.Readiness.State == ready.Ready
 	e.Trigger, e.AppliedAt = c.entry.Trigger, c.entry.AppliedAt
 	if c.written() {

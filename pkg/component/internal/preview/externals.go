@@ -137,7 +137,9 @@ func (recordedExternals) Finished() (map[manifests.Key]plan.Result, []outcome.Ch
 }
 
 // Prepare implements applier.Externals.
-func (recordedExternals) Prepare(context.Context, []plan.Action) error { return nil }
+func (recordedExternals) Prepare(context.Context, []plan.Action) (map[manifests.Key]string, error) {
+	return nil, nil
+}
 
 // Run implements applier.Externals. A preview never calls it: the simulation assumes the results.
 func (recordedExternals) Run(_ context.Context, actions []plan.Action) []plan.Result {
