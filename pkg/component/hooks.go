@@ -87,10 +87,11 @@ type DependentReader interface {
 	Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error)
 	// List returns all existing dependents of a kind, sorted by namespace and name. Each of them is read as by Get.
 	List(ctx context.Context, kind schema.GroupKind) ([]*unstructured.Unstructured, error)
-	// Desired returns a manifest of this pass, as it is applied, with the labels and annotations of the reconciler. It
-	// makes no request. Values that the annotation bind inserts are not in it. The error is IsNotFound if the rendering
-	// has no such object. Only the hooks PostReconcile, PostFailure and PostPass can call it: before them, and in a
-	// deletion, nothing is rendered, and the error says so. The caller may change the object.
+	// Desired returns a manifest of this pass, with the labels and annotations of the reconciler. It makes no request.
+	// Values that the annotation bind inserts are not in it. An object whose condition include-when is false has a
+	// manifest, too. The error is IsNotFound if the rendering has no such object. Only the hooks PostReconcile,
+	// PostFailure and PostPass can call it: before them, and in a deletion, nothing is rendered, and the error says so.
+	// The caller may change the object.
 	Desired(key manifests.Key) (*unstructured.Unstructured, error)
 }
 

@@ -193,6 +193,6 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 		requestPass(ctx, first, operator)
 		settle(ctx, operator)
 		Expect(watches.configMaps()).To(Equal(2))
-		Expect(watches.opened["configmaps"]).To(Equal(2), "passes opened watches")
+		Expect(watches.openedConfigMaps()).To(Equal(2), "passes opened watches")
 	})
 })

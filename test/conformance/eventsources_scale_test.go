@@ -61,6 +61,13 @@ func (o *openRequests) add(resource string, n int) {
 	o.opened[resource] += max(n, 0)
 }
 
+// openedConfigMaps returns the number of watches on ConfigMaps that were opened.
+func (o *openRequests) openedConfigMaps() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.opened["configmaps"]
+}
+
 // configMaps returns the number of open watches on ConfigMaps.
 func (o *openRequests) configMaps() int {
 	o.mu.Lock()
@@ -405,7 +412,7 @@ var _ = Describe("Many event sources:", Serial, func() {
 		})
 		Eventually(ctx, func() int { return len(s.all()) }).WithTimeout(2 * time.Minute).Should(Equal(components))
 		settle(ctx, operator)
-		Expect(watches.opened["configmaps"]).To(Equal(1))
+		Expect(watches.openedConfigMaps()).To(Equal(1))
 		mark := markAudit(ctx)
 		patch(ctx, c, `{"data":{"value":"b"}}`)
 		Eventually(ctx, func() int {

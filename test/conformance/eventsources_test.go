@@ -557,7 +557,7 @@ var _ = Describe("Idle components:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var reconciler *gadgetReconciler
 		runOperator(operator, operatorOptions{component: component.Options{
-			IdleInventory: component.NewIdleInventory(400 * time.Millisecond),
+			IdleInventory: component.NewIdleInventory(2 * time.Second),
 		}, built: func(r *gadgetReconciler) { reconciler = r }})
 		g := newGadget(ctx, namespace, "app", configMaps("c", 20, "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -568,7 +568,7 @@ var _ = Describe("Idle components:", func() {
 			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 			return verbs(requestsSince(ctx, mark, operator))
 		}
-		Eventually(ctx, after).WithPolling(2 * time.Second).Should(Equal([]string{"get gadgets 200"}))
+		Eventually(ctx, after).WithPolling(3 * time.Second).Should(Equal([]string{"get gadgets 200"}))
 		Expect(after()).To(BeEmpty(), "the inventory that was read is kept")
 
 		By("applying, repairing and deleting with a record that was read")
@@ -576,7 +576,7 @@ var _ = Describe("Idle components:", func() {
 		expectReady(ctx, g)
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(18))
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(18))
-		Eventually(ctx, after).WithPolling(2 * time.Second).Should(Equal([]string{"get gadgets 200"}))
+		Eventually(ctx, after).WithPolling(3 * time.Second).Should(Equal([]string{"get gadgets 200"}))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
@@ -586,7 +586,7 @@ var _ = Describe("Idle components:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var reconciler *gadgetReconciler
 		options := spilling
-		options.IdleInventory = component.NewIdleInventory(400 * time.Millisecond)
+		options.IdleInventory = component.NewIdleInventory(2 * time.Second)
 		runOperator(operator, operatorOptions{component: options, built: func(r *gadgetReconciler) { reconciler = r }})
 		g := newGadget(ctx, namespace, "app", configMaps("c", 30, "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -598,14 +598,14 @@ var _ = Describe("Idle components:", func() {
 			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 			return verbs(requestsSince(ctx, mark, operator))
 		}
-		Eventually(ctx, after).WithPolling(2 * time.Second).Should(Equal([]string{"get secrets 200"}))
+		Eventually(ctx, after).WithPolling(3 * time.Second).Should(Equal([]string{"get secrets 200"}))
 		Expect(after()).To(BeEmpty(), "the inventory that was read is kept")
 
 		By("removing objects that only the inventory names, and deleting, with a record that was read")
 		changeManifests(ctx, g, configMaps("c", 28, "b"))
 		expectReady(ctx, g)
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(28))
-		Eventually(ctx, after).WithPolling(2 * time.Second).Should(Equal([]string{"get secrets 200"}))
+		Eventually(ctx, after).WithPolling(3 * time.Second).Should(Equal([]string{"get secrets 200"}))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())

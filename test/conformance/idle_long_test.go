@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -18,15 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
-
-// heap returns the live heap of this process in bytes.
-func heap() float64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // The first collection keeps what is in pools.
-	runtime.ReadMemStats(&m)
-	return float64(m.HeapAlloc)
-}
 
 var _ = Describe("Many idle components:", Serial, func() {
 	It("their large inventories need no more memory at the start than without the option, and hardly any after the idle time", func(ctx SpecContext) {
@@ -81,20 +71,20 @@ var _ = Describe("Many idle components:", Serial, func() {
 		start(component.Options{})() // Writes the conditions of the suspended components.
 
 		By("measuring without the option")
-		base := heap()
+		base := liveHeap()
 		stop = start(component.Options{})
-		without := heap() - base
+		without := liveHeap() - base
 		stop()
 		Expect(without).To(BeNumerically(">", float64(components*size)), "the inventories are not in the heap")
 
 		By("measuring with the option, at the start and after the idle time")
-		base = heap()
+		base = liveHeap()
 		stop = start(component.Options{IdleInventory: component.NewIdleInventory(idle)})
-		atStart, last := heap()-base, 0.0
+		atStart, last := liveHeap()-base, 0.0
 		Expect(atStart).To(BeNumerically("<", 1.2*without))
 		began := time.Now()
 		Eventually(ctx, func() bool {
-			last = heap() - base
+			last = liveHeap() - base
 			return time.Since(began) > 2*idle+idle/4
 		}).WithTimeout(3 * idle).WithPolling(time.Second).Should(BeTrue())
 		AddReportEntry("heap in MiB", fmt.Sprintf("%d components of %d KiB: %.0f without the option, %.0f at the start, %.0f after the idle time",

@@ -108,7 +108,7 @@ var _ = Describe("The schedule of passes:", func() {
 	})
 
 	It("with a limiter, a burst of passes begins at once, and later passes wait and handle all changes", func(ctx SpecContext) {
-		const burst, period = 6, time.Hour
+		const burst, period = 12, time.Hour
 		operator, limiter := newOperatorName(), &steeredLimiter{Limiter: component.PassesWithin(burst, period)}
 		runOperator(operator, operatorOptions{component: component.Options{Limiter: limiter}})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "0"), servedBy(operator))

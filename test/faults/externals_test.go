@@ -126,7 +126,7 @@ func externalsScenario(
 ) componenttest.Scenario[*gadget.Gadget] {
 	t.Helper()
 	all := clouds{clouds: map[string]*componenttest.Cloud{}}
-	s.Name, s.Cloud, s.Resolve, s.Crashes = "externals", all.of, resolveByCommand(t, kubeconfig), checkCrashes(t, len(s.Seeds))
+	s.Name, s.Cloud, s.Resolve, s.ReportCrashes = "externals", all.of, resolveByCommand(t, kubeconfig), checkCrashes(t, len(s.Seeds))
 	s.Faults.Most, s.Faults.Percent = 12, 20
 	s.Component = func(namespace string) *gadget.Gadget {
 		g := newGadget(namespace)

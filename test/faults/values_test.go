@@ -203,7 +203,8 @@ func excludeSlowly(v graph) func(context.Context, client.Client, string) error {
 		}
 		read := func(o client.Object) error { return c.Get(ctx, client.ObjectKeyFromObject(o), o) }
 		if err := waitFor(ctx, "the first excluded object is not deleted", func() (bool, error) {
-			return !view.DeletionTimestamp.IsZero(), read(view)
+			err := read(view)
+			return !view.DeletionTimestamp.IsZero(), err
 		}); err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
-// Command mutations proves that the tests detect defects in the packages execute, observe, externals, sources and
-// components. It selects defects at random, applies one at a time, and runs the unit tests of the package and the
-// conformance specs that should detect it. The files of the checkout are not changed.
+// Command mutations proves that the tests detect defects in the packages of the engine, such as plan, execute, observe,
+// externals and sources. It selects defects at random, applies one at a time, and runs the unit tests of the package
+// and the conformance specs that should detect it. The files of the checkout are not changed.
 //
 //	go run ./test/mutations -seed 7        ten mutations, selected by seed 7
 //	go run ./test/mutations -only claim    the mutations whose names contain claim

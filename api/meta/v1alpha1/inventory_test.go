@@ -147,8 +147,8 @@ func TestCriticalFields(t *testing.T) {
 }
 
 // The golden records were written by earlier versions: the first before fields could be critical, the second before
-// objects could depend on others, the third before externals, and the fourth before the tokens of creates. If you change the format, add a record in the old
-// format as another file.
+// objects could depend on others, the third before externals, and the fourth before the tokens of creates. If you
+// change the format, add a record in the old format as another file.
 func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
 	files, err := filepath.Glob("testdata/inventory-*.txt")
 	if err != nil || len(files) == 0 {

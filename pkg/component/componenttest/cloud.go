@@ -121,17 +121,18 @@ func (c *Cloud) Effects(method string) int {
 
 // call makes a call: it counts it, lets the fault happen, and calls effect with the lock.
 func (c *Cloud) call(ctx context.Context, call CloudCall, effect func() error) error {
-	return c.callWith(ctx, call, &CloudFault{}, effect)
+	return c.callWith(ctx, call, func(CloudFault) error { return effect() })
 }
 
-// callWith makes a call, and sets fault to what goes wrong in it before effect is called.
-func (c *Cloud) callWith(ctx context.Context, call CloudCall, fault *CloudFault, effect func() error) error {
+// callWith makes a call as call does. The effect depends on what goes wrong in the call.
+func (c *Cloud) callWith(ctx context.Context, call CloudCall, effect func(CloudFault) error) error {
 	c.mu.Lock()
 	c.calls[call.Method]++
 	decide := c.fault
 	c.mu.Unlock()
+	var fault CloudFault
 	if decide != nil {
-		*fault = decide(call)
+		fault = decide(call)
 	}
 	if fault.Wait != nil {
 		select {
@@ -150,9 +151,9 @@ func (c *Cloud) callWith(ctx context.Context, call CloudCall, fault *CloudFault,
 	if fault.Forget {
 		delete(c.things, call.ID)
 	}
-	err := effect()
+	err := effect(fault)
 	if fault.Twice {
-		_ = effect() // The client sees the first answer.
+		_ = effect(fault) // The client sees the first answer.
 	}
 	c.mu.Unlock()
 	if fault.After != nil {
@@ -334,8 +335,7 @@ func (k ListedThings) List(ctx context.Context, _ external.Account) (map[string]
 
 // list returns all things by id. Its faults differ from those of calls for a single thing.
 func (c *Cloud) list(ctx context.Context) (found map[string]Thing, err error) {
-	var fault CloudFault
-	err = c.callWith(ctx, CloudCall{Method: "List"}, &fault, func() error {
+	err = c.callWith(ctx, CloudCall{Method: "List"}, func(fault CloudFault) error {
 		found = maps.Clone(c.things)
 		switch {
 		case fault.Earlier:

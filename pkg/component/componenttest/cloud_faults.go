@@ -117,10 +117,11 @@ func cloudCrash(dice *rand.Rand) (method string, number int) {
 // crashesIn reports whether the operator crashes at a call of a Cloud, by the number of the call in the step. The caller
 // holds the lock.
 func (i *Injector) crashesIn(method string, number int) bool {
-	if i.cloudCrashes[method] != number {
+	planned := slices.Index(i.cloudCrashes[method], number)
+	if planned < 0 {
 		return false
 	}
-	delete(i.cloudCrashes, method)
+	i.cloudCrashes[method] = slices.Delete(i.cloudCrashes[method], planned, planned+1)
 	i.count, i.last = 0, time.Now()
 	i.note(Crash, "cloud "+method)
 	i.crash()

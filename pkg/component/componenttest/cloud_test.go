@@ -69,7 +69,7 @@ func TestProcessesCrashInEachMethodOfACloud(t *testing.T) {
 	}
 	for _, method := range cloudMethods {
 		i := NewInjector(t.Context(), none())
-		i.begin("step", nil, map[string]int{method: 2})
+		i.begin("step", nil, map[string][]int{method: {2}})
 		life := i.revive(t.Context())
 		if fault := i.cloudFault(CloudCall{Method: method}); fault != (CloudFault{}) || life.Err() != nil {
 			t.Errorf("the first call of %s meets %v", method, fault)

@@ -103,9 +103,9 @@ func (f Faults) possible(r *http.Request) []Fault {
 }
 
 // crashes returns at which requests of a step the process ends, where the step takes about that many. With a cloud, it
-// ends at half of the points in a call of the cloud: calls has the number of the call by method.
-func (f Faults) crashes(step string, requests int, cloud bool) (points []int, calls map[string]int) {
-	calls = map[string]int{}
+// ends at half of the points in a call of the cloud: calls has the numbers of the calls by method.
+func (f Faults) crashes(step string, requests int, cloud bool) (points []int, calls map[string][]int) {
+	calls = map[string][]int{}
 	if f.Crashes < 1 || !slices.Contains(f.Kinds, Crash) {
 		return nil, calls
 	}
@@ -113,7 +113,7 @@ func (f Faults) crashes(step string, requests int, cloud bool) (points []int, ca
 	for range d.IntN(f.Crashes + 1) {
 		if cloud && d.IntN(2) == 0 {
 			method, number := cloudCrash(d)
-			calls[method] = number
+			calls[method] = append(calls[method], number)
 			continue
 		}
 		points = append(points, 1+d.IntN(max(requests, 8)))

@@ -34,7 +34,7 @@ type Injector struct {
 	stale   map[string]bool
 	crashes []int
 	// cloudCrashes are the calls of the cloud, by method, at which the process crashes.
-	cloudCrashes map[string]int
+	cloudCrashes map[string][]int
 	// crashed counts the crashes by request.
 	crashed map[string]int
 	// life ends when the process crashes.
@@ -102,7 +102,7 @@ func (i *Injector) cloudCrashCounts() map[string]int {
 }
 
 // begin starts a step with its own bound of faults.
-func (i *Injector) begin(step string, crashes []int, cloudCrashes map[string]int) {
+func (i *Injector) begin(step string, crashes []int, cloudCrashes map[string][]int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.cloudCrashes = cloudCrashes

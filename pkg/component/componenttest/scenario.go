@@ -50,8 +50,9 @@ type Scenario[C component.Component] struct {
 	// name, such as Thing/one, and id is its id, or empty if it does not exist. By default, the answer is written to the
 	// annotation of the component that the command fairlead external resolve writes.
 	Resolve func(ctx context.Context, namespace, external, id string) error
-	// Crashes, if set, gets the number of crashes in the calls of each method of the Cloud, when all runs have ended.
-	Crashes func(byMethod map[string]int)
+	// ReportCrashes, if set, gets the number of crashes in the calls of each method of the Cloud, when all runs have
+	// ended.
+	ReportCrashes func(byMethod map[string]int)
 	// Outside, if set, returns what is in the external systems of the component in a namespace: a text for each external,
 	// of others, too, without ids and tokens, which differ in each run. The texts are compared as dependents are. Use
 	// WrapCalls, so that the calls of the operator meet faults.
@@ -125,8 +126,8 @@ func Run[C component.Component](t T, s Scenario[C]) {
 		}
 	}
 	t.Logf("%d runs, %d failed; faults: %v", len(s.Seeds), failed, met)
-	if s.Crashes != nil {
-		s.Crashes(crashes)
+	if s.ReportCrashes != nil {
+		s.ReportCrashes(crashes)
 	}
 }
 

@@ -26,11 +26,12 @@ var referrers = map[string]func(*finder, node){
 // account adds the Secrets of a service account. Those in the list secrets may be applied later: Kubernetes writes a
 // token to such a Secret after the account was created.
 func (f *finder) account(body node) {
+	begin := len(f.found)
 	for _, secret := range at(body, "secrets").items() {
 		f.named("Secret", secret)
 	}
-	for i := range f.found {
-		f.found[i].anyOrder = true
+	for i := range f.found[begin:] {
+		f.found[begin+i].anyOrder = true
 	}
 	for _, secret := range at(body, "imagePullSecrets").items() {
 		f.named("Secret", secret)

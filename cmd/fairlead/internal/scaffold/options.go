@@ -103,7 +103,7 @@ type Options struct {
 	External string `json:"external,omitempty"`
 	// Client adds a package with a typed client for the component's type.
 	Client bool `json:"client,omitempty"`
-	// Watched are kinds of other objects whose changes start passes.
+	// Watched are kinds of other objects that the project watches, as inputs of the rendering.
 	Watched []Watched `json:"watch,omitempty"`
 	// Image is the image of the operator, without a tag.
 	Image string `json:"image"`

@@ -41,6 +41,9 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 		"a kind that is watched twice": {func(o *scaffold.Options) {
 			o.Watched = []scaffold.Watched{{Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "Secret"}}
 		}, "given twice"},
+		"a watch, and a kind that is too long for a label": {func(o *scaffold.Options) {
+			o.Kind, o.Watched = "S"+strings.Repeat("h", 53), []scaffold.Watched{{Version: "v1", Kind: "Secret"}}
+		}, "at most 53 letters"},
 		"no module":             {func(o *scaffold.Options) { o.Module = "" }, "--module is missing"},
 		"an invalid version":    {func(o *scaffold.Options) { o.Version = "1.0" }, "--version"},
 		"version zero":          {func(o *scaffold.Options) { o.Version = "v0" }, "--version"},

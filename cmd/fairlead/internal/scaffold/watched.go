@@ -88,6 +88,10 @@ func (w Watched) validate() error {
 // validateWatched returns an error for each watched kind that is invalid, given twice, or the kind of the component.
 func (o Options) validateWatched() []error {
 	var errs []error
+	if longest := 63 - len("-namespace"); len(o.Watched) > 0 && len(o.Kind) > longest {
+		errs = append(errs, fmt.Errorf(
+			"--watch: the name of a label contains --kind, which may therefore have at most %d letters", longest))
+	}
 	seen := map[string]bool{}
 	for _, w := range o.Watched {
 		if err := w.validate(); err != nil {

@@ -55,8 +55,8 @@ func TestAProjectHasTheRightsAndFilesOfItsWatchesAndItsClient(t *testing.T) {
 		"chart/rights.yaml":             "- batch\n  resources:\n  - jobs\n  verbs:\n  - get\n  - list\n  - watch\n",
 		"client/client.go":              `"boutiques", c.rest`,
 		"test/client_test.go":           "componentclient.New",
-		"internal/operator/watches.go":  "BatchJob: related(\"batch-job\", schema.GroupVersionKind{Group: \"batch\", Version: \"v1\", Kind: \"Job\"}, componentsOfBatchJob, partOfBatchJob)",
-		"internal/operator/operator.go": "newWatches().addTo(reconciler)",
+		"internal/operator/watches.go":  "BatchJob: related(\"batch-job\", schema.GroupVersionKind{Group: \"batch\", Version: \"v1\", Kind: \"Job\"}, hasLabel, componentsOfBatchJob, partOfBatchJob)",
+		"internal/operator/operator.go": "sources.addTo(reconciler)",
 		".fairlead/scaffold.yaml":       "plural: boutiques",
 	} {
 		if !strings.Contains(files[file], want) {

@@ -69,7 +69,7 @@ func stateOf(client *target.Client, version string, read *plan.Observed) *plan.O
 	case read != nil && read.ResourceVersion == version: // The version of an absent object is empty, too.
 		return read
 	}
-	state := unread("it changed since it was read")
+	state := unread("it was not read since it changed")
 	state.ResourceVersion = version
 	return state
 }

@@ -24,8 +24,8 @@ const minDropped = 16
 const sweeps = 8
 
 // IdleInventories keeps the inventories of cached components apart from them, until no pass was made for the idle time.
-// All inventories are kept at the start, and dropped one after the other, after one to two idle times. A nil IdleInventories keeps all inventories
-// in the cache.
+// All inventories are kept at the start, and dropped one after the other, after one to two idle times. A nil
+// IdleInventories keeps all inventories in the cache.
 type IdleInventories struct {
 	idle time.Duration
 
@@ -108,9 +108,9 @@ func (i *IdleInventories) keep(component Object) {
 	}
 }
 
-// Run drops the inventories of idle components until ctx ends. It calls others at the same times, with the idle time,
-// to drop the inventories that are kept elsewhere.
-func (i *IdleInventories) Run(ctx context.Context, others func(idle time.Duration, now time.Time)) {
+// Run drops the inventories of idle components until ctx ends. It calls dropElsewhere at the same times, with the
+// idle time, to drop the inventories that are kept elsewhere.
+func (i *IdleInventories) Run(ctx context.Context, dropElsewhere func(idle time.Duration, now time.Time)) {
 	if i == nil {
 		return
 	}
@@ -123,7 +123,7 @@ func (i *IdleInventories) Run(ctx context.Context, others func(idle time.Duratio
 		case <-ticker.C:
 			now := time.Now()
 			i.drop(now)
-			others(i.idle, now)
+			dropElsewhere(i.idle, now)
 		}
 	}
 }

@@ -194,29 +194,28 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	return plan.Result{Verb: a.Verb, Observed: withLastVersion(observed, a)}
 }
 
-// isOutdated reports whether a read returned an older version of an object than the watches have shown, or the recorded
-// object with our label although a watch shows no such object.
+// isOutdated reports whether a read returned an older version of an object than the watches have shown, or an object
+// with our label that a watch has shown before, and shows no more.
 func isOutdated(observed *plan.Observed, a plan.Action) bool {
-	switch known := a.Preconditions; {
-	case a.Verb != plan.VerbRead || observed == nil || observed.Presence != plan.Present:
+	if a.Verb != plan.VerbRead || observed == nil || observed.Presence != plan.Present {
 		return false
-	case a.Reason == plan.ReasonConfirm:
-		return observed.Owner == a.Owner && observed.UID == known.UID
-	case known.ResourceVersion != "":
-		return inspect.Older(observed.ResourceVersion, known.ResourceVersion)
 	}
-	return false
+	if a.Reason == plan.ReasonConfirm {
+		return observed.Owner == a.Owner && observed.UID == a.Preconditions.UID
+	}
+	return a.Preconditions.ResourceVersion != "" && inspect.Older(observed.ResourceVersion, a.Preconditions.ResourceVersion)
 }
 
 // outdated returns the failure of a read that returned an older version. The read is repeated, because no event will
 // follow.
 func outdated(observed *plan.Observed, a plan.Action) *plan.Failure {
-	known := a.Preconditions.ResourceVersion + " is known"
+	contradiction := a.Preconditions.ResourceVersion + " is known"
 	if a.Reason == plan.ReasonConfirm {
-		known = "the watch does not show it"
+		contradiction = "the watch does not show the object"
 	}
 	return &plan.Failure{Class: plan.Transient, Reason: plan.WaitAPIError, Message: fmt.Sprintf(
-		"the API server returned the resource version %s of the object, but %s; it is read again", observed.ResourceVersion, known)}
+		"the API server returned the resource version %s of the object, but %s; it is read again",
+		observed.ResourceVersion, contradiction)}
 }
 
 // readInstead reads the object of an action whose preconditions are not met.

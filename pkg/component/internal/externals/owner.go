@@ -150,7 +150,7 @@ func (o *owner) adopt(record *externalstate.Record) {
 		o.item(key)
 	}
 	for key := range damaged {
-		o.item(key) // The items of the inventory are entered later, and do not read the record.
+		o.item(key) // Items that are entered later do not look into the record.
 	}
 	for key, it := range o.items {
 		var state *externalstate.State

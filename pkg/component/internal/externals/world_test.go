@@ -39,7 +39,8 @@ type world struct {
 	secrets   *records.Store
 	inventory plan.Inventory
 	repairs   map[manifests.Key]plan.Repairs
-	// waiting is what the component waits for after the last pass, conflicts are its repair conflicts, and nextDue is the time at which the next pass is due.
+	// waiting is what the component waits for after the last pass, conflicts are its repair conflicts, and nextDue is the
+	// time at which the next pass is due.
 	waiting   []plan.Waiting
 	conflicts []plan.RepairConflict
 	nextDue   time.Time

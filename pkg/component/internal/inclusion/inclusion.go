@@ -46,7 +46,7 @@ type Decision struct {
 }
 
 // Decide evaluates the conditions of an apply set. An object that depends on an excluded or inactive object, or binds a
-// value of it, is excluded or inactive, too. If the condition of such an object has no value, the field Undecided is set.
+// value of it, is excluded or inactive, too. If the condition of that object has no value, the field Undecided is set.
 // Decide does not change the set, and returns it if it has no conditions.
 func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)

@@ -272,7 +272,7 @@ func (r graphRemoval) removeNodes(selected func(int) bool) (done bool) {
 		}
 		switch {
 		case r.graph.dependents[i] > 0:
-			// The objects that depend on a group count themselves. Those that are not removed now do not count.
+			// The objects that depend on a group are counted themselves, if they are removed now.
 			done = done && isGroup
 		case isGroup || r.remove(r.graph.entries[i]):
 			r.graph.release(i)

@@ -31,7 +31,8 @@ func (c candidate) updateExternal(reason Reason) decision {
 	return c.act(VerbApply, reason)
 }
 
-// EnterTokens enters the tokens of the creates of externals that are about to begin. It reports whether an entry changed.
+// EnterTokens enters the tokens of the creates of externals that are about to begin. It reports whether an entry
+// changed.
 func (inv Inventory) EnterTokens(tokens map[manifests.Key]string) (changed bool) {
 	for key, token := range tokens {
 		if e, recorded := inv[key]; recorded && e.CreationToken != token {

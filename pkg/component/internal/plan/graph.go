@@ -96,8 +96,7 @@ func (p *Plan) applyGraph(f Facts, inGraph []manifests.Object) {
 		c := newCandidate(f, &inGraph[i])
 		d := decide(applyRules, c)
 		h, held := p.dependencies.holdUp(c.object)
-		undecided := d.waiting != nil && d.waiting.Reason == WaitUndecided
-		held = held && (d.action != nil && !d.repair || undecided || c.object.Settings.IsObserved() && d.action == nil)
+		held = held && waitsForDependencies(c, d)
 		switch {
 		case held:
 			d = p.hold(c, WaitDependency, h.String())
@@ -113,6 +112,13 @@ func (p *Plan) applyGraph(f Facts, inGraph []manifests.Object) {
 			p.recordDependencies(c, *d.action)
 		}
 	}
+}
+
+// waitsForDependencies reports whether a decision about an object must wait for its dependencies: a write that is no
+// repair, a create that waits for a condition, and the readiness of an observed object.
+func waitsForDependencies(c candidate, d decision) bool {
+	undecided := d.waiting != nil && d.waiting.Reason == WaitUndecided
+	return undecided || d.action != nil && !d.repair || d.action == nil && c.object.Settings.IsObserved()
 }
 
 // holdUp is why an object is held up by its dependencies.

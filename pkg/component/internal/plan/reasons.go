@@ -123,7 +123,7 @@ const (
 	WaitUnguarded   WaitReason = "NotGuarded"
 	// WaitAbsent: the object does not exist, and its reconcile policy does not create it.
 	WaitAbsent WaitReason = "Absent"
-	// WaitUndecided: a condition of the object has no value.
+	// WaitUndecided: a condition of the object, or of an object that it depends on, has no value.
 	WaitUndecided WaitReason = "ConditionUndecided"
 	// WaitDependency: an object that the object depends on is not applied, or not ready.
 	WaitDependency WaitReason = "DependencyNotReady"

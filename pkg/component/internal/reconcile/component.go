@@ -25,7 +25,7 @@ type Component struct {
 	Declared
 	Memory *Memory
 
-	// rendered are the objects that the pass rendered. isRendered is set afterwards.
+	// rendered are the objects that the last rendering of the pass returned, if isRendered is set.
 	rendered   []manifests.Object
 	isRendered bool
 }

@@ -186,7 +186,8 @@ func resolutions(obj client.Object, reconciler string) (map[manifests.Key]extern
 	for key, r := range byName {
 		kind, name, ok := strings.Cut(key, "/")
 		if !ok {
-			return nil, passerror.InvalidSpec(fmt.Errorf("annotation %s: the key %q is no Kind/name", reconciler+"/"+AnnotationResolveExternal, key))
+			return nil, passerror.InvalidSpec(fmt.Errorf(
+				"annotation %s: the key %q is no Kind/name", reconciler+"/"+AnnotationResolveExternal, key))
 		}
 		found[manifests.Key{Group: manifests.ExternalGroup, Kind: kind, Name: name}] = r
 	}

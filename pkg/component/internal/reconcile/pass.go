@@ -99,6 +99,7 @@ func (p *Pass) applyRound(
 	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, r round,
 ) (outcome.Outcome, error) {
 	entries := r.recorded.Entries
+	c.rendered, c.isRendered = nil, false
 	// 6. Render the objects, and check the quota of the namespace, and the exports that the component publishes.
 	set, err := p.render(ctx, c, owner, t, in, r)
 	if err == nil {

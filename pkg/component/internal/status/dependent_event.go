@@ -35,8 +35,8 @@ type ToldDependents struct {
 
 // Events returns the events of a pass about dependents that were adopted, were repaired, or failed: one for each
 // dependent, reason and revision, and at most maxDependentEvents for each reason and revision. after is the status at
-// the end of the pass. Dependents outside Kubernetes or in another cluster than the component, and objects that do not exist,
-// get no event.
+// the end of the pass. Dependents outside Kubernetes or in another cluster than the component, and objects that do not
+// exist, get no event.
 func (t *ToldDependents) Events(after *metav1alpha1.Status, o outcome.Outcome) []DependentEvent {
 	if t.revision != after.Revision || t.dependents == nil {
 		*t = ToldDependents{revision: after.Revision, dependents: map[string]map[string]bool{}}
@@ -92,8 +92,8 @@ func newsOf(o outcome.Outcome) []news {
 	return all
 }
 
-// existingIn returns the entries of existing objects by their keys. An external has no namespace in which an event about
-// it could be.
+// existingIn returns the entries of existing objects by their keys. Externals are left out, because they have no
+// namespace for an event.
 func existingIn(inventory []metav1alpha1.InventoryEntry) map[string]metav1alpha1.InventoryEntry {
 	entries := map[string]metav1alpha1.InventoryEntry{}
 	for _, e := range inventory {

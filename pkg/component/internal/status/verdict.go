@@ -183,8 +183,8 @@ func isOpen(waiting []outcome.Waiting) bool {
 	return len(waiting) > 0 && !slices.ContainsFunc(waiting, func(w outcome.Waiting) bool { return !w.Open })
 }
 
-// reasonOf returns the reason of a component with terminal failures. An external whose recorded state is damaged needs the
-// same answer as one whose creation is uncertain.
+// reasonOf returns the reason of a component with terminal failures. An external whose recorded state is damaged needs
+// the same answer as one whose creation is uncertain.
 func reasonOf(terminal []outcome.Waiting) string {
 	uncertain := func(w outcome.Waiting) bool {
 		return w.Reason == string(plan.WaitCreateUncertain) || w.Reason == string(plan.WaitStateDamaged)
