@@ -4,7 +4,7 @@ package main
 var graphs = []mutation{
 	{
 		"a new object does not wait for its dependencies", "plan/graph.go",
-		`held = held && (d.action != nil && !d.repair ||`, `held = held && (d.action != nil && false ||`,
+		`return undecided || d.action != nil && !d.repair ||`, `return undecided || d.action != nil && false ||`,
 		"Dependencies between objects",
 	},
 	{
