@@ -251,4 +251,35 @@ var _ = Describe("Damaged states of externals:", func() {
 		}
 		expectDeleted(ctx, other, operator, cloud)
 	}, interrupted)
+
+	var late []TableEntry
+	for name := range damages {
+		late = append(late, Entry(name, name))
+	}
+	DescribeTable("a create that takes effect after the operator was killed and its state was damaged is not made again", func(ctx SpecContext, name string) {
+		cloud, operator := componenttest.NewCloud(), newOperatorName()
+		cloud.Put(foreignThing)
+		namespace := newNamespace(ctx)
+		stop := runCloud(cloud, operator)
+		shop := newGadget(ctx, namespace, "shop", thing("FindableThing", "one", "a"), servedBy(operator))
+		other := newGadget(ctx, namespace, "other", thing("FindableThing", "four", "x"), servedBy(operator))
+		expectReady(ctx, shop)
+		expectReady(ctx, other)
+		older := stateSecret(ctx, shop)
+		stop()
+		changeManifests(ctx, shop, both("FindableThing", "two", "b"))
+		takeEffect := killed{call: "Create", hang: true}.kill(ctx, operator, namespace, cloud)
+		damages[name](ctx, shop, other, older)
+		found := cloud.Calls("Find")
+		runCloud(cloud, operator)
+		Eventually(func() int { return cloud.Calls("Find") }).Should(BeNumerically(">", found))
+		takeEffect()
+		expectResolved(ctx, shop, operator, cloud)
+		expectResolved(ctx, other, operator, cloud)
+		Expect(ownThings(cloud)).To(ConsistOf("a", "b", "x"))
+		Expect(cloud.Effects("Create")).To(Equal(3))
+		remove(ctx, shop)
+		expectGone(ctx, shop)
+		expectDeleted(ctx, other, operator, cloud)
+	}, late)
 })

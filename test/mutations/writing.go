@@ -111,6 +111,12 @@ var writing = []mutation{
 		"no external is lost, doubled or taken from others if the operator was killed before the damage FindableThing, while a second create is uncertain",
 	},
 	{
+		"a create whose state is lost is not waited for", "externals/takeover.go",
+		`case it.isLost() && it.isCreationRecorded() && !it.knowsLostCreation():`,
+		`case false:`,
+		"a create that takes effect after the operator was killed and its state was damaged is not made again",
+	},
+	{
 		"answers within the settle time count", "externals/takeover.go",
 		`	return last.Add(it.info().Settle)`, `	return last`,
 		"answers within the settle time after a create count for nothing",

@@ -39,7 +39,8 @@ type Creator[S, O any] interface {
 type Created[O any] struct {
 	// ID identifies the external in later calls. It may be empty if the kind is an Identifier.
 	ID string
-	// State is kept with the external, in a Secret, and is given back in Ref.State; at most 64 KiB.
+	// State is kept with the external, in a Secret, and is given back in Ref.State; at most 64 KiB. It is lost with the
+	// answer: an external that is found after an uncertain create has none.
 	State []byte
 	// Observed is the state of the new external.
 	Observed O
@@ -140,7 +141,8 @@ type Ref[S any] struct {
 	// Token identifies the attempts to create one external: 40 hexadecimal digits. An external that is created again after
 	// it was gone, or with another spec, has another token.
 	Token string
-	// State is Created.State.
+	// State is Created.State. It is empty for an external that was adopted, or that Identifier, Finder or a person found
+	// after its answer or its record was lost. So a kind with a State must be able to work without it.
 	State []byte
 	// References are the Secrets and ConfigMaps that the manifest names. The component itself need not reference them.
 	References generator.References

@@ -55,6 +55,9 @@ type item struct {
 	ownIntent intent
 	// recordedAt is the time at which this process recorded its last attempt to create or to delete the external.
 	recordedAt time.Time
+	// lostCreation is the token of a create of another process whose recorded state is lost. Its call may take effect until
+	// the time written.
+	lostCreation string
 	// foreignAttempt is the time of the last attempt of another process to delete the external, and foreignUntil the time
 	// until which its call may take effect.
 	foreignAttempt, foreignUntil time.Time

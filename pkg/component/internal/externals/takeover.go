@@ -1,6 +1,7 @@
 package externals
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
@@ -92,13 +93,27 @@ func (it *item) mayBeBegun() bool {
 func (it *item) suspect() {
 	switch {
 	case it.driver == nil:
-	case it.isLost() && it.isCreationRecorded() && it.written.IsZero():
-		it.written = it.owner.manager.now().Add(2 * it.width())
+	case it.isLost() && it.isCreationRecorded() && !it.knowsLostCreation():
+		it.lostCreation = it.entry.CreationToken
+		it.written = later(it.written, it.owner.manager.now().Add(2*it.width()))
 	case !it.sent && it.mayBeBegun():
 		it.sent, it.written = true, it.attemptEnds()
 	case it.isDeleting() && !it.isOwnDeletion() && !it.foreignAttempt.Equal(it.state.Began):
 		it.foreignAttempt, it.foreignUntil = it.state.Began, it.attemptEnds()
 	}
+}
+
+// knowsLostCreation reports whether the create that the inventory records has ended, or when its call has ended, although
+// its state is lost: this process made the call, or waits for the end of a call of another process.
+func (it *item) knowsLostCreation() bool {
+	return slices.Contains([]string{it.ownIntent.token, it.lostCreation}, it.entry.CreationToken)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // isOwnDeletion reports whether this process recorded the last attempt to delete the external.

@@ -102,6 +102,43 @@ func TestTheLatestCreateOfAnotherProcessIsFound(t *testing.T) {
 	}
 }
 
+// A process is paused, and makes its create at the end of its window. Meanwhile somebody removes the Secret with the
+// states, and another process takes over.
+func TestTheCreateOfAnotherProcessIsFoundAlthoughItsStateIsLost(t *testing.T) {
+	for _, creation := range []int{1, 2} {
+		t.Run(fmt.Sprint("creation ", creation), func(t *testing.T) {
+			forKinds(t, []string{"FindableThing", "NamedThing"}, func(t *testing.T, w *world, kind string) {
+				if creation == 2 {
+					w.operate(time.Minute, thing(kind, "a"))
+					w.cloud.Remove(w.cloud.Things()[0].ID)
+				}
+				begun, done := make(chan struct{}), make(chan struct{})
+				w.retries = true
+				w.beforeRun = func() {
+					w.beforeRun = nil
+					close(begun)
+					time.Sleep(timeout - time.Second)
+				}
+				go func() {
+					defer close(done)
+					w.operate(5*time.Minute, thing(kind, "a"))
+				}()
+				<-begun
+				w.outdated.Store(true)
+				clear(w.server.Secrets)
+				b := w.another(clock.RealClock{})
+				b.operate(2*time.Minute, thing(kind, "a"))
+				b.expect("a", b.waiting, "")
+				<-done
+				if effects := w.cloud.Effects("Create"); effects != creation {
+					t.Errorf("%d creates", effects)
+				}
+				b.kill()
+			})
+		})
+	}
+}
+
 func TestAnOldIntentIsNotWaitedFor(t *testing.T) {
 	forKinds(t, []string{"FindableThing"}, func(_ *testing.T, w *world, kind string) {
 		wait := paused(w, time.Hour, func() { w.operate(time.Minute, thing(kind, "a")) })

@@ -236,7 +236,7 @@ func (w *world) pass(deleting bool, desired []manifests.Object) []plan.Waiting {
 	ctx := w.t.Context()
 	session, err := w.manager.Begin(ctx, externals.Pass{
 		Owner: shop, Component: func() client.Object { return &unstructured.Unstructured{} }, Drivers: w.drivers,
-		Desired: desired, Inventory: w.inventory.Sorted(), Trigger: "1", Resolved: w.resolved,
+		Desired: desired, Inventory: w.inventory.Sorted(), Revision: w.revision, Trigger: "1", Resolved: w.resolved,
 		Recorded: w.recorded,
 		Read: func(context.Context, []metav1alpha1.Reference) (map[metav1alpha1.Reference]externals.Content, error) {
 			return w.content, nil
