@@ -273,6 +273,7 @@ var _ = Describe("Damaged states of externals:", func() {
 		found := cloud.Calls("Find")
 		runCloud(cloud, operator)
 		Eventually(func() int { return cloud.Calls("Find") }).Should(BeNumerically(">", found))
+		Consistently(func() int { return cloud.Calls("Create") }, 10*quick.Settle).Should(Equal(3), "the former call may still take effect")
 		takeEffect()
 		expectResolved(ctx, shop, operator, cloud)
 		expectResolved(ctx, other, operator, cloud)
