@@ -4,13 +4,13 @@ package main
 var informing = []mutation{
 	{
 		"equal parts of related objects wake components", "sources/compare.go",
-		`case before.compared == after.digest:`,
+		`case before.compared.digest == after.digest:`,
 		`case false:`,
 		"a hook and a generator see related objects",
 	},
 	{
 		"filters of created objects are ignored", "sources/compare.go",
-		`case before == nil && i.passes(i.related.options.Added, after):`,
+		`case before == nil && c.passes(c.convert.options.Added, after):`,
 		`case before == nil && true:`,
 		"a field selector and filters of created and deleted objects",
 	},
@@ -45,7 +45,7 @@ var informing = []mutation{
 		"sources are added and removed at run time",
 	},
 	{
-		"bodies of related objects are never dropped", "sources/bodies.go",
+		"bodies of related objects are never dropped", "sources/reads.go",
 		`if o.body != nil && now.Sub(o.touched) > r.options.Idle {`,
 		`if o.body != nil && now.Before(o.touched.Add(-r.options.Idle)) {`,
 		"an object that was not touched for long",

@@ -118,8 +118,8 @@ func TestSeveralChangesDuringAReadAreComparedWithTheLastValueThatWasSeen(t *test
 		server.release()
 		server.release()
 		r.expect(t, everybody...)
-		if len(r.informer.changed) != 0 || r.informer.comparers != 0 {
-			t.Errorf("%d changes and %d comparers are left", len(r.informer.changed), r.informer.comparers)
+		if len(r.informer.comparison.requested) != 0 || r.informer.comparison.running != 0 {
+			t.Errorf("%d changes and %d readers are left", len(r.informer.comparison.requested), r.informer.comparison.running)
 		}
 	})
 }
@@ -284,5 +284,35 @@ func TestAnEqualPartOfMetadataWakesNobody(t *testing.T) {
 		c.ResourceVersion, c.Labels = "12", map[string]string{"zone": "two"}
 		r.update(t, c)
 		r.expect(t, "a")
+	})
+}
+
+func TestFiltersDecideAboutCreatedAndDeletedObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large := func(obj client.Object) bool {
+			c, ok := obj.(*corev1.ConfigMap)
+			if !ok || c.Data["value"] == "bug" {
+				panic("a bug")
+			}
+			return c.Data["value"] == "large"
+		}
+		r := newRelation(t, RelatedOptions{Whole: true, Added: large, Deleted: large})
+		r.track(t, "a")
+		r.list(t)
+		r.expect(t, "a")
+		for _, c := range []struct {
+			value string
+			woken []string
+		}{{"small", nil}, {"large", []string{"a"}}, {"bug", []string{"a"}}} {
+			r.update(t, configMap(sharedName, "11", c.value))
+			r.expect(t, c.woken...)
+			if got := r.values(t, "a"); len(got) != 1 {
+				t.Errorf("a filter hides the object: %v", got)
+			}
+			if err := r.part.Delete(configMap(sharedName, "12", c.value)); err != nil {
+				t.Fatal(err)
+			}
+			r.expect(t, c.woken...)
+		}
 	})
 }

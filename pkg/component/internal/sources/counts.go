@@ -154,7 +154,7 @@ func (r *Related) Size() (values, stale int) {
 		values += len(i.objects)
 	}
 	for _, u := range r.users {
-		if u.failure != "" || u.informer != nil && u.informer.failure != "" {
+		if u.failure != "" || u.informer != nil && u.informer.watch.failure != "" {
 			stale++
 		}
 	}

@@ -2,17 +2,14 @@ package sources
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,45 +21,28 @@ import (
 type informer struct {
 	related *Related
 	cluster Cluster
+	convert converter
 	// run ends with the informer.
 	run     context.Context
 	stop    context.CancelFunc
-	users   map[types.NamespacedName]bool
+	watch   informerWatch
+	users   names
 	objects map[client.ObjectKey]*object
-	// byObject is the reverse of Of, and byComponent the reverse of For.
-	byObject    map[client.ObjectKey]map[types.NamespacedName]bool
-	byComponent map[types.NamespacedName]map[client.ObjectKey]bool
-	writes      map[client.ObjectKey]*write
+	index   index
+	writes  writes
 	// reads makes all callers that need the same version of an object wait for the same request.
-	reads singleflight.Group
-	// changed are the objects with a change that has to be compared, and comparers the goroutines that compare.
-	changed   map[client.ObjectKey]bool
-	comparers int
+	reads      singleflight.Group
+	comparison comparison
+}
 
+// informerWatch is the state of the watches of an informer.
+type informerWatch struct {
 	parts []*informerPart
 	// synced is set when all parts were listed and are watched. failure is the last error of a part.
 	synced  bool
 	failure string
 	since   time.Time
 }
-
-// object is a related object.
-type object struct {
-	meta *metav1.PartialObjectMetadata
-	// body is nil if it is not kept.
-	body client.Object
-	// digest identifies the part that counts; it is empty if the body was not read. compared is the digest of the last
-	// version that was read; it is empty if no version was read.
-	digest, compared string
-	// unread is set if this version has to be read, to find out whether it differs. wanted is set if the body of the
-	// version before was in memory.
-	unread, wanted bool
-	// components are the components that the object is for.
-	components []types.NamespacedName
-	touched    time.Time
-}
-
-func (o *object) version() string { return o.meta.ResourceVersion }
 
 // informerPart is the watch of an informer on one namespace, or on all. It is the store of its reflector.
 type informerPart struct {
@@ -86,7 +66,7 @@ func (r *Related) startInformer(cluster Cluster, home bool) *informer {
 			cluster.Close()
 		}
 	}
-	for _, part := range i.parts {
+	for _, part := range i.watch.parts {
 		go observe.Follow(ctx, observe.FollowOptions{
 			Name: "related " + r.options.GVK.Kind, GVK: r.options.GVK, Namespace: part.namespace, Selector: r.options.Selector,
 			Fields: r.options.Fields,
@@ -99,14 +79,15 @@ func (r *Related) startInformer(cluster Cluster, home bool) *informer {
 
 // newInformer returns an informer without watches.
 func newInformer(ctx context.Context, r *Related, cluster Cluster, namespaces []string) *informer {
+	convert := converter{options: &r.options, run: ctx, clusterScoped: &r.clusterScoped}
 	i := &informer{
-		related: r, cluster: cluster, run: ctx, users: map[types.NamespacedName]bool{},
-		objects: map[client.ObjectKey]*object{}, byObject: map[client.ObjectKey]map[types.NamespacedName]bool{},
-		byComponent: map[types.NamespacedName]map[client.ObjectKey]bool{}, writes: map[client.ObjectKey]*write{},
-		changed: map[client.ObjectKey]bool{},
+		related: r, cluster: cluster, convert: convert, run: ctx,
+		users: names{}, objects: map[client.ObjectKey]*object{}, writes: writes{},
+		index:      index{byObject: relations{}, byComponent: relations{}},
+		comparison: comparison{convert: convert, requested: map[client.ObjectKey]bool{}},
 	}
 	for _, namespace := range namespaces {
-		i.parts = append(i.parts, &informerPart{informer: i, namespace: namespace})
+		i.watch.parts = append(i.watch.parts, &informerPart{informer: i, namespace: namespace})
 	}
 	return i
 }
@@ -132,8 +113,18 @@ func (p *informerPart) failed(message string, definite bool) {
 
 // judge sets synced and failure, and wakes all components if that changed. The caller holds the lock.
 func (i *informer) judge() {
+	if !i.watch.judge() {
+		return
+	}
+	for name := range i.users {
+		i.related.host.Wake(name)
+	}
+}
+
+// judge sets synced and failure, and reports whether one of them changed.
+func (w *informerWatch) judge() (news bool) {
 	synced, failure := true, ""
-	for _, p := range i.parts {
+	for _, p := range w.parts {
 		if p.listed && p.watching {
 			p.failure = ""
 		}
@@ -142,53 +133,16 @@ func (i *informer) judge() {
 			failure = p.failure
 		}
 	}
-	news := synced && !i.synced || (failure == "") != (i.failure == "")
+	news = synced && !w.synced || (failure == "") != (w.failure == "")
 	switch {
 	case failure == "":
-		i.since = time.Time{}
-	case i.failure == "":
-		i.since = time.Now()
+		w.since = time.Time{}
+	case w.failure == "":
+		w.since = time.Now()
 	}
 	// Objects that were known stay known while the watch fails.
-	i.synced, i.failure = i.synced || synced, failure
-	if news {
-		for name := range i.users {
-			i.related.host.Wake(name)
-		}
-	}
-}
-
-// relate replaces the related objects of a component in the index. The caller holds the lock.
-func (i *informer) relate(name types.NamespacedName, former, current []client.ObjectKey) {
-	for _, key := range former {
-		delete(i.byObject[key], name)
-		if len(i.byObject[key]) == 0 {
-			delete(i.byObject, key)
-		}
-	}
-	for _, key := range current {
-		if i.byObject[key] == nil {
-			i.byObject[key] = map[types.NamespacedName]bool{}
-		}
-		i.byObject[key][name] = true
-	}
-}
-
-// keysOf returns the existing objects of a component, sorted. The caller holds the lock.
-func (i *informer) keysOf(name types.NamespacedName, of []client.ObjectKey) []client.ObjectKey {
-	if i.related.options.All {
-		return slices.SortedFunc(maps.Keys(i.objects), compareKeys)
-	}
-	set := maps.Clone(i.byComponent[name])
-	if set == nil {
-		set = map[client.ObjectKey]bool{}
-	}
-	for _, key := range of {
-		if i.objects[key] != nil {
-			set[key] = true
-		}
-	}
-	return sortedKeys(set)
+	w.synced, w.failure = w.synced || synced, failure
+	return news
 }
 
 // Add implements cache.ReflectorStore.
@@ -196,7 +150,7 @@ func (p *informerPart) Add(obj any) error { return p.Update(obj) }
 
 // Update stores an object.
 func (p *informerPart) Update(obj any) error {
-	incoming, err := p.informer.reduce(obj)
+	incoming, err := p.informer.convert.reduce(obj)
 	if err != nil {
 		return err
 	}
@@ -230,7 +184,7 @@ func (p *informerPart) Replace(list []any, version string) error {
 	i := p.informer
 	listed := make(map[client.ObjectKey]*object, len(list))
 	for _, obj := range list {
-		incoming, err := i.reduce(obj)
+		incoming, err := i.convert.reduce(obj)
 		if err != nil {
 			return err
 		}
@@ -256,145 +210,68 @@ func (p *informerPart) Replace(list []any, version string) error {
 // Resync does nothing, because only events are handled.
 func (p *informerPart) Resync() error { return nil }
 
-// reduce returns the stored form of an object. It calls code of the author, so the lock must not be held.
-func (i *informer) reduce(obj any) (*object, error) {
-	o := &object{touched: time.Now()}
-	if idle := i.related.options.Idle; idle > 0 {
-		// Objects of one list are dropped one after the other, not all at once.
-		o.touched = o.touched.Add(rand.N(idle))
-	}
-	var full client.Object
-	switch obj := obj.(type) {
-	case *metav1.PartialObjectMetadata:
-		o.meta = metadataOf(i.related.options.GVK, obj)
-		full = o.meta
-		if i.related.options.MetadataOnly {
-			o.digest, _ = i.digestOfBody(o.meta) // After an error, the components are woken, and get the error.
-		}
-	case *unstructured.Unstructured:
-		body, err := i.typed(obj)
-		if err != nil {
-			return nil, err
-		}
-		o.meta, o.body, full = metadataOf(i.related.options.GVK, body), body, body
-		if o.digest, err = i.digestOfBody(body); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, fmt.Errorf("an object has the type %T", obj)
-	}
-	var err error
-	o.components, err = i.componentsOf(full)
-	return o, err
-}
-
-// componentsOf returns the components that an object names. Mappers return the namespace of the object, which
-// cluster-scoped components do not have.
-func (i *informer) componentsOf(obj client.Object) (names []types.NamespacedName, err error) {
-	if i.related.options.For == nil {
-		return nil, nil
-	}
-	err = contain(i.related.run, func(context.Context) error {
-		names = slices.Clone(i.related.options.For(i.argument(obj)))
-		return nil
-	})
-	if i.related.clusterScoped.Load() {
-		for n := range names {
-			names[n].Namespace = ""
-		}
-	}
-	return names, err
-}
-
-// argument returns an object in the form that mappers and filters get. Without bodies, it is a typed object with
-// metadata only.
-func (i *informer) argument(obj client.Object) client.Object {
-	m, ok := obj.(*metav1.PartialObjectMetadata)
-	if !ok || i.related.options.MetadataOnly {
-		return obj
-	}
-	made := i.related.options.New()
-	made.SetName(m.Name)
-	made.SetNamespace(m.Namespace)
-	made.SetUID(m.UID)
-	made.SetResourceVersion(m.ResourceVersion)
-	made.SetGeneration(m.Generation)
-	made.SetCreationTimestamp(m.CreationTimestamp)
-	made.SetDeletionTimestamp(m.DeletionTimestamp)
-	made.SetLabels(m.Labels)
-	made.SetAnnotations(m.Annotations)
-	made.SetOwnerReferences(m.OwnerReferences)
-	made.SetFinalizers(m.Finalizers)
-	return made
-}
-
-// typed converts an object to the type of the relation, without managed fields.
-func (i *informer) typed(u *unstructured.Unstructured) (client.Object, error) {
-	u.SetManagedFields(nil)
-	made := i.related.options.New()
-	if target, ok := made.(*unstructured.Unstructured); ok {
-		target.Object = u.Object
-		return target, nil
-	}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, made)
-	return made, err
-}
-
-func (i *informer) digestOfBody(body client.Object) (string, error) {
-	part, err := i.related.partOf(i.related.run, body)
-	if err != nil {
-		return "", err
-	}
-	return digestOf(part)
-}
-
 // observe stores an object of a list or a watch. If the body of the former version is not in memory, this one is not
 // wanted either. The caller holds the lock.
 func (i *informer) observe(incoming *object) {
 	if stored := i.objects[client.ObjectKeyFromObject(incoming.meta)]; stored != nil {
 		if stored.body == nil {
-			incoming.body, incoming.wanted = nil, stored.unread && stored.wanted
+			incoming.body = nil
+			incoming.compared.bodyWasKept = stored.compared.isUnread && stored.compared.bodyWasKept
 		} else {
-			incoming.touched, incoming.wanted = stored.touched, true
+			incoming.touched, incoming.compared.bodyWasKept = stored.touched, true
 		}
 	}
 	i.put(incoming, types.NamespacedName{})
 }
 
-// put stores an object, and wakes the components whose value differs, except the component that wrote it. If this needs
-// the body of the object, the object is read first. The caller holds the lock.
+// put stores an object, and wakes the components whose value differs, except the component that wrote it. The caller
+// holds the lock.
 func (i *informer) put(incoming *object, writer types.NamespacedName) {
 	key := client.ObjectKeyFromObject(incoming.meta)
 	stored := i.objects[key]
 	switch {
 	case stored != nil && stored.version() == incoming.version():
-		i.learn(key, stored, incoming, writer)
+		i.complete(key, stored, incoming, writer)
 		return
 	case stored != nil && inspect.Newer(stored.version(), incoming.version()):
 		return
 	}
 	i.objects[key] = incoming
-	former := []types.NamespacedName{}
+	var former []types.NamespacedName
 	if stored != nil {
 		former = stored.components
 	}
-	i.index(key, former, incoming.components)
-	i.compare(key, stored, incoming, writer)
+	i.index.byComponent.replace(key, former, incoming.components)
+	i.follow(i.comparison.ofEvent(stored, incoming), key, stored, incoming, writer)
 }
 
-// index replaces the components of an object in the index. The caller holds the lock.
-func (i *informer) index(key client.ObjectKey, former, current []types.NamespacedName) {
-	for _, name := range former {
-		delete(i.byComponent[name], key)
-		if len(i.byComponent[name]) == 0 {
-			delete(i.byComponent, name)
-		}
+// complete stores the body and the digest of the current version of an object. The caller holds the lock.
+func (i *informer) complete(key client.ObjectKey, stored, read *object, writer types.NamespacedName) {
+	if read.digest == "" {
+		return // An event of a version that is known.
 	}
-	for _, name := range current {
-		if i.byComponent[name] == nil {
-			i.byComponent[name] = map[client.ObjectKey]bool{}
-		}
-		i.byComponent[name][key] = true
+	stored.digest = read.digest
+	v := i.comparison.ofRead(stored, read)
+	// No component reads an equal version, so its body is kept only if the body before was.
+	if v != verdictEqual || stored.compared.bodyWasKept {
+		stored.body = read.body
+	}
+	if v != verdictEqual {
+		stored.touched = read.touched
+	}
+	i.follow(v, key, nil, stored, writer)
+}
+
+// storeRead stores an object that was read. A version that the watch has not shown yet is stored like an event, so that
+// it is not read again. The caller holds the lock.
+func (i *informer) storeRead(key client.ObjectKey, read *object) {
+	stored := i.objects[key]
+	switch {
+	case stored == nil: // It was deleted.
+	case stored.version() == read.version() || !inspect.Newer(stored.version(), read.version()):
+		i.put(read, types.NamespacedName{})
+	default:
+		i.follow(i.comparison.ofOlder(stored, read), key, nil, stored, types.NamespacedName{})
 	}
 }
 
@@ -402,47 +279,124 @@ func (i *informer) index(key client.ObjectKey, former, current []types.Namespace
 func (i *informer) remove(key client.ObjectKey) {
 	stored := i.objects[key]
 	delete(i.objects, key)
-	i.index(key, stored.components, nil)
-	if i.passes(i.related.options.Deleted, stored) {
+	i.index.byComponent.replace(key, stored.components, nil)
+	if i.comparison.passes(i.related.options.Deleted, stored) {
 		i.wake(key, i.relatedTo(key, stored), nil, types.NamespacedName{})
 	} else {
 		i.related.host.tally.add(ResultEqual, 1)
 	}
 }
 
-// relatedTo returns the components that are related to an object in one of the given versions. The caller holds the
-// lock.
-func (i *informer) relatedTo(key client.ObjectKey, versions ...*object) map[types.NamespacedName]bool {
-	names := map[types.NamespacedName]bool{}
-	maps.Copy(names, i.byObject[key])
+// follow does what a comparison of two versions of an object decided. before may be nil. The caller holds the lock.
+func (i *informer) follow(v verdict, key client.ObjectKey, before, after *object, writer types.NamespacedName) {
+	switch v {
+	case verdictKnown:
+	case verdictDiffers:
+		i.wake(key, i.relatedTo(key, before, after), after, writer)
+	case verdictEqual, verdictFiltered:
+		i.related.host.tally.add(ResultEqual, 1)
+		i.wake(key, changedRelations(before, after), after, writer)
+	case verdictFirst:
+		i.wake(key, i.relatedTo(key, before, after), after, writer)
+		i.readLater(key)
+	case verdictUnread:
+		for name := range i.relatedTo(key, before, after) {
+			// The version may be that of a write whose response is not known yet.
+			i.writes.hold(key, name, after.version())
+		}
+		i.wake(key, changedRelations(before, after), after, writer)
+		i.readLater(key)
+	}
+}
+
+// relatedTo returns the components that are related to an object in one of the given versions, which may be nil. The
+// caller holds the lock.
+func (i *informer) relatedTo(key client.ObjectKey, versions ...*object) names {
+	related := names{}
+	maps.Copy(related, i.index.byObject[key])
 	if i.related.options.All {
-		maps.Copy(names, i.users)
+		maps.Copy(related, i.users)
 	}
 	for _, o := range versions {
-		addAll(names, o.components)
+		if o != nil {
+			related.add(o.components)
+		}
 	}
-	return names
+	return related
+}
+
+// isRelated reports whether an object exists and is related to a component. The caller holds the lock.
+func (i *informer) isRelated(key client.ObjectKey, name types.NamespacedName) bool {
+	isRelated := i.related.options.All || i.index.byObject[key][name] || i.index.byComponent[name][key]
+	return isRelated && i.objects[key] != nil
+}
+
+// keysOf returns the existing objects of a component, sorted. of are the objects that the component names. The caller
+// holds the lock.
+func (i *informer) keysOf(name types.NamespacedName, of []client.ObjectKey) []client.ObjectKey {
+	if i.related.options.All {
+		return slices.SortedFunc(maps.Keys(i.objects), compareKeys)
+	}
+	keys := names{}
+	maps.Copy(keys, i.index.byComponent[name])
+	for _, key := range of {
+		if i.objects[key] != nil {
+			keys[key] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(keys), compareKeys)
 }
 
 // wake wakes components because of a version of an object, which is nil if the object was deleted. The caller holds the
 // lock.
-func (i *informer) wake(
-	key client.ObjectKey, names map[types.NamespacedName]bool, version *object, writer types.NamespacedName,
-) {
-	w := i.writes[key]
-	for name := range names {
+func (i *informer) wake(key client.ObjectKey, related names, version *object, writer types.NamespacedName) {
+	for name := range related {
 		switch {
-		case !i.users[name] || !i.synced || name == writer:
-		case w != nil && w.by[name] > 0:
-			w.hold(name, version)
+		case !i.users[name] || !i.watch.synced || name == writer:
+		case i.writes.hold(key, name, version.version()):
 		default:
 			i.related.host.Wake(name)
 		}
 	}
 }
 
-func addAll(set map[types.NamespacedName]bool, names []types.NamespacedName) {
-	for _, name := range names {
-		set[name] = true
+// index has the relations between components and objects.
+type index struct {
+	// byObject is the reverse of Of, and byComponent the reverse of For.
+	byObject, byComponent relations
+}
+
+// names is a set of components or objects.
+type names map[types.NamespacedName]bool
+
+func (n names) add(list []types.NamespacedName) {
+	for _, name := range list {
+		n[name] = true
 	}
+}
+
+// relations has the names that refer to a name.
+type relations map[types.NamespacedName]names
+
+// replace replaces the names that from refers to.
+func (r relations) replace(from types.NamespacedName, former, current []types.NamespacedName) {
+	for _, to := range former {
+		delete(r[to], from)
+		if len(r[to]) == 0 {
+			delete(r, to)
+		}
+	}
+	for _, to := range current {
+		if r[to] == nil {
+			r[to] = names{}
+		}
+		r[to][from] = true
+	}
+}
+
+func compareKeys(a, b client.ObjectKey) int {
+	if order := strings.Compare(a.Namespace, b.Namespace); order != 0 {
+		return order
+	}
+	return strings.Compare(a.Name, b.Name)
 }

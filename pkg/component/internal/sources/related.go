@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -184,7 +181,7 @@ func (r *Related) Track(ctx context.Context, obj client.Object, clusters Cluster
 		r.setFailure(u, err)
 		return
 	}
-	u.informer.relate(name, u.of, of)
+	u.informer.index.byObject.replace(name, u.of, of)
 	u.of = of
 }
 
@@ -255,7 +252,7 @@ func (r *Related) leave(name types.NamespacedName, u *user) {
 	if i == nil {
 		return
 	}
-	i.relate(name, u.of, nil)
+	i.index.byObject.replace(name, u.of, nil)
 	u.informer, u.of = nil, nil
 	delete(i.users, name)
 	if len(i.users) == 0 {
@@ -285,10 +282,10 @@ func (r *Related) State(name types.NamespacedName) State {
 		return State{Waits: true}
 	case u.failure != "":
 		return State{Failure: u.failure, Since: u.since}
-	case u.informer.failure != "":
-		return State{Failure: u.informer.failure, Since: u.informer.since}
+	case u.informer.watch.failure != "":
+		return State{Failure: u.informer.watch.failure, Since: u.informer.watch.since}
 	}
-	return State{Waits: !u.informer.synced}
+	return State{Waits: !u.informer.watch.synced}
 }
 
 // Get returns the objects that are related to a component, sorted by namespace and name. Objects that are not kept are
@@ -300,38 +297,69 @@ func (r *Related) Get(ctx context.Context, name types.NamespacedName) ([]client.
 	}
 	objects := make([]client.Object, 0, len(keys))
 	for _, key := range keys {
-		obj, err := i.body(ctx, key)
+		obj, err := i.copied(ctx, key)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s %s: %w", r.options.GVK.Kind, key, err)
+			return nil, err
 		}
-		copied, ok := obj.DeepCopyObject().(client.Object)
-		if !ok {
-			return nil, fmt.Errorf("a copy of %T is no object", obj)
-		}
-		objects = append(objects, copied)
+		objects = append(objects, obj)
 	}
 	return objects, nil
+}
+
+// GetNamed returns one of the objects that are related to a component. The error is NotFound if the object does not
+// exist or is not related to the component. No other object is read. The caller may change the result.
+func (r *Related) GetNamed(
+	ctx context.Context, name types.NamespacedName, key client.ObjectKey,
+) (client.Object, error) {
+	i, isRelated, err := r.isRelated(name, key)
+	switch {
+	case err != nil:
+		return nil, err
+	case !isRelated:
+		return nil, i.notFound(key)
+	}
+	return i.copied(ctx, key)
 }
 
 // related returns the informer of a component, and the existing objects that are related to it, sorted.
 func (r *Related) related(name types.NamespacedName) (*informer, []client.ObjectKey, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	u, err := r.syncedUser(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return u.informer, u.informer.keysOf(name, u.of), nil
+}
+
+// isRelated returns the informer of a component, and whether an existing object is related to the component.
+func (r *Related) isRelated(name types.NamespacedName, key client.ObjectKey) (*informer, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u, err := r.syncedUser(name)
+	if err != nil {
+		return nil, false, err
+	}
+	return u.informer, u.informer.isRelated(key, name), nil
+}
+
+// syncedUser returns a component whose related objects are known. The caller holds the lock.
+func (r *Related) syncedUser(name types.NamespacedName) (*user, error) {
 	u := r.users[name]
 	switch {
 	case u == nil, u.waits:
-		return nil, nil, errNoValue
+		return nil, errNoValue
 	case u.informer == nil:
-		return nil, nil, errors.New(u.failure)
-	case !u.informer.synced && u.informer.failure != "":
-		return nil, nil, errors.New(u.informer.failure)
-	case !u.informer.synced:
-		return nil, nil, errNoValue
+		return nil, errors.New(u.failure)
+	case !u.informer.watch.synced && u.informer.watch.failure != "":
+		return nil, errors.New(u.informer.watch.failure)
+	case !u.informer.watch.synced:
+		return nil, errNoValue
 	}
-	return u.informer, u.informer.keysOf(name, u.of), nil
+	return u, nil
 }
 
 // Input implements Source.
@@ -347,83 +375,13 @@ func (r *Related) Input(ctx context.Context, name types.NamespacedName) (Input, 
 			continue
 		}
 		if err != nil {
-			return Input{}, fmt.Errorf("read %s %s: %w", r.options.GVK.Kind, key, err)
+			return Input{}, err
 		}
 		digests = append(digests, key.String()+" "+digest)
 	}
 	digest, err := digestOf(digests)
 	return Input{
 		Digest: digest, Secret: r.options.GVK.Kind == "Secret" && r.options.GVK.Group == "",
-		Load: func(ctx context.Context) (any, error) { return r.load(ctx, i, keys) },
+		Load: func(ctx context.Context) (any, error) { return i.load(ctx, keys) },
 	}, err
-}
-
-// load returns the parts of objects that are the value of an input.
-func (r *Related) load(ctx context.Context, i *informer, keys []client.ObjectKey) (any, error) {
-	parts := make([]any, 0, len(keys))
-	for _, key := range keys {
-		obj, err := i.body(ctx, key)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		part, err := r.partOf(ctx, obj)
-		if err == nil {
-			part, err = plain(part)
-		}
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part)
-	}
-	return parts, nil
-}
-
-// partOf returns the part of an object that counts. Its resource version and its managed fields never count.
-func (r *Related) partOf(ctx context.Context, obj client.Object) (part any, err error) {
-	if r.options.Part != nil {
-		err = contain(ctx, func(context.Context) error {
-			part = r.options.Part(obj)
-			return nil
-		})
-		return part, err
-	}
-	copied, ok := obj.DeepCopyObject().(client.Object)
-	if !ok {
-		return nil, fmt.Errorf("a copy of %T is no object", obj)
-	}
-	copied.SetResourceVersion("")
-	copied.SetManagedFields(nil)
-	return copied, nil
-}
-
-func compareKeys(a, b client.ObjectKey) int {
-	if order := strings.Compare(a.Namespace, b.Namespace); order != 0 {
-		return order
-	}
-	return strings.Compare(a.Name, b.Name)
-}
-
-// sortedKeys returns the keys of a set, sorted.
-func sortedKeys(set map[client.ObjectKey]bool) []client.ObjectKey {
-	keys := make([]client.ObjectKey, 0, len(set))
-	for key := range set {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, compareKeys)
-	return keys
-}
-
-// metadataOf returns the metadata of an object, without managed fields.
-func metadataOf(gvk schema.GroupVersionKind, obj client.Object) *metav1.PartialObjectMetadata {
-	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
-		Generation: obj.GetGeneration(), CreationTimestamp: obj.GetCreationTimestamp(),
-		DeletionTimestamp: obj.GetDeletionTimestamp(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
-		OwnerReferences: obj.GetOwnerReferences(), Finalizers: obj.GetFinalizers(),
-	}}
-	m.SetGroupVersionKind(gvk)
-	return m
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,7 +49,7 @@ func newRelation(t *testing.T, o RelatedOptions, live ...runtime.Object) *relati
 	r.informer = newInformer(r.reconciler.run, r.Related, home, []string{""})
 	r.informer.stop = func() {}
 	r.informers["home"] = r.informer
-	r.part = r.informer.parts[0]
+	r.part = r.informer.watch.parts[0]
 	return r
 }
 
@@ -148,7 +149,7 @@ func TestRelatedObjectsWakeTheComponentsWhoseValueDiffers(t *testing.T) {
 		}
 		r.Forget(key("a"))
 		r.Forget(key("b"))
-		if len(r.informers) != 0 || len(r.users) != 0 || len(r.informer.byObject) != 0 {
+		if len(r.informers) != 0 || len(r.users) != 0 || len(r.informer.index.byObject) != 0 {
 			t.Error("something of forgotten components is left")
 		}
 	})
@@ -404,5 +405,29 @@ func TestAnObjectNamesComponentsThatHaveNoNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.expect(t, "a")
+	})
+}
+
+func TestOneRelatedObjectIsReadByItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{Whole: true})
+		if _, err := r.GetNamed(t.Context(), key("a"), key(sharedName)); err == nil || apierrors.IsNotFound(err) {
+			t.Errorf("before the first list: %v", err)
+		}
+		r.track(t, "a")
+		r.list(t, configMap(sharedName, "1", "x"), configMap("other", "2", "x"))
+		found, err := r.GetNamed(t.Context(), key("a"), key(sharedName))
+		if err != nil || found.GetName() != sharedName {
+			t.Fatalf("got %v, %v", found, err)
+		}
+		found.SetName("changed")
+		if again, err := r.GetNamed(t.Context(), key("a"), key(sharedName)); err != nil || again.GetName() != sharedName {
+			t.Errorf("the caller changed the object in memory: %v, %v", again, err)
+		}
+		for _, name := range []string{"other", "none"} {
+			if _, err := r.GetNamed(t.Context(), key("a"), key(name)); !apierrors.IsNotFound(err) {
+				t.Errorf("%s is not related: %v", name, err)
+			}
+		}
 	})
 }

@@ -231,3 +231,29 @@ func (s *Set) Forget(name types.NamespacedName) {
 		r.Forget(name)
 	}
 }
+
+// Fixed are given inputs by name, for a rendering without sources.
+type Fixed map[string]any
+
+// Begin does nothing: the values are known.
+func (f Fixed) Begin(context.Context, client.Object, Clusters) (waits bool) { return false }
+
+// Inputs returns the values as inputs.
+func (f Fixed) Inputs(context.Context, types.NamespacedName) ([]NamedInput, error) {
+	var inputs []NamedInput
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		digest, err := digestOf(f[name])
+		if err != nil {
+			return nil, fmt.Errorf("input %s: %w", name, err)
+		}
+		load := func(context.Context) (any, error) { return plain(f[name]) }
+		inputs = append(inputs, NamedInput{name, Input{Digest: digest, Load: load}})
+	}
+	return inputs, nil
+}
+
+// Failures returns nothing: the values are current.
+func (f Fixed) Failures(types.NamespacedName) []Failure { return nil }
+
+// Forget does nothing.
+func (f Fixed) Forget(types.NamespacedName) {}

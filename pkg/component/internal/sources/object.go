@@ -1,0 +1,209 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// object is the stored form of a related object.
+type object struct {
+	meta *metav1.PartialObjectMetadata
+	// body is nil if it is not kept.
+	body client.Object
+	// touched is the time at which the body was used last.
+	touched time.Time
+	// digest identifies the part that counts; it is empty if the body was not read.
+	digest string
+	// components are the components that the object is for.
+	components []types.NamespacedName
+	compared   comparisonState
+}
+
+// comparisonState is the state of the comparison of an object.
+type comparisonState struct {
+	// digest is that of the last version that was read; it is empty if no version was read.
+	digest string
+	// isUnread is set if the current version has to be read, to find out whether it differs.
+	isUnread bool
+	// bodyWasKept is set if the body of the version before was in memory.
+	bodyWasKept bool
+}
+
+// version returns the resource version of an object; empty if o is nil.
+func (o *object) version() string {
+	if o == nil {
+		return ""
+	}
+	return o.meta.ResourceVersion
+}
+
+// converter makes the stored forms of objects. It calls functions of the author, so the lock of the Related must not be
+// held.
+type converter struct {
+	options       *RelatedOptions
+	run           context.Context
+	clusterScoped *atomic.Bool
+}
+
+// reduce returns the stored form of an object of a list, a watch or a request.
+func (c converter) reduce(obj any) (*object, error) {
+	o := &object{touched: time.Now()}
+	if idle := c.options.Idle; idle > 0 {
+		// Objects of one list are dropped one after the other, not all at once.
+		o.touched = o.touched.Add(rand.N(idle))
+	}
+	var full client.Object
+	switch obj := obj.(type) {
+	case *metav1.PartialObjectMetadata:
+		o.meta = metadataOf(c.options.GVK, obj)
+		full = o.meta
+		if c.options.MetadataOnly {
+			o.digest, _ = c.digestOf(o.meta) // After an error, the components are woken, and get the error.
+		}
+	case *unstructured.Unstructured:
+		body, err := c.typed(obj)
+		if err != nil {
+			return nil, err
+		}
+		o.meta, o.body, full = metadataOf(c.options.GVK, body), body, body
+		if o.digest, err = c.digestOf(body); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("an object has the type %T", obj)
+	}
+	var err error
+	o.components, err = c.componentsOf(full)
+	return o, err
+}
+
+// ofResponse returns the stored form of the response of a write.
+func (c converter) ofResponse(obj client.Object) (*object, error) {
+	copied, err := copyOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	copied.SetManagedFields(nil)
+	o := &object{meta: metadataOf(c.options.GVK, copied), touched: time.Now()}
+	if c.options.MetadataOnly {
+		o.digest, err = c.digestOf(o.meta)
+		return o, err
+	}
+	if o.digest, err = c.digestOf(copied); err != nil {
+		return nil, err
+	}
+	o.body = copied
+	o.components, err = c.componentsOf(copied)
+	return o, err
+}
+
+// componentsOf returns the components that an object names. Mappers return the namespace of the object, which
+// cluster-scoped components do not have.
+func (c converter) componentsOf(obj client.Object) (names []types.NamespacedName, err error) {
+	if c.options.For == nil {
+		return nil, nil
+	}
+	err = contain(c.run, func(context.Context) error {
+		names = slices.Clone(c.options.For(c.argument(obj)))
+		return nil
+	})
+	if c.clusterScoped.Load() {
+		for n := range names {
+			names[n].Namespace = ""
+		}
+	}
+	return names, err
+}
+
+// digestOf returns the digest of the part of a body that counts.
+func (c converter) digestOf(body client.Object) (string, error) {
+	part, err := c.partOf(body)
+	if err != nil {
+		return "", err
+	}
+	return digestOf(part)
+}
+
+// partOf returns the part of an object that counts. Its resource version and its managed fields never count.
+func (c converter) partOf(obj client.Object) (part any, err error) {
+	if c.options.Part != nil {
+		err = contain(c.run, func(context.Context) error {
+			part = c.options.Part(obj)
+			return nil
+		})
+		return part, err
+	}
+	copied, err := copyOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	copied.SetResourceVersion("")
+	copied.SetManagedFields(nil)
+	return copied, nil
+}
+
+// typed converts an object to the type of the relation, without managed fields.
+func (c converter) typed(u *unstructured.Unstructured) (client.Object, error) {
+	u.SetManagedFields(nil)
+	made := c.options.New()
+	if target, ok := made.(*unstructured.Unstructured); ok {
+		target.Object = u.Object
+		return target, nil
+	}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, made)
+	return made, err
+}
+
+// argument returns an object in the form that mappers and filters get. Without bodies, it is a typed object with
+// metadata only.
+func (c converter) argument(obj client.Object) client.Object {
+	m, ok := obj.(*metav1.PartialObjectMetadata)
+	if !ok || c.options.MetadataOnly {
+		return obj
+	}
+	made := c.options.New()
+	made.SetName(m.Name)
+	made.SetNamespace(m.Namespace)
+	made.SetUID(m.UID)
+	made.SetResourceVersion(m.ResourceVersion)
+	made.SetGeneration(m.Generation)
+	made.SetCreationTimestamp(m.CreationTimestamp)
+	made.SetDeletionTimestamp(m.DeletionTimestamp)
+	made.SetLabels(m.Labels)
+	made.SetAnnotations(m.Annotations)
+	made.SetOwnerReferences(m.OwnerReferences)
+	made.SetFinalizers(m.Finalizers)
+	return made
+}
+
+// metadataOf returns the metadata of an object, without managed fields.
+func metadataOf(gvk schema.GroupVersionKind, obj client.Object) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
+		Generation: obj.GetGeneration(), CreationTimestamp: obj.GetCreationTimestamp(),
+		DeletionTimestamp: obj.GetDeletionTimestamp(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
+		OwnerReferences: obj.GetOwnerReferences(), Finalizers: obj.GetFinalizers(),
+	}}
+	m.SetGroupVersionKind(gvk)
+	return m
+}
+
+// copyOf returns a deep copy of an object.
+func copyOf(obj client.Object) (client.Object, error) {
+	copied, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("a copy of %T is no object", obj)
+	}
+	return copied, nil
+}
