@@ -16,8 +16,8 @@ var informing = []mutation{
 	},
 	{
 		"a hook's own write wakes its component", "sources/informer.go",
-		`case !i.users[name] || !i.synced || name == writer:`,
-		`case !i.users[name] || !i.synced:`,
+		`case !i.users[name] || !i.watch.synced || name == writer:`,
+		`case !i.users[name] || !i.watch.synced:`,
 		"a write of a hook wakes other components that share the object",
 	},
 	{

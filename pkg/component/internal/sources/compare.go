@@ -21,6 +21,8 @@ type verdict string
 const (
 	// verdictKnown: the components were woken before.
 	verdictKnown verdict = "known"
+	// verdictUnused: no component is related to the object. A component that is related later reads it.
+	verdictUnused verdict = "unused"
 	// verdictEqual: the version equals the last one that was read.
 	verdictEqual verdict = "equal"
 	// verdictFiltered: a filter of the author leaves the event out.
@@ -44,14 +46,17 @@ type comparison struct {
 	running   int
 }
 
-// ofEvent compares a new version of an object with the one before, which is nil for a new object.
-func (c *comparison) ofEvent(before, after *object) verdict {
+// ofEvent compares a new version of an object with the one before, which is nil for a new object. isUsed is set if
+// components are related to one of them.
+func (c *comparison) ofEvent(before, after *object, isUsed bool) verdict {
 	after.compared.digest = after.digest
 	switch {
 	case before == nil && c.passes(c.convert.options.Added, after):
 		return verdictDiffers
 	case before == nil:
 		return verdictFiltered
+	case after.digest == "" && !isUsed:
+		return verdictUnused
 	case after.digest == "":
 		return c.ofUnread(before, after)
 	case before.compared.digest == after.digest:

@@ -193,6 +193,50 @@ func TestAFilterDecidesWhetherAnObjectIsRead(t *testing.T) {
 	})
 }
 
+func TestAnObjectWithoutComponentsIsNotRead(t *testing.T) {
+	forLabel := func(obj client.Object) []client.ObjectKey { return []client.ObjectKey{key(obj.GetLabels()["for"])} }
+	toShared := func(client.Object) []client.ObjectKey { return []client.ObjectKey{key(sharedName)} }
+	for name, options := range map[string]RelatedOptions{"Of": {Of: toShared}, "For": {For: forLabel}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				options.Part = dataOf
+				options.Changed = func(client.Object, client.Object) bool {
+					t.Error("a filter is asked")
+					return true
+				}
+				r, server := slow(t, options)
+				r.update(t, configMap("other", "11", "x"))
+				r.change(t, server, configMap("other", "12", "y"))
+				r.expect(t)
+				if server.count() != 0 || r.informer.objects[key("other")].body != nil {
+					t.Errorf("%d reads", server.count())
+				}
+			})
+		})
+	}
+}
+
+func TestAnObjectIsComparedAnewAfterATimeWithoutComponents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := []client.ObjectKey{key(sharedName)}
+		r, server := slow(t, RelatedOptions{Part: dataOf, Of: func(client.Object) []client.ObjectKey { return of }})
+		r.readOnce(t, server)
+		of = nil
+		r.track(t, everybody...)
+		r.change(t, server, configMap(sharedName, "11", "y"))
+		r.expect(t)
+		t.Log("the value is the former one again, and a component that is related now has not seen any")
+		of = []client.ObjectKey{key(sharedName)}
+		r.track(t, "a")
+		r.change(t, server, configMap(sharedName, "12", "x"))
+		r.expect(t, "a")
+		server.release()
+		if server.count() != 2 {
+			t.Errorf("%d reads", server.count())
+		}
+	})
+}
+
 func TestAnObjectThatIsNotKeptAndMovesWakesBothComponents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, server := slow(t, RelatedOptions{Part: dataOf, For: func(obj client.Object) []client.ObjectKey {

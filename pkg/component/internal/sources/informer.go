@@ -242,7 +242,8 @@ func (i *informer) put(incoming *object, writer types.NamespacedName) {
 		former = stored.components
 	}
 	i.index.byComponent.replace(key, former, incoming.components)
-	i.follow(i.comparison.ofEvent(stored, incoming), key, stored, incoming, writer)
+	v := i.comparison.ofEvent(stored, incoming, i.isUsed(key, stored, incoming))
+	i.follow(v, key, stored, incoming, writer)
 }
 
 // complete stores the body and the digest of the current version of an object. The caller holds the lock.
@@ -290,7 +291,7 @@ func (i *informer) remove(key client.ObjectKey) {
 // follow does what a comparison of two versions of an object decided. before may be nil. The caller holds the lock.
 func (i *informer) follow(v verdict, key client.ObjectKey, before, after *object, writer types.NamespacedName) {
 	switch v {
-	case verdictKnown:
+	case verdictKnown, verdictUnused:
 	case verdictDiffers:
 		i.wake(key, i.relatedTo(key, before, after), after, writer)
 	case verdictEqual, verdictFiltered:
@@ -323,6 +324,20 @@ func (i *informer) relatedTo(key client.ObjectKey, versions ...*object) names {
 		}
 	}
 	return related
+}
+
+// isUsed reports whether components of the informer are related to an object in one of two versions; before may be nil.
+// The caller holds the lock.
+func (i *informer) isUsed(key client.ObjectKey, before, after *object) bool {
+	if i.related.options.All {
+		return len(i.users) > 0
+	}
+	for name := range i.relatedTo(key, before, after) {
+		if i.users[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // isRelated reports whether an object exists and is related to a component. The caller holds the lock.
