@@ -139,12 +139,21 @@ func (c *comparison) next() (key client.ObjectKey, found bool) {
 // counts reports whether an update counts for the filter of the author.
 func (c *comparison) counts(before, after *object) bool {
 	changed := c.convert.options.Changed
-	return changed == nil || c.call(func() bool { return changed(c.shown(before), c.shown(after)) })
+	return changed == nil || !c.isShown(before) || !c.isShown(after) ||
+		c.call(func() bool { return changed(c.shown(before), c.shown(after)) })
 }
 
-// passes reports whether a created or deleted object counts for a filter of the author, which may be nil.
+// passes reports whether a created or deleted object counts for a filter of the author, which may be nil. The object is
+// nil if it is not known.
 func (c *comparison) passes(filter func(client.Object) bool, o *object) bool {
-	return filter == nil || c.call(func() bool { return filter(c.shown(o)) })
+	return filter == nil || !c.isShown(o) || c.call(func() bool { return filter(c.shown(o)) })
+}
+
+// isShown reports whether an object can be shown to filters. An event of an object whose body was dropped counts,
+// because filters would see an empty object.
+func (c *comparison) isShown(o *object) bool {
+	options := c.convert.options
+	return o != nil && (o.body != nil || !options.Whole || options.MetadataOnly)
 }
 
 // call calls a filter of the author. After a panic of the filter, an unnecessary pass does no harm.

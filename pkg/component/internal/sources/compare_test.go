@@ -353,10 +353,81 @@ func TestFiltersDecideAboutCreatedAndDeletedObjects(t *testing.T) {
 			if got := r.values(t, "a"); len(got) != 1 {
 				t.Errorf("a filter hides the object: %v", got)
 			}
-			if err := r.part.Delete(configMap(sharedName, "12", c.value)); err != nil {
+			if err := r.part.Delete(wire(t, configMap(sharedName, "12", c.value), true)); err != nil {
 				t.Fatal(err)
 			}
 			r.expect(t, c.woken...)
 		}
+	})
+}
+
+func TestFiltersSeeNoObjectWhoseBodyWasDropped(t *testing.T) {
+	large := func(obj client.Object) bool {
+		c, ok := obj.(*corev1.ConfigMap)
+		return ok && c.Data["value"] == "large"
+	}
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		r := newRelation(t, RelatedOptions{
+			Whole: true, Idle: time.Hour, Part: dataOf, Deleted: large,
+			Changed: func(before, after client.Object) bool {
+				asked++
+				return large(before) != large(after)
+			},
+		})
+		drop := func() { r.evict(time.Now().Add(3 * time.Hour)) }
+		r.track(t, "a")
+		r.list(t, configMap(sharedName, "1", "small"))
+		r.expect(t, "a")
+
+		t.Log("an update counts if the version before is not in memory any more, and its body is not kept")
+		drop()
+		r.update(t, configMap(sharedName, "11", "large"))
+		r.expect(t, "a")
+		if asked != 0 || r.informer.objects[key(sharedName)].body != nil {
+			t.Errorf("the filter was asked %d times, or the body is kept", asked)
+		}
+		r.update(t, configMap(sharedName, "11", "large"))
+		if r.informer.objects[key(sharedName)].body != nil {
+			t.Error("the body is kept after a second list")
+		}
+
+		t.Log("a filter of deletions sees the last state")
+		remove := func(version, value string) {
+			t.Helper()
+			if err := r.part.Delete(wire(t, configMap(sharedName, version, value), true)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		remove("12", "large")
+		r.expect(t, "a")
+		r.update(t, configMap(sharedName, "13", "large"))
+		r.expect(t, "a")
+		drop()
+		remove("14", "small")
+		r.expect(t)
+
+		t.Log("a deletion that only a list shows counts, because its last state is not known")
+		r.update(t, configMap(sharedName, "15", "small"))
+		r.expect(t, "a")
+		if err := r.part.Replace(nil, "20"); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(t, "a")
+	})
+}
+
+func TestAFilterOfDeletionsSeesTheLastMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{Deleted: func(obj client.Object) bool { return obj.GetLabels()["large"] != "" }})
+		r.track(t, "a")
+		r.list(t, configMap(sharedName, "1", "x"))
+		r.expect(t, "a")
+		last := configMap(sharedName, "11", "x")
+		last.Labels = map[string]string{"large": "yes"}
+		if err := r.part.Delete(wire(t, last, false)); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(t, "a")
 	})
 }

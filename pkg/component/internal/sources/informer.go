@@ -161,12 +161,13 @@ func (p *informerPart) Update(obj any) error {
 	return nil
 }
 
-// Delete removes an object.
+// Delete removes an object. If its last state cannot be read, no filter leaves the deletion out.
 func (p *informerPart) Delete(obj any) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return err
 	}
+	last, _ := p.informer.convert.withoutDigest(obj)
 	p.informer.related.mu.Lock()
 	defer p.informer.related.mu.Unlock()
 	key := client.ObjectKey{Namespace: m.GetNamespace(), Name: m.GetName()}
@@ -174,7 +175,7 @@ func (p *informerPart) Delete(obj any) error {
 	if stored == nil || inspect.Newer(stored.version(), m.GetResourceVersion()) && stored.meta.UID != m.GetUID() {
 		return nil
 	}
-	p.informer.remove(key)
+	p.informer.remove(key, last)
 	p.informer.related.host.tally.answer(time.Now())
 	return nil
 }
@@ -195,7 +196,7 @@ func (p *informerPart) Replace(list []any, version string) error {
 	for key, stored := range i.objects {
 		mine := p.namespace == metav1.NamespaceAll || key.Namespace == p.namespace
 		if mine && listed[key] == nil && !inspect.Newer(stored.version(), version) {
-			i.remove(key)
+			i.remove(key, nil)
 		}
 	}
 	for _, incoming := range listed {
@@ -211,17 +212,21 @@ func (p *informerPart) Replace(list []any, version string) error {
 func (p *informerPart) Resync() error { return nil }
 
 // observe stores an object of a list or a watch. If the body of the former version is not in memory, this one is not
-// wanted either. The caller holds the lock.
+// wanted either: it is dropped when the versions are compared. The caller holds the lock.
 func (i *informer) observe(incoming *object) {
-	if stored := i.objects[client.ObjectKeyFromObject(incoming.meta)]; stored != nil {
-		if stored.body == nil {
-			incoming.body = nil
-			incoming.compared.bodyWasKept = stored.compared.isUnread && stored.compared.bodyWasKept
-		} else {
-			incoming.touched, incoming.compared.bodyWasKept = stored.touched, true
-		}
+	key := client.ObjectKeyFromObject(incoming.meta)
+	stored := i.objects[key]
+	isDropped := stored != nil && stored.body == nil
+	switch {
+	case isDropped:
+		incoming.compared.bodyWasKept = stored.compared.isUnread && stored.compared.bodyWasKept
+	case stored != nil:
+		incoming.touched, incoming.compared.bodyWasKept = stored.touched, true
 	}
 	i.put(incoming, types.NamespacedName{})
+	if isDropped {
+		i.objects[key].body = nil
+	}
 }
 
 // put stores an object, and wakes the components whose value differs, except the component that wrote it. The caller
@@ -276,12 +281,13 @@ func (i *informer) storeRead(key client.ObjectKey, read *object) {
 	}
 }
 
-// remove removes an object, and wakes its components. The caller holds the lock.
-func (i *informer) remove(key client.ObjectKey) {
+// remove removes an object, and wakes its components. last is its state at the deletion; nil if the watch missed it. The
+// caller holds the lock.
+func (i *informer) remove(key client.ObjectKey, last *object) {
 	stored := i.objects[key]
 	delete(i.objects, key)
 	i.index.byComponent.replace(key, stored.components, nil)
-	if i.comparison.passes(i.related.options.Deleted, stored) {
+	if i.comparison.passes(i.related.options.Deleted, last) {
 		i.wake(key, i.relatedTo(key, stored), nil, types.NamespacedName{})
 	} else {
 		i.related.host.tally.add(ResultEqual, 1)

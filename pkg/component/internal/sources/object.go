@@ -58,34 +58,44 @@ type converter struct {
 
 // reduce returns the stored form of an object of a list, a watch or a request.
 func (c converter) reduce(obj any) (*object, error) {
+	o, err := c.withoutDigest(obj)
+	if err != nil {
+		return nil, err
+	}
+	full := client.Object(o.meta)
+	switch {
+	case o.body != nil:
+		full = o.body
+		if o.digest, err = c.digestOf(o.body); err != nil {
+			return nil, err
+		}
+	case c.options.MetadataOnly:
+		o.digest, _ = c.digestOf(o.meta) // After an error, the components are woken, and get the error.
+	}
+	o.components, err = c.componentsOf(full)
+	return o, err
+}
+
+// withoutDigest returns the stored form of an object, without the results of functions of the author.
+func (c converter) withoutDigest(obj any) (*object, error) {
 	o := &object{touched: time.Now()}
 	if idle := c.options.Idle; idle > 0 {
 		// Objects of one list are dropped one after the other, not all at once.
 		o.touched = o.touched.Add(rand.N(idle))
 	}
-	var full client.Object
 	switch obj := obj.(type) {
 	case *metav1.PartialObjectMetadata:
 		o.meta = metadataOf(c.options.GVK, obj)
-		full = o.meta
-		if c.options.MetadataOnly {
-			o.digest, _ = c.digestOf(o.meta) // After an error, the components are woken, and get the error.
-		}
 	case *unstructured.Unstructured:
 		body, err := c.typed(obj)
 		if err != nil {
 			return nil, err
 		}
-		o.meta, o.body, full = metadataOf(c.options.GVK, body), body, body
-		if o.digest, err = c.digestOf(body); err != nil {
-			return nil, err
-		}
+		o.meta, o.body = metadataOf(c.options.GVK, body), body
 	default:
 		return nil, fmt.Errorf("an object has the type %T", obj)
 	}
-	var err error
-	o.components, err = c.componentsOf(full)
-	return o, err
+	return o, nil
 }
 
 // ofResponse returns the stored form of the response of a write.

@@ -41,8 +41,8 @@ type RelatedOptions struct {
 	Config func(context.Context, client.Object) (*rest.Config, error)
 	// Selector is a label selector, and Fields a field selector.
 	Selector, Fields string
-	// Added, Changed and Deleted filter the events that wake components; nil lets all events pass. Changed is called only
-	// for updates whose digest differs.
+	// Added, Changed and Deleted filter the events that wake components; nil lets all events pass. With Whole, Changed is
+	// called only for updates whose digest differs. An event whose objects are not in memory passes without a call.
 	Added, Deleted func(client.Object) bool
 	Changed        func(before, after client.Object) bool
 	// Part returns the part of an object that the digest and the input consist of; nil for the whole object.
