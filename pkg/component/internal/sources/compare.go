@@ -55,11 +55,11 @@ func (c *comparison) ofEvent(before, after *object, isUsed bool) verdict {
 		return verdictDiffers
 	case before == nil:
 		return verdictFiltered
-	case after.digest == "" && !isUsed:
+	case after.needsRead() && !isUsed:
 		return verdictUnused
-	case after.digest == "":
+	case after.needsRead():
 		return c.ofUnread(before, after)
-	case before.compared.digest == after.digest:
+	case after.partErr == nil && before.compared.digest == after.digest:
 		return verdictEqual
 	case before.compared.isUnread || c.counts(before, after):
 		return verdictDiffers
@@ -168,14 +168,11 @@ func (c *comparison) call(filter func() bool) bool {
 
 // shown returns a copy of an object for a filter.
 func (c *comparison) shown(o *object) client.Object {
-	from := client.Object(o.meta)
-	if o.body != nil && c.convert.options.Whole {
-		from = o.body
-	}
-	if copied, err := copyOf(c.convert.argument(from)); err == nil {
+	shown := c.convert.argument(o)
+	if copied, err := copyOf(shown); err == nil {
 		return copied
 	}
-	return c.convert.argument(from)
+	return shown
 }
 
 // changedRelations returns the components to which an object is related in one of two versions only. A new object, for

@@ -3,6 +3,7 @@ package sources
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -429,5 +430,69 @@ func TestAFilterOfDeletionsSeesTheLastMetadata(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.expect(t, "a")
+	})
+}
+
+func TestAPartOfMetadataThatPanicsWakesAndReadsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		panics := true
+		r := newRelation(t, RelatedOptions{MetadataOnly: true, Part: func(obj client.Object) any {
+			if panics {
+				panic("a bug")
+			}
+			return obj.GetLabels()
+		}})
+		server := &slowServer{}
+		r.informer.cluster.Dynamic = server
+		r.track(t, "a")
+		r.list(t, configMap(sharedName, "1", "x"))
+		r.expect(t, "a")
+		for _, version := range []string{"11", "12"} {
+			r.update(t, configMap(sharedName, version, "x"))
+			r.expect(t, "a")
+			if _, err := r.Input(t.Context(), key("a")); err == nil || !strings.Contains(err.Error(), "a bug") {
+				t.Errorf("the input has the error %v", err)
+			}
+		}
+		panics = false
+		r.update(t, configMap(sharedName, "13", "x"))
+		r.expect(t, "a")
+		r.update(t, configMap(sharedName, "14", "x"))
+		r.expect(t)
+		if in, err := r.Input(t.Context(), key("a")); err != nil || in.Digest == "" || server.count() != 0 {
+			t.Errorf("got %+v, %v after %d reads", in, err, server.count())
+		}
+	})
+}
+
+func TestAPartThatPanicsIsAnErrorForItsComponentsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{
+			Whole: true, Of: func(obj client.Object) []client.ObjectKey { return []client.ObjectKey{key(obj.GetName())} },
+			Part: func(obj client.Object) any {
+				if c, ok := obj.(*corev1.ConfigMap); ok && c.Data["value"] == "bad" {
+					panic("a bug")
+				}
+				return dataOf(obj)
+			},
+		})
+		r.track(t, "a", "b")
+		r.list(t, configMap("a", "1", "x"), configMap("b", "2", "bad"))
+		r.expect(t, "a", "b")
+		if in, err := r.Input(t.Context(), key("a")); err != nil || in.Digest == "" {
+			t.Errorf("a has %+v, %v", in, err)
+		}
+		if _, err := r.Input(t.Context(), key("b")); err == nil || !strings.Contains(err.Error(), "a bug") {
+			t.Errorf("b has the error %v", err)
+		}
+		r.update(t, configMap("a", "11", "bad"))
+		r.update(t, configMap("b", "12", "x"))
+		r.expect(t, "a", "b")
+		if _, err := r.Input(t.Context(), key("a")); err == nil || !strings.Contains(err.Error(), "a bug") {
+			t.Errorf("a has the error %v", err)
+		}
+		if in, err := r.Input(t.Context(), key("b")); err != nil || in.Digest == "" {
+			t.Errorf("b has %+v, %v", in, err)
+		}
 	})
 }

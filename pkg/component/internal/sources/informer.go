@@ -253,10 +253,10 @@ func (i *informer) put(incoming *object, writer types.NamespacedName) {
 
 // complete stores the body and the digest of the current version of an object. The caller holds the lock.
 func (i *informer) complete(key client.ObjectKey, stored, read *object, writer types.NamespacedName) {
-	if read.digest == "" {
+	if read.needsRead() {
 		return // An event of a version that is known.
 	}
-	stored.digest = read.digest
+	stored.digest, stored.partErr = read.digest, read.partErr
 	v := i.comparison.ofRead(stored, read)
 	// No component reads an equal version, so its body is kept only if the body before was.
 	if v != verdictEqual || stored.compared.bodyWasKept {

@@ -23,8 +23,9 @@ type object struct {
 	body client.Object
 	// touched is the time at which the body was used last.
 	touched time.Time
-	// digest identifies the part that counts; it is empty if the body was not read.
-	digest string
+	// digest identifies the part that counts. It is empty if the body was not read, or if the part has the error partErr.
+	digest  string
+	partErr error
 	// components are the components that the object is for.
 	components []types.NamespacedName
 	compared   comparisonState
@@ -48,6 +49,9 @@ func (o *object) version() string {
 	return o.meta.ResourceVersion
 }
 
+// needsRead reports whether the object has to be read to learn its digest.
+func (o *object) needsRead() bool { return o.digest == "" && o.partErr == nil }
+
 // converter makes the stored forms of objects. It calls functions of the author, so the lock of the Related must not be
 // held.
 type converter struct {
@@ -62,21 +66,10 @@ func (c converter) reduce(obj any) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	full := client.Object(o.meta)
-	switch {
-	case o.body != nil:
-		full = o.body
-		if o.digest, err = c.digestOf(o.body); err != nil {
-			return nil, err
-		}
-	case c.options.MetadataOnly:
-		o.digest, _ = c.digestOf(o.meta) // After an error, the components are woken, and get the error.
-	}
-	o.components, err = c.componentsOf(full)
-	return o, err
+	return c.complete(o)
 }
 
-// withoutDigest returns the stored form of an object, without the results of functions of the author.
+// withoutDigest returns the stored form of an object of a list or a watch, without its digest and its components.
 func (c converter) withoutDigest(obj any) (*object, error) {
 	o := &object{touched: time.Now()}
 	if idle := c.options.Idle; idle > 0 {
@@ -106,26 +99,39 @@ func (c converter) ofResponse(obj client.Object) (*object, error) {
 	}
 	copied.SetManagedFields(nil)
 	o := &object{meta: metadataOf(c.options.GVK, copied), touched: time.Now()}
-	if c.options.MetadataOnly {
-		o.digest, err = c.digestOf(o.meta)
-		return o, err
+	if !c.options.MetadataOnly {
+		o.body = copied
 	}
-	if o.digest, err = c.digestOf(copied); err != nil {
+	if o, err = c.complete(o); err != nil {
 		return nil, err
 	}
-	o.body = copied
-	o.components, err = c.componentsOf(copied)
-	return o, err
+	return o, o.partErr
+}
+
+// complete returns an object with its digest and its components, which functions of the author compute.
+func (c converter) complete(o *object) (*object, error) {
+	completed := *o
+	switch {
+	case c.options.MetadataOnly:
+		completed.digest, completed.partErr = c.digestOf(o.meta)
+	case o.body != nil:
+		completed.digest, completed.partErr = c.digestOf(o.body)
+	}
+	var err error
+	if completed.components, err = c.componentsOf(o); err != nil {
+		return nil, err
+	}
+	return &completed, nil
 }
 
 // componentsOf returns the components that an object names. Mappers return the namespace of the object, which
 // cluster-scoped components do not have.
-func (c converter) componentsOf(obj client.Object) (names []types.NamespacedName, err error) {
+func (c converter) componentsOf(o *object) (names []types.NamespacedName, err error) {
 	if c.options.For == nil {
 		return nil, nil
 	}
 	err = contain(c.run, func(context.Context) error {
-		names = slices.Clone(c.options.For(c.argument(obj)))
+		names = slices.Clone(c.options.For(c.argument(o)))
 		return nil
 	})
 	if c.clusterScoped.Load() {
@@ -175,13 +181,16 @@ func (c converter) typed(u *unstructured.Unstructured) (client.Object, error) {
 	return made, err
 }
 
-// argument returns an object in the form that mappers and filters get. Without bodies, it is a typed object with
-// metadata only.
-func (c converter) argument(obj client.Object) client.Object {
-	m, ok := obj.(*metav1.PartialObjectMetadata)
-	if !ok || c.options.MetadataOnly {
-		return obj
+// argument returns an object in the form that mappers and filters get: whole if the relation is Whole, otherwise a typed
+// object with metadata only.
+func (c converter) argument(o *object) client.Object {
+	switch {
+	case c.options.MetadataOnly:
+		return o.meta
+	case c.options.Whole && o.body != nil:
+		return o.body
 	}
+	m := o.meta
 	made := c.options.New()
 	made.SetName(m.Name)
 	made.SetNamespace(m.Namespace)

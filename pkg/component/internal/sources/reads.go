@@ -65,14 +65,14 @@ func (i *informer) digest(ctx context.Context, key client.ObjectKey) (string, er
 	switch {
 	case o == nil:
 		return "", i.notFound(key)
-	case o.digest != "":
-		return o.digest, nil
+	case !o.needsRead():
+		return o.digest, i.readError(key, o.partErr)
 	}
 	read, err := i.read(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	return read.digest, nil
+	return read.digest, i.readError(key, read.partErr)
 }
 
 // load returns the parts of objects that are the value of an input.
@@ -140,9 +140,17 @@ func (i *informer) read(ctx context.Context, key client.ObjectKey) (*object, err
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s %s: %w", i.related.options.GVK.Kind, key, err)
+		return nil, i.readError(key, err)
 	}
 	return o, nil
+}
+
+// readError adds the name of an object to an error, which may be nil.
+func (i *informer) readError(key client.ObjectKey, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s %s: %w", i.related.options.GVK.Kind, key, err)
 }
 
 // request sends the request for an object. An object that the label selector does not select any more is not found.
@@ -166,10 +174,11 @@ func (i *informer) request(ctx context.Context, key client.ObjectKey) (*object, 
 		return nil, i.notFound(key)
 	}
 	o, err := i.convert.reduce(live)
-	if err == nil {
-		o.touched = time.Now()
+	if err != nil {
+		return nil, err
 	}
-	return o, err
+	o.touched = time.Now()
+	return o, o.partErr
 }
 
 func (i *informer) notFound(key client.ObjectKey) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -405,6 +406,124 @@ func TestAnObjectNamesComponentsThatHaveNoNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.expect(t, "a")
+	})
+}
+
+func TestAWriteOfMetadataKeepsTheRelationsOfItsObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{MetadataOnly: true, For: func(obj client.Object) []client.ObjectKey {
+			return []client.ObjectKey{key(obj.GetLabels()["for"])}
+		}})
+		r.track(t, "a", "b")
+		c := configMap(sharedName, "1", "x")
+		c.Labels = map[string]string{"for": "a"}
+		r.list(t, c)
+		r.expect(t, "a", "b")
+		write := func(version, name string) {
+			t.Helper()
+			written := &metav1.PartialObjectMetadata{ObjectMeta: *c.ObjectMeta.DeepCopy()}
+			if err := r.Write(t.Context(), key("a"), written, func(context.Context) error {
+				written.ResourceVersion, written.Labels = version, map[string]string{"for": name}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			c.ResourceVersion, c.Labels = version, map[string]string{"for": name}
+			r.update(t, c)
+		}
+		for version, name := range []string{"a", "b"} {
+			write(strconv.Itoa(20+version), name)
+			if found, err := r.Get(t.Context(), key(name)); err != nil || len(found) != 1 {
+				t.Errorf("%s has %v, %v", name, found, err)
+			}
+		}
+		r.expect(t, "b")
+		if found, err := r.Get(t.Context(), key("a")); err != nil || len(found) != 0 {
+			t.Errorf("a has %v, %v", found, err)
+		}
+	})
+}
+
+func TestAResponseThatCannotBeStoredIsLeftToTheWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		panics := false
+		r := newRelation(t, RelatedOptions{Whole: true, For: func(obj client.Object) []client.ObjectKey {
+			if panics {
+				panic("a bug")
+			}
+			return []client.ObjectKey{key(obj.GetLabels()["for"])}
+		}})
+		r.track(t, "a")
+		c := configMap(sharedName, "1", "x")
+		c.Labels = map[string]string{"for": "a"}
+		r.list(t, c)
+		r.expect(t, "a")
+		written := c.DeepCopy()
+		panics = true
+		if err := r.Write(t.Context(), key("a"), written, func(context.Context) error {
+			written.ResourceVersion, written.Data = "11", map[string]string{"value": "y"}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.values(t, "a"); !slices.Equal(got, []string{"shared=x"}) {
+			t.Errorf("the object lost its component: %v", got)
+		}
+		panics = false
+		r.update(t, written)
+		r.expect(t, "a")
+		if got := r.values(t, "a"); !slices.Equal(got, []string{"shared=y"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestAResponseWhosePartPanicsIsLeftToTheWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		panics := false
+		r := newRelation(t, RelatedOptions{MetadataOnly: true, Part: func(obj client.Object) any {
+			if panics {
+				panic("a bug")
+			}
+			return obj.GetLabels()
+		}})
+		r.track(t, "a")
+		r.list(t, configMap(sharedName, "1", "x"))
+		r.expect(t, "a")
+		written := configMap(sharedName, "1", "x")
+		panics = true
+		if err := r.Write(t.Context(), key("a"), written, func(context.Context) error {
+			written.ResourceVersion, written.Labels = "11", map[string]string{"zone": "one"}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		panics = false
+		r.update(t, written)
+		r.expect(t, "a")
+	})
+}
+
+func TestMappersSeeMetadataOfObjectsThatAreRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{For: func(obj client.Object) []client.ObjectKey {
+			if c, ok := obj.(*corev1.ConfigMap); !ok || c.Data != nil {
+				t.Errorf("a mapper sees %T with a body", obj)
+			}
+			return []client.ObjectKey{key("a")}
+		}})
+		server.set(configMap(sharedName, "11", "y"), nil)
+		r.readOnce(t, server) // The watch has not shown this version yet.
+		written := configMap(sharedName, "11", "z")
+		if err := r.Write(t.Context(), key("a"), written, func(context.Context) error {
+			written.ResourceVersion = "12"
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.values(t, "a"); !slices.Equal(got, []string{"shared=z"}) {
+			t.Errorf("got %v", got)
+		}
 	})
 }
 

@@ -71,7 +71,10 @@ func (r *Related) Write(
 	}
 	var written *object
 	if err == nil && obj.GetResourceVersion() != before {
-		written, _ = i.convert.ofResponse(obj)
+		// After an error of a function of the author, the event of the write wakes the component.
+		if response, failed := i.convert.ofResponse(obj); failed == nil {
+			written = response
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
