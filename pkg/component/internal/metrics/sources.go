@@ -20,7 +20,7 @@ type EventSource struct {
 	Answered time.Time
 }
 
-// CountSource counts results of an event source: woke, equal, failed.
+// CountSource counts results of an event source, such as woke or equal.
 func (m *Meter) CountSource(kind, name, result string, n int) {
 	name = m.sources.names.of(m.reconciler, name)
 	m.sources.results.WithLabelValues(m.reconciler, kind, name, result).Add(float64(n))
@@ -51,7 +51,8 @@ func newSourceCollector() *sourceCollector {
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_source_results_total",
 			Help: "Results of event sources, by kind (related, polling, polling-each, inbound), source and result: woke (a " +
-				"component), equal (a value that woke no component), failed (a fetch, a list or a watch), dropped (a received " +
+				"component), equal (a value or an object that did not differ), filtered (an event that Added, Changed or " +
+				"Deleted leaves out), failed (a fetch, a list, a watch, or the read of a changed object), dropped (a received " +
 				"value, before the first pass over its component).",
 		}, append(slices.Clone(labels), "result")),
 		values: prometheus.NewDesc("fairlead_source_values",

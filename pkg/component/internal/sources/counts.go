@@ -18,16 +18,19 @@ const (
 	KindInbound     Kind = "inbound"
 )
 
-// Result is the effect of a received value, a fetch, a list or a watch.
+// Result is the effect of a received value, of an event of a related object, or of a request.
 type Result string
 
 // The results.
 const (
 	// ResultWoke is counted for each component that a source woke.
 	ResultWoke Result = "woke"
-	// ResultEqual is counted for each received value that equals the last one, and woke no component.
+	// ResultEqual is counted for each value, or version of a related object, that equals the last one.
 	ResultEqual Result = "equal"
-	// ResultFailed is counted for each failed fetch, and for each failed list or watch.
+	// ResultFiltered is counted for each event of a related object that Added, Changed or Deleted leaves out.
+	ResultFiltered Result = "filtered"
+	// ResultFailed is counted for each failed fetch, for each failed list or watch, and for each related object that
+	// could not be read after a change.
 	ResultFailed Result = "failed"
 	// ResultDropped is counted for each received value that was dropped before the first pass over its component.
 	ResultDropped Result = "dropped"

@@ -121,3 +121,47 @@ func TestResultsOfRelatedObjectsAreCounted(t *testing.T) {
 		}
 	})
 }
+
+func TestEventsThatFiltersLeaveOutAndFailedComparisonsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, whole := range []bool{true, false} {
+			passes := false
+			filter := func(client.Object) bool { return passes }
+			o := RelatedOptions{
+				Whole: whole, Part: dataOf, Added: filter, Deleted: filter,
+				Changed: func(client.Object, client.Object) bool { return passes },
+			}
+			r, c := newRelation(t, o), &counted{counts: map[string]int{}}
+			h := r.Related.host
+			h.Counter = c.count
+			r.Related.host = h.counting(&registered{Source: r.Related, name: "settings"})
+			server := &slowServer{gates: make(chan chan struct{}), err: errDown}
+			r.informer.cluster.Dynamic = server
+			r.track(t, "a")
+			r.list(t)
+			r.update(t, configMap(sharedName, "11", "x"))
+			r.update(t, configMap(sharedName, "12", "y"))
+			if err := r.part.Delete(wire(t, configMap(sharedName, "13", "y"), whole)); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]int{"related settings woke": 1, "related settings filtered": 3}
+			if diff := cmp.Diff(want, c.all()); diff != "" {
+				t.Errorf("whole %t: %s", whole, diff)
+			}
+			if whole {
+				continue
+			}
+			passes = true
+			r.update(t, configMap(sharedName, "14", "x"))
+			r.update(t, configMap(sharedName, "15", "y"))
+			synctest.Wait()
+			server.release()
+			want = map[string]int{
+				"related settings woke": 3, "related settings filtered": 3, "related settings failed": 1,
+			}
+			if diff := cmp.Diff(want, c.all()); diff != "" {
+				t.Error(diff)
+			}
+		}
+	})
+}

@@ -290,7 +290,7 @@ func (i *informer) remove(key client.ObjectKey, last *object) {
 	if i.comparison.passes(i.related.options.Deleted, last) {
 		i.wake(key, i.relatedTo(key, stored), nil, types.NamespacedName{})
 	} else {
-		i.related.host.tally.add(ResultEqual, 1)
+		i.related.host.tally.add(ResultFiltered, 1)
 	}
 }
 
@@ -300,8 +300,11 @@ func (i *informer) follow(v verdict, key client.ObjectKey, before, after *object
 	case verdictKnown, verdictUnused:
 	case verdictDiffers:
 		i.wake(key, i.relatedTo(key, before, after), after, writer)
-	case verdictEqual, verdictFiltered:
+	case verdictEqual:
 		i.related.host.tally.add(ResultEqual, 1)
+		i.wake(key, changedRelations(before, after), after, writer)
+	case verdictFiltered:
+		i.related.host.tally.add(ResultFiltered, 1)
 		i.wake(key, changedRelations(before, after), after, writer)
 	case verdictFirst:
 		i.wake(key, i.relatedTo(key, before, after), after, writer)
