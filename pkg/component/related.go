@@ -36,8 +36,9 @@ type RelatedOptions[T Component, S client.Object] struct {
 	// Cluster returns the cluster in which the objects of a component are; nil means the cluster of the component. It is
 	// called at the begin of each pass, so it must not wait for a network. Components with equal configurations share a
 	// watch, which ends with the last of them. Credentials, exec plugins and auth providers are compared, and a Transport
-	// that is a pointer. A configuration with functions (WrapTransport, Dial, Proxy, or a persister of credentials) cannot
-	// be compared: its component has a watch of its own, which begins anew only if another field changes.
+	// that is a pointer. A Transport that is made anew in each call begins a new watch in each pass, so make one for each
+	// cluster and identity. A configuration with functions (WrapTransport, Dial, Proxy, or a persister of credentials)
+	// cannot be compared: its component has a watch of its own, which begins anew only if another field changes.
 	Cluster func(ctx context.Context, component T) (*rest.Config, error)
 	// GVK is the type of the objects. It is required if S is *unstructured.Unstructured or *metav1.PartialObjectMetadata;
 	// other types are found in the manager's scheme.
@@ -84,7 +85,8 @@ func Related[T Component, S client.Object](name string, o RelatedOptions[T, S]) 
 	r := &Relation[T, S]{name: name}
 	_, metadataOnly := any(*new(S)).(*metav1.PartialObjectMetadata)
 	options := sources.RelatedOptions{
-		GVK: o.GVK, New: newObject[S], All: o.All, InTarget: o.InTarget, Whole: o.Whole, MetadataOnly: metadataOnly, Idle: o.Idle,
+		GVK: o.GVK, New: newObject[S], All: o.All, InTarget: o.InTarget,
+		Whole: o.Whole, MetadataOnly: metadataOnly, Idle: o.Idle,
 	}
 	if o.Selector != nil {
 		options.Selector = o.Selector.String()
@@ -113,20 +115,33 @@ func Related[T Component, S client.Object](name string, o RelatedOptions[T, S]) 
 	if o.Part != nil {
 		options.Part = func(obj client.Object) any { return withType(obj, o.Part) }
 	}
-	if o.Added != nil {
-		options.Added = func(obj client.Object) bool { return withType(obj, o.Added) }
-	}
-	if o.Deleted != nil {
-		options.Deleted = func(obj client.Object) bool { return withType(obj, o.Deleted) }
-	}
-	if o.Changed != nil {
-		options.Changed = func(before, after client.Object) bool {
-			old, ok := before.(S)
-			return !ok || withType(after, func(object S) bool { return o.Changed(old, object) })
-		}
-	}
+	options.Added, options.Changed, options.Deleted = eventFilter(o.Added), updateFilter(o.Changed), eventFilter(o.Deleted)
 	r.related = sources.NewRelated(options)
 	return r
+}
+
+// eventFilter returns a filter for objects of any type. An object of another type passes, so that no event is lost. The
+// result is nil if the filter is.
+func eventFilter[S client.Object](filter func(S) bool) func(client.Object) bool {
+	if filter == nil {
+		return nil
+	}
+	return func(obj client.Object) bool {
+		object, ok := obj.(S)
+		return !ok || filter(object)
+	}
+}
+
+// updateFilter is eventFilter for updates.
+func updateFilter[S client.Object](filter func(before, after S) bool) func(before, after client.Object) bool {
+	if filter == nil {
+		return nil
+	}
+	return func(before, after client.Object) bool {
+		old, isOld := before.(S)
+		updated, isUpdated := after.(S)
+		return !isOld || !isUpdated || filter(old, updated)
+	}
 }
 
 // withType calls a function with an object as the type S. It returns the zero value for an object of another type.
