@@ -41,23 +41,24 @@ func (r *Reconciler[T]) AddEventSource(source EventSource[T]) (remove func(), er
 // The history of a component shows values that changed, except those of a Secret and those whose name, such as
 // adminPassword, says that they are secret. Use AsSecretInput for other values that must not be shown.
 func AsInput[T Component](source EventSource[T]) EventSource[T] {
-	return asInput[T]{source, sources.Use{Input: true}}
+	return asInput[T]{EventSource: source}
 }
 
 // AsSecretInput is AsInput for values that must not be shown, such as a token that a service returns. The history names
 // the fields of the value that changed, and not their contents. Errors of the author's functions are shown, so they must
 // not contain values.
 func AsSecretInput[T Component](source EventSource[T]) EventSource[T] {
-	return asInput[T]{source, sources.Use{Input: true, Secret: true}}
+	return asInput[T]{EventSource: source, secret: true}
 }
 
 type asInput[T Component] struct {
 	EventSource[T]
-	use sources.Use
+	// secret is set if the values must not be shown.
+	secret bool
 }
 
 func (a asInput[T]) attach(r *Reconciler[T], use sources.Use) (func(), error) {
-	return a.EventSource.attach(r, sources.Use{Input: true, Secret: a.use.Secret || use.Secret})
+	return a.EventSource.attach(r, sources.Use{Input: true, Secret: a.secret || use.Secret})
 }
 
 // Values are the values of an event source that asks for them.

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// slowServer answers a GET with the object of the moment at which it is released.
+// slowServer answers a GET with the object of the moment of the request, when the test releases the answer.
 type slowServer struct {
 	dynamic.Interface
 	dynamic.NamespaceableResourceInterface
@@ -33,7 +33,9 @@ func (s *slowServer) Resource(schema.GroupVersionResource) dynamic.Namespaceable
 }
 func (s *slowServer) Namespace(string) dynamic.ResourceInterface { return s }
 
-func (s *slowServer) Get(ctx context.Context, _ string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
+func (s *slowServer) Get(
+	ctx context.Context, _ string, _ metav1.GetOptions, _ ...string,
+) (*unstructured.Unstructured, error) {
 	s.mu.Lock()
 	s.gets++
 	live, err := s.live, s.err

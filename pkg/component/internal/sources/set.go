@@ -31,7 +31,7 @@ type Set struct {
 type Use struct {
 	// Input makes the values inputs of the rendering.
 	Input bool
-	// Secret forbids to show the values.
+	// Secret is set if the values must not be shown.
 	Secret bool
 }
 
