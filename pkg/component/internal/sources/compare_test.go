@@ -496,3 +496,47 @@ func TestAPartThatPanicsIsAnErrorForItsComponentsOnly(t *testing.T) {
 		}
 	})
 }
+
+func TestFiltersOfObjectsThatNameTheirComponents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		isSeen := func(obj client.Object) bool {
+			if c, ok := obj.(*corev1.ConfigMap); !ok || c.Data != nil {
+				t.Errorf("a filter sees %T with a body", obj)
+			}
+			return obj.GetLabels()["seen"] != ""
+		}
+		r, server := slow(t, RelatedOptions{
+			Part: dataOf, Added: isSeen, Deleted: isSeen,
+			Changed: func(_, after client.Object) bool { return isSeen(after) },
+			For:     func(obj client.Object) []client.ObjectKey { return []client.ObjectKey{key(obj.GetLabels()["for"])} },
+		})
+		labelled := func(version, name, seen string) *corev1.ConfigMap {
+			c := configMap("new", version, version)
+			c.Labels = map[string]string{"for": name, "seen": seen}
+			return c
+		}
+		r.change(t, server, labelled("11", "a", ""))
+		r.expect(t)
+		r.change(t, server, labelled("12", "a", ""))
+		r.expect(t)
+		t.Log("a component that an object names, or does not name any more, is woken anyway")
+		r.change(t, server, labelled("13", "b", ""))
+		r.expect(t, "a", "b")
+		if server.count() != 0 {
+			t.Errorf("%d reads", server.count())
+		}
+		r.change(t, server, labelled("14", "b", "yes"))
+		r.expect(t, "b")
+		server.release()
+		r.change(t, server, labelled("15", "b", "yes"))
+		r.expect(t)
+		server.release()
+		r.expect(t, "b")
+		if err := r.part.Delete(wire(t, labelled("16", "b", ""), false)); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(t)
+		r.change(t, server, labelled("17", "a", "yes"))
+		r.expect(t, "a")
+	})
+}

@@ -3,11 +3,13 @@ package sources
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -214,5 +216,52 @@ func TestAnObjectThatTheSelectorDoesNotSelectAnyMoreIsNotRead(t *testing.T) {
 		if first.err != nil || first.value != "" {
 			t.Errorf("got %+v", first)
 		}
+	})
+}
+
+func TestAMissingRightToGetIsAnErrorUntilItIsGranted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, server := slow(t, RelatedOptions{Part: dataOf})
+		refused := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, sharedName, errDown)
+		server.set(nil, refused)
+		first := r.read(t.Context(), "a")
+		server.release()
+		if !apierrors.IsForbidden(first.err) || !strings.HasPrefix(first.err.Error(), "read ConfigMap ns/shared: ") {
+			t.Errorf("Get: %v", first.err)
+		}
+		byName := make(chan error, 1)
+		go func() {
+			_, err := r.GetNamed(t.Context(), key("a"), key(sharedName))
+			byName <- err
+		}()
+		server.release()
+		if err := <-byName; !apierrors.IsForbidden(err) || !strings.HasPrefix(err.Error(), "read ConfigMap ns/shared: ") {
+			t.Errorf("GetNamed: %v", err)
+		}
+		input := make(chan error, 1)
+		go func() {
+			_, err := r.Input(t.Context(), key("a"))
+			input <- err
+		}()
+		server.release()
+		if err := <-input; !apierrors.IsForbidden(err) || strings.Count(err.Error(), "ns/shared") != 1 {
+			t.Errorf("Input: %v", err)
+		}
+
+		t.Log("a change wakes, because it cannot be compared")
+		r.update(t, configMap(sharedName, "11", "x"))
+		r.expect(t, everybody...)
+		server.release()
+		r.expect(t)
+
+		t.Log("the right is granted")
+		server.set(configMap(sharedName, "11", "x"), nil)
+		r.readOnce(t, server)
+		r.change(t, server, configMap(sharedName, "12", "x"))
+		server.release()
+		r.expect(t)
+		r.change(t, server, configMap(sharedName, "13", "y"))
+		server.release()
+		r.expect(t, everybody...)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/fake"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -547,6 +548,37 @@ func TestOneRelatedObjectIsReadByItsName(t *testing.T) {
 			if _, err := r.GetNamed(t.Context(), key("a"), key(name)); !apierrors.IsNotFound(err) {
 				t.Errorf("%s is not related: %v", name, err)
 			}
+		}
+	})
+}
+
+func TestAnInformerWatchesWhatBothSelectorsSelect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelation(t, RelatedOptions{Whole: true, Selector: "published=yes", Fields: "metadata.name=shared"})
+		fakes, ok := r.informer.cluster.Dynamic.(*fake.FakeDynamicClient)
+		if !ok {
+			t.Fatal("no fake")
+		}
+		r.Related.mu.Lock()
+		started := r.startInformer(r.informer.cluster, true)
+		r.Related.mu.Unlock()
+		synctest.Wait()
+		started.stop()
+		synctest.Wait()
+		opened := 0
+		for _, action := range fakes.Actions() {
+			watching, ok := action.(clienttesting.WatchAction)
+			if !ok {
+				continue
+			}
+			opened++
+			restrictions := watching.GetWatchRestrictions()
+			if restrictions.Fields.String() != "metadata.name=shared" || restrictions.Labels.String() != "published=yes" {
+				t.Errorf("the watch has the selectors %+v", restrictions)
+			}
+		}
+		if opened == 0 {
+			t.Error("no watch was opened")
 		}
 	})
 }
