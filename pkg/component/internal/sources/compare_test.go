@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -19,6 +20,57 @@ func dataOf(obj client.Object) any {
 		return c.Data
 	}
 	return obj.GetLabels()
+}
+
+func TestVerdicts(t *testing.T) {
+	leavesOut := RelatedOptions{
+		Added:   func(client.Object) bool { return false },
+		Changed: func(client.Object, client.Object) bool { return false },
+	}
+	version := func(digest string, state comparisonState) *object {
+		meta := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: sharedName}}
+		return &object{meta: meta, digest: digest, compared: state}
+	}
+	failed := version("", comparisonState{})
+	failed.partErr = errDown
+	known, unread := comparisonState{digest: "x"}, comparisonState{digest: "x", isUnread: true}
+	for _, c := range []struct {
+		name          string
+		options       RelatedOptions
+		before, after *object
+		unused        bool
+		want          verdict
+		compared      comparisonState
+	}{
+		{"a new object", RelatedOptions{}, nil, version("", comparisonState{}), false, verdictDiffers, comparisonState{}},
+		{"a new object that is left out", leavesOut, nil, version("y", comparisonState{}), false, verdictFiltered,
+			comparisonState{digest: "y"}},
+		{"an equal part", RelatedOptions{}, version("x", known), version("x", comparisonState{}), false, verdictEqual, known},
+		{"another part", RelatedOptions{}, version("x", known), version("y", comparisonState{}), false, verdictDiffers,
+			comparisonState{digest: "y"}},
+		{"another part that is left out", leavesOut, version("x", known), version("y", comparisonState{}), false,
+			verdictFiltered, comparisonState{digest: "y"}},
+		{"a part with an error", RelatedOptions{}, version("", comparisonState{}), failed, false, verdictDiffers,
+			comparisonState{}},
+		{"a version that is not read", RelatedOptions{}, version("x", known), version("", comparisonState{}), false,
+			verdictUnread, unread},
+		{"the first change of an object that was never read", RelatedOptions{}, version("", comparisonState{}),
+			version("", comparisonState{}), false, verdictFirst, comparisonState{isUnread: true}},
+		{"a version that is left out and not read", leavesOut, version("x", known), version("", comparisonState{}), false,
+			verdictFiltered, known},
+		{"a version that is left out after one that counts", leavesOut, version("", unread),
+			version("", comparisonState{}), false, verdictUnread, unread},
+		{"an object without components", RelatedOptions{}, version("", unread), version("", comparisonState{}), true,
+			verdictUnused, comparisonState{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.options.New = func() client.Object { return &corev1.ConfigMap{} }
+			of := comparison{convert: converter{options: &c.options, run: t.Context()}}
+			if got := of.ofEvent(c.before, c.after, !c.unused); got != c.want || c.after.compared != c.compared {
+				t.Errorf("the verdict is %s, and the state is %+v", got, c.after.compared)
+			}
+		})
+	}
 }
 
 // change sends the event of a version that the server has, too.

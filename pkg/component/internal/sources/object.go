@@ -52,15 +52,15 @@ func (o *object) version() string {
 // needsRead reports whether the object has to be read to learn its digest.
 func (o *object) needsRead() bool { return o.digest == "" && o.partErr == nil }
 
-// converter makes the stored forms of objects. It calls functions of the author, so the lock of the Related must not be
-// held.
+// converter makes the stored forms of objects, and the forms that functions of the author get.
 type converter struct {
 	options       *RelatedOptions
 	run           context.Context
 	clusterScoped *atomic.Bool
 }
 
-// reduce returns the stored form of an object of a list, a watch or a request.
+// reduce returns the stored form of an object of a list, a watch or a request. It calls functions of the author, so the
+// caller must not hold the lock.
 func (c converter) reduce(obj any) (*object, error) {
 	o, err := c.withoutDigest(obj)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c converter) withoutDigest(obj any) (*object, error) {
 	return o, nil
 }
 
-// ofResponse returns the stored form of the response of a write.
+// ofResponse returns the stored form of the response of a write. The caller must not hold the lock, as for reduce.
 func (c converter) ofResponse(obj client.Object) (*object, error) {
 	copied, err := copyOf(obj)
 	if err != nil {

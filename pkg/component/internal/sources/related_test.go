@@ -552,6 +552,38 @@ func TestOneRelatedObjectIsReadByItsName(t *testing.T) {
 	})
 }
 
+func TestOneObjectIsReadByItsNameWithEachKindOfRelation(t *testing.T) {
+	forA := func(obj client.Object) []client.ObjectKey { return []client.ObjectKey{key(obj.GetLabels()["for"])} }
+	nothing := func(client.Object) []client.ObjectKey { return nil }
+	for _, c := range []struct {
+		name    string
+		options RelatedOptions
+		related bool
+	}{
+		{"the object names the component", RelatedOptions{For: forA}, true},
+		{"each component is related to all objects", RelatedOptions{All: true, Of: nothing}, true},
+		{"the component names other objects", RelatedOptions{Of: nothing}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c.options.Whole = true
+				r := newRelation(t, c.options)
+				r.track(t, "a")
+				named := configMap("c", "1", "x")
+				named.Labels = map[string]string{"for": "a"}
+				r.list(t, named)
+				found, err := r.GetNamed(t.Context(), key("a"), key("c"))
+				if c.related && (err != nil || found.GetName() != "c") || !c.related && !apierrors.IsNotFound(err) {
+					t.Errorf("got %v, %v", found, err)
+				}
+				if _, err := r.GetNamed(t.Context(), key("a"), key("none")); !apierrors.IsNotFound(err) {
+					t.Errorf("an object that does not exist: %v", err)
+				}
+			})
+		})
+	}
+}
+
 func TestAnInformerWatchesWhatBothSelectorsSelect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRelation(t, RelatedOptions{Whole: true, Selector: "published=yes", Fields: "metadata.name=shared"})
