@@ -51,8 +51,8 @@ type RelatedOptions[T Component, S client.Object] struct {
 	// metadata alone unless Whole is set, and an object whose update does not count is then not read. With Whole, Changed
 	// is called only for updates that change the digest. An event counts without a call if an object that the function
 	// would see is not known: the body before an update was dropped after Idle, or an interrupted watch missed a deletion.
-	// An object that a function leaves out remains related: Get returns it, and the next pass has it in an input. Nil means
-	// that all events count.
+	// An object that a function leaves out remains related: Get returns it, and the next pass has it in an input. Nil
+	// means that all events count.
 	Added   func(object S) bool
 	Changed func(before, after S) bool
 	Deleted func(object S) bool

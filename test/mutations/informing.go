@@ -4,7 +4,7 @@ package main
 var informing = []mutation{
 	{
 		"equal parts of related objects wake components", "sources/compare.go",
-		`case before.compared.digest == after.digest:`,
+		`case after.partErr == nil && before.compared.digest == after.digest:`,
 		`case false:`,
 		"a hook and a generator see related objects",
 	},
@@ -16,14 +16,14 @@ var informing = []mutation{
 	},
 	{
 		"a hook's own write wakes its component", "sources/informer.go",
-		`case !i.users[name] || !i.watch.synced || name == writer:`,
-		`case !i.users[name] || !i.watch.synced:`,
+		`case !i.index.users[name] || !i.watch.synced || name == writer:`,
+		`case !i.index.users[name] || !i.watch.synced:`,
 		"a write of a hook wakes other components that share the object",
 	},
 	{
 		"watches without users never end", "sources/related.go",
-		"\t\tdelete(r.informers, i.cluster.Key)\n\t\ti.stop()\n",
-		"\t\tdelete(r.informers, i.cluster.Key)\n",
+		"\t\tdelete(r.informers, i.reader.cluster.Key)\n\t\ti.stop()\n",
+		"\t\tdelete(r.informers, i.reader.cluster.Key)\n",
 		"watches in other clusters come with components",
 	},
 	{

@@ -495,7 +495,7 @@ func TestAPartOfMetadataThatPanicsWakesAndReadsNothing(t *testing.T) {
 			return obj.GetLabels()
 		}})
 		server := &slowServer{}
-		r.informer.cluster.Dynamic = server
+		r.informer.reader.cluster.Dynamic = server
 		r.track(t, "a")
 		r.list(t, configMap(sharedName, "1", "x"))
 		r.expect(t, "a")

@@ -136,7 +136,7 @@ func TestEventsThatFiltersLeaveOutAndFailedComparisonsAreCounted(t *testing.T) {
 			h.Counter = c.count
 			r.Related.host = h.counting(&registered{Source: r.Related, name: "settings"})
 			server := &slowServer{gates: make(chan chan struct{}), err: errDown}
-			r.informer.cluster.Dynamic = server
+			r.informer.reader.cluster.Dynamic = server
 			r.track(t, "a")
 			r.list(t)
 			r.update(t, configMap(sharedName, "11", "x"))

@@ -20,15 +20,14 @@ import (
 // informer watches the objects of a Related in one cluster. The lock of the Related guards its fields.
 type informer struct {
 	related *Related
-	cluster Cluster
 	convert converter
+	reader  reader
 	// run ends with the informer.
 	run     context.Context
 	stop    context.CancelFunc
 	watch   informerWatch
-	users   names
-	objects map[client.ObjectKey]*object
 	index   index
+	objects map[client.ObjectKey]*object
 	writes  writes
 	// reads makes all callers that need the same version of an object wait for the same request.
 	reads      singleflight.Group
@@ -81,9 +80,10 @@ func (r *Related) startInformer(cluster Cluster, home bool) *informer {
 func newInformer(ctx context.Context, r *Related, cluster Cluster, namespaces []string) *informer {
 	convert := converter{options: &r.options, run: ctx, clusterScoped: &r.clusterScoped}
 	i := &informer{
-		related: r, cluster: cluster, convert: convert, run: ctx,
-		users: names{}, objects: map[client.ObjectKey]*object{}, writes: writes{},
-		index:      index{byObject: relations{}, byComponent: relations{}},
+		related: r, convert: convert, reader: reader{cluster, convert}, run: ctx,
+		index:      index{all: r.options.All, users: names{}, byObject: relations{}, byComponent: relations{}},
+		objects:    map[client.ObjectKey]*object{},
+		writes:     writes{},
 		comparison: comparison{convert: convert, requested: map[client.ObjectKey]bool{}},
 	}
 	for _, namespace := range namespaces {
@@ -116,7 +116,7 @@ func (i *informer) judge() {
 	if !i.watch.judge() {
 		return
 	}
-	for name := range i.users {
+	for name := range i.index.users {
 		i.related.host.Wake(name)
 	}
 }
@@ -247,7 +247,7 @@ func (i *informer) put(incoming *object, writer types.NamespacedName) {
 		former = stored.components
 	}
 	i.index.byComponent.replace(key, former, incoming.components)
-	v := i.comparison.ofEvent(stored, incoming, i.isUsed(key, stored, incoming))
+	v := i.comparison.ofEvent(stored, incoming, i.index.isUsed(key, stored, incoming))
 	i.follow(v, key, stored, incoming, writer)
 }
 
@@ -281,14 +281,14 @@ func (i *informer) storeRead(key client.ObjectKey, read *object) {
 	}
 }
 
-// remove removes an object, and wakes its components. last is its state at the deletion; nil if the watch missed it. The
+// remove removes an object, and wakes its components. last is its state at the deletion; nil if it is not known. The
 // caller holds the lock.
 func (i *informer) remove(key client.ObjectKey, last *object) {
 	stored := i.objects[key]
 	delete(i.objects, key)
 	i.index.byComponent.replace(key, stored.components, nil)
 	if i.comparison.passes(i.related.options.Deleted, last) {
-		i.wake(key, i.relatedTo(key, stored), nil, types.NamespacedName{})
+		i.wake(key, i.index.relatedTo(key, stored), nil, types.NamespacedName{})
 	} else {
 		i.related.host.tally.add(ResultFiltered, 1)
 	}
@@ -299,7 +299,7 @@ func (i *informer) follow(v verdict, key client.ObjectKey, before, after *object
 	switch v {
 	case verdictKnown, verdictUnused:
 	case verdictDiffers:
-		i.wake(key, i.relatedTo(key, before, after), after, writer)
+		i.wake(key, i.index.relatedTo(key, before, after), after, writer)
 	case verdictEqual:
 		i.related.host.tally.add(ResultEqual, 1)
 		i.wake(key, changedRelations(before, after), after, writer)
@@ -307,10 +307,10 @@ func (i *informer) follow(v verdict, key client.ObjectKey, before, after *object
 		i.related.host.tally.add(ResultFiltered, 1)
 		i.wake(key, changedRelations(before, after), after, writer)
 	case verdictFirst:
-		i.wake(key, i.relatedTo(key, before, after), after, writer)
+		i.wake(key, i.index.relatedTo(key, before, after), after, writer)
 		i.readLater(key)
 	case verdictUnread:
-		for name := range i.relatedTo(key, before, after) {
+		for name := range i.index.relatedTo(key, before, after) {
 			// The version may be that of a write whose response is not known yet.
 			i.writes.hold(key, name, after.version())
 		}
@@ -319,46 +319,10 @@ func (i *informer) follow(v verdict, key client.ObjectKey, before, after *object
 	}
 }
 
-// relatedTo returns the components that are related to an object in one of the given versions, which may be nil. The
-// caller holds the lock.
-func (i *informer) relatedTo(key client.ObjectKey, versions ...*object) names {
-	related := names{}
-	maps.Copy(related, i.index.byObject[key])
-	if i.related.options.All {
-		maps.Copy(related, i.users)
-	}
-	for _, o := range versions {
-		if o != nil {
-			related.add(o.components)
-		}
-	}
-	return related
-}
-
-// isUsed reports whether components of the informer are related to an object in one of two versions; before may be nil.
-// The caller holds the lock.
-func (i *informer) isUsed(key client.ObjectKey, before, after *object) bool {
-	if i.related.options.All {
-		return len(i.users) > 0
-	}
-	for name := range i.relatedTo(key, before, after) {
-		if i.users[name] {
-			return true
-		}
-	}
-	return false
-}
-
-// isRelated reports whether an object exists and is related to a component. The caller holds the lock.
-func (i *informer) isRelated(key client.ObjectKey, name types.NamespacedName) bool {
-	isRelated := i.related.options.All || i.index.byObject[key][name] || i.index.byComponent[name][key]
-	return isRelated && i.objects[key] != nil
-}
-
 // keysOf returns the existing objects of a component, sorted. of are the objects that the component names. The caller
 // holds the lock.
 func (i *informer) keysOf(name types.NamespacedName, of []client.ObjectKey) []client.ObjectKey {
-	if i.related.options.All {
+	if i.index.all {
 		return slices.SortedFunc(maps.Keys(i.objects), compareKeys)
 	}
 	keys := names{}
@@ -376,7 +340,7 @@ func (i *informer) keysOf(name types.NamespacedName, of []client.ObjectKey) []cl
 func (i *informer) wake(key client.ObjectKey, related names, version *object, writer types.NamespacedName) {
 	for name := range related {
 		switch {
-		case !i.users[name] || !i.watch.synced || name == writer:
+		case !i.index.users[name] || !i.watch.synced || name == writer:
 		case i.writes.hold(key, name, version.version()):
 		default:
 			i.related.host.Wake(name)
@@ -384,10 +348,47 @@ func (i *informer) wake(key client.ObjectKey, related names, version *object, wr
 	}
 }
 
-// index has the relations between components and objects.
+// index has the components of an informer, and their relations to objects.
 type index struct {
+	// users are the components of the informer. all relates each of them to all objects.
+	users names
+	all   bool
 	// byObject is the reverse of Of, and byComponent the reverse of For.
 	byObject, byComponent relations
+}
+
+// relatedTo returns the components that are related to an object in one of the given versions, which may be nil.
+// Components that are not users of the informer may be among them.
+func (x index) relatedTo(key client.ObjectKey, versions ...*object) names {
+	related := names{}
+	maps.Copy(related, x.byObject[key])
+	if x.all {
+		maps.Copy(related, x.users)
+	}
+	for _, o := range versions {
+		if o != nil {
+			related.add(o.components)
+		}
+	}
+	return related
+}
+
+// isUsed reports whether users of the informer are related to an object in one of the given versions, which may be nil.
+func (x index) isUsed(key client.ObjectKey, versions ...*object) bool {
+	if x.all {
+		return len(x.users) > 0
+	}
+	for name := range x.relatedTo(key, versions...) {
+		if x.users[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// isRelated reports whether an object is related to a component.
+func (x index) isRelated(key client.ObjectKey, name types.NamespacedName) bool {
+	return x.all || x.byObject[key][name] || x.byComponent[name][key]
 }
 
 // names is a set of components or objects.

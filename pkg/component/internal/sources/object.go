@@ -181,8 +181,8 @@ func (c converter) typed(u *unstructured.Unstructured) (client.Object, error) {
 	return made, err
 }
 
-// argument returns an object in the form that mappers and filters get: whole if the relation is Whole, otherwise a typed
-// object with metadata only.
+// argument returns an object in the form that mappers and filters get: the whole object if the relation is Whole,
+// otherwise a typed object with metadata only.
 func (c converter) argument(o *object) client.Object {
 	switch {
 	case c.options.MetadataOnly:

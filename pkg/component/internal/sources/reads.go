@@ -64,38 +64,15 @@ func (i *informer) digest(ctx context.Context, key client.ObjectKey) (string, er
 	o := i.known(key)
 	switch {
 	case o == nil:
-		return "", i.notFound(key)
+		return "", i.reader.notFound(key)
 	case !o.needsRead():
-		return o.digest, i.readError(key, o.partErr)
+		return o.digest, i.reader.named(key, o.partErr)
 	}
 	read, err := i.read(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	return read.digest, i.readError(key, read.partErr)
-}
-
-// load returns the parts of objects that are the value of an input.
-func (i *informer) load(ctx context.Context, keys []client.ObjectKey) (any, error) {
-	parts := make([]any, 0, len(keys))
-	for _, key := range keys {
-		obj, err := i.body(ctx, key)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		part, err := i.convert.partOf(obj)
-		if err == nil {
-			part, err = plain(part)
-		}
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part)
-	}
-	return parts, nil
+	return read.digest, i.reader.named(key, read.partErr)
 }
 
 // known returns a copy of the stored form of an object; nil if the object is not known.
@@ -121,7 +98,7 @@ func (i *informer) read(ctx context.Context, key client.ObjectKey) (*object, err
 		}
 		bound, cancel := context.WithTimeout(i.run, DefaultTimeout)
 		defer cancel()
-		o, err := i.request(bound, key)
+		o, err := i.reader.request(bound, key)
 		if err != nil {
 			return nil, err
 		}
@@ -140,50 +117,9 @@ func (i *informer) read(ctx context.Context, key client.ObjectKey) (*object, err
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, i.readError(key, err)
+		return nil, i.reader.named(key, err)
 	}
 	return o, nil
-}
-
-// readError adds the name of an object to an error, which may be nil.
-func (i *informer) readError(key client.ObjectKey, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("read %s %s: %w", i.related.options.GVK.Kind, key, err)
-}
-
-// request sends the request for an object. An object that the label selector does not select any more is not found.
-// Fields cannot be compared here, so an object whose fields do not match any more is found until the watch shows that.
-func (i *informer) request(ctx context.Context, key client.ObjectKey) (*object, error) {
-	gvk := i.related.options.GVK
-	mapping, err := i.cluster.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if err != nil {
-		return nil, err
-	}
-	live, err := i.cluster.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace).
-		Get(ctx, key.Name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	selector, err := labels.Parse(i.related.options.Selector)
-	if err != nil {
-		return nil, err
-	}
-	if !selector.Matches(labels.Set(live.GetLabels())) {
-		return nil, i.notFound(key)
-	}
-	o, err := i.convert.reduce(live)
-	if err != nil {
-		return nil, err
-	}
-	o.touched = time.Now()
-	return o, o.partErr
-}
-
-func (i *informer) notFound(key client.ObjectKey) error {
-	gvk := i.related.options.GVK
-	return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.String())
 }
 
 // readLater requests that an object is read, to compare it. The caller holds the lock.
@@ -260,4 +196,51 @@ func (r *Related) evict(now time.Time) {
 			}
 		}
 	}
+}
+
+// reader reads objects of a cluster.
+type reader struct {
+	cluster Cluster
+	convert converter
+}
+
+// request sends the request for an object. An object that the label selector does not select any more is not found.
+// Fields cannot be compared here, so an object whose fields do not match any more is found until the watch shows that.
+func (r reader) request(ctx context.Context, key client.ObjectKey) (*object, error) {
+	gvk := r.convert.options.GVK
+	mapping, err := r.cluster.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	live, err := r.cluster.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace).
+		Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	selector, err := labels.Parse(r.convert.options.Selector)
+	if err != nil {
+		return nil, err
+	}
+	if !selector.Matches(labels.Set(live.GetLabels())) {
+		return nil, r.notFound(key)
+	}
+	o, err := r.convert.reduce(live)
+	if err != nil {
+		return nil, err
+	}
+	o.touched = time.Now()
+	return o, o.partErr
+}
+
+func (r reader) notFound(key client.ObjectKey) error {
+	gvk := r.convert.options.GVK
+	return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.String())
+}
+
+// named adds the name of an object to an error, which may be nil.
+func (r reader) named(key client.ObjectKey, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s %s: %w", r.convert.options.GVK.Kind, key, err)
 }

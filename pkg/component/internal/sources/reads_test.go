@@ -77,7 +77,7 @@ func (s *slowServer) count() int {
 func slow(t *testing.T, o RelatedOptions) (*relation, *slowServer) {
 	t.Helper()
 	r, server := newRelation(t, o), &slowServer{gates: make(chan chan struct{})}
-	r.informer.cluster.Dynamic = server
+	r.informer.reader.cluster.Dynamic = server
 	server.set(configMap(sharedName, "1", "x"), nil)
 	r.track(t, "a", "b", "c", "d", "e", "f", "g", "h")
 	r.list(t, configMap(sharedName, "1", "x"))

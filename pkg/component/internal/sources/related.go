@@ -227,7 +227,7 @@ func (r *Related) setFailure(u *user, err error) {
 func (r *Related) use(
 	name types.NamespacedName, u *user, key any, dialled func() (Cluster, error),
 ) error {
-	if u.informer != nil && u.informer.cluster.Key == key {
+	if u.informer != nil && u.informer.reader.cluster.Key == key {
 		return nil
 	}
 	r.leave(name, u)
@@ -241,7 +241,7 @@ func (r *Related) use(
 		r.informers[key] = i
 	}
 	u.informer = i
-	i.users[name] = true
+	i.index.users[name] = true
 	return nil
 }
 
@@ -254,9 +254,9 @@ func (r *Related) leave(name types.NamespacedName, u *user) {
 	}
 	i.index.byObject.replace(name, u.of, nil)
 	u.informer, u.of = nil, nil
-	delete(i.users, name)
-	if len(i.users) == 0 {
-		delete(r.informers, i.cluster.Key)
+	delete(i.index.users, name)
+	if len(i.index.users) == 0 {
+		delete(r.informers, i.reader.cluster.Key)
 		i.stop()
 	}
 }
@@ -319,7 +319,7 @@ func (r *Related) GetNamed(
 	case err != nil:
 		return nil, err
 	case !isRelated:
-		return nil, i.notFound(key)
+		return nil, i.reader.notFound(key)
 	}
 	return i.copied(ctx, key)
 }
@@ -343,7 +343,7 @@ func (r *Related) isRelated(name types.NamespacedName, key client.ObjectKey) (*i
 	if err != nil {
 		return nil, false, err
 	}
-	return u.informer, u.informer.isRelated(key, name), nil
+	return u.informer, u.informer.objects[key] != nil && u.informer.index.isRelated(key, name), nil
 }
 
 // syncedUser returns a component whose related objects are known. The caller holds the lock.
@@ -382,6 +382,29 @@ func (r *Related) Input(ctx context.Context, name types.NamespacedName) (Input, 
 	digest, err := digestOf(digests)
 	return Input{
 		Digest: digest, Secret: r.options.GVK.Kind == "Secret" && r.options.GVK.Group == "",
-		Load: func(ctx context.Context) (any, error) { return i.load(ctx, keys) },
+		Load: func(ctx context.Context) (any, error) { return r.load(ctx, i, keys) },
 	}, err
+}
+
+// load returns the parts of objects that are the value of an input.
+func (r *Related) load(ctx context.Context, i *informer, keys []client.ObjectKey) (any, error) {
+	parts := make([]any, 0, len(keys))
+	for _, key := range keys {
+		obj, err := i.body(ctx, key)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		part, err := i.convert.partOf(obj)
+		if err == nil {
+			part, err = plain(part)
+		}
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
 }

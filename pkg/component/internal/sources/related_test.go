@@ -244,7 +244,8 @@ func TestBodiesAreDroppedGraduallyAndReadWhenWanted(t *testing.T) {
 		if n := kept(); n != 0 {
 			t.Errorf("%d bodies are kept", n)
 		}
-		if obj, err := r.informer.body(t.Context(), key(sharedName)); err != nil || obj.GetName() != sharedName || kept() != 1 {
+		obj, err := r.informer.body(t.Context(), key(sharedName))
+		if err != nil || obj.GetName() != sharedName || kept() != 1 {
 			t.Errorf("read %v, %v; %d bodies are kept", obj, err, kept())
 		}
 		if in, err := r.Input(t.Context(), key("a")); err != nil || in.Digest == "" || kept() != 1 {
@@ -257,7 +258,7 @@ func TestMetadataOfObjectsCostsOneReadAfterAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRelation(t, RelatedOptions{}, configMap(sharedName, "1", "x"))
 		reads := func() int {
-			f, ok := r.informer.cluster.Dynamic.(*fake.FakeDynamicClient)
+			f, ok := r.informer.reader.cluster.Dynamic.(*fake.FakeDynamicClient)
 			if !ok {
 				t.Fatal("no fake")
 			}
@@ -587,12 +588,12 @@ func TestOneObjectIsReadByItsNameWithEachKindOfRelation(t *testing.T) {
 func TestAnInformerWatchesWhatBothSelectorsSelect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRelation(t, RelatedOptions{Whole: true, Selector: "published=yes", Fields: "metadata.name=shared"})
-		fakes, ok := r.informer.cluster.Dynamic.(*fake.FakeDynamicClient)
+		fakes, ok := r.informer.reader.cluster.Dynamic.(*fake.FakeDynamicClient)
 		if !ok {
 			t.Fatal("no fake")
 		}
 		r.Related.mu.Lock()
-		started := r.startInformer(r.informer.cluster, true)
+		started := r.startInformer(r.informer.reader.cluster, true)
 		r.Related.mu.Unlock()
 		synctest.Wait()
 		started.stop()
