@@ -139,8 +139,7 @@ func (c *comparison) next() (key client.ObjectKey, found bool) {
 // counts reports whether an update counts for the filter of the author.
 func (c *comparison) counts(before, after *object) bool {
 	changed := c.convert.options.Changed
-	return changed == nil || !c.isShown(before) || !c.isShown(after) ||
-		c.call(func() bool { return changed(c.shown(before), c.shown(after)) })
+	return changed == nil || !c.isShown(before) || c.call(func() bool { return changed(c.shown(before), c.shown(after)) })
 }
 
 // passes reports whether a created or deleted object counts for a filter of the author, which may be nil. The object is

@@ -31,6 +31,8 @@ func TestVerdicts(t *testing.T) {
 		meta := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: sharedName}}
 		return &object{meta: meta, digest: digest, compared: state}
 	}
+	wholeMetadata, wholeObject := leavesOut, leavesOut
+	wholeMetadata.Whole, wholeMetadata.MetadataOnly, wholeObject.Whole = true, true, true
 	failed := version("", comparisonState{})
 	failed.partErr = errDown
 	known, unread := comparisonState{digest: "x"}, comparisonState{digest: "x", isUnread: true}
@@ -50,6 +52,10 @@ func TestVerdicts(t *testing.T) {
 			comparisonState{digest: "y"}},
 		{"another part that is left out", leavesOut, version("x", known), version("y", comparisonState{}), false,
 			verdictFiltered, comparisonState{digest: "y"}},
+		{"metadata that is left out", wholeMetadata, version("x", known), version("y", comparisonState{}), false,
+			verdictFiltered, comparisonState{digest: "y"}},
+		{"an update after the body was dropped", wholeObject, version("x", known), version("y", comparisonState{}), false,
+			verdictDiffers, comparisonState{digest: "y"}},
 		{"a part with an error", RelatedOptions{}, version("", comparisonState{}), failed, false, verdictDiffers,
 			comparisonState{}},
 		{"a version that is not read", RelatedOptions{}, version("x", known), version("", comparisonState{}), false,

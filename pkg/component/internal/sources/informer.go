@@ -212,21 +212,18 @@ func (p *informerPart) Replace(list []any, version string) error {
 func (p *informerPart) Resync() error { return nil }
 
 // observe stores an object of a list or a watch. If the body of the former version is not in memory, this one is not
-// wanted either: it is dropped when the versions are compared. The caller holds the lock.
+// wanted either. The caller holds the lock.
 func (i *informer) observe(incoming *object) {
-	key := client.ObjectKeyFromObject(incoming.meta)
-	stored := i.objects[key]
-	isDropped := stored != nil && stored.body == nil
+	stored := i.objects[client.ObjectKeyFromObject(incoming.meta)]
 	switch {
-	case isDropped:
+	case stored == nil:
+	case stored.body == nil:
+		incoming.body = nil
 		incoming.compared.bodyWasKept = stored.compared.isUnread && stored.compared.bodyWasKept
-	case stored != nil:
+	default:
 		incoming.touched, incoming.compared.bodyWasKept = stored.touched, true
 	}
 	i.put(incoming, types.NamespacedName{})
-	if isDropped {
-		i.objects[key].body = nil
-	}
 }
 
 // put stores an object, and wakes the components whose value differs, except the component that wrote it. The caller

@@ -568,7 +568,7 @@ func TestOneObjectIsReadByItsNameWithEachKindOfRelation(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c.options.Whole = true
-				r := newRelation(t, c.options)
+				r := newRelation(t, c.options, configMap("none", "1", "x"))
 				r.track(t, "a")
 				named := configMap("c", "1", "x")
 				named.Labels = map[string]string{"for": "a"}
@@ -578,7 +578,7 @@ func TestOneObjectIsReadByItsNameWithEachKindOfRelation(t *testing.T) {
 					t.Errorf("got %v, %v", found, err)
 				}
 				if _, err := r.GetNamed(t.Context(), key("a"), key("none")); !apierrors.IsNotFound(err) {
-					t.Errorf("an object that does not exist: %v", err)
+					t.Errorf("an object that the watch does not show: %v", err)
 				}
 			})
 		})
