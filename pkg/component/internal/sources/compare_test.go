@@ -45,29 +45,66 @@ func TestVerdicts(t *testing.T) {
 		compared      comparisonState
 	}{
 		{"a new object", RelatedOptions{}, nil, version("", comparisonState{}), false, verdictDiffers, comparisonState{}},
-		{"a new object that is left out", leavesOut, nil, version("y", comparisonState{}), false, verdictFiltered,
-			comparisonState{digest: "y"}},
+		{
+			"a new object that is left out", leavesOut, nil, version("y", comparisonState{}), false, verdictFiltered,
+			comparisonState{digest: "y"},
+		},
 		{"an equal part", RelatedOptions{}, version("x", known), version("x", comparisonState{}), false, verdictEqual, known},
-		{"another part", RelatedOptions{}, version("x", known), version("y", comparisonState{}), false, verdictDiffers,
-			comparisonState{digest: "y"}},
-		{"another part that is left out", leavesOut, version("x", known), version("y", comparisonState{}), false,
-			verdictFiltered, comparisonState{digest: "y"}},
-		{"metadata that is left out", wholeMetadata, version("x", known), version("y", comparisonState{}), false,
-			verdictFiltered, comparisonState{digest: "y"}},
-		{"an update after the body was dropped", wholeObject, version("x", known), version("y", comparisonState{}), false,
-			verdictDiffers, comparisonState{digest: "y"}},
-		{"a part with an error", RelatedOptions{}, version("", comparisonState{}), failed, false, verdictDiffers,
-			comparisonState{}},
-		{"a version that is not read", RelatedOptions{}, version("x", known), version("", comparisonState{}), false,
-			verdictUnread, unread},
-		{"the first change of an object that was never read", RelatedOptions{}, version("", comparisonState{}),
-			version("", comparisonState{}), false, verdictFirst, comparisonState{isUnread: true}},
-		{"a version that is left out and not read", leavesOut, version("x", known), version("", comparisonState{}), false,
-			verdictFiltered, known},
-		{"a version that is left out after one that counts", leavesOut, version("", unread),
-			version("", comparisonState{}), false, verdictUnread, unread},
-		{"an object without components", RelatedOptions{}, version("", unread), version("", comparisonState{}), true,
-			verdictUnused, comparisonState{}},
+		{
+			"another part",
+			RelatedOptions{},
+			version("x", known), version("y", comparisonState{}), false, verdictDiffers,
+			comparisonState{digest: "y"},
+		},
+		{
+			"another part that is left out", leavesOut, version("x", known), version("y", comparisonState{}), false,
+			verdictFiltered,
+			comparisonState{digest: "y"},
+		},
+		{
+			"metadata that is left out", wholeMetadata, version("x", known), version("y", comparisonState{}), false,
+			verdictFiltered,
+			comparisonState{digest: "y"},
+		},
+		{
+			"an update after the body was dropped", wholeObject, version("x", known), version("y", comparisonState{}), false,
+			verdictDiffers,
+			comparisonState{digest: "y"},
+		},
+		{
+			"a part with an error",
+			RelatedOptions{},
+			version("", comparisonState{}), failed, false, verdictDiffers,
+			comparisonState{},
+		},
+		{
+			"a version that is not read",
+			RelatedOptions{},
+			version("x", known), version("", comparisonState{}), false,
+			verdictUnread, unread,
+		},
+		{
+			"the first change of an object that was never read",
+			RelatedOptions{},
+			version("", comparisonState{}),
+			version("", comparisonState{}), false, verdictFirst,
+			comparisonState{isUnread: true},
+		},
+		{
+			"a version that is left out and not read", leavesOut, version("x", known), version("", comparisonState{}), false,
+			verdictFiltered, known,
+		},
+		{
+			"a version that is left out after one that counts", leavesOut, version("", unread),
+			version("", comparisonState{}), false, verdictUnread, unread,
+		},
+		{
+			"an object without components",
+			RelatedOptions{},
+			version("", unread), version("", comparisonState{}), true,
+			verdictUnused,
+			comparisonState{},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.options.New = func() client.Object { return &corev1.ConfigMap{} }
