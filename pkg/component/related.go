@@ -61,8 +61,8 @@ type RelatedOptions[T Component, S client.Object] struct {
 	// Nil means the whole object, without its resource version and its managed fields.
 	Part func(object S) any
 	// Whole watches whole objects, and keeps them in memory, so that a change costs no request. Without it the watch has
-	// metadata alone, and an object is read once after each change, for all components: to compare its part before they
-	// are woken, and for Get.
+	// metadata alone, and an object that components are related to is read once after each change, for all of them: to
+	// compare its part before they are woken, and for Get.
 	Whole bool
 	// Idle is the time after which a body that Get did not return is dropped from memory. It is read again when it is
 	// wanted. The default is ten minutes; a negative value means never.

@@ -23,94 +23,52 @@ func dataOf(obj client.Object) any {
 }
 
 func TestVerdicts(t *testing.T) {
-	leavesOut := RelatedOptions{
+	filters := RelatedOptions{
 		Added:   func(client.Object) bool { return false },
 		Changed: func(client.Object, client.Object) bool { return false },
 	}
-	version := func(digest string, state comparisonState) *object {
-		meta := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: sharedName}}
-		return &object{meta: meta, digest: digest, compared: state}
-	}
-	wholeMetadata, wholeObject := leavesOut, leavesOut
-	wholeMetadata.Whole, wholeMetadata.MetadataOnly, wholeObject.Whole = true, true, true
-	failed := version("", comparisonState{})
-	failed.partErr = errDown
-	known, unread := comparisonState{digest: "x"}, comparisonState{digest: "x", isUnread: true}
+	whole, metadata := filters, filters
+	whole.Whole, metadata.Whole, metadata.MetadataOnly = true, true, true
+	none, x, y := comparisonState{}, comparisonState{digest: "x"}, comparisonState{digest: "y"}
+	first, unread := comparisonState{isUnread: true}, comparisonState{digest: "x", isUnread: true}
 	for _, c := range []struct {
-		name          string
-		options       RelatedOptions
-		before, after *object
-		unused        bool
-		want          verdict
-		compared      comparisonState
+		name    string
+		options RelatedOptions
+		// before is the state of the version before, and after the state of the new one, whose digest is read.
+		isNew, isUnused bool
+		before          comparisonState
+		read            string
+		partErr         error
+		want            verdict
+		after           comparisonState
 	}{
-		{"a new object", RelatedOptions{}, nil, version("", comparisonState{}), false, verdictDiffers, comparisonState{}},
-		{
-			"a new object that is left out", leavesOut, nil, version("y", comparisonState{}), false, verdictFiltered,
-			comparisonState{digest: "y"},
-		},
-		{"an equal part", RelatedOptions{}, version("x", known), version("x", comparisonState{}), false, verdictEqual, known},
-		{
-			"another part",
-			RelatedOptions{},
-			version("x", known), version("y", comparisonState{}), false, verdictDiffers,
-			comparisonState{digest: "y"},
-		},
-		{
-			"another part that is left out", leavesOut, version("x", known), version("y", comparisonState{}), false,
-			verdictFiltered,
-			comparisonState{digest: "y"},
-		},
-		{
-			"metadata that is left out", wholeMetadata, version("x", known), version("y", comparisonState{}), false,
-			verdictFiltered,
-			comparisonState{digest: "y"},
-		},
-		{
-			"an update after the body was dropped", wholeObject, version("x", known), version("y", comparisonState{}), false,
-			verdictDiffers,
-			comparisonState{digest: "y"},
-		},
-		{
-			"a part with an error",
-			RelatedOptions{},
-			version("", comparisonState{}), failed, false, verdictDiffers,
-			comparisonState{},
-		},
-		{
-			"a version that is not read",
-			RelatedOptions{},
-			version("x", known), version("", comparisonState{}), false,
-			verdictUnread, unread,
-		},
-		{
-			"the first change of an object that was never read",
-			RelatedOptions{},
-			version("", comparisonState{}),
-			version("", comparisonState{}), false, verdictFirst,
-			comparisonState{isUnread: true},
-		},
-		{
-			"a version that is left out and not read", leavesOut, version("x", known), version("", comparisonState{}), false,
-			verdictFiltered, known,
-		},
-		{
-			"a version that is left out after one that counts", leavesOut, version("", unread),
-			version("", comparisonState{}), false, verdictUnread, unread,
-		},
-		{
-			"an object without components",
-			RelatedOptions{},
-			version("", unread), version("", comparisonState{}), true,
-			verdictUnused,
-			comparisonState{},
-		},
+		{name: "a new object", isNew: true, want: verdictDiffers},
+		{name: "a new object, left out", options: filters, isNew: true, read: "y", want: verdictFiltered, after: y},
+		{name: "an equal part", before: x, read: "x", want: verdictEqual, after: x},
+		{name: "another part", before: x, read: "y", want: verdictDiffers, after: y},
+		{name: "another part, left out", options: filters, before: x, read: "y", want: verdictFiltered, after: y},
+		{name: "metadata, left out", options: metadata, before: x, read: "y", want: verdictFiltered, after: y},
+		{name: "no body of the version before", options: whole, before: x, read: "y", want: verdictDiffers, after: y},
+		{name: "a part with an error again", before: none, partErr: errDown, want: verdictDiffers},
+		{name: "a body that is not in memory", before: x, want: verdictUnread, after: unread},
+		{name: "a body that was never read", before: none, want: verdictFirst, after: first},
+		{name: "no body, left out", options: filters, before: x, want: verdictFiltered, after: x},
+		{name: "left out after a version that counts", options: filters, before: unread, want: verdictUnread, after: unread},
+		{name: "no component", isUnused: true, before: unread, want: verdictUnused},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.options.New = func() client.Object { return &corev1.ConfigMap{} }
+			version := func(digest string, state comparisonState) *object {
+				return &object{meta: &metav1.PartialObjectMetadata{}, digest: digest, compared: state}
+			}
+			before, after := version(c.before.digest, c.before), version(c.read, none)
+			after.partErr = c.partErr
+			if c.isNew {
+				before = nil
+			}
 			of := comparison{convert: converter{options: &c.options, run: t.Context()}}
-			if got := of.ofEvent(c.before, c.after, !c.unused); got != c.want || c.after.compared != c.compared {
-				t.Errorf("the verdict is %s, and the state is %+v", got, c.after.compared)
+			if got := of.ofEvent(before, after, !c.isUnused); got != c.want || after.compared != c.after {
+				t.Errorf("the verdict is %s, and the state is %+v", got, after.compared)
 			}
 		})
 	}
