@@ -305,6 +305,25 @@ var _ = Describe("Crashes with externals:", func() {
 		Entry("RepeatableThing, another one is rendered", "RepeatableThing", false),
 	)
 
+	DescribeTable("an uncertain create that a former version recorded, without its token in the inventory, is completed once", func(ctx SpecContext, kind string) {
+		cloud, operator, g := start(ctx, thing(kind, "one", "a"))
+		killed{call: "Create", effect: true}.kill(ctx, operator, g.Namespace, cloud)
+		former := current(ctx, g)
+		for i, line := range former.Status.Inventory {
+			known, _, found := strings.Cut(line, " ct=")
+			Expect(found).To(BeTrue(), line)
+			former.Status.Inventory[i] = known
+		}
+		former.Status.InventoryDigest = previousDigest(former.Status.Inventory)
+		Expect(k8s.Status().Update(ctx, former)).To(Succeed())
+		runCloud(cloud, operator)
+		expectResolved(ctx, g, operator, cloud)
+		Expect(ownThings(cloud)).To(Equal([]string{"a"}))
+		Expect(cloud.Effects("Create")).To(Equal(1))
+		expectDeleted(ctx, g, operator, cloud)
+	}, Entry("Thing", "Thing"), Entry("FindableThing", "FindableThing"), Entry("NamedThing", "NamedThing"),
+		Entry("RepeatableThing", "RepeatableThing"))
+
 	It("a changed id in the manifest does not hide an external whose creation was uncertain", func(ctx SpecContext) {
 		manifest := func(id string) string {
 			return strings.Replace(thing("NamedThing", "one", "a"), "name: one}", "name: "+id+"}", 1)
