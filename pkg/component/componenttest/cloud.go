@@ -20,6 +20,8 @@ type Cloud struct {
 	calls  map[string]int
 	// effects counts the creates, updates and deletes that took effect.
 	effects map[string]int
+	// doubled counts the creates with the token of a thing that existed.
+	doubled int
 	// listed is the last true answer of List.
 	listed map[string]Thing
 	// fault, if set, is called before each call takes effect.
@@ -112,6 +114,13 @@ func (c *Cloud) Calls(method string) int {
 	return c.calls[method]
 }
 
+// doubles returns the number of creates with the token of a thing that existed.
+func (c *Cloud) doubles() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.doubled
+}
+
 // Effects returns the number of calls of Create, Update or Delete that changed something.
 func (c *Cloud) Effects(method string) int {
 	c.mu.Lock()
@@ -190,6 +199,11 @@ func (c *Cloud) add(id, token, value string) Thing {
 	if id == "" {
 		c.next++
 		id = fmt.Sprintf("thing-%d", c.next)
+	}
+	for _, existing := range c.things {
+		if token != "" && existing.Token == token {
+			c.doubled++
+		}
 	}
 	c.things[id] = Thing{ID: id, Token: token, Value: value}
 	c.effects["Create"]++

@@ -198,6 +198,9 @@ func (p *run[C]) things() (found map[string]any, problems []string) {
 	if !isForeign {
 		problems = append(problems, "the thing of another owner was touched")
 	}
+	if n := p.cloud.doubles(); n > 0 {
+		problems = append(problems, fmt.Sprintf("%d things were created although a thing with their token existed", n))
+	}
 	return found, problems
 }
 

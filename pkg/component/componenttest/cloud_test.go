@@ -91,3 +91,15 @@ func TestOnlyCreatesThatMayBeRepeatedTakeEffectTwice(t *testing.T) {
 		}
 	}
 }
+
+func TestACreateWithTheTokenOfAnExistingThingIsCounted(t *testing.T) {
+	c := NewCloud()
+	for i, token := range []string{"a", "b", "", "", "a"} {
+		if _, err := c.create(t.Context(), "", token, "value"); err != nil {
+			t.Fatal(err)
+		}
+		if want := i / 4; c.doubles() != want {
+			t.Errorf("%d doubles after create %d, want %d", c.doubles(), i, want)
+		}
+	}
+}
