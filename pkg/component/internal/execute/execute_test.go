@@ -482,6 +482,7 @@ func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 	}
 }
 
+// checkResult compares a result. The presence is Unknown for a result without an object.
 func checkResult(t *testing.T, got plan.Result, verb plan.Verb, presence plan.Presence, failure plan.WaitReason) {
 	t.Helper()
 	var gotPresence plan.Presence
@@ -495,7 +496,7 @@ func checkResult(t *testing.T, got plan.Result, verb plan.Verb, presence plan.Pr
 	if got.Failure != nil {
 		gotFailure = got.Failure.Reason
 	}
-	if got.Verb != verb || gotPresence != presence || gotFailure != failure {
+	if got.Verb != verb || gotPresence != presence || (got.Observed != nil) != (presence != plan.Unknown) || gotFailure != failure {
 		t.Errorf("got %s %q %q, want %s %q %q", got.Verb, gotPresence, gotFailure, verb, presence, failure)
 	}
 }
@@ -546,7 +547,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	got := e.Run(ctx, nil, []plan.Action{action(plan.VerbApply, "")})[0]
-	checkResult(t, got, plan.VerbApply, "", "Unreachable")
+	checkResult(t, got, plan.VerbApply, plan.Unknown, "Unreachable")
 	if len(server.requests) > 0 {
 		t.Errorf("the executor sent the requests %v, want none", server.verbs())
 	}
@@ -558,7 +559,7 @@ func TestRunBeginsNoActionAfterItWasStopped(t *testing.T) {
 	stop := make(chan struct{})
 	close(stop)
 	got := e.Run(t.Context(), stop, []plan.Action{action(plan.VerbApply, "")})[0]
-	checkResult(t, got, plan.VerbApply, "", "Error")
+	checkResult(t, got, plan.VerbApply, plan.Unknown, "Error")
 	if len(server.requests) > 0 || len(j.answers) > 0 {
 		t.Errorf("the executor sent %v and passed %v to the tracker, want nothing", server.verbs(), j.answers)
 	}
@@ -676,19 +677,19 @@ func TestReadsOfATypeThatIsNotServed(t *testing.T) {
 			"fail if a definition exists and is not established",
 			[]answer{list(definition("example.com", "Widget"))},
 			[]string{definitions},
-			"", plan.WaitNotServed,
+			plan.Unknown, plan.WaitNotServed,
 		},
 		{
 			"fail if an aggregated API does not answer",
 			[]answer{list(), list(service("example.com", map[string]any{"service": map[string]any{"name": "s"}}))},
 			[]string{definitions, services},
-			"", plan.WaitNotServed,
+			plan.Unknown, plan.WaitNotServed,
 		},
 		{
 			"fail if definitions cannot be listed",
 			[]answer{status(403, metav1.StatusReasonForbidden)},
 			[]string{definitions},
-			"", "Forbidden",
+			plan.Unknown, "Forbidden",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

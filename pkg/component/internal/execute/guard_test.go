@@ -65,7 +65,7 @@ func TestAGuardIsAPolicyWithABinding(t *testing.T) {
 
 func TestAGuardFailsIfThePolicyIsRefused(t *testing.T) {
 	got, server := runGuard(t, plan.VerbGuard, status(403, metav1.StatusReasonForbidden))
-	checkResult(t, got, plan.VerbGuard, "", "Forbidden")
+	checkResult(t, got, plan.VerbGuard, plan.Unknown, "Forbidden")
 	if len(server.requests) != 1 {
 		t.Errorf("the executor sent the requests %v, want one", server.verbs())
 	}
@@ -87,7 +87,7 @@ func TestAProbeCreatesADefinitionAsADryRun(t *testing.T) {
 			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		}}, plan.Absent, ""},
 		{"the guard is present if its policy refuses the definition", refused, plan.Present, ""},
-		{"another refusal fails", status(403, metav1.StatusReasonForbidden), "", "Forbidden"},
+		{"another refusal fails", status(403, metav1.StatusReasonForbidden), plan.Unknown, "Forbidden"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, server := runGuard(t, plan.VerbProbe, c.answer)

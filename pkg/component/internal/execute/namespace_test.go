@@ -27,9 +27,9 @@ func TestCreateNamespaceSendsOnePOST(t *testing.T) {
 		failure  plan.WaitReason
 	}{
 		{"creates the namespace without label and annotations", created, plan.VerbCreateNamespace, plan.Present, ""},
-		{"accepts an existing namespace", status(409, metav1.StatusReasonAlreadyExists), plan.VerbRead, "", ""},
+		{"accepts an existing namespace", status(409, metav1.StatusReasonAlreadyExists), plan.VerbRead, plan.Unknown, ""},
 		{
-			"returns the reason of a failure", status(403, metav1.StatusReasonForbidden), plan.VerbCreateNamespace, "",
+			"returns the reason of a failure", status(403, metav1.StatusReasonForbidden), plan.VerbCreateNamespace, plan.Unknown,
 			"Forbidden",
 		},
 	} {
@@ -76,25 +76,25 @@ func TestForbiddenRequestsInDeletionPhases(t *testing.T) {
 			"a forbidden create in a terminating namespace fails because of the namespace", plan.VerbCreate,
 			manifests.PhasePostDelete,
 			[]answer{forbidden, terminating},
-			"", plan.WaitNamespaceTerminating,
+			plan.Unknown, plan.WaitNamespaceTerminating,
 			[]string{"POST " + collection, ask},
 		},
 		{
 			"a forbidden create in another namespace fails because of the right", plan.VerbCreate, manifests.PhasePostDelete,
 			[]answer{forbidden, namespace(nil)},
-			"", "Forbidden",
+			plan.Unknown, "Forbidden",
 			[]string{"POST " + collection, ask},
 		},
 		{
 			"a forbidden create in a missing namespace fails because of the right", plan.VerbCreate, manifests.PhasePreDelete,
 			[]answer{forbidden, missing},
-			"", "Forbidden",
+			plan.Unknown, "Forbidden",
 			[]string{"POST " + collection, ask},
 		},
 		{
 			"a forbidden create of a dependent does not read the namespace", plan.VerbCreate, manifests.PhaseApply,
 			[]answer{forbidden},
-			"", "Forbidden",
+			plan.Unknown, "Forbidden",
 			[]string{"POST " + collection},
 		},
 		{
@@ -106,13 +106,13 @@ func TestForbiddenRequestsInDeletionPhases(t *testing.T) {
 		{
 			"an unreadable object in another namespace does not count as gone", plan.VerbRead, manifests.PhasePreDelete,
 			[]answer{forbidden, namespace(nil)},
-			"", "Forbidden",
+			plan.Unknown, "Forbidden",
 			[]string{"GET " + single, ask},
 		},
 		{
 			"a forbidden read of a dependent does not read the namespace", plan.VerbRead, manifests.PhaseApply,
 			[]answer{forbidden},
-			"", "Forbidden",
+			plan.Unknown, "Forbidden",
 			[]string{"GET " + single},
 		},
 	} {

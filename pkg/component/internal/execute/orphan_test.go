@@ -62,7 +62,7 @@ func TestOrphanSendsOnePatch(t *testing.T) {
 			"returns the reason of a failure",
 			[]answer{found(nil), status(403, metav1.StatusReasonForbidden)},
 			[]string{read, patched},
-			plan.VerbOrphan, "", "Forbidden",
+			plan.VerbOrphan, plan.Unknown, "Forbidden",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

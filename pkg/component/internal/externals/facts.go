@@ -262,9 +262,9 @@ func (it *item) present() plan.Observed {
 	}
 	o.Coverage, o.Applied, o.Updated = plan.CoverageFull, writtenFields, writtenFields
 	o.Verdict = &plan.Verdict{Differs: it.differs()}
-	o.NotUpdatable, o.NotDeletable = !it.info().Updates, !it.info().Deletes
+	o.External = &plan.ExternalLimits{NotUpdatable: !it.info().Updates, NotDeletable: !it.info().Deletes}
 	if it.desired != nil && it.immutableOf == it.desired.Digest {
-		o.Immutable = it.immutable
+		o.External.Immutable = it.immutable
 	}
 	if foreign := it.answer.Token; foreign != "" && foreign != it.token() {
 		o.Owner, o.OwnerName = foreign, "the owner of the token "+foreign
@@ -346,7 +346,7 @@ func (it *item) compareFacts(o plan.Observed) (differ bool) {
 	}
 	data, err := json.Marshal([]any{
 		o.Presence, o.Confirmed, o.Reason, o.Message, o.Failure, o.UID, o.Digest, o.Owner, o.Terminating, o.Readiness,
-		o.Verdict, o.Immutable, exports,
+		o.Verdict, o.External, exports,
 	})
 	sum := sha256.Sum256(data)
 	fingerprint := hex.EncodeToString(sum[:16])

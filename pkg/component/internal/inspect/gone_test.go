@@ -22,21 +22,21 @@ func TestGoneWhen(t *testing.T) {
 		{"self.status.phase", "Widget", false, plan.GoneWaits, "the value is a text"},
 		{"self.status.phase == ", "Widget", false, plan.GoneWaits, "the annotation was edited"},
 		{"self == null || self.status.phase == 'Released'", "Widget", false, plan.GoneHolds, ""},
-		{"self.status.phase == 'Released'", "Widget", true, "", ""},
+		{"self.status.phase == 'Released'", "Widget", true, plan.GoneUnset, ""},
 	} {
 		obj := object(t, "{apiVersion: example.com/v1, kind: "+c.kind+", metadata: {name: w}, status: {phase: Released}}")
 		obj.SetAnnotations(map[string]string{reconciler + "/gone-when": c.condition})
-		metadata := plan.GoneState("")
+		metadata := plan.GoneUnset
 		if !c.alive {
 			obj.SetDeletionTimestamp(new(metav1.Now()))
 			metadata = plan.GoneUnread
 		}
 		if got := Metadata(obj, reconciler).Gone; got != metadata {
-			t.Errorf("%s: metadata alone show %q", c.condition, got)
+			t.Errorf("%s: metadata alone show %d", c.condition, got)
 		}
 		got := ours.Object(t.Context(), obj)
 		if got.Gone != c.want || !strings.Contains(got.Readiness.Message, c.message) {
-			t.Errorf("%s: got %q, %s; want %q, %s", c.condition, got.Gone, got.Readiness.Message, c.want, c.message)
+			t.Errorf("%s: got %d, %s; want %d, %s", c.condition, got.Gone, got.Readiness.Message, c.want, c.message)
 		}
 	}
 }

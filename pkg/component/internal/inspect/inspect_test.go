@@ -238,7 +238,7 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := compared(c.object, c.policy).Coverage; got != c.want {
-				t.Errorf("the fields of the object have the coverage %s", got)
+				t.Errorf("the fields of the object have the coverage %d", got)
 			}
 		})
 	}

@@ -13,15 +13,19 @@ import (
 func (c candidate) updateExternal(reason Reason) decision {
 	changed := reason == ReasonChanged || reason == ReasonAdopted
 	recreates := c.policy == metav1alpha1.UpdateRecreate && c.reconcile != metav1alpha1.ReconcileUpdateOnly
+	var limits ExternalLimits
+	if c.live.External != nil {
+		limits = *c.live.External
+	}
 	switch {
-	case len(c.live.Immutable) > 0 && reason == ReasonChanged && recreates:
+	case len(limits.Immutable) > 0 && reason == ReasonChanged && recreates:
 		return c.act(VerbDelete, reason)
-	case len(c.live.Immutable) > 0 && changed:
+	case len(limits.Immutable) > 0 && changed:
 		return c.fail(Failure{
 			Class: Terminal, Reason: WaitImmutable,
-			Message: fmt.Sprintf("%s cannot be changed (%s)", strings.Join(c.live.Immutable, ", "), immutableAdvice(c)),
+			Message: fmt.Sprintf("%s cannot be changed (%s)", strings.Join(limits.Immutable, ", "), immutableAdvice(c)),
 		})
-	case c.live.NotUpdatable && reason == ReasonDiffers:
+	case limits.NotUpdatable && reason == ReasonDiffers:
 		return c.fail(Failure{
 			Class: Terminal, Reason: WaitImmutable,
 			Message: fmt.Sprintf("it differs from its manifest, and externals of its kind cannot be changed: %s; "+

@@ -124,25 +124,38 @@ func NotObserved() Observed {
 	return Observed{Presence: Unknown, Reason: WaitObserving, Message: "its type is not watched yet"}
 }
 
-// Presence states whether an object exists.
-type Presence string
+// Presence states whether an object exists. It is a number, as Coverage and GoneState are, because every observed object
+// has one in memory; see TestSizeOfAnObservedObject.
+type Presence uint8
 
 // The presences. An Unknown object is never created, never deleted, and never dropped from the inventory.
 const (
-	Unknown Presence = "Unknown"
-	Absent  Presence = "Absent"
-	Present Presence = "Present"
+	Unknown Presence = iota
+	Absent
+	Present
 )
 
+// String returns the name of the presence.
+func (p Presence) String() string {
+	switch p {
+	case Absent:
+		return "Absent"
+	case Present:
+		return "Present"
+	case Unknown:
+	}
+	return "Unknown"
+}
+
 // Coverage states whether our entries in the managed fields have every field that the manifest sets.
-type Coverage string
+type Coverage uint8
 
 // The coverages. The coverage is known only after a write or a read, because it is computed from the object in the
 // response and the manifest. A watch does not have the manifest.
 const (
-	CoverageUnknown Coverage = ""
-	CoverageFull    Coverage = "Full"
-	CoveragePartial Coverage = "Partial"
+	CoverageUnknown Coverage = iota
+	CoverageFull
+	CoveragePartial
 )
 
 // Observed is the state of a live object.
@@ -151,6 +164,19 @@ type Observed struct {
 	// Confirmed is set if the absence of an object was confirmed by a read, or by the response to our delete. An object
 	// that disappears from a watch may still exist: a client may have removed the label that the watch selects by.
 	Confirmed bool
+	// Terminating is set if the object has a deletion timestamp.
+	Terminating bool
+	// Gone is the state of the condition gone-when. It is GoneUnset unless the object is being deleted.
+	Gone GoneState
+	// Finished is set if the object is a Job that completed its work and that Kubernetes removes some time after that
+	// (ttlSecondsAfterFinished). An Absent object may be Finished: it was removed after its work.
+	Finished bool
+	// FormerOwner is set if former field owners of the reconciler own fields. Applied and Updated cover these fields, too.
+	FormerOwner bool
+	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the live values of
+	// the manifest's fields.
+	Coverage Coverage
+	Values   string
 	// Reason and Message say why the object is Unknown. Failure is set if it is Unknown because of a failure.
 	Reason  WaitReason
 	Message string
@@ -167,8 +193,6 @@ type Observed struct {
 	// Applied and Updated are hashes of our entries in the managed fields with the operation Apply and Update. A hash
 	// is empty if there is no such entry.
 	Applied, Updated string
-	// FormerOwner is set if former field owners of the reconciler own fields. Applied and Updated cover these fields, too.
-	FormerOwner bool
 	// Managers are the other field managers of the object. Managers that own fields only through subresources are left
 	// out.
 	Managers []string
@@ -178,25 +202,12 @@ type Observed struct {
 	// Retained are fields of ours that cannot change: when an update leaves out such a field, the API server retains
 	// its value.
 	Retained []string
-	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the live values of
-	// the manifest's fields.
-	Coverage Coverage
-	Values   string
 	// Verdict is the author's comparison with the manifest, for the kinds in Facts.Matched. It is nil if this version of
 	// the object was not compared.
 	Verdict *Verdict
-	// Terminating is set if the object has a deletion timestamp.
-	Terminating bool
-	// Immutable are the changed fields of the manifest of an external that cannot be changed. NotUpdatable is set if the
-	// external cannot be changed at all, and NotDeletable if it cannot be deleted.
-	Immutable                  []string
-	NotUpdatable, NotDeletable bool
-	// Finished is set if the object is a Job that completed its work and that Kubernetes removes some time after that
-	// (ttlSecondsAfterFinished). An Absent object may be Finished: it was removed after its work.
-	Finished  bool
+	// External is set if the object is an external that exists.
+	External  *ExternalLimits
 	Readiness ready.Result
-	// Gone is the state of the condition gone-when. It is empty unless the object is being deleted.
-	Gone GoneState
 	// Exports are the values that the object exports. It is nil for an object without exports, and if its type is watched
 	// without bodies, so that only a read can show them; see also UnreadExports.
 	Exports *Exports
@@ -205,17 +216,27 @@ type Observed struct {
 	Unserved string
 }
 
-// GoneState is the state of the condition gone-when of an object that is being deleted.
-type GoneState string
+// ExternalLimits are the writes that an external does not permit.
+type ExternalLimits struct {
+	// Immutable are the changed fields of the manifest that cannot be changed.
+	Immutable []string
+	// NotUpdatable is set if the external cannot be changed at all, and NotDeletable if it cannot be deleted.
+	NotUpdatable, NotDeletable bool
+}
 
-// The states. An object without the condition, or that is not being deleted, has none.
+// GoneState is the state of the condition gone-when of an object that is being deleted.
+type GoneState uint8
+
+// The states.
 const (
+	// GoneUnset: the object has no such condition, or is not being deleted.
+	GoneUnset GoneState = iota
 	// GoneHolds: objects that wait for the deletion of this object go on.
-	GoneHolds GoneState = "Holds"
+	GoneHolds
 	// GoneWaits: the condition is false, or has no value. The message of the readiness says why.
-	GoneWaits GoneState = "Waits"
+	GoneWaits
 	// GoneUnread: only the content of the object shows whether the condition holds, and only its metadata is known.
-	GoneUnread GoneState = "Unread"
+	GoneUnread
 )
 
 // fields returns the hash of our managed fields entry for an update policy.
@@ -225,6 +246,9 @@ func (o Observed) fields(p metav1alpha1.UpdatePolicy) string {
 	}
 	return o.Applied
 }
+
+// notDeletable reports whether the object is an external that cannot be deleted.
+func (o Observed) notDeletable() bool { return o.External != nil && o.External.NotDeletable }
 
 // unwatched reports whether only a read can show whether the object exists.
 func (o Observed) unwatched() bool { return o.Presence == Unknown && o.Reason == WaitUnwatched }

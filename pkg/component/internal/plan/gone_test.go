@@ -21,7 +21,7 @@ func TestGoneWhen(t *testing.T) {
 		graph bool
 		want  []string
 	}{
-		{"without a condition", "", false, nil},
+		{"without a condition", GoneUnset, false, nil},
 		{"the condition is false", GoneWaits, false, nil},
 		{"the condition was not read", GoneUnread, false, []string{"Read last"}},
 		{"the condition holds", GoneHolds, false, []string{"Delete early"}},

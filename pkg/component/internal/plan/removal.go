@@ -152,14 +152,14 @@ func deleteOrphan(r removal) (decision, bool) {
 	switch {
 	case IsClaim(r.key):
 		reason = ReasonClaimOrphaned
-	case r.live.NotDeletable:
+	case r.live.notDeletable():
 		reason = ReasonNotDeletable
 	}
 	return r.act(VerbOrphan, reason), r.orphans()
 }
 
 // orphans reports whether the object is released instead of deleted.
-func (r removal) orphans() bool { return Orphans(r.entry, r.reason) || r.live.NotDeletable }
+func (r removal) orphans() bool { return Orphans(r.entry, r.reason) || r.live.notDeletable() }
 
 // deleteGoneUnread reads an object with the condition gone-when: once after each change.
 func deleteGoneUnread(r removal) (decision, bool) {
@@ -171,7 +171,7 @@ func deleteTerminating(r removal) (decision, bool) {
 	if r.key.IsExternal() {
 		message = "it is being deleted outside Kubernetes"
 	}
-	if r.live.Gone != "" {
+	if r.live.Gone != GoneUnset {
 		message += "; " + r.live.Readiness.Message
 	}
 	if r.live.Terminating && r.live.Owner != r.owner {

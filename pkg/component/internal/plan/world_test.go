@@ -117,7 +117,7 @@ func (w *world) watched(key manifests.Key) Observed {
 		return Observed{Presence: Absent}
 	}
 	o := w.observed(key)
-	if o.Gone != "" && w.goneUnread[key] {
+	if o.Gone != GoneUnset && w.goneUnread[key] {
 		o.Gone = GoneUnread
 	}
 	return o
