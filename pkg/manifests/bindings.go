@@ -21,13 +21,13 @@ type Bindings struct {
 // NewBindings returns the bindings of a normalised set. Used is false if no object of the set has holes, or a condition
 // that reads exports.
 func NewBindings(reconciler string, objects []Object) (b Bindings, used bool) {
-	used = slices.ContainsFunc(objects, func(o Object) bool { return o.Settings.Bind || o.ReadsExports() })
+	used = slices.ContainsFunc(objects, func(o Object) bool { return o.Settings.Binds() || o.ReadsExports() })
 	if !used {
 		return Bindings{}, false
 	}
 	b = Bindings{reconciler: reconciler, exporters: map[string]Key{}}
 	for i := range objects {
-		for _, e := range objects[i].Settings.Exports {
+		for _, e := range objects[i].Settings.Exports() {
 			b.exporters[e.Name] = objects[i].Key
 		}
 	}
@@ -161,7 +161,7 @@ func (n normaliser) checkBindings(objects []Object) (found uses, errs []error) {
 		)
 	}
 	for i := range objects {
-		if objects[i].Settings.Bind {
+		if objects[i].Settings.Binds() {
 			c.addHoles(n.Reconciler, objects[i])
 		}
 		if objects[i].ReadsExports() {
@@ -188,7 +188,7 @@ func (c *bindingCheck) fail(key Key, format string, args ...any) {
 }
 
 func (c *bindingCheck) addExports(o Object) {
-	if len(o.Settings.Exports) == 0 {
+	if len(o.Settings.Exports()) == 0 {
 		return
 	}
 	if c.exporters == nil {
@@ -197,7 +197,7 @@ func (c *bindingCheck) addExports(o Object) {
 	if !o.InGraph() {
 		c.orders[o.Key] = o.Settings.Order
 	}
-	for _, e := range o.Settings.Exports {
+	for _, e := range o.Settings.Exports() {
 		if other, taken := c.exporters[e.Name]; taken && other != o.Key {
 			c.fail(o.Key, "it exports %s, and so does %s; export names are unique in a component", e.Name, other)
 			continue

@@ -84,7 +84,7 @@ func bindTo(t *testing.T, source, target *unstructured.Unstructured, values map[
 	}
 	bindings, _ := manifests.NewBindings(options.Reconciler, objects)
 	for _, o := range objects {
-		if o.Settings.Bind {
+		if o.Settings.Binds() {
 			return bindings.Bind(t.Context(), o, func(name string) (any, bool) {
 				value, known := values[name]
 				return value, known
@@ -386,15 +386,24 @@ func FuzzHoles(f *testing.F) {
 	})
 }
 
+// exporting returns the settings of an object with exports of these names.
+func exporting(names ...string) manifests.Settings {
+	rare := &manifests.RareSettings{}
+	for _, name := range names {
+		rare.Exports = append(rare.Exports, manifests.Export{Name: name})
+	}
+	return manifests.Settings{Rare: rare}
+}
+
 func TestCheckPublished(t *testing.T) {
 	objects := []manifests.Object{
 		{
 			Key:      manifests.Key{Kind: "Service", Namespace: "n", Name: "db"},
-			Settings: manifests.Settings{Exports: []manifests.Export{{Name: "host"}, {Name: "port"}}},
+			Settings: exporting("host", "port"),
 		},
 		{
 			Key:      manifests.Key{Kind: "Secret", Namespace: "n", Name: "db"},
-			Settings: manifests.Settings{Exports: []manifests.Export{{Name: "password"}}},
+			Settings: exporting("password"),
 		},
 	}
 	many := strings.Split(strings.Repeat("host,", manifests.MaxPublishedNames), ",")

@@ -21,6 +21,10 @@ type GraphSettings struct {
 	// Exporters are the objects whose exported values the holes of the object use, in the order of their keys. Normalise
 	// sets them, and adds them to the DependsOn of an object that depends on others.
 	Exporters []Key
+	// Edges are the objects that must be applied and ready before the object is applied, in the order of their keys: the
+	// objects of DependsOn and, for an object that depends on others, its namespace and the definition of its type if they
+	// are in the set. Normalise sets them.
+	Edges []Key
 	// Timeout is the time after which the wait for DependsOn counts as a failure; zero means never.
 	Timeout time.Duration
 }
@@ -178,6 +182,14 @@ func (p *settingsParser) refuseOrders() {
 
 // InGraph reports whether an object depends on other objects. Such an object belongs to no wave.
 func (o Object) InGraph() bool { return o.Settings.Graph != nil && len(o.Settings.Graph.DependsOn) > 0 }
+
+// Edges returns the objects that must be applied and ready before the object is applied; see GraphSettings.Edges.
+func (o Object) Edges() []Key {
+	if o.Settings.Graph == nil {
+		return nil
+	}
+	return o.Settings.Graph.Edges
+}
 
 // DependsOn returns the dependencies of an object in the form of the annotation, and an empty text if there are none.
 func (o Object) DependsOn() string {

@@ -8,8 +8,10 @@ import (
 
 func ExampleCheckPublished() {
 	objects := []manifests.Object{{
-		Key:      manifests.Key{Kind: "Secret", Namespace: "shop", Name: "db"},
-		Settings: manifests.Settings{Exports: []manifests.Export{{Name: "password", Expression: "self.stringData.password"}}},
+		Key: manifests.Key{Kind: "Secret", Namespace: "shop", Name: "db"},
+		Settings: manifests.Settings{Rare: &manifests.RareSettings{
+			Exports: []manifests.Export{{Name: "password", Expression: "self.stringData.password"}},
+		}},
 	}}
 	fmt.Println(manifests.CheckPublished([]string{"password"}, objects))
 	// Output: the component publishes the export password of Secret shop/db, but values of Secrets are never published

@@ -168,7 +168,7 @@ func (p *settingsParser) exports() []Export {
 // checkFlow returns errors for exports of objects that are purged, and for exports and bindings of objects that are not
 // applied with the component.
 func (p *settingsParser) checkFlow(s Settings) {
-	if len(s.Exports) > 0 && s.PurgeOrder != nil {
+	if len(s.Exports()) > 0 && s.PurgeOrder != nil {
 		p.fail(
 			AnnotationExport,
 			"has no values after the object is purged, because of %s; remove one of them",
@@ -178,10 +178,10 @@ func (p *settingsParser) checkFlow(s Settings) {
 	if s.Phase == PhaseApply {
 		return
 	}
-	if len(s.Exports) > 0 {
+	if len(s.Exports()) > 0 {
 		p.fail(AnnotationExport, "has no effect in the phase %s of the deletion; remove one of them", s.Phase)
 	}
-	if s.Bind {
+	if s.Binds() {
 		p.fail(AnnotationBind, "has no effect in the phase %s of the deletion; remove one of them", s.Phase)
 	}
 }

@@ -49,7 +49,7 @@ func (p *settingsParser) externalID() string {
 func (n normaliser) checkExternal(body *unstructured.Unstructured, s Settings) error {
 	gvk := body.GroupVersionKind()
 	if gvk.Group != ExternalGroup {
-		if s.ExternalID != "" {
+		if s.ExternalID() != "" {
 			return fmt.Errorf("annotation %s/%s: only objects of the API group %s may have it",
 				n.Reconciler, AnnotationExternalID, ExternalGroup)
 		}
@@ -86,7 +86,7 @@ func (n normaliser) checkExternal(body *unstructured.Unstructured, s Settings) e
 // withoutHoles returns the manifest of an external with null in the place of each text of its spec that has a hole, and
 // whether there is such a text.
 func withoutHoles(body *unstructured.Unstructured, s Settings) (known *unstructured.Unstructured, partial bool) {
-	if !s.Bind {
+	if !s.Binds() {
 		return body, false
 	}
 	spec, err := mapTexts(body.Object["spec"], nil, func(_ place, text string) (value any, _ error) {

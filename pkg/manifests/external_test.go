@@ -38,8 +38,8 @@ spec: {charset: utf8}
 	if got := objects[0].Key.String(); got != "Schema.external.fairlead.io orders" || !objects[0].Key.IsExternal() {
 		t.Errorf("key %s", got)
 	}
-	if objects[0].Settings.ExternalID != "4711" {
-		t.Errorf("external id %q", objects[0].Settings.ExternalID)
+	if objects[0].Settings.ExternalID() != "4711" {
+		t.Errorf("external id %q", objects[0].Settings.ExternalID())
 	}
 	refs, err := manifests.ExternalReferences(objects[0].Body)
 	want := metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: "admin", Credential: true}

@@ -99,11 +99,11 @@ func checkFlow(objects []Object, used needs) []error {
 		if objects[i].Occurrence > 0 {
 			continue
 		}
-		for _, key := range objects[i].Edges {
+		for _, key := range objects[i].Edges() {
 			f.addEdge(i, key)
 		}
 		for _, key := range used[objects[i].Key] {
-			if _, twice := slices.BinarySearchFunc(objects[i].Edges, key, Key.Compare); !twice {
+			if _, twice := slices.BinarySearchFunc(objects[i].Edges(), key, Key.Compare); !twice {
 				f.addEdge(i, key)
 			}
 		}
@@ -204,7 +204,7 @@ func (f flow) orderOf(i int) int { return f.lastOrders[f.objects[i].Key] }
 func ValueEdges(objects []Object) map[Key][]Key {
 	exporters := map[string]Key{}
 	for i := range objects {
-		for _, e := range objects[i].Settings.Exports {
+		for _, e := range objects[i].Settings.Exports() {
 			exporters[e.Name] = objects[i].Key
 		}
 	}

@@ -36,7 +36,7 @@ func TestExportersAreDependencies(t *testing.T) {
 	if got := a.Body.GetAnnotations()["shop.example.com/digest"]; got != a.Digest {
 		t.Errorf("the annotation has the digest %s, the object %s", got, a.Digest)
 	}
-	if got := fmt.Sprint(a.Edges); got != "[ConfigMap shop/b ConfigMap shop/c ConfigMap shop/other]" {
+	if got := fmt.Sprint(a.Edges()); got != "[ConfigMap shop/b ConfigMap shop/c ConfigMap shop/other]" {
 		t.Errorf("the edges are %s", got)
 	}
 	wave := byName["wave"]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -107,11 +108,7 @@ func (g *graph) resolve(o *Object) error {
 	if g.edges += len(edges); len(edges) == 0 || g.edges > maxEdges {
 		return errors.Join(errs...)
 	}
-	o.Edges = make([]Key, 0, len(edges))
-	for key := range edges {
-		o.Edges = append(o.Edges, key)
-	}
-	slices.SortFunc(o.Edges, Key.Compare)
+	o.Settings.Graph.Edges = slices.SortedFunc(maps.Keys(edges), Key.Compare)
 	return errors.Join(errs...)
 }
 
@@ -201,7 +198,7 @@ func sortGraph(objects []Object) []Object {
 		index[nodes[i].Key] = i
 	}
 	for i := range nodes {
-		for _, key := range nodes[i].Edges {
+		for _, key := range nodes[i].Edges() {
 			if j, inGraph := index[key]; inGraph {
 				edges[i] = append(edges[i], j)
 			}

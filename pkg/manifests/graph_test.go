@@ -54,9 +54,9 @@ func order(objects []manifests.Object) string {
 	var parts []string
 	for _, o := range objects {
 		text := o.Key.Kind + " " + o.Key.Name
-		if o.Edges != nil {
+		if o.Edges() != nil {
 			var edges []string
-			for _, key := range o.Edges {
+			for _, key := range o.Edges() {
 				edges = append(edges, key.Name)
 			}
 			text += " < " + strings.Join(edges, "+")

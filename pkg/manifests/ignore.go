@@ -215,7 +215,7 @@ func (p *settingsParser) ignored() []Ignored {
 
 // IgnoredPaths returns the paths to the fields that are left to others.
 func (s Settings) IgnoredPaths() []fieldpath.Path {
-	return pathsOf(s.Ignore)
+	return pathsOf(s.Ignored())
 }
 
 func pathsOf(ignored []Ignored) []fieldpath.Path {
@@ -234,7 +234,7 @@ func pathsOf(ignored []Ignored) []fieldpath.Path {
 // options and spec.
 func (n normaliser) ignore(body *unstructured.Unstructured, s Settings) ([]Ignored, error) {
 	if len(n.Ignore) == 0 || s.IsObserved() || s.Phase != PhaseApply {
-		return s.Ignore, checkSecretPaths(body, s.Ignore)
+		return s.Ignored(), checkSecretPaths(body, s.Ignored())
 	}
 	annotations := map[string]string{}
 	for _, a := range ignoreAnnotations[1:] {
@@ -243,7 +243,7 @@ func (n normaliser) ignore(body *unstructured.Unstructured, s Settings) ([]Ignor
 		}
 	}
 	if len(annotations) == 0 {
-		return s.Ignore, checkSecretPaths(body, s.Ignore)
+		return s.Ignored(), checkSecretPaths(body, s.Ignored())
 	}
 	maps.Insert(annotations, maps.All(body.GetAnnotations()))
 	ignored, err := ignoredIn(annotations, n.Reconciler)

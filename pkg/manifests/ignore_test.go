@@ -111,7 +111,7 @@ metadata: {name: web, labels: {app: web}, annotations: {shop.example.com/ignore:
 			o.Ignore = append(byOption, bySpec...)
 			object := normaliseWith(t, o, web)[0]
 			var got []string
-			for _, i := range object.Settings.Ignore {
+			for _, i := range object.Settings.Ignored() {
 				got = append(got, string(i.Source)+" "+i.Path.String())
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

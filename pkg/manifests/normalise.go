@@ -53,7 +53,7 @@ type NormaliseOptions struct {
 // and namespace, reads its settings, merges stringData, removes fields that only the API server sets, adds the owner,
 // computes the digest, and sorts the set in apply order. An object with several orders is in the set once for each of
 // them; see Object.Occurrence. Objects that depend on other objects come last, each after its dependencies; see
-// Object.Edges. It does not change its input. The returned error joins all errors, each with the key of its object.
+// GraphSettings.Edges. It does not change its input. The returned error joins all errors, each with the key of its object.
 func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Object, error) {
 	bodies, errs := copyAll(generated)
 	copies := &copyBudget{}
@@ -171,8 +171,8 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	gvk := body.GroupVersionKind()
 	if err := errors.Join(
 		cmp.Or(n.checkExternal(body, settings), checkObservedManifest(settings, body.Object)),
-		checkHints(settings.Hints, gvk.GroupKind(), n.Reconciler),
-		n.checkCondition(settings.ReadyWhen),
+		checkHints(settings.rare().Hints, gvk.GroupKind(), n.Reconciler),
+		n.checkCondition(settings.rare().ReadyWhen),
 	); err != nil {
 		return Object{}, err
 	}
@@ -186,9 +186,11 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	if err := n.clean(body, scope); err != nil {
 		return Object{}, err
 	}
-	if settings.Ignore, err = n.ignore(body, settings); err != nil {
+	rare := *settings.rare()
+	if rare.Ignore, err = n.ignore(body, settings); err != nil {
 		return Object{}, err
 	}
+	settings.setRare(rare)
 	digest, err := digestManifest(body.Object, n.Reconciler)
 	if err != nil {
 		return Object{}, err

@@ -162,7 +162,7 @@ func TestNormaliseErrors(t *testing.T) {
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {shop.example.com/colour: red}}}`,
 			`ConfigMap a: annotation shop.example.com/order: "x" is not a whole number from -32768 to 32767
-ConfigMap b: annotation shop.example.com/colour: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, prune-policy, ignore, purge-order, delete-order, reapply-interval, status-hint, include-when, active-when, ready-when, purge-failed, timeout, order, apply-order, phase, phase-order, depends-on, depends-on-group, depends-on-timeout, export, bind, gone-when, external-id`,
+ConfigMap b: annotation shop.example.com/colour: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, purge-order, delete-order, reapply-interval, include-when, active-when, purge-failed, timeout, order, apply-order, phase, phase-order, depends-on, depends-on-group, depends-on-timeout, prune-policy, ignore, status-hint, ready-when, export, bind, external-id, gone-when`,
 		},
 		{
 			"two manifests of the same object are refused", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}

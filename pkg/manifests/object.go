@@ -14,19 +14,15 @@ type Object struct {
 	Scope    Scope
 	Settings Settings
 	Stage    Stage
-	// Types are the managed types that the object defines.
-	Types []ManagedType
 	// Ephemeral is set if the object may be removed after its work is done. If such an object is missing, it is not
 	// created again.
 	Ephemeral bool
+	// Types are the managed types that the object defines.
+	Types []ManagedType
 	// Occurrence is the number of this object among the objects of its set that have the same key. It counts from 0 in
 	// apply order. A set contains several objects with the same key if an object is applied at several points of the
 	// order. They are the same object in the cluster.
 	Occurrence int
-	// Edges are the objects that must be applied and ready before this object is applied, in the order of their keys: the
-	// objects of its annotation depends-on and, for an object with this annotation, its namespace and the definition of
-	// its type if they are in the set. Edges is nil for other objects.
-	Edges []Key
 	// Digest is the digest of the content of the manifest and of its settings; see SameContent.
 	Digest string
 	// Body is the manifest as it is applied, with the labels and annotations of the reconciler. It is nil if the object

@@ -13,7 +13,7 @@ import (
 func (s Settings) IsObserved() bool { return s.ReconcilePolicy == metav1alpha1.ReconcileObserve }
 
 // isInFlow reports whether the object is observed, exports values, or binds values.
-func (s Settings) isInFlow() bool { return s.IsObserved() || len(s.Exports) > 0 || s.Bind }
+func (s Settings) isInFlow() bool { return s.IsObserved() || len(s.Exports()) > 0 || s.Binds() }
 
 // withoutEffect are the settings that have no effect on an observed object.
 var withoutEffect = []string{

@@ -33,7 +33,7 @@ func purgedHolder(_ orders, o Object) error {
 }
 
 func holderPrunedAtOnce(_ orders, o Object) error {
-	if o.Settings.PrunePolicy != metav1alpha1.PruneAtOnce || !holders[o.Key.GroupKind()] {
+	if o.Settings.PrunePolicy() != metav1alpha1.PruneAtOnce || !holders[o.Key.GroupKind()] {
 		return nil
 	}
 	return errors.New("its prune-policy at-once would delete all objects that it contains or defines while they are " +

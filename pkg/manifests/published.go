@@ -19,7 +19,7 @@ func CheckPublished(names []string, objects []Object) error {
 	}
 	exporters := map[string]Key{}
 	for i := range objects {
-		for _, e := range objects[i].Settings.Exports {
+		for _, e := range objects[i].Settings.Exports() {
 			exporters[e.Name] = objects[i].Key
 		}
 	}

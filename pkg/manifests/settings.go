@@ -182,9 +182,6 @@ type Settings struct {
 	UpdatePolicy    metav1alpha1.UpdatePolicy
 	AdoptionPolicy  metav1alpha1.AdoptionPolicy
 	DeletePolicy    metav1alpha1.DeletePolicy
-	PrunePolicy     metav1alpha1.PrunePolicy
-	// Ignore are the fields that are left to others.
-	Ignore []Ignored
 	// ReapplyInterval is the time after which an unchanged dependent is applied again. Zero means never; nil selects
 	// the default.
 	ReapplyInterval *time.Duration
@@ -192,20 +189,12 @@ type Settings struct {
 	Timeout time.Duration
 	// Phase is the phase in which the dependent is applied.
 	Phase Phase
-	// Hints describe how readiness is read from the status.
-	Hints StatusHints
 	// Conditions decide whether the dependent is applied; nil if the manifest has no conditions.
 	Conditions *Conditions
 	// Graph are the settings of dependencies between objects; nil if there are none.
 	Graph *GraphSettings
-	// ReadyWhen is the condition that must hold for the dependent to be ready.
-	ReadyWhen ReadyWhen
-	// Exports are the values of the live object that other objects use.
-	Exports []Export
-	// Bind is set if the manifest has holes for exported values.
-	Bind bool
-	// ExternalID is the id of an existing external that is adopted or observed; empty for all other objects.
-	ExternalID string
+	// Rare are all other settings; nil if the manifest has none of them. The methods of Settings read them.
+	Rare *RareSettings
 }
 
 // Phase is the part of a component's life in which a dependent is applied.
@@ -250,14 +239,10 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 			metav1alpha1.DeleteOrphanOnApply,
 			metav1alpha1.DeleteOrphanOnDelete,
 		),
-		PrunePolicy:     enum(&p, AnnotationPrunePolicy, metav1alpha1.PruneWhenReady, metav1alpha1.PruneAtOnce),
-		Ignore:          p.ignored(),
 		PurgeOrder:      p.order(AnnotationPurgeOrder),
 		DeleteOrder:     p.order(AnnotationDeleteOrder),
 		ReapplyInterval: p.duration(AnnotationReapplyInterval),
-		Hints:           p.hints(),
 		Conditions:      p.conditions(),
-		ReadyWhen:       p.readyWhen(),
 	}
 	if s.UpdatePolicy == metav1alpha1.UpdateDefault {
 		s.UpdatePolicy = ""
@@ -291,9 +276,16 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 			"remove one of them", AnnotationUpdatePolicy, s.UpdatePolicy)
 	}
 	s.Graph = p.graph()
-	s.Exports, s.Bind = p.exports(), enum(&p, AnnotationBind, "false", "true") == "true"
+	s.setRare(RareSettings{
+		PrunePolicy: enum(&p, AnnotationPrunePolicy, metav1alpha1.PruneWhenReady, metav1alpha1.PruneAtOnce),
+		Ignore:      p.ignored(),
+		Hints:       p.hints(),
+		ReadyWhen:   p.readyWhen(),
+		Exports:     p.exports(),
+		Bind:        enum(&p, AnnotationBind, "false", "true") == "true",
+		ExternalID:  p.externalID(),
+	})
 	p.goneWhen()
-	s.ExternalID = p.externalID()
 	p.checkPhase(s)
 	p.checkObserved(s)
 	p.checkFlow(s)

@@ -62,7 +62,7 @@ func TestSettings(t *testing.T) {
 		{
 			"all status hints",
 			map[string]string{"status-hint": "has-observed-generation, has-ready-condition,conditions=Synced;Healthy"},
-			manifests.Settings{Hints: manifests.StatusHints{HasObservedGeneration: true, HasReadyCondition: true, Conditions: []string{"Synced", "Healthy"}}},
+			manifests.Settings{Rare: &manifests.RareSettings{Hints: manifests.StatusHints{HasObservedGeneration: true, HasReadyCondition: true, Conditions: []string{"Synced", "Healthy"}}}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestSettingsErrors(t *testing.T) {
 			"a setting with an unknown name",
 			map[string]string{"oder": "1"},
 			"oder: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, " +
-				"prune-policy, ignore, purge-order, delete-order, reapply-interval, status-hint, include-when, active-when, ready-when, purge-failed, timeout, order, apply-order, phase, phase-order, depends-on, depends-on-group, depends-on-timeout, export, bind, gone-when, external-id",
+				"purge-order, delete-order, reapply-interval, include-when, active-when, purge-failed, timeout, order, apply-order, phase, phase-order, depends-on, depends-on-group, depends-on-timeout, prune-policy, ignore, status-hint, ready-when, export, bind, external-id, gone-when",
 		},
 		{"the owner id that the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
 		{"the digest that the reconciler " +

@@ -4,7 +4,7 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 
 // Stage is a step inside a wave, determined by the type of an object. Stages are applied in ascending order and deleted
 // in descending order.
-type Stage int
+type Stage uint8
 
 // The stages.
 const (

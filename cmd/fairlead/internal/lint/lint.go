@@ -129,7 +129,7 @@ func (s *set) beforeOf(o *manifests.Object) *before {
 		return known
 	}
 	b := &before{objects: map[manifests.Key]bool{}}
-	open := slices.Concat(o.Edges, s.values[o.Key])
+	open := slices.Concat(o.Edges(), s.values[o.Key])
 	for len(open) > 0 {
 		key := open[len(open)-1]
 		open = open[:len(open)-1]
@@ -140,7 +140,7 @@ func (s *set) beforeOf(o *manifests.Object) *before {
 		b.objects[key] = true
 		open = append(open, s.values[key]...)
 		if on.InGraph() {
-			open = append(open, on.Edges...)
+			open = append(open, on.Edges()...)
 		} else if !b.reached || on.Settings.Order > b.wave {
 			b.wave, b.reached = on.Settings.Order, true
 		}

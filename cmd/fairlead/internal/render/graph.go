@@ -104,7 +104,7 @@ func (d drawing) edges(draw func(from, to int, kind edgeKind)) {
 			continue
 		}
 		used := values[o.Key]
-		for _, key := range o.Edges {
+		for _, key := range o.Edges() {
 			if to, found := d.numbers[key]; found && !slices.Contains(used, key) {
 				draw(i, to, d.kindOf(key, to))
 			}

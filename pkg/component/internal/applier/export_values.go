@@ -42,7 +42,7 @@ func newBinder(reconciler string, desired []manifests.Object, conditions Conditi
 		bindings: bindings, used: true, conditions: conditions, rendered: map[manifests.Key]manifests.Object{},
 	}
 	for _, o := range desired {
-		if o.Settings.Bind || len(o.Settings.Exports) > 0 {
+		if o.Settings.Binds() || len(o.Settings.Exports()) > 0 {
 			b.rendered[o.Key] = o
 		}
 	}
@@ -65,7 +65,7 @@ func (b Binder) Bind(ctx context.Context, f plan.Facts) plan.Facts {
 	f.Unbound = map[manifests.Key]plan.Unbound{}
 	bound := make([]manifests.Object, 0, len(f.Desired))
 	for _, o := range f.Desired {
-		if o.Settings.Bind && o.Held == nil {
+		if o.Settings.Binds() && o.Held == nil {
 			o = b.bind(ctx, f, b.rendered[o.Key])
 		}
 		bound = append(bound, o)

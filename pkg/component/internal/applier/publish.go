@@ -19,7 +19,7 @@ func requestedExports(r Request, f plan.Facts) map[string][]byte {
 		if manifests.IsSecret(o.Key) {
 			continue
 		}
-		for _, e := range o.Settings.Exports {
+		for _, e := range o.Settings.Exports() {
 			if !slices.Contains(r.Exports, e.Name) {
 				continue
 			}

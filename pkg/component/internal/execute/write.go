@@ -164,7 +164,7 @@ func (w *writer) apply(ctx context.Context, a plan.Action) (*plan.Observed, erro
 			return nil, err
 		}
 	}
-	if len(a.Object.Settings.Ignore) > 0 {
+	if len(a.Object.Settings.Ignored()) > 0 {
 		return w.applyIgnoring(ctx, resource, a, version)
 	}
 	return w.applyVersion(ctx, resource, a, version)

@@ -160,7 +160,7 @@ func (it *item) neverCreated() plan.Observed {
 
 // missingNow returns the state of an external that does not exist.
 func (it *item) missingNow() plan.Observed {
-	named := it.desired != nil && it.desired.Settings.ExternalID != ""
+	named := it.desired != nil && it.desired.Settings.ExternalID() != ""
 	switch {
 	case it.desired != nil && it.desired.Settings.IsObserved():
 		return it.absent()
@@ -168,7 +168,7 @@ func (it *item) missingNow() plan.Observed {
 		return failure(plan.Failure{
 			Class: plan.Terminal, Reason: plan.WaitNotFound,
 			Message: fmt.Sprintf("its annotation %s names the external %q, which does not exist; correct it, or remove it",
-				manifests.AnnotationExternalID, it.desired.Settings.ExternalID),
+				manifests.AnnotationExternalID, it.desired.Settings.ExternalID()),
 		})
 	case !it.info().Creates && it.desired != nil:
 		return unknown(plan.WaitAbsent, "it does not exist, and its kind cannot create it")

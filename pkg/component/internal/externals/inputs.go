@@ -59,7 +59,7 @@ func isBound(o *manifests.Object) bool { return manifests.Template(o.Digest) != 
 
 // hasHoles reports whether the holes of the desired manifest are not filled, because no pass has bound values yet.
 func (it *item) hasHoles() bool {
-	return it.desired != nil && it.desired.Settings.Bind && !isBound(it.desired)
+	return it.desired != nil && it.desired.Settings.Binds() && !isBound(it.desired)
 }
 
 // isUnused reports whether an external is neither desired nor recorded.
@@ -142,8 +142,8 @@ func (s *Session) identify(it *item, findings external.Findings) string {
 			return ""
 		}
 		return created.ID
-	case it.desired != nil && it.desired.Settings.ExternalID != "":
-		return it.desired.Settings.ExternalID
+	case it.desired != nil && it.desired.Settings.ExternalID() != "":
+		return it.desired.Settings.ExternalID()
 	case it.isLost() && !s.isUnchanged(it), it.desired == nil && applied == nil:
 		return ""
 	}
@@ -180,7 +180,7 @@ func (it *item) problem(findings external.Findings, desired []manifests.Object) 
 		}
 		return &f
 	}
-	if findings.Invalid != nil && it.desired != nil && !it.desired.Settings.Bind {
+	if findings.Invalid != nil && it.desired != nil && !it.desired.Settings.Binds() {
 		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: findings.Invalid.Error()}
 	}
 	return nil

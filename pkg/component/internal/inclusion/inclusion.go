@@ -203,7 +203,7 @@ func (e *evaluation) inherited(o manifests.Object) (from inheritance) {
 	}
 	for _, d := range o.Settings.Graph.DependsOn {
 		for _, key := range d.In(o.Key.Namespace) {
-			if !d.Optional && slices.Contains(o.Edges, key) {
+			if !d.Optional && slices.Contains(o.Edges(), key) {
 				inherit(key)
 			}
 		}

@@ -92,8 +92,12 @@ func TestDependentObjectsInherit(t *testing.T) {
 			t.Fatal(err)
 		}
 		first, second, third := object("conditional", &c.conditions), object("second", nil), object("third", &manifests.Conditions{Include: "true"})
-		second.Settings.Graph, second.Edges = &manifests.GraphSettings{DependsOn: dependencies, List: manifests.JoinDependencies(dependencies)}, []manifests.Key{first.Key}
-		third.Settings.Graph, third.Edges = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: second.Key}}}, []manifests.Key{second.Key}
+		second.Settings.Graph = &manifests.GraphSettings{
+			DependsOn: dependencies, List: manifests.JoinDependencies(dependencies), Edges: []manifests.Key{first.Key},
+		}
+		third.Settings.Graph = &manifests.GraphSettings{
+			DependsOn: []manifests.Dependency{{Key: second.Key}}, Edges: []manifests.Key{second.Key},
+		}
 		d := inclusion.Decide(t.Context(), []manifests.Object{first, second, third}, inclusion.Inputs{
 			Recorded: func(manifests.Key) bool { return true },
 		})
@@ -118,7 +122,9 @@ func TestBindersInherit(t *testing.T) {
 		// The binder comes before the object that exports the value, and a further object depends on the binder.
 		exporter, binder, third := object("source", &c.conditions), object("binder", nil), object("third", nil)
 		binder.Settings.Graph = &manifests.GraphSettings{Exporters: []manifests.Key{exporter.Key}}
-		third.Settings.Graph, third.Edges = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: binder.Key}}}, []manifests.Key{binder.Key}
+		third.Settings.Graph = &manifests.GraphSettings{
+			DependsOn: []manifests.Dependency{{Key: binder.Key}}, Edges: []manifests.Key{binder.Key},
+		}
 		d := inclusion.Decide(t.Context(), []manifests.Object{binder, exporter, third}, inclusion.Inputs{
 			Recorded: func(manifests.Key) bool { return true },
 		})
@@ -172,7 +178,7 @@ func TestASetWithoutConditionsIsNotCopied(t *testing.T) {
 func TestUndecidedIsInherited(t *testing.T) {
 	depends := func(name string, g manifests.GraphSettings, edges ...manifests.Key) manifests.Object {
 		o := object(name, nil)
-		o.Settings.Graph, o.Edges = &g, edges
+		g.Edges, o.Settings.Graph = edges, &g
 		return o
 	}
 	a := object("a", &manifests.Conditions{Include: "parameters.none"})
@@ -204,8 +210,7 @@ func BenchmarkDecide(b *testing.B) {
 	set := []manifests.Object{object("root", conditions)}
 	for i := range 1999 {
 		o, on := object(fmt.Sprint(i), conditions), set[i/2].Key
-		o.Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: on}}}
-		o.Edges = []manifests.Key{on}
+		o.Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: on}}, Edges: []manifests.Key{on}}
 		set = append(set, o)
 	}
 	in := inclusion.Inputs{

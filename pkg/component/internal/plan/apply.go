@@ -252,7 +252,7 @@ func (p *Plan) updateEntry(c candidate, inSync bool) {
 	if !recorded {
 		return
 	}
-	e.DeletePolicy, e.PrunePolicy = c.deletion, recordedPrunePolicy(c.object.Settings.PrunePolicy)
+	e.DeletePolicy, e.PrunePolicy = c.deletion, recordedPrunePolicy(c.object.Settings.PrunePolicy())
 	e.DependencyGroup = c.object.DependencyGroup()
 	e.Unserved = c.unserved()
 	if inSync {

@@ -56,7 +56,7 @@ func (c candidate) differsInValues() bool {
 // of the process.
 func ruleUnread(c candidate) (decision, bool) {
 	unread := c.live.Exports.areUnread(c.object.Key.GroupKind())
-	if len(c.object.Settings.Exports) == 0 || !unread || c.written() || c.result.Verb == VerbRead {
+	if len(c.object.Settings.Exports()) == 0 || !unread || c.written() || c.result.Verb == VerbRead {
 		return decision{}, false
 	}
 	d := c.act(VerbRead, ReasonExports)
@@ -88,7 +88,7 @@ func ruleUnexported(c candidate) (decision, bool) {
 // unexported returns the failure of the exports whose expressions failed.
 func unexported(c candidate) (decision, bool) {
 	var texts []string
-	for _, e := range c.object.Settings.Exports {
+	for _, e := range c.object.Settings.Exports() {
 		if _, failure, ok := c.live.Exports.Value(e.Name); !ok && !failure.Missing {
 			texts = append(texts, fmt.Sprintf("export %s: %s", e.Name, failure.Message))
 		}

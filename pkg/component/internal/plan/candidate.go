@@ -226,7 +226,7 @@ func (c candidate) newEntry() metav1alpha1.InventoryEntry {
 		Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
 		Revision: c.revision, Rendition: c.rendition, Order: o.Settings.Order, DeleteOrder: o.Settings.DeleteOrder,
 		UpdatePolicy: o.Settings.UpdatePolicy, DeletePolicy: c.deletion, Phase: string(o.Settings.Phase),
-		Occurrence: c.recordedNumber(), PrunePolicy: recordedPrunePolicy(o.Settings.PrunePolicy),
+		Occurrence: c.recordedNumber(), PrunePolicy: recordedPrunePolicy(o.Settings.PrunePolicy()),
 		DependsOn: o.DependsOn(), DependencyGroup: o.DependencyGroup(), External: o.Key.IsExternal(),
 		Begun: c.entry.Begun, CreationToken: c.entry.CreationToken,
 	}

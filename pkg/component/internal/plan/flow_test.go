@@ -121,7 +121,7 @@ func notReady(s *scene) {
 
 // bound makes the object an object with filled holes.
 func bound(s *scene) {
-	s.object.Settings.Bind, s.object.Digest = true, "v1.s.t1"
+	s.object.Settings.Rare, s.object.Digest = &manifests.RareSettings{Bind: true}, "v1.s.t1"
 	s.entry.Digest, s.live.Digest = "v1.s.t1", "v1.s.t1"
 }
 
@@ -144,7 +144,7 @@ func aJob(s *scene) {
 // exporting makes the object a Secret that exports a value.
 func exporting(s *scene) {
 	s.object.Key = manifests.Key{Kind: "Secret", Namespace: "shop", Name: "web"}
-	s.object.Settings.Exports = []manifests.Export{{Name: "x", Expression: "self.data.x"}}
+	s.object.Settings.Rare = &manifests.RareSettings{Exports: []manifests.Export{{Name: "x", Expression: "self.data.x"}}}
 }
 
 func settled(*scene) {}

@@ -43,7 +43,7 @@ func newDependencies(inGraph []manifests.Object) dependencies {
 	}
 	ds := make(dependencies, len(inGraph))
 	for i := range inGraph {
-		for _, key := range inGraph[i].Edges {
+		for _, key := range inGraph[i].Edges() {
 			ds[key] = dependency{}
 		}
 	}
@@ -132,7 +132,7 @@ type holdUp struct {
 // holdUp returns the dependency that holds up an object: a failed dependency, or else the first. held is false if all
 // dependencies are met.
 func (ds dependencies) holdUp(o *manifests.Object) (h holdUp, held bool) {
-	for _, key := range o.Edges {
+	for _, key := range o.Edges() {
 		state := ds[key]
 		if !state.unmet {
 			continue

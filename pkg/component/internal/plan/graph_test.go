@@ -16,7 +16,7 @@ func depending(name string, on ...manifests.Object) manifests.Object {
 	o := desiredObject(0, manifests.StageWorkloads, name)
 	o.Settings.Graph = &manifests.GraphSettings{}
 	for _, dependency := range on {
-		o.Edges = append(o.Edges, dependency.Key)
+		o.Settings.Graph.Edges = append(o.Settings.Graph.Edges, dependency.Key)
 		o.Settings.Graph.DependsOn = append(o.Settings.Graph.DependsOn, manifests.Dependency{Key: dependency.Key})
 	}
 	o.Settings.Graph.List = manifests.JoinDependencies(o.Settings.Graph.DependsOn)
@@ -292,9 +292,9 @@ func TestDeletionOfInstancesAndTheirDependents(t *testing.T) {
 func TestPruningKeepsTheOrder(t *testing.T) {
 	c := &component{world: newWorld()}
 	db := desiredObject(0, manifests.StageWorkloads, "db")
-	db.Settings.PrunePolicy = metav1alpha1.PruneAtOnce
+	db.Settings.Rare = &manifests.RareSettings{PrunePolicy: metav1alpha1.PruneAtOnce}
 	free := desiredObject(0, manifests.StageConfiguration, "free")
-	free.Settings.PrunePolicy = metav1alpha1.PruneAtOnce
+	free.Settings.Rare = &manifests.RareSettings{PrunePolicy: metav1alpha1.PruneAtOnce}
 	for _, o := range []manifests.Object{db, free, depending("web", db)} {
 		c.applied(o)
 	}
@@ -313,7 +313,7 @@ func TestPruningKeepsTheOrder(t *testing.T) {
 func TestPruningAtOnceDoesNotWaitForOtherGroups(t *testing.T) {
 	c := &component{world: newWorld(), managed: []manifests.ManagedType{widgets}}
 	free := depending("free", desiredObject(0, manifests.StageWorkloads, "new"))
-	free.Settings.PrunePolicy = metav1alpha1.PruneAtOnce
+	free.Settings.Rare = &manifests.RareSettings{PrunePolicy: metav1alpha1.PruneAtOnce}
 	db, later := desiredObject(0, manifests.StageInstances, "db"), depending("later")
 	db.Settings.Graph = &manifests.GraphSettings{Group: "dbs"}
 	later.Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Group: "dbs"}}, List: "@dbs"}
@@ -371,7 +371,7 @@ func BenchmarkForApplyOfALargeGroup(b *testing.B) {
 	}
 	for i := range 950 {
 		o := depending(fmt.Sprint(i), c.desired[:100]...)
-		o.Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Group: "g"}}, List: "@g"}
+		o.Settings.Graph.DependsOn, o.Settings.Graph.List = []manifests.Dependency{{Group: "g"}}, "@g"
 		c.desired = append(c.desired, o)
 	}
 	f := Facts{

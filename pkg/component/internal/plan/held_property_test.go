@@ -74,7 +74,7 @@ func (r *randomGraph) drawOutcome(o manifests.Object, missing bool) outcome {
 func (r *randomGraph) inherits(o manifests.Object, from ...outcome) bool {
 	return slices.ContainsFunc(dependenciesOf(&o), func(d manifests.Dependency) bool {
 		return !d.Optional && slices.ContainsFunc(d.In(o.Key.Namespace), func(key manifests.Key) bool {
-			return slices.Contains(o.Edges, key) && slices.Contains(from, r.outcomes[key])
+			return slices.Contains(o.Edges(), key) && slices.Contains(from, r.outcomes[key])
 		})
 	})
 }
@@ -105,7 +105,7 @@ func (r *randomGraph) checkOutcome(f Facts, a Action) string {
 func (r *randomGraph) checkEarlier(f Facts, a Action) string {
 	for i := range r.desired {
 		o := &r.desired[i]
-		before := slices.Contains(a.Object.Edges, o.Key)
+		before := slices.Contains(a.Object.Edges(), o.Key)
 		if !a.Object.InGraph() {
 			before = !o.InGraph() && o.Settings.Order < a.Object.Settings.Order
 		}
@@ -229,7 +229,7 @@ func (r *randomGraph) isBlocked(o manifests.Object, blocked map[manifests.Key]bo
 	}
 	return slices.ContainsFunc(r.desired, func(earlier manifests.Object) bool {
 		if o.InGraph() {
-			return slices.Contains(o.Edges, earlier.Key) && blocked[earlier.Key]
+			return slices.Contains(o.Edges(), earlier.Key) && blocked[earlier.Key]
 		}
 		sameWave := earlier.Settings.Order == o.Settings.Order && r.outcomes[earlier.Key] != outcomeUnbound
 		before := earlier.Settings.Order < o.Settings.Order || sameWave && earlier.Stage < o.Stage

@@ -30,10 +30,10 @@ func flowFacts(random *rand.Rand) Facts {
 		case 0:
 			o.Settings.ReconcilePolicy, o.Digest = metav1alpha1.ReconcileObserve, "d"
 		case 1:
-			o.Settings.Bind, o.Digest = true, "t1.s"
+			o.Settings.Rare, o.Digest = &manifests.RareSettings{Bind: true}, "t1.s"
 			f.Unbound[o.Key] = Unbound{Message: "it waits for x", Failed: random.IntN(3) == 0}
 		case 2:
-			o.Settings.Bind, o.Digest = true, "v2.s.t1"
+			o.Settings.Rare, o.Digest = &manifests.RareSettings{Bind: true}, "v2.s.t1"
 		case 3:
 			// The object is recorded and not desired.
 			continue

@@ -32,7 +32,7 @@ func (r *randomRun) randomSettings(o *manifests.Object) {
 		s.ReapplyInterval = new(time.Minute)
 	}
 	if o.Stage > manifests.StageDefinitions {
-		s.PrunePolicy = oneOf(r, 30, metav1alpha1.PruneAtOnce)
+		s.Rare = &manifests.RareSettings{PrunePolicy: oneOf(r, 30, metav1alpha1.PruneAtOnce)}
 	}
 	if r.chance(15) {
 		s.DeleteOrder = new(r.random.IntN(4) - 2)

@@ -138,7 +138,7 @@ func (r *randomGraph) membersOf(objects []manifests.Object) map[string][]manifes
 func (r *randomGraph) create(o manifests.Object, rendered bool) {
 	if len(o.Types) == 0 {
 		if r.chance(30) {
-			o.Settings.PrunePolicy = metav1alpha1.PruneAtOnce
+			o.Settings.Rare = &manifests.RareSettings{PrunePolicy: metav1alpha1.PruneAtOnce}
 		}
 		if r.chance(10) {
 			o.Settings.DeletePolicy = metav1alpha1.DeleteOrphan
@@ -245,7 +245,7 @@ func (r *randomGraph) undecidedBy(o manifests.Object) *manifests.Key {
 	for _, d := range dependenciesOf(&o) {
 		for _, key := range d.In(o.Key.Namespace) {
 			i := slices.IndexFunc(r.objects, func(on manifests.Object) bool { return on.Key == key })
-			if d.Optional || i < 0 || !slices.Contains(o.Edges, key) {
+			if d.Optional || i < 0 || !slices.Contains(o.Edges(), key) {
 				continue
 			}
 			if r.outcomes[key] == outcomeUndecided {
@@ -264,22 +264,24 @@ func (r *randomGraph) resolve() {
 	members := r.membersOf(r.objects)
 	for i := range r.objects {
 		o := &r.objects[i]
-		o.Edges = nil
 		if !o.InGraph() {
 			continue
 		}
+		var edges []manifests.Key
 		for _, d := range o.Settings.Graph.DependsOn {
 			if d.Group != "" {
-				o.Edges = append(o.Edges, members[d.Group]...)
+				edges = append(edges, members[d.Group]...)
 			}
 			for _, key := range d.In(o.Key.Namespace) {
 				if r.isRendered(key) {
-					o.Edges = append(o.Edges, key)
+					edges = append(edges, key)
 				}
 			}
 		}
-		slices.SortFunc(o.Edges, manifests.Key.Compare)
-		o.Edges = slices.Compact(o.Edges)
+		slices.SortFunc(edges, manifests.Key.Compare)
+		graph := *o.Settings.Graph
+		graph.Edges = slices.Compact(edges)
+		o.Settings.Graph = &graph
 	}
 }
 

@@ -76,12 +76,12 @@ func (r recordedExternals) exports(f plan.Facts) map[manifests.Key]*plan.Exports
 	found := map[manifests.Key]*plan.Exports{}
 	for i := range f.Desired {
 		o := &f.Desired[i]
-		if !o.Key.IsExternal() || len(o.Settings.Exports) == 0 {
+		if !o.Key.IsExternal() || len(o.Settings.Exports()) == 0 {
 			continue
 		}
 		values, failures := map[string]any{}, map[string]plan.ExportFailure{}
 		unchanged := manifests.Template(f.Inventory[o.Key].Digest) == manifests.Template(o.Digest)
-		for _, e := range o.Settings.Exports {
+		for _, e := range o.Settings.Exports() {
 			if value, known := r.values[e.Name]; known && unchanged {
 				values[e.Name] = value
 				continue

@@ -35,7 +35,7 @@ func (c *cluster) recordApplied() {
 			Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
 			Digest: o.Digest, Revision: 1, External: o.Key.IsExternal(), UID: "token",
 		}
-		if o.Settings.Bind {
+		if o.Settings.Binds() {
 			bindings, _ := manifests.NewBindings(reconciler, c.request.Desired)
 			filled, err := bindings.Bind(c.t.Context(), o, func(string) (any, bool) { return "7", true })
 			if err != nil {

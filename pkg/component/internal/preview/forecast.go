@@ -24,7 +24,7 @@ func ignoredFields(objects []manifests.Object) []IgnoredField {
 		if o.Occurrence > 0 {
 			continue
 		}
-		for _, i := range o.Settings.Ignore {
+		for _, i := range o.Settings.Ignored() {
 			ignored = append(ignored, IgnoredField{Key: o.Key, Path: i.Path.String(), Source: i.Source})
 		}
 	}

@@ -236,7 +236,7 @@ func (e *Externals) recorded(
 		}
 		settings, err := manifests.ParseSettings(owner.Reconciler, settingsOf(&body, owner.Reconciler))
 		if err == nil {
-			entry.Order, entry.DeleteOrder, entry.PrunePolicy = settings.Order, settings.DeleteOrder, settings.PrunePolicy
+			entry.Order, entry.DeleteOrder, entry.PrunePolicy = settings.Order, settings.DeleteOrder, settings.PrunePolicy()
 		}
 		entry.DeletePolicy = plan.RecordedDeletePolicy(
 			key, settings.DeletePolicy, plan.DefaultDeletePolicy(settings.ReconcilePolicy, fallback))

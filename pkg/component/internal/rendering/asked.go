@@ -32,7 +32,7 @@ func (s Set) Asked() []plan.AskedExport {
 func (s Set) exporters() map[string]manifests.Key {
 	exporters := map[string]manifests.Key{}
 	for _, o := range s.Objects {
-		for _, e := range o.Settings.Exports {
+		for _, e := range o.Settings.Exports() {
 			exporters[e.Name] = o.Key
 		}
 	}

@@ -18,8 +18,10 @@ import (
 func TestCheckAsked(t *testing.T) {
 	exporter := func(kind, name string) manifests.Object {
 		return manifests.Object{
-			Key:      manifests.Key{Kind: kind, Namespace: "shop", Name: "db"},
-			Settings: manifests.Settings{Exports: []manifests.Export{{Name: name, Expression: "self.x"}}},
+			Key: manifests.Key{Kind: kind, Namespace: "shop", Name: "db"},
+			Settings: manifests.Settings{Rare: &manifests.RareSettings{
+				Exports: []manifests.Export{{Name: name, Expression: "self.x"}},
+			}},
 		}
 	}
 	for _, c := range []struct {
