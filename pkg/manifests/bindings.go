@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/fairlead-io/fairlead/internal/expression"
 )
 
@@ -84,8 +86,7 @@ func (b Bindings) Bind(ctx context.Context, o Object, value func(name string) (v
 	if bound.Digest, err = boundDigest(o.Digest, values); err != nil {
 		return Bound{}, err
 	}
-	bound.Packed, bound.Body = nil, whole.Body.DeepCopy()
-	bound.Body.Object = body
+	bound.Packed, bound.Body = nil, &unstructured.Unstructured{Object: body}
 	annotations := bound.Body.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}

@@ -108,7 +108,9 @@ func (g *graph) resolve(o *Object) error {
 	if g.edges += len(edges); len(edges) == 0 || g.edges > maxEdges {
 		return errors.Join(errs...)
 	}
-	o.Settings.Graph.Edges = slices.SortedFunc(maps.Keys(edges), Key.Compare)
+	keys := slices.AppendSeq(make([]Key, 0, len(edges)), maps.Keys(edges))
+	slices.SortFunc(keys, Key.Compare)
+	o.Settings.Graph.Edges = keys
 	return errors.Join(errs...)
 }
 
