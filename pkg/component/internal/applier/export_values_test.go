@@ -15,8 +15,9 @@ import (
 )
 
 // binding returns a set of n objects that have a hole each, in packed form, and of objects that export values. Each
-// object uses one of the values. Also returned are the facts with these values.
-func binding(t testing.TB, n, exports int) ([]manifests.Object, plan.Facts) {
+// object uses one of the values. The format of a hole has the numbers of the value and of the object. Also returned are
+// the facts with these values.
+func binding(t testing.TB, n, exports int, hole string) ([]manifests.Object, plan.Facts) {
 	t.Helper()
 	f := plan.Facts{Owner: component.ID(), Live: plan.Snapshot{}, Inventory: plan.Inventory{}, Revision: 1}
 	var set []*unstructured.Unstructured
@@ -38,7 +39,7 @@ func binding(t testing.TB, n, exports int) ([]manifests.Object, plan.Facts) {
 	}
 	for i := range n {
 		add(fmt.Sprint("reader-", i), map[string]any{reconciler + "/bind": "true"},
-			map[string]any{"url": fmt.Sprintf("https://${{ value%d }}/%d", i%exports, i)})
+			map[string]any{"url": fmt.Sprintf("https://"+hole, i%exports, i)})
 	}
 	objects, err := manifests.Normalise(set, manifests.NormaliseOptions{
 		Reconciler: reconciler, Namespace: "shop",
@@ -64,9 +65,17 @@ func binding(t testing.TB, n, exports int) ([]manifests.Object, plan.Facts) {
 
 // BenchmarkBind fills the holes of 2,000 objects, as each pass does.
 func BenchmarkBind(b *testing.B) {
-	for _, exports := range []int{1, 256} {
-		b.Run(fmt.Sprintf("%d exports", exports), func(b *testing.B) {
-			objects, f := binding(b, 2000, exports)
+	for _, c := range []struct {
+		name    string
+		exports int
+		hole    string
+	}{
+		{"1 export", 1, "${{ value%d }}/%d"},
+		{"256 exports", 256, "${{ value%d }}/%d"},
+		{"different expressions", 256, "${{ value%d + '/%d' }}"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			objects, f := binding(b, 2000, c.exports, c.hole)
 			binder := newBinder(reconciler, objects, nil)
 			for b.Loop() {
 				if bound := binder.Bind(b.Context(), f); len(bound.Unbound) > 0 || len(bound.Desired) != len(objects) {
