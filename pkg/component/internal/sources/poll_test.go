@@ -245,8 +245,9 @@ func TestFetchesAreSpreadEvenlyOverTheInterval(t *testing.T) {
 func TestPollEachFollowsKeyWhenAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, address, wanted, calls := newReconciler(t), "x", true, 0
+		answers := make(chan struct{})
 		source := NewPollEach(EachOptions{
-			Fetch: func(context.Context, client.Object) (any, error) { calls++; return address, nil },
+			Fetch: func(context.Context, client.Object) (any, error) { calls++; <-answers; return address, nil },
 			After: func(client.Object, any) time.Duration { return 0 },
 			When:  func(client.Object) bool { return wanted },
 			Key:   func(client.Object) string { return address },
@@ -256,6 +257,7 @@ func TestPollEachFollowsKeyWhenAndForget(t *testing.T) {
 		if !begin() {
 			t.Error("the first pass does not wait")
 		}
+		answers <- struct{}{}
 		r.expect(t, "a")
 		time.Sleep(time.Hour)
 		r.expect(t)
@@ -266,11 +268,13 @@ func TestPollEachFollowsKeyWhenAndForget(t *testing.T) {
 		if !begin() {
 			t.Error("the pass uses the value of another address")
 		}
+		answers <- struct{}{}
 		r.expect(t, "a")
 		if value, _, _ := source.Get(key("a")); value != "y" {
 			t.Errorf("value %v", value)
 		}
 		source.Refresh(key("a"))
+		answers <- struct{}{}
 		r.expect(t)
 		if calls != 3 {
 			t.Errorf("%d calls after Refresh", calls)
@@ -284,7 +288,9 @@ func TestPollEachFollowsKeyWhenAndForget(t *testing.T) {
 		}
 		wanted = true
 		begin()
+		synctest.Wait()
 		r.set.Forget(key("a"))
+		answers <- struct{}{}
 		r.expect(t)
 		if _, _, known := source.Get(key("a")); known || len(source.queue) > 0 {
 			t.Error("something of a forgotten component is left")
