@@ -102,9 +102,12 @@ func withTestDefaults(o component.Options) component.Options {
 func operatorMain() int {
 	ctrl.SetLogger(zap.New())
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
-	ctx, namespace, world := ctrl.SetupSignalHandler(), os.Getenv(runAsOperator), os.Getenv(worldOfOperator)
+	ctx, namespace := ctrl.SetupSignalHandler(), os.Getenv(runAsOperator)
+	world, clouds := os.Getenv(worldOfOperator), os.Getenv(cloudsOfOperator)
 	switch {
 	case err != nil:
+	case clouds != "":
+		err = operateServed(ctx, config, namespace, clouds)
 	case world != "":
 		err = operateSources(ctx, config, namespace, world)
 	default:
