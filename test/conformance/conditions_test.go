@@ -344,6 +344,103 @@ var _ = Describe("The conditions of dependents:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(3))
 	})
 
+	It("an applied object whose condition active-when becomes false stays as it is until the condition is true again, and nothing waits for it", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		set := func(name, value string) string { return settingOf(operator, name, value) }
+		manifests := func(value string) string {
+			return together(
+				configMap("active", value, set("active-when", "parameters.exposed == 'yes'")),
+				configMap("below", "a", set("depends-on", "ConfigMap active")), configMap("later", value, set("order", "1")))
+		}
+		g := newGadget(ctx, namespace, "app", manifests("a"), servedBy(operator), exposed("yes"))
+		expectReady(ctx, g)
+		before := mustGet(ctx, "v1", "ConfigMap", namespace, "active")
+		settle(ctx, operator)
+
+		By("the condition becomes false")
+		mark := markAudit(ctx)
+		change(ctx, g, exposed("no"))
+		expectReady(ctx, g)
+		const inactive = `its condition active-when is false: parameters.exposed == 'yes' (parameters.exposed is "no")`
+		Expect(leftOut(ctx, g)).To(ConsistOf(
+			"ConfigMap "+namespace+"/active Inactive "+inactive,
+			"ConfigMap "+namespace+"/below Inactive it depends on ConfigMap "+namespace+"/active, which is left out: "+inactive))
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(3))
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(3))
+
+		By("others change the object and delete the object that depends on it, and the manifest changes")
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "active"), `{"data":{"value":"theirs"}}`)
+		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "below"))
+		requestPass(ctx, g, operator)
+		settle(ctx, operator)
+		expectReady(ctx, g)
+		Expect(writesIn(ctx, mark, operator, namespace)).To(BeEmpty())
+		changeManifests(ctx, g, manifests("b"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"update configmaps/later"}), "the later wave waits for neither object")
+		left := mustGet(ctx, "v1", "ConfigMap", namespace, "active")
+		Expect(left.GetUID()).To(Equal(before.GetUID()))
+		Expect(field(left, "data", "value")).To(Equal("theirs"))
+
+		By("the condition becomes true again")
+		mark = markAudit(ctx)
+		change(ctx, g, exposed("yes"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"update configmaps/active", "create configmaps/below"}))
+		after := mustGet(ctx, "v1", "ConfigMap", namespace, "active")
+		Expect(after.GetUID()).To(Equal(before.GetUID()))
+		Expect(field(after, "data", "value")).To(Equal("b"))
+		Expect(leftOut(ctx, g)).To(BeEmpty())
+
+		By("the component is deleted while the condition is false")
+		change(ctx, g, exposed("no"))
+		Eventually(ctx, func() []string { return leftOut(ctx, g) }).Should(HaveLen(2))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+
+	It("an applied object whose definition is deleted stays in the inventory, nothing waits for it, and it is applied when its type is served again", func(ctx SpecContext) {
+		namespace, operator, group := newNamespace(ctx), newOperatorName(), newGroup()
+		runOperator(operator, operatorOptions{})
+		one := strings.Replace(widget(group, "one"), "name: one",
+			"name: one, annotations: {"+settingOf(operator, "active-when", "served('Widget."+group+"')")+"}", 1)
+		manifests := func(value string) string {
+			return together(one, configMap("later", value, settingOf(operator, "order", "1")))
+		}
+		exists := func() error {
+			_, err := get(ctx, group+"/v1", "Widget", namespace, "one")
+			return err
+		}
+		definition := create(ctx, widgetDefinition(group))[0]
+		g := newGadget(ctx, namespace, "app", manifests("a"), servedBy(operator))
+		Eventually(ctx, exists).WithTimeout(time.Minute).Should(Succeed())
+		expectReady(ctx, g)
+
+		remove(ctx, definition)
+		expectGone(ctx, definition)
+		Eventually(ctx, func() []string { return leftOut(ctx, g) }).WithTimeout(time.Minute).Should(Equal([]string{
+			"Widget." + group + " " + namespace + "/one Inactive its condition active-when is false: served('Widget." + group + "') " +
+				"(the API server does not serve Widget." + group + ")",
+		}))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, manifests("b"))
+		expectReady(ctx, g)
+		Expect(field(mustGet(ctx, "v1", "ConfigMap", namespace, "later"), "data", "value")).To(Equal("b"), "the later wave does not wait")
+		Expect(current(ctx, g).Status.Inventory).To(ContainElement(ContainSubstring(group)))
+
+		create(ctx, widgetDefinition(group))
+		Eventually(ctx, exists).WithTimeout(time.Minute).Should(Succeed())
+		expectReady(ctx, g)
+		Expect(leftOut(ctx, g)).To(BeEmpty())
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(exists()).To(MatchError(apierrors.IsNotFound, "not found"))
+	})
+
 	It("a dependent whose type is not served is left out until the type is served", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		one := strings.Replace(widget(group, "one"), "name: one",

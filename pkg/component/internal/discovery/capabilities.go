@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -263,6 +264,16 @@ func (c *Capabilities) complete(before Capabilities, failed []schema.GroupVersio
 		}
 	}
 	slices.Sort(c.Undiscovered)
+}
+
+// lack reports whether capabilities were read, and no version of the group of a kind had the kind.
+func (c Capabilities) lack(gk schema.GroupKind) bool {
+	for gv, kinds := range c.kinds {
+		if strings.HasPrefix(gv, gk.Group+"/") && slices.Contains(kinds, gk.Kind) {
+			return false
+		}
+	}
+	return c.Digest != ""
 }
 
 // kindsByVersion returns the kinds that are served, sorted, by group and version.

@@ -362,6 +362,38 @@ func TestAKindOfAnyVersionIsKept(t *testing.T) {
 	}
 }
 
+func TestAKindWhoseDefinitionWasDeletedIsNotServed(t *testing.T) {
+	r, api, _ := reading(t)
+	widget := kind("Widget").GroupKind()
+	expect := func(what string, want bool) {
+		t.Helper()
+		if served, err := r.Serves(widget); err != nil || served != want {
+			t.Errorf("%s: Serves returned %t, %v", what, served, err)
+		}
+	}
+	refresh := func() {
+		t.Helper()
+		if err := r.capabilities.refresh(); err != nil {
+			t.Fatal(err)
+		}
+		r.lists.forget()
+	}
+	expect("before the capabilities are read", true)
+	r.capabilities.follow = func() {}
+	refresh()
+	before := api.requests("")
+	expect("with its definition", true)
+	if got := api.requests(""); got != before {
+		t.Errorf("a kind that the capabilities have cost %d requests", got-before)
+	}
+	api.serve("example.com/v1", clusters)
+	refresh()
+	expect("without its definition", false)
+	api.serve("example.com/v1", clusters, widgets)
+	r.lists.forget()
+	expect("with a definition that the capabilities do not have yet", true)
+}
+
 func TestResources(t *testing.T) {
 	r, api, _ := reading(t)
 	api.serve("broken.example.com/v1")
