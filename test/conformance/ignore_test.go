@@ -160,6 +160,49 @@ var _ = Describe("Ignored fields:", func() {
 			expectReady(ctx, g)
 			Expect(replicas(ctx)).To(BeEquivalentTo(1))
 		})
+
+		It("rules of the option and of the spec; a change of the option writes the matching object once, without a revision", func(ctx SpecContext) {
+			rules := []metav1alpha1.IgnoreRule{{
+				Target: &metav1alpha1.ObjectTarget{Group: "apps", Kind: "Deploy.*", Name: "web", LabelSelector: "team=blue"},
+				Paths:  []string{"spec.replicas"},
+			}}
+			bySpec := []metav1alpha1.IgnoreRule{{
+				Target: &metav1alpha1.ObjectTarget{Kind: "Deployment"}, Paths: []string{"spec.revisionHistoryLimit"},
+			}}
+			stop := runOperator(operator, operatorOptions{component: component.Options{Ignore: rules}})
+			text := together(manifest(), configMap("settings", "a"))
+			g := newGadget(ctx, namespace, "app", text, servedBy(operator), func(g *gadget.Gadget) { g.Spec.Ignore = bySpec })
+			expectReady(ctx, g)
+			Expect(web(ctx).GetAnnotations()).To(And(
+				HaveKeyWithValue(operator+"/"+manifests.AnnotationIgnoredByOption, "spec.replicas"),
+				HaveKeyWithValue(operator+"/"+manifests.AnnotationIgnoredBySpec, "spec.revisionHistoryLimit")))
+			autoscale(ctx, 3)
+			patch(ctx, web(ctx), `{"spec":{"revisionHistoryLimit":5}}`)
+			settle(ctx, operator)
+			Expect(replicas(ctx)).To(BeEquivalentTo(3))
+
+			forecast, err := previewWith(operator, component.Options{Ignore: rules}).Apply(ctx, current(ctx, g))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(forecast.Steps).To(BeEmpty())
+			key := manifests.Key{Group: "apps", Kind: "Deployment", Namespace: namespace, Name: "web"}
+			Expect(forecast.Ignored).To(Equal([]component.IgnoredField{
+				{Key: key, Path: "spec.replicas", Source: manifests.IgnoredByOption},
+				{Key: key, Path: "spec.revisionHistoryLimit", Source: manifests.IgnoredBySpec},
+			}))
+
+			By("restarting the operator without its option")
+			settle(ctx, operator)
+			stop()
+			mark, revision := markAudit(ctx), current(ctx, g).Status.Revision
+			runOperator(operator, operatorOptions{})
+			Eventually(ctx, func() int64 { return replicas(ctx) }).Should(BeEquivalentTo(2))
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			Expect(writes(ctx, mark)).To(HaveLen(1))
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes())).To(BeEmpty())
+			Expect(current(ctx, g).Status.Revision).To(Equal(revision))
+			Expect(field(web(ctx), "spec", "revisionHistoryLimit")).To(BeEquivalentTo(5))
+		})
 	})
 
 	It("a value that another manager gives up is not restored", func(ctx SpecContext) {
@@ -177,49 +220,6 @@ var _ = Describe("Ignored fields:", func() {
 		settle(ctx, operator)
 		Expect(writes(ctx, mark)).To(BeEmpty())
 		Expect(replicas(ctx)).To(BeEquivalentTo(1))
-	})
-
-	It("rules of the option and of the spec; a change of the option writes the matching object once, without a revision", func(ctx SpecContext) {
-		rules := []metav1alpha1.IgnoreRule{{
-			Target: &metav1alpha1.ObjectTarget{Group: "apps", Kind: "Deploy.*", Name: "web", LabelSelector: "team=blue"},
-			Paths:  []string{"spec.replicas"},
-		}}
-		bySpec := []metav1alpha1.IgnoreRule{{
-			Target: &metav1alpha1.ObjectTarget{Kind: "Deployment"}, Paths: []string{"spec.revisionHistoryLimit"},
-		}}
-		stop := runOperator(operator, operatorOptions{component: component.Options{Ignore: rules}})
-		text := together(scaled(), configMap("settings", "a"))
-		g := newGadget(ctx, namespace, "app", text, servedBy(operator), func(g *gadget.Gadget) { g.Spec.Ignore = bySpec })
-		expectReady(ctx, g)
-		Expect(web(ctx).GetAnnotations()).To(And(
-			HaveKeyWithValue(operator+"/"+manifests.AnnotationIgnoredByOption, "spec.replicas"),
-			HaveKeyWithValue(operator+"/"+manifests.AnnotationIgnoredBySpec, "spec.revisionHistoryLimit")))
-		autoscale(ctx, 3)
-		patch(ctx, web(ctx), `{"spec":{"revisionHistoryLimit":5}}`)
-		settle(ctx, operator)
-		Expect(replicas(ctx)).To(BeEquivalentTo(3))
-
-		forecast, err := previewWith(operator, component.Options{Ignore: rules}).Apply(ctx, current(ctx, g))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(forecast.Steps).To(BeEmpty())
-		key := manifests.Key{Group: "apps", Kind: "Deployment", Namespace: namespace, Name: "web"}
-		Expect(forecast.Ignored).To(Equal([]component.IgnoredField{
-			{Key: key, Path: "spec.replicas", Source: manifests.IgnoredByOption},
-			{Key: key, Path: "spec.revisionHistoryLimit", Source: manifests.IgnoredBySpec},
-		}))
-
-		By("restarting the operator without its option")
-		settle(ctx, operator)
-		stop()
-		mark, revision := markAudit(ctx), current(ctx, g).Status.Revision
-		runOperator(operator, operatorOptions{})
-		Eventually(ctx, func() int64 { return replicas(ctx) }).Should(BeEquivalentTo(2))
-		expectReady(ctx, g)
-		settle(ctx, operator)
-		Expect(writes(ctx, mark)).To(HaveLen(1))
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes())).To(BeEmpty())
-		Expect(current(ctx, g).Status.Revision).To(Equal(revision))
-		Expect(field(web(ctx), "spec", "revisionHistoryLimit")).To(BeEquivalentTo(5))
 	})
 
 	It("a rule that another client writes to the live object hides nothing", func(ctx SpecContext) {

@@ -8,9 +8,11 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
 var _ = Describe("Matchers:", func() {
@@ -79,14 +81,25 @@ var _ = Describe("Matchers:", func() {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		until.Store(time.Now().Add(time.Hour).Unix())
+		// The time is long enough for a busy machine to reach the point after which nothing but the time starts a pass.
+		end := time.Now().Add(8 * time.Second).Truncate(time.Second)
+		until.Store(end.Unix())
+		mark := markAudit(ctx)
 		changeManifests(ctx, g, configMap("settings", "b"))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("its matcher leaves it alone until")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"),
+			ContainSubstring("its matcher leaves it alone until "+end.UTC().Format(time.RFC3339))))
+		settle(ctx, operator)
+		before := passes(operator)
+		Expect(writesIn(ctx, mark, operator, namespace)).To(BeEmpty())
 		Expect(data(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))).To(Equal("a"))
-		until.Store(time.Now().Add(2 * time.Second).Unix())
-		requestPass(ctx, g, operator)
+
 		expectReady(ctx, g)
+		settle(ctx, operator)
 		Expect(data(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))).To(Equal("b"))
+		Expect(passes(operator)-before).To(Equal(1), "the time alone starts a pass")
+		written := inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes()
+		Expect(verbs(written)).To(Equal([]string{"patch configmaps 200"}))
+		Expect(written[0].Answered).To(BeTemporally(">=", end))
 	})
 
 	It("a matcher that always finds a difference writes once in a pass, and does not start another pass", func(ctx SpecContext) {
@@ -100,6 +113,32 @@ var _ = Describe("Matchers:", func() {
 		settle(ctx, operator)
 		Expect(passes(operator) - before).To(Equal(1))
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(Equal([]string{"patch configmaps 200"}))
+	})
+
+	It("an object whose matcher always finds a difference is not written in each pass, and the status names the matcher", func(ctx SpecContext) {
+		operator := newOperatorName()
+		var reconciler *component.Reconciler[*gadget.Gadget]
+		runOperator(operator, operatorOptions{
+			component: component.Options{Matchers: map[schema.GroupKind]component.Matcher{
+				configMaps: func(_, _ *unstructured.Unstructured) component.Verdict { return component.Verdict{Differs: "always"} },
+			}},
+			built: func(r *component.Reconciler[*gadget.Gadget]) { reconciler = r },
+		})
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		mark, first := markAudit(ctx), passes(operator)
+		Eventually(ctx, func() string {
+			before := passes(operator)
+			reconciler.Trigger(client.ObjectKeyFromObject(g))
+			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
+			return condition(current(ctx, g), metav1alpha1.ConditionReady)
+		}).Should(And(HavePrefix("False "+metav1alpha1.ReasonDependentContested),
+			ContainSubstring("settings"), ContainSubstring("its matcher says repeatedly that it differs from its manifest")))
+		writes := inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes()
+		Expect(len(writes)).To(BeNumerically(">", 1))
+		Expect(len(writes)).To(BeNumerically("<", passes(operator)-first))
 	})
 
 	It("an object whose matcher panics is left unchanged, and has failed", func(ctx SpecContext) {

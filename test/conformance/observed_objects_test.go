@@ -99,6 +99,34 @@ var _ = Describe("Objects that a component only observes:", func() {
 		stop()
 	})
 
+	It("the next wave waits until the condition ready-when of an observed object holds", func(ctx SpecContext) {
+		runOperator(operator, operatorOptions{})
+		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: "+namespace+", labels: {phase: closed}}\nspec: {ports: [{port: 80}]}")
+		g := newGadget(ctx, namespace, "app", together(observed(settingOf(operator, "ready-when", `self.metadata.labels.phase == "open"`)),
+			configMap("first", "x"), configMap("later", "x", settingOf(operator, "order", "1"))), servedBy(operator))
+		waits(ctx, g, `ready-when: `)
+		waits(ctx, g, "closed")
+		settle(ctx, operator)
+		Expect(configMapExists(ctx, namespace, "first")).To(BeTrue())
+		Expect(configMapExists(ctx, namespace, "later")).To(BeFalse(), "the next wave must wait")
+
+		mark := markAudit(ctx)
+		patch(ctx, mustGet(ctx, "v1", "Service", namespace, "db"), `{"metadata":{"labels":{"phase":"open"}}}`)
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(configMapExists(ctx, namespace, "later")).To(BeTrue())
+		Expect(requests(ctx, mark)).To(Equal([]string{"get services 200"}), "one read for the change")
+
+		By("the condition does not hold any more")
+		patch(ctx, mustGet(ctx, "v1", "Service", namespace, "db"), `{"metadata":{"labels":{"phase":"closed"}}}`)
+		waits(ctx, g, `ready-when: `)
+		settle(ctx, operator)
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(2), "the dependents stay")
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(inNamespace(requestsSince(ctx, 0, operator), namespace).Resource("services").Writes()).To(BeEmpty())
+	})
+
 	It("an object that the component applied before is released, and neither pruned nor deleted", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(balancedService(namespace, ""), configMap("ours", "x")), servedBy(operator))
