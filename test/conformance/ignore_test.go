@@ -190,6 +190,13 @@ var _ = Describe("Ignored fields:", func() {
 				{Key: key, Path: "spec.revisionHistoryLimit", Source: manifests.IgnoredBySpec},
 			}))
 
+			By("changing another field")
+			changeManifests(ctx, g, strings.Replace(text, "replicas: 2", "minReadySeconds: 1\n  replicas: 2", 1))
+			expectReady(ctx, g)
+			Expect(field(web(ctx), "spec", "minReadySeconds")).To(BeEquivalentTo(1))
+			Expect(replicas(ctx)).To(BeEquivalentTo(3))
+			Expect(field(web(ctx), "spec", "revisionHistoryLimit")).To(BeEquivalentTo(5))
+
 			By("restarting the operator without its option")
 			settle(ctx, operator)
 			stop()
