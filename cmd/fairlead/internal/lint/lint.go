@@ -95,7 +95,7 @@ func newSet(objects []manifests.Object) *set {
 func (s *set) judge(o *manifests.Object, r reference) string {
 	to := s.objects[r.key]
 	switch {
-	case r.optional || r.provided():
+	case r.optional || r.provided() || to == nil && r.class:
 		return ""
 	case to == nil:
 		return fmt.Sprintf("%s is not in the set, so it must exist in the cluster before", r.key)
@@ -156,6 +156,8 @@ type reference struct {
 	optional bool
 	// anyOrder is set if the object of the reference may be applied later.
 	anyOrder bool
+	// class is set if the object is a class of the cluster, which administrators usually provide.
+	class bool
 }
 
 // provided reports whether Kubernetes provides the object of the reference in each namespace or cluster.

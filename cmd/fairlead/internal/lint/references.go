@@ -77,11 +77,21 @@ func (f *finder) addKey(key manifests.Key, name node) {
 	}
 }
 
+// addClass adds a reference to a class of the cluster. name is the field with the name of the class.
+func (f *finder) addClass(group, kind string, name node) {
+	if name.text() != "" {
+		key := manifests.Key{Group: group, Kind: kind, Name: name.text()}
+		f.found = append(f.found, reference{key: key, field: name.path, class: true})
+	}
+}
+
 // named adds the reference in a value with the fields name and optional.
 func (f *finder) named(kind string, n node) { f.add(kind, at(n, "name"), at(n, "optional")) }
 
 func (f *finder) pod(spec node) {
 	f.add("ServiceAccount", at(spec, "serviceAccountName"), node{})
+	f.addClass("scheduling.k8s.io", "PriorityClass", at(spec, "priorityClassName"))
+	f.addClass("node.k8s.io", "RuntimeClass", at(spec, "runtimeClassName"))
 	for _, secret := range at(spec, "imagePullSecrets").items() {
 		f.named("Secret", secret)
 	}
@@ -104,6 +114,12 @@ func (f *finder) volume(volume node) {
 	f.add("Secret", at(volume, "secret", "secretName"), at(volume, "secret", "optional"))
 	f.add("PersistentVolumeClaim", at(volume, "persistentVolumeClaim", "claimName"), node{})
 	f.named("Secret", at(volume, "csi", "nodePublishSecretRef"))
+	f.claim(at(volume, "ephemeral", "volumeClaimTemplate"))
+}
+
+// claim adds the class of a PersistentVolumeClaim.
+func (f *finder) claim(body node) {
+	f.addClass("storage.k8s.io", "StorageClass", at(body, "spec", "storageClassName"))
 }
 
 func (f *finder) container(container node) {

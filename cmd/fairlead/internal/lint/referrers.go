@@ -14,6 +14,7 @@ var referrers = map[string]func(*finder, node){
 	"ClusterRoleBinding.rbac.authorization.k8s.io": (*finder).binding,
 
 	"ServiceAccount":                      (*finder).account,
+	"PersistentVolumeClaim":               (*finder).claim,
 	"StatefulSet.apps":                    (*finder).statefulSet,
 	"Ingress.networking.k8s.io":           (*finder).ingress,
 	"HorizontalPodAutoscaler.autoscaling": (*finder).autoscaler,
@@ -38,12 +39,18 @@ func (f *finder) account(body node) {
 	}
 }
 
-// statefulSet adds the headless Service that gives the pods their names.
-func (f *finder) statefulSet(body node) { f.add("Service", at(body, "spec", "serviceName"), node{}) }
+// statefulSet adds the headless Service that gives the pods their names, and the classes of the claims.
+func (f *finder) statefulSet(body node) {
+	f.add("Service", at(body, "spec", "serviceName"), node{})
+	for _, template := range at(body, "spec", "volumeClaimTemplates").items() {
+		f.claim(template)
+	}
+}
 
-// ingress adds the backends of an Ingress, and the Secrets of its certificates. If annotations ask a controller for the
-// certificates, it creates the Secrets.
+// ingress adds the backends and the class of an Ingress, and the Secrets of its certificates. If annotations ask a
+// controller for the certificates, it creates the Secrets.
 func (f *finder) ingress(body node) {
+	f.addClass("networking.k8s.io", "IngressClass", at(body, "spec", "ingressClassName"))
 	f.backend(at(body, "spec", "defaultBackend"))
 	for _, rule := range at(body, "spec", "rules").items() {
 		for _, path := range at(rule, "http", "paths").items() {
