@@ -79,6 +79,86 @@ func declares(file, title string) bool {
 	return regexp.MustCompile(pattern).MatchString(file)
 }
 
+func TestThePromisesNameSpecs(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "reference", "promises.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var titles []string
+	var computed []*regexp.Regexp
+	for _, folder := range []string{"cmd", "test"} {
+		found, err := docs.Specs(filepath.Join(root, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		patterns, err := docs.ComputedSpecs(filepath.Join(root, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		titles, computed = append(titles, found...), append(computed, patterns...)
+	}
+	exists := func(title string) bool {
+		// The page may leave out the containers of a spec, and the end of its title.
+		return slices.ContainsFunc(titles, func(spec string) bool { return strings.Contains(spec, title) }) ||
+			slices.ContainsFunc(computed, func(pattern *regexp.Regexp) bool { return pattern.MatchString(title) })
+	}
+	rows := 0
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if specs := strings.TrimSpace(cells[len(cells)-1]); len(cells) == 2 && specs != "spec" {
+			rows++
+			for _, title := range docs.Unnamed(specs, exists) {
+				t.Errorf("docs/reference/promises.md names a spec that does not exist: %s", title)
+			}
+		}
+	}
+	if rows < 100 {
+		t.Errorf("%d rows name specs", rows)
+	}
+}
+
+func TestTitlesWithSemicolonsAreFoundInACell(t *testing.T) {
+	exists := func(title string) bool {
+		return slices.Contains([]string{"it works", "it fails; nothing is written", "a cat", "a dog"}, title)
+	}
+	for cell, want := range map[string][]string{
+		"it works; it fails; nothing is written":               nil,
+		"it fails; something is written; it works":             {"it fails", "something is written"},
+		"a cat (and each other animal); *operator*: it works":  nil,
+		"it works. *operator*: a dog":                          nil,
+		"`make faults`: the same; nothing else; and so on":     nil,
+		"it works; a cow (and each other animal); it vanished": {"a cow", "it vanished"},
+	} {
+		if difference := cmp.Diff(want, docs.Unnamed(cell, exists)); difference != "" {
+			t.Errorf("%s: %s", cell, difference)
+		}
+	}
+}
+
+func TestPatternsOfComputedTitles(t *testing.T) {
+	const code = `package a
+var _ = Describe("The operator", func() {
+	It("works", func() {})
+	It(fmt.Sprintf("works %d times with %s", n, name), func() {})
+	It(name + ": fails (always)", func() {})
+	Entry(name, 1)
+})
+`
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "a_test.go"), []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	patterns, err := docs.ComputedSpecs(folder)
+	var got []string
+	for _, pattern := range patterns {
+		got = append(got, pattern.String())
+	}
+	want := []string{`^works .* times with .*$`, `^.*: fails \(always\)$`}
+	if difference := cmp.Diff(want, got); err != nil || difference != "" {
+		t.Errorf("%v\n%s", err, difference)
+	}
+}
+
 func TestSpecsAreFoundWithTheirContainers(t *testing.T) {
 	const code = `package a
 var _ = Describe("The operator", func() {
