@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -113,7 +112,7 @@ func (r *Reference) exportNames() string {
 // exports are no error here; see missingExports.
 func (r *Reference) readExports(ctx context.Context, t target.Target) error {
 	object := fmt.Sprintf("%s %s/%s", r.kind, r.Namespace, r.Name)
-	obj, err := t.Local.Dynamic.Resource(r.watched.Resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	obj, err := r.get(ctx, t)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.setAbsent()

@@ -1,7 +1,10 @@
 package input
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"net/http"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -11,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/transport"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
@@ -30,8 +34,16 @@ type reading struct {
 
 func newReading(t *testing.T) *reading {
 	t.Helper()
+	return newReadingThrough(t, nil)
+}
+
+// newReadingThrough is like newReading. The requests to the API server use the wrapped transport.
+func newReadingThrough(t *testing.T, wrap transport.WrapperFunc) *reading {
+	t.Helper()
 	server := apiservertest.New(t)
-	connection, err := target.Connect(t.Context(), server.Config(), target.Options{Reconciler: "shops.example.com"})
+	config := server.Config()
+	config.WrapTransport = wrap
+	connection, err := target.Connect(t.Context(), config, target.Options{Reconciler: "shops.example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,6 +212,70 @@ func TestAReferenceThatItsWatchDoesNotShowYetIsRead(t *testing.T) {
 	}
 	if gets != 1 {
 		t.Errorf("the ConfigMap was read %d times, want once", gets)
+	}
+}
+
+// outdated is a transport that answers reads of an object with the first response as long as there are some left.
+type outdated struct {
+	next  http.RoundTripper
+	path  string
+	first []byte
+	left  atomic.Int32
+	reads atomic.Int32
+}
+
+func (o *outdated) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := o.next.RoundTrip(r)
+	if err != nil || !strings.HasSuffix(r.URL.Path, o.path) {
+		return response, err
+	}
+	o.reads.Add(1)
+	if o.first == nil {
+		if o.first, err = io.ReadAll(response.Body); err != nil {
+			return nil, err
+		}
+		response.Body = io.NopCloser(bytes.NewReader(o.first))
+	}
+	if o.left.Add(-1) >= 0 {
+		response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(o.first)), int64(len(o.first))
+	}
+	return response, nil
+}
+
+func TestAResponseThatIsOlderThanTheWatchIsNotUsed(t *testing.T) {
+	old := &outdated{path: "/settings"}
+	r := newReadingThrough(t, func(next http.RoundTripper) http.RoundTripper {
+		old.next = next
+		return old
+	})
+	r.put("ConfigMap", "settings", map[string]any{"a": "1"})
+	d := Declaration{References: []metav1alpha1.Reference{toSettings}}
+	_, known := r.readOf(t, d, nil)
+	woken := r.woken.Load()
+	r.put("ConfigMap", "settings", map[string]any{"a": "2"})
+	for r.woken.Load() == woken {
+		time.Sleep(5 * time.Millisecond)
+	}
+
+	old.left.Store(10)
+	before := old.reads.Load()
+	_, _, err := r.read(t, d, known)
+	if failure := passerror.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonRetrying || failure.Terminal {
+		t.Errorf("while all responses are outdated, Read returned the error %v", err)
+	}
+	if got := old.reads.Load() - before; got != 2 {
+		t.Errorf("Read read the object %d times, want twice", got)
+	}
+	old.left.Store(1)
+	in, known := r.readOf(t, d, known)
+	if got := string(in.References[0].Data()["a"]); got != "2" {
+		t.Errorf("after an outdated response, the value is %q", got)
+	}
+	old.left.Store(1)
+	in, _ = r.readOf(t, d, known)
+	loaded, err := Load(t.Context(), r.target, in.References)
+	if got := string(loaded[in.References[0].Reference]["a"]); err != nil || got != "2" {
+		t.Errorf("after an outdated response, Load returned %q, %v", got, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package input
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -203,10 +205,7 @@ func (r *Reference) Read(ctx context.Context, t target.Target) error {
 		return r.readExports(ctx, t)
 	}
 	name := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
-	// The object is read as unstructured, because the author's scheme may not have the types Secret and ConfigMap.
-	obj, err := t.Local.Dynamic.Resource(r.watched.Resource).
-		Namespace(r.Namespace).
-		Get(ctx, r.Name, metav1.GetOptions{})
+	obj, err := r.get(ctx, t)
 	if apierrors.IsNotFound(err) {
 		return missingReferences([]string{fmt.Sprintf("%s %s does not exist", r.Kind, name)})
 	}
@@ -228,6 +227,22 @@ func (r *Reference) Read(ctx context.Context, t target.Target) error {
 	r.content.version = obj.GetResourceVersion()
 	return r.SetData(data)
 }
+
+// get reads the object. It is read as unstructured, because the author's scheme may not have its type. A response that is
+// older than the version that the watch shows is not used, because no event would correct it. The object is read once
+// more then.
+func (r *Reference) get(ctx context.Context, t target.Target) (*unstructured.Unstructured, error) {
+	objects := t.Local.Dynamic.Resource(r.watched.Resource).Namespace(r.Namespace)
+	for range 2 {
+		obj, err := objects.Get(ctx, r.Name, metav1.GetOptions{})
+		if err != nil || !inspect.Older(obj.GetResourceVersion(), r.content.version) {
+			return obj, err
+		}
+	}
+	return nil, errOutdated
+}
+
+var errOutdated = errors.New("the API server returned an older version than its watch")
 
 // sizeOf returns an estimate of the memory of data: the data, and the text and its digest that are made of it.
 func sizeOf(data map[string][]byte) int64 {
