@@ -65,19 +65,28 @@ func operateOptions(ctx context.Context, config *rest.Config, namespace string, 
 }
 
 // generate returns the manifests of a gadget. If the gadget has the parameter asked, generate asks for the export of this
-// name, and returns a ConfigMap with its value, too.
+// name, and returns a ConfigMap with its value, too. For the reference to an export of another gadget, it also returns a
+// ConfigMap with the value.
 func generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	objects, err := gadget.Generate(ctx, req)
-	name, _ := req.Parameters["asked"].(string)
-	if err != nil || name == "" {
-		return objects, err
+	if err != nil {
+		return nil, err
 	}
-	if value, ok := req.Exports.Value(name); ok {
+	add := func(name, value string) {
 		objects = append(objects, &corev1.ConfigMap{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-			ObjectMeta: metav1.ObjectMeta{Name: "asked"},
-			Data:       map[string]string{"value": fmt.Sprint(value)},
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"value": value},
 		})
+	}
+	if name, _ := req.Parameters["asked"].(string); name != "" {
+		if value, ok := req.Exports.Value(name); ok {
+			add("asked", fmt.Sprint(value))
+		}
+	}
+	for of, data := range req.References {
+		if of.Name == giverName {
+			add(readerName, string(data[givenValue]))
+		}
 	}
 	return objects, nil
 }

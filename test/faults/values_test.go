@@ -51,6 +51,7 @@ type graph struct {
 func (v graph) change(g *gadget.Gadget) {
 	g.Spec.Parameters = map[string]string{"debug": fmt.Sprint(v.debug), "asked": "address"}
 	g.Spec.Manifests = v.manifests()
+	g.Spec.References = []metav1alpha1.Reference{givenReference}
 }
 
 func (v graph) manifests() string {
@@ -106,10 +107,12 @@ func (v graph) manifests() string {
 	return strings.Join(documents, "\n---\n")
 }
 
-// valuesScenario returns the life of a component with dependencies, conditions and exports. An object of somebody else
-// changes and vanishes meanwhile.
+// valuesScenario returns the life of a component with dependencies, conditions, exports, and a reference to an export of
+// another component. An object of somebody else, and the export of the other component, change and vanish meanwhile.
 func valuesScenario(s componenttest.Scenario[*gadget.Gadget]) componenttest.Scenario[*gadget.Gadget] {
 	s.Name = "values"
+	operators := &kills{ends: map[string]context.CancelFunc{}}
+	s.Operator, s.Missing = operators.operator(s.Operator), missingGiver
 	s.Bystanders = func(namespace string) []client.Object {
 		return []client.Object{&corev1.ConfigMap{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -128,13 +131,16 @@ func valuesScenario(s componenttest.Scenario[*gadget.Gadget]) componenttest.Scen
 		{Name: "new values", Disturb: changeTheirs},
 		{Name: "include", Change: graph{value: "two", debug: true, extra: true, reversed: true}.change},
 		{Name: "vanish", Disturb: replaceTheirs(graph{value: "two", debug: true, reversed: true})},
+		{Name: "given value", Disturb: changeGiven("south")},
+		{Name: "given value vanishes", Disturb: operators.withdraw(graph{value: "three", debug: true, reversed: true}, "west")},
 		{Name: "drift", Disturb: driftBound},
-		{Name: "exclude again", Change: graph{value: "two", reversed: true}.change},
+		{Name: "exclude again", Change: graph{value: "three", reversed: true}.change},
 	}
 	return s
 }
 
-// createTheirs returns a function that creates the Service and the Secret that the gadget observes.
+// createTheirs returns a function that creates the Service and the Secret that the gadget observes, and the gadget whose
+// export it reads.
 func createTheirs(address string) func(context.Context, client.Client, string) error {
 	return func(ctx context.Context, c client.Client, namespace string) error {
 		service := &corev1.Service{
@@ -148,7 +154,9 @@ func createTheirs(address string) func(context.Context, client.Client, string) e
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: theirSecret},
 			StringData: map[string]string{"password": "secret-" + address},
 		}
-		if err := errors.Join(ignoreExists(c.Create(ctx, service)), ignoreExists(c.Create(ctx, secret))); err != nil {
+		giver := newGiver(namespace, "north")
+		if err := errors.Join(ignoreExists(c.Create(ctx, service)), ignoreExists(c.Create(ctx, secret)),
+			ignoreExists(c.Create(ctx, giver))); err != nil {
 			return err
 		}
 		return setAddress(ctx, c, namespace, address)
