@@ -1,6 +1,7 @@
 package main
 
-// graphs are mutations of dependencies between objects, conditions, values that flow, and ignored fields.
+// graphs are mutations of dependencies between objects, conditions, values that flow, ignored fields, and the rate of
+// passes.
 var graphs = []mutation{
 	{
 		"a new object does not wait for its dependencies", "plan/graph.go",
@@ -27,6 +28,36 @@ var graphs = []mutation{
 		"a hole without a value is sent to the API server", "applier/export_values.go",
 		`	case len(result.Missing) > 0:`, `	case len(result.Missing) > 100:`,
 		"Values that flow between objects:",
+	},
+	{
+		"an object whose deletion counts as complete by gone-when is waited for", "plan/removal.go",
+		`return r.live.Terminating && r.live.Gone == GoneHolds && `, `return false && `,
+		"others do not wait for an object that is being deleted",
+	},
+	{
+		"an applied object whose condition active-when is false is pruned", "inclusion/inclusion.go",
+		`case r.inactive() && !in.Recorded(o.Key):`, `case r.inactive():`,
+		"The conditions of dependents",
+	},
+	{
+		"a type whose definition was deleted counts as served", "discovery/reader.go",
+		`(gk.Group == "" || !r.capabilities.known().lack(gk))`, `(gk.Group == "" || true)`,
+		"an applied object whose definition is deleted",
+	},
+	{
+		"an object with the prune policy at-once waits for other objects", "plan/apply.go",
+		`atOnce := e.PrunePolicy == metav1alpha1.PruneAtOnce && len(f.Open) == 0`, `atOnce := false`,
+		"prune policy",
+	},
+	{
+		"a component is rendered without a value of another component", "input/component_exports.go",
+		`missing && !w.optional {`, `missing && false {`,
+		"Published exports of a component:",
+	},
+	{
+		"passes are not limited within a period", "schedule/limiter.go",
+		`return max(0, ends[0].Add(w.period).Sub(now))`, `return 0`,
+		"with a limiter",
 	},
 	{
 		"an update sends ignored fields with the value of the manifest", "execute/applyignoring.go",
