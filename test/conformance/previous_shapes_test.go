@@ -33,7 +33,7 @@ import (
 )
 
 // formerShape is the recorded state of a gadget that an operator of an older version reconciled, read from a file in
-// testdata/takeover. Its inventory is in its status, and has the format before critical fields.
+// testdata/takeover. Its inventory is in its status, and has the format of that version. A comment in the file names it.
 type formerShape struct {
 	name, operator, namespace string
 	// home and remote are the recorded ids of the gadget's cluster and of the target cluster. remote is empty if the
@@ -58,7 +58,7 @@ func readFormerShape(name string, replace ...string) formerShape {
 			s.remote = string(o.GetUID())
 		case o.GetKind() == "Gadget":
 			s.gadget = o
-		case o.GetKind() == "Secret":
+		case o.GetKind() == "Secret" && o.GetLabels()[s.operator+"/held"] != "":
 			s.records = append(s.records, o)
 		default:
 			s.dependents = append(s.dependents, o)
@@ -321,6 +321,55 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		expectGone(ctx, g)
 		Expect(configMapExists(ctx, s.namespace, "later")).To(BeFalse())
 		Expect(content(ctx, "ConfigMap", s.namespace, "given")).To(HaveKeyWithValue("value", "given"), "it belongs to others")
+		Expect(records(ctx, s.namespace)).To(BeEmpty())
+	})
+
+	It("a component of the version before externals, with a group, a binding of a Secret, a prune policy, an ignored field and two orders, is taken over without a write", func(ctx SpecContext) {
+		s, g, mark := takeOver(ctx, "graph", here())
+		expectReady(ctx, g)
+		Expect(story(ctx, mark, s.operator, s.namespace)).To(BeEmpty())
+		taken := current(ctx, g)
+		Expect(taken.Status.Revision).To(Equal(int64(1)))
+		Expect(taken.Status.Rendition).To(BeZero(), "the rendering counts as the recorded one")
+		Expect(taken.Status.Observed).To(HaveLen(1))
+		Expect(strings.Join(taken.Status.Inventory, "\n")).To(And(
+			ContainSubstring("og=members"), ContainSubstring("pp=at-once"), ContainSubstring("!oc@v0.1=2"), ContainSubstring("!on@v0.1=@members")))
+
+		By("changing the value of the observed Secret")
+		patch(ctx, mustGet(ctx, "v1", "Secret", s.namespace, "given"), `{"stringData":{"password":"other"}}`)
+		credentials := &corev1.Secret{}
+		Eventually(ctx, func() string {
+			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: "credentials"}, credentials)).To(Succeed())
+			return string(credentials.Data["url"])
+		}).Should(Equal("db://other@db"))
+		settle(ctx, s.operator)
+		Expect(story(ctx, mark, s.operator, s.namespace)).To(Equal([]string{"patch secrets/credentials"}))
+
+		By("changing the manifests, without an object, while another object is not ready")
+		before, temporary, found := strings.Cut(taken.Spec.Manifests, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: temporary")
+		Expect(found).To(BeTrue())
+		_, after, found := strings.Cut(temporary, "---\n")
+		Expect(found).To(BeTrue())
+		changed := strings.ReplaceAll(before+after, `value: "a"`, `value: "b"`)
+		changeManifests(ctx, g, together(changed, heldDeployment("held")))
+		Eventually(ctx, func() bool { return configMapExists(ctx, s.namespace, "temporary") }).Should(BeFalse())
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("held")))
+		Expect(content(ctx, "ConfigMap", s.namespace, "last")).To(HaveKeyWithValue("value", "a"), "a later wave")
+		changeManifests(ctx, g, changed)
+		expectReady(ctx, g)
+		Expect(content(ctx, "ConfigMap", s.namespace, "last")).To(HaveKeyWithValue("value", "b"))
+		Expect(content(ctx, "ConfigMap", s.namespace, "shared")).To(And(HaveKeyWithValue("value", "b"), HaveKeyWithValue("theirs", "changed")))
+		settle(ctx, s.operator)
+		Expect(written(ctx, s, mark)).NotTo(ContainElement(ContainSubstring("jobs/twice")), "its orders are complete")
+
+		By("deleting")
+		mark = markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		deleted := story(ctx, mark, s.operator, s.namespace)
+		Expect(deleted).To(ContainElements("delete jobs/twice", "delete secrets/credentials", "delete configmaps/member"))
+		Expect(indexOf(deleted, "delete configmaps/after")).To(BeNumerically("<", indexOf(deleted, "delete configmaps/member")))
+		Expect(mustGet(ctx, "v1", "Secret", s.namespace, "given").GetDeletionTimestamp()).To(BeNil(), "it belongs to others")
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
 
