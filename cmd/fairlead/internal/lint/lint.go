@@ -95,7 +95,7 @@ func newSet(objects []manifests.Object) *set {
 func (s *set) judge(o *manifests.Object, r reference) string {
 	to := s.objects[r.key]
 	switch {
-	case r.optional || r.provided() || to == nil && r.class:
+	case r.optional || r.provided(to != nil):
 		return ""
 	case to == nil:
 		return fmt.Sprintf("%s is not in the set, so it must exist in the cluster before", r.key)
@@ -160,8 +160,12 @@ type reference struct {
 	class bool
 }
 
-// provided reports whether Kubernetes provides the object of the reference in each namespace or cluster.
-func (r reference) provided() bool {
+// provided reports whether Kubernetes provides the object of the reference in each namespace or cluster, or whether
+// administrators do, because it is a class that is not in the set.
+func (r reference) provided(inSet bool) bool {
+	if r.class {
+		return !inSet
+	}
 	switch r.key.Kind {
 	case "ServiceAccount":
 		return r.key.Name == "default"
