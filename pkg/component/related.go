@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,12 @@ type RelatedOptions[T Component, S client.Object] struct {
 	// GVK is the type of the objects. It is required if S is *unstructured.Unstructured or *metav1.PartialObjectMetadata;
 	// other types are found in the manager's scheme.
 	GVK schema.GroupVersionKind
+	// Namespaces are the namespaces of the objects, with a list and a watch for each of them, so that a right in these
+	// namespaces is enough. By default all namespaces are watched; in the cluster of the components under
+	// WatchScopeNamespaces only those of Options.WatchNamespaces. metav1.NamespaceAll alone means all namespaces also there.
+	// If Of returns an object in another namespace, the condition InputStale and Get say so, and an input fails. For an
+	// object in another namespace, For is not called. Namespaces are ignored for a cluster-scoped type.
+	Namespaces []string
 	// Selector selects objects by their labels, and Fields by the fields that their type supports, such as metadata.name.
 	// Other objects are neither watched nor kept. Nil selects all.
 	Selector labels.Selector
@@ -86,7 +93,7 @@ func Related[T Component, S client.Object](name string, o RelatedOptions[T, S]) 
 	_, metadataOnly := any(*new(S)).(*metav1.PartialObjectMetadata)
 	options := sources.RelatedOptions{
 		GVK: o.GVK, New: newObject[S], All: o.All, InTarget: o.InTarget,
-		Whole: o.Whole, MetadataOnly: metadataOnly, Idle: o.Idle,
+		Namespaces: slices.Clone(o.Namespaces), Whole: o.Whole, MetadataOnly: metadataOnly, Idle: o.Idle,
 	}
 	if o.Selector != nil {
 		options.Selector = o.Selector.String()

@@ -48,6 +48,22 @@ func Follow(ctx context.Context, o FollowOptions) {
 	}.run(ctx)
 }
 
+// AwaitScope reports whether a type is namespaced. It asks until the API server serves the type, with the pauses of
+// Follow. The result is not known if ctx ends before.
+func AwaitScope(ctx context.Context, o FollowOptions) (isNamespaced, known bool) {
+	l, backoff := reflectorLoop{mapper: o.Mapper, reader: o.Reader}, newBackoff()
+	for ctx.Err() == nil {
+		mapping, err := sources{mapper: o.Mapper}.mapping(o.GVK.GroupKind(), o.GVK.Version)
+		if err == nil {
+			return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true
+		}
+		failure := l.classify(err)
+		o.Failed(failure.message, failure.definite)
+		l.pause(ctx, backoff.Step(), failure.minRetryDelay())
+	}
+	return false, false
+}
+
 // withFields adds a field selector to list and watch requests.
 func withFields(requests *cache.ListWatch, selector string) *cache.ListWatch {
 	list, open := requests.ListWithContextFunc, requests.WatchFuncWithContext

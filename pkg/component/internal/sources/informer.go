@@ -2,6 +2,7 @@ package sources
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -37,6 +38,9 @@ type informer struct {
 // informerWatch is the state of the watches of an informer.
 type informerWatch struct {
 	parts []*informerPart
+	// namespaces are the only namespaces that are watched. They are nil if all are watched, if the type is cluster-scoped,
+	// or as long as its scope is not known.
+	namespaces []string
 	// synced is set when all parts were listed and are watched. failure is the last error of a part.
 	synced  bool
 	failure string
@@ -53,9 +57,12 @@ type informerPart struct {
 
 // startInformer starts the watches of a cluster. The caller holds the lock.
 func (r *Related) startInformer(cluster Cluster, home bool) *informer {
-	namespaces := []string{metav1.NamespaceAll}
-	if home && len(r.host.Namespaces) > 0 {
+	namespaces := r.options.Namespaces
+	if len(namespaces) == 0 && home {
 		namespaces = r.host.Namespaces
+	}
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
 	}
 	ctx, stop := context.WithCancel(r.run)
 	i := newInformer(ctx, r, cluster, namespaces)
@@ -65,15 +72,78 @@ func (r *Related) startInformer(cluster Cluster, home bool) *informer {
 			cluster.Close()
 		}
 	}
-	for _, part := range i.watch.parts {
-		go observe.Follow(ctx, observe.FollowOptions{
-			Name: "related " + r.options.GVK.Kind, GVK: r.options.GVK, Namespace: part.namespace, Selector: r.options.Selector,
-			Fields: r.options.Fields,
-			Reader: observe.Reader{Dynamic: cluster.Dynamic, Metadata: cluster.Metadata}, Mapper: cluster.Mapper,
-			MetadataOnly: !r.options.Whole || r.options.MetadataOnly, Store: part, Opened: part.opened, Failed: part.failed,
-		})
+	if namespaces[0] == metav1.NamespaceAll {
+		i.startParts()
+	} else {
+		go i.startPartsOf(namespaces)
 	}
 	return i
+}
+
+// startPartsOf starts the watches of namespaces. If the type is cluster-scoped, it starts one watch without a namespace.
+func (i *informer) startPartsOf(namespaces []string) {
+	isNamespaced, known := observe.AwaitScope(i.run, i.followOptions(i.watch.parts[0]))
+	if !known {
+		return
+	}
+	i.setScope(isNamespaced, namespaces)
+	i.startParts()
+}
+
+// setScope stores whether the type is namespaced. Components whose objects are in other namespaces then have a failure.
+func (i *informer) setScope(isNamespaced bool, namespaces []string) {
+	i.related.mu.Lock()
+	defer i.related.mu.Unlock()
+	if !isNamespaced {
+		i.watch.parts = i.watch.parts[:1]
+		i.watch.parts[0].namespace = metav1.NamespaceAll
+		return
+	}
+	i.watch.namespaces = namespaces
+	for name := range i.index.users {
+		if u := i.related.users[name]; u != nil && u.failure == "" {
+			i.related.setFailure(u, i.checkNamespaces(u.of...))
+		}
+	}
+}
+
+// startParts starts the watches.
+func (i *informer) startParts() {
+	for _, part := range i.watch.parts {
+		go observe.Follow(i.run, i.followOptions(part))
+	}
+}
+
+func (i *informer) followOptions(part *informerPart) observe.FollowOptions {
+	o, cluster := i.convert.options, i.reader.cluster
+	return observe.FollowOptions{
+		Name: "related " + o.GVK.Kind, GVK: o.GVK, Namespace: part.namespace, Selector: o.Selector, Fields: o.Fields,
+		Reader: observe.Reader{Dynamic: cluster.Dynamic, Metadata: cluster.Metadata}, Mapper: cluster.Mapper,
+		MetadataOnly: !o.Whole || o.MetadataOnly, Store: part, Opened: part.opened, Failed: part.failed,
+	}
+}
+
+// checkNamespaces returns an error if one of the objects is in a namespace that is not watched. The caller holds the
+// lock.
+func (i *informer) checkNamespaces(keys ...client.ObjectKey) error {
+	if i.watch.namespaces == nil {
+		return nil
+	}
+	kind := i.convert.options.GVK.Kind
+	for _, key := range keys {
+		switch {
+		case slices.Contains(i.watch.namespaces, key.Namespace):
+		case key.Namespace == "":
+			return fmt.Errorf("%s %s is named without its namespace", kind, key.Name)
+		case len(i.convert.options.Namespaces) > 0:
+			return fmt.Errorf("%s %s: namespace %q is not watched; add it to RelatedOptions.Namespaces",
+				kind, key, key.Namespace)
+		default:
+			return fmt.Errorf("%s %s: namespace %q is not watched, because it is not in Options.WatchNamespaces; "+
+				"name the namespaces of these objects in RelatedOptions.Namespaces", kind, key, key.Namespace)
+		}
+	}
+	return nil
 }
 
 // newInformer returns an informer without watches.

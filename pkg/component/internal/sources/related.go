@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -39,6 +43,9 @@ type RelatedOptions struct {
 	InTarget bool
 	// Config returns the configuration for the cluster of a component; nil for its own cluster. Config may be nil.
 	Config func(context.Context, client.Object) (*rest.Config, error)
+	// Namespaces are the namespaces that are watched. If there are none, these are Host.Namespaces in the cluster Host.Home,
+	// and all in other clusters. The namespace "" alone means all. For a cluster-scoped type they are ignored.
+	Namespaces []string
 	// Selector is a label selector, and Fields a field selector.
 	Selector, Fields string
 	// Added, Changed and Deleted filter the events that wake components; nil lets all events pass. With Whole, Changed is
@@ -100,6 +107,9 @@ func (r *Related) Prepare(scheme *runtime.Scheme) error {
 	if r.options.New() == nil {
 		return errors.New("the type of the related objects is not a pointer to a struct")
 	}
+	if err := checkNames(r.options.Namespaces); err != nil {
+		return fmt.Errorf("RelatedOptions.Namespaces: %w", err)
+	}
 	if !r.options.GVK.Empty() {
 		return nil
 	}
@@ -108,6 +118,23 @@ func (r *Related) Prepare(scheme *runtime.Scheme) error {
 		return fmt.Errorf("add the type of the related objects to the scheme, or set its GVK: %w", err)
 	}
 	r.options.GVK = gvk
+	return nil
+}
+
+// checkNames returns an error if a namespace has no valid name, or is named twice, or if the namespace "", which means
+// all, is not the only one.
+func checkNames(namespaces []string) error {
+	if len(namespaces) == 1 && namespaces[0] == metav1.NamespaceAll {
+		return nil
+	}
+	for i, namespace := range namespaces {
+		if bad := validation.IsDNS1123Label(namespace); len(bad) > 0 {
+			return fmt.Errorf("%q is no name of a namespace: %s", namespace, strings.Join(bad, "; "))
+		}
+		if slices.Contains(namespaces[:i], namespace) {
+			return fmt.Errorf("namespace %q is named twice", namespace)
+		}
+	}
 	return nil
 }
 
@@ -173,16 +200,15 @@ func (r *Related) Track(ctx context.Context, obj client.Object, clusters Cluster
 		u = &user{}
 		r.users[name] = u
 	}
+	if err == nil {
+		err = r.use(name, u, cluster.Key, dialled)
+	}
+	if err == nil {
+		u.informer.index.byObject.replace(name, u.of, of)
+		u.of = of
+		err = u.informer.checkNamespaces(of...)
+	}
 	r.setFailure(u, err)
-	if err != nil {
-		return
-	}
-	if err := r.use(name, u, cluster.Key, dialled); err != nil {
-		r.setFailure(u, err)
-		return
-	}
-	u.informer.index.byObject.replace(name, u.of, of)
-	u.of = of
 }
 
 // clusterOf returns the cluster of a component. It returns only the key of a cluster that has to be dialled.
@@ -340,6 +366,9 @@ func (r *Related) isRelated(name types.NamespacedName, key client.ObjectKey) (*i
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	u, err := r.syncedUser(name)
+	if err == nil {
+		err = u.informer.checkNamespaces(key)
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -359,7 +388,7 @@ func (r *Related) syncedUser(name types.NamespacedName) (*user, error) {
 	case !u.informer.watch.synced:
 		return nil, errNoValue
 	}
-	return u, nil
+	return u, u.informer.checkNamespaces(u.of...)
 }
 
 // Input implements Source.

@@ -63,9 +63,12 @@ func (r *Related) Write(
 	ctx context.Context, name types.NamespacedName, obj client.Object, send func(context.Context) error,
 ) error {
 	key := client.ObjectKeyFromObject(obj)
-	i := r.beginWrite(name, key)
+	i, err := r.beginWrite(name, key)
+	if err != nil {
+		return err
+	}
 	before := obj.GetResourceVersion()
-	err := send(ctx)
+	err = send(ctx)
 	if i == nil {
 		return err
 	}
@@ -82,19 +85,23 @@ func (r *Related) Write(
 	return err
 }
 
-// beginWrite begins a write, and returns the informer of the component; nil if it has none.
-func (r *Related) beginWrite(name types.NamespacedName, key client.ObjectKey) *informer {
+// beginWrite begins a write, and returns the informer of the component; nil if it has none. An object in a namespace that
+// is not watched is an error, because its later changes would not be seen.
+func (r *Related) beginWrite(name types.NamespacedName, key client.ObjectKey) (*informer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	u := r.users[name]
 	if u == nil || u.informer == nil {
-		return nil
+		return nil, nil
+	}
+	if err := u.informer.checkNamespaces(key); err != nil {
+		return nil, err
 	}
 	u.informer.writes.begin(key, name)
 	if o := u.informer.objects[key]; o != nil && o.compared.isUnread {
 		u.informer.writes.hold(key, name, o.version()) // A change by another client, which is not compared yet.
 	}
-	return u.informer
+	return u.informer, nil
 }
 
 // endWrite ends a write. written is nil if the result is not known. The caller holds the lock.
