@@ -93,8 +93,9 @@ func valueOf[V any](stored any, at time.Time, known bool) (value V, age time.Dur
 }
 
 // Polling returns an event source that asks one service for the values of all components, at an interval. A component
-// that is missing in the result has no value. fetch has a deadline of 30 seconds, or of half the interval if that is
-// longer.
+// that is missing in the result has no value. That includes a component that is created after the last fetch, if the
+// service learned it later: the first pass waits for the first answer of the service only, so call Refresh if the next
+// fetch is too late. fetch has a deadline of 30 seconds, or of half the interval if that is longer.
 func Polling[T Component, V any](
 	name string, every time.Duration, fetch func(context.Context) (map[client.ObjectKey]V, error),
 ) *Values[T, V] {
