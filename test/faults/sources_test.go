@@ -138,6 +138,8 @@ func textOf(found []*corev1.ConfigMap) string {
 func sourcesScenario(t *testing.T, s componenttest.Scenario[*gadget.Gadget]) componenttest.Scenario[*gadget.Gadget] {
 	t.Helper()
 	all := newWorlds(t)
+	const leastCycles = 20
+	t.Cleanup(func() { all.expectCycles(t, leastCycles) })
 	asProcess := operateProcess(t.TempDir(), worldOfOperator+"="+all.URL)
 	s.Name = "sources"
 	s.Component = func(namespace string) *gadget.Gadget {

@@ -29,6 +29,8 @@ type world struct {
 	polled, mail, answers map[string]string
 	// posted counts the changes of mail.
 	posted int
+	// cycles counts how often a source was removed and added again.
+	cycles int
 
 	// life is the number of the operator's process. Reports of former ones are ignored.
 	life int
@@ -99,6 +101,23 @@ func (w *worlds) of(namespace string) *world {
 		}
 	}
 	return w.worlds[namespace]
+}
+
+// expectCycles fails the test unless the sources of each run were removed and added again at least so often.
+func (w *worlds) expectCycles(t *testing.T, least int) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	total := 0
+	for namespace, world := range w.worlds {
+		world.mu.Lock()
+		cycles := world.cycles
+		world.mu.Unlock()
+		if total += cycles; cycles < least {
+			t.Errorf("%s: sources came and went only %d times, want at least %d", namespace, cycles, least)
+		}
+	}
+	t.Logf("sources came and went %d times in %d runs", total, len(w.worlds))
 }
 
 // begin returns the number of a new process.
@@ -191,6 +210,9 @@ func (w *world) reportVitals(r *http.Request) (any, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if reported.Busy {
+		w.cycles++
+	}
 	if r.FormValue("life") == strconv.Itoa(w.life) {
 		if !w.vitals.Busy && !reported.Busy {
 			reported.Goroutines = min(reported.Goroutines, w.vitals.Goroutines)
