@@ -121,10 +121,8 @@ const (
 	AnnotationIgnoredBySpec = "ignored-by-spec"
 )
 
-// marks are the names of all labels and annotations that identify a dependent or configure how it is applied.
-var marks = []string{
-	LabelOwnerID,
-	AnnotationDigest,
+// settingNames are the names of the annotations that are settings.
+var settingNames = []string{
 	AnnotationOrder,
 	AnnotationApplyOrder,
 	AnnotationPurgeOrder,
@@ -136,8 +134,6 @@ var marks = []string{
 	AnnotationDeletePolicy,
 	AnnotationPrunePolicy,
 	AnnotationIgnore,
-	AnnotationIgnoredByOption,
-	AnnotationIgnoredBySpec,
 	AnnotationReapplyInterval,
 	AnnotationTimeout,
 	AnnotationStatusHint,
@@ -154,6 +150,17 @@ var marks = []string{
 	AnnotationBind,
 	AnnotationExternalID,
 }
+
+// SettingAnnotations returns the names of the annotations that are settings, without the reconciler's prefix.
+func SettingAnnotations() []string { return slices.Clone(settingNames) }
+
+// marks are the names of all labels and annotations that identify a dependent or configure how it is applied.
+var marks = slices.Concat(settingNames, []string{
+	LabelOwnerID,
+	AnnotationDigest,
+	AnnotationIgnoredByOption,
+	AnnotationIgnoredBySpec,
+})
 
 // IsMark reports whether the key of a label or an annotation is one of the names that the reconciler writes.
 func IsMark(reconciler, key string) bool {

@@ -12,29 +12,8 @@ import (
 const readyMade = "fairlead.io"
 
 // settings matches annotations that are settings of the ready-made operator.
-var settings = regexp.MustCompile(`\b` + regexp.QuoteMeta(readyMade) + `/(` + strings.Join([]string{
-	manifests.AnnotationOrder,
-	manifests.AnnotationApplyOrder,
-	manifests.AnnotationPurgeOrder,
-	manifests.AnnotationPurgeFailed,
-	manifests.AnnotationDeleteOrder,
-	manifests.AnnotationReconcilePolicy,
-	manifests.AnnotationUpdatePolicy,
-	manifests.AnnotationAdoptionPolicy,
-	manifests.AnnotationDeletePolicy,
-	manifests.AnnotationPrunePolicy,
-	manifests.AnnotationReapplyInterval,
-	manifests.AnnotationTimeout,
-	manifests.AnnotationStatusHint,
-	manifests.AnnotationPhase,
-	manifests.AnnotationPhaseOrder,
-	manifests.AnnotationIncludeWhen,
-	manifests.AnnotationActiveWhen,
-	manifests.AnnotationDependsOn,
-	manifests.AnnotationDependsOnGroup,
-	manifests.AnnotationDependsOnTimeout,
-	manifests.AnnotationReadyWhen,
-}, "|") + `)\b`)
+var settings = regexp.MustCompile(
+	`\b` + regexp.QuoteMeta(readyMade) + `/(` + strings.Join(manifests.SettingAnnotations(), "|") + `)\b`)
 
 // readdress renames annotations of the ready-made operator to annotations of the project's operator, which ignores
 // other annotations. Otherwise a chart would lose settings such as a delete policy without an error. The note lists the

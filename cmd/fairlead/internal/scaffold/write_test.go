@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // requestFor returns a request for a small project in a folder, with which tests are fast.
@@ -146,15 +147,18 @@ func TestSettingsForTheReadyMadeOperatorAreThoseOfTheProjectsOwn(t *testing.T) {
 	req.Options.Generator, req.Options.Given = scaffold.GeneratorHelm, true
 	req.Source = fstest.MapFS{
 		"Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}\n")},
-		"templates/kept.yaml": {Data: []byte(
-			"{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan, " +
-				"fairlead.io/docs: here}}}\n")},
+		"templates/kept.yaml": {Data: []byte("# fairlead.io/docs: here\n# fairlead.io/" +
+			strings.Join(manifests.SettingAnnotations(), "\n# fairlead.io/") + "\n")},
 	}
 	project := newProject(t, req)
 	text := fileOf(t, project, "internal/generator/chart/templates/kept.yaml")
-	if !strings.Contains(text, req.Options.OperatorName+"/delete-policy: orphan") ||
-		!strings.Contains(text, "fairlead.io/docs: here") {
-		t.Errorf("the file lacks an annotation: %s", text)
+	for _, name := range manifests.SettingAnnotations() {
+		if !strings.Contains(text, "# "+req.Options.OperatorName+"/"+name+"\n") {
+			t.Errorf("the file lacks the annotation %s: %s", name, text)
+		}
+	}
+	if !strings.Contains(text, "fairlead.io/docs: here") {
+		t.Errorf("the file lacks the annotation docs: %s", text)
 	}
 	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes, "annotations of fairlead.io in") {
 		t.Errorf("the notes do not mention the renamed annotations: %s", notes)
