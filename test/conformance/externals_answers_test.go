@@ -112,6 +112,19 @@ var _ = Describe("Answers about externals:", func() {
 		Expect(cloud.Things()).To(ConsistOf(HaveField("Value", "7")))
 	})
 
+	It("a number that a double cannot represent reaches the handler and other objects without a change", func(ctx SpecContext) {
+		const large = "9007199254740993" // 2^53 + 1
+		run(external.Of("SizedThing", sized{componenttest.Things{Cloud: cloud}}, external.Options[sizedSpec]{Poll: quick.Poll, Settle: quick.Settle}))
+		g := newGadget(ctx, namespace, "app",
+			"apiVersion: external.fairlead.io/v1\nkind: SizedThing\nmetadata: {name: one, annotations: {"+
+				settingOf(operator, "export", "size=self.status.size")+"}}\nspec: {size: "+large+"}\n---\n"+
+				configMap("bound", "${{ size }}", settingOf(operator, "bind", "true")), servedBy(operator))
+		expectReady(ctx, g)
+		Expect(cloud.Things()).To(ConsistOf(HaveField("Value", large)))
+		Expect(cloud.Calls("Update")).To(BeZero())
+		Expect(valueOf(ctx, namespace, "bound")()).To(Equal(large))
+	})
+
 	DescribeTable("an id that a person gives, and that does not exist, creates nothing: the person is asked again", func(ctx SpecContext, restart bool) {
 		cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
 			if c.Method == "Create" {

@@ -81,4 +81,10 @@ var observing = []mutation{
 		"	w.put(name, object)\n	w.enqueue(name)\n", "	w.put(name, object)\n",
 		"Inputs of a component",
 	},
+	{
+		"large numbers in the specs of externals are rounded", "externals/item.go",
+		`utiljson.Unmarshal(it.state.Manifest, &manifest)`,
+		`_ = utiljson.Unmarshal; json.Unmarshal(it.state.Manifest, &manifest)`,
+		"a number that a double cannot represent",
+	},
 }

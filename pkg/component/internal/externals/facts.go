@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
@@ -309,7 +310,7 @@ func (it *item) body() *unstructured.Unstructured {
 	body.SetLabels(labels)
 	body.SetAnnotations(annotations)
 	var observed any
-	if json.Unmarshal(it.answer.Observed, &observed) == nil && observed != nil {
+	if utiljson.Unmarshal(it.answer.Observed, &observed) == nil && observed != nil {
 		body.Object["status"] = observed
 	}
 	if it.state != nil && it.state.Intent == externalstate.IntentDelete {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
@@ -269,7 +270,7 @@ func (it *item) applied() map[string]any {
 		return nil
 	}
 	var manifest map[string]any
-	if json.Unmarshal(it.state.Manifest, &manifest) != nil {
+	if utiljson.Unmarshal(it.state.Manifest, &manifest) != nil {
 		return nil
 	}
 	return manifest

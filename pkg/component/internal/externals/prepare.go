@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -170,7 +172,7 @@ func (it *item) intended(a plan.Action, now time.Time) *externalstate.State {
 // sameSpec reports whether a manifest has the spec of the recorded one.
 func (it *item) sameSpec(manifest json.RawMessage) bool {
 	var next map[string]any
-	if it.state == nil || json.Unmarshal(manifest, &next) != nil {
+	if it.state == nil || utiljson.Unmarshal(manifest, &next) != nil {
 		return false
 	}
 	return bytes.Equal(spec(next), spec(it.applied()))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -89,7 +90,7 @@ func (it *item) restored(id string) *externalstate.State {
 // withoutDigest returns a manifest without the annotation that identifies it.
 func withoutDigest(manifest json.RawMessage, reconciler string) json.RawMessage {
 	var body unstructured.Unstructured
-	if json.Unmarshal(manifest, &body.Object) != nil {
+	if utiljson.Unmarshal(manifest, &body.Object) != nil {
 		return manifest
 	}
 	annotations := body.GetAnnotations()

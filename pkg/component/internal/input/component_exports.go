@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
@@ -204,7 +205,7 @@ func (r *Reference) valuesOfExports(data map[string][]byte) []value {
 	plain := map[string]any{}
 	for name, encoded := range data {
 		var v any
-		if json.Unmarshal(encoded, &v) == nil {
+		if utiljson.Unmarshal(encoded, &v) == nil {
 			plain[name] = v
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -94,7 +95,7 @@ func (in Inputs) specValues(parameters []value) ([]value, bool) {
 		return nil, true
 	}
 	var plain any
-	if err := json.Unmarshal(data, &plain); err != nil || plain == nil {
+	if err := utiljson.Unmarshal(data, &plain); err != nil || plain == nil {
 		return nil, true
 	}
 	all, complete := valuesIn(plain, "spec", true)
