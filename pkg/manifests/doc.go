@@ -4,6 +4,10 @@
 // (normalise.go), sorts it into waves and stages (stages.go, order_conflicts.go), and computes digests, keys and
 // owners. Object is the result: a dependent as it is applied.
 //
-// The package imports api/meta and no other package of this repository. It has no client and reads no clock: equal
-// input gives equal output.
+// The package has no client and reads no clock: equal input gives equal output. It imports api/meta and the pure
+// packages internal/bounded, internal/expression and internal/fieldpath.
+//
+// A new annotation for dependents needs these changes: its constant, its name in settingNames, and a call of its parser
+// in ParseSettings (settings.go); for an expression, an element of the list in expression_budget.go; for an annotation
+// without effect on observed objects, an element of the list in observed.go.
 package manifests
