@@ -312,6 +312,7 @@ spec: {value: "{{ . }}"}
 			return strings.Count(r.Out, `"needsAnswer": true`)
 		}
 		Eventually(ctx, uncertain).Should(Equal(12))
+		Eventually(ctx, cloud.Things).Should(HaveLen(12)) // The record of a create is written before the call.
 		Eventually(ctx, func() int { return len(shopIn(ctx, namespace).Status.Waiting) }).Should(Equal(10))
 		for _, made := range cloud.Things() {
 			// The status does not name all of them, so the calls for some may still be under way.
