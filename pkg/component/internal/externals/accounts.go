@@ -78,6 +78,9 @@ type account struct {
 	writes, reads []*call
 	// awaiting are the items that the next list observes.
 	awaiting []*item
+	// listFailures counts the lists in a row that failed. After several of them, the next one is made at listAgain.
+	listFailures int
+	listAgain    time.Time
 	// timed is set while a timer waits for the rate limit.
 	timed bool
 	// users is the number of items that have the account.

@@ -23,7 +23,7 @@ func (it *item) observe() {
 		it.firstAsked = o.manager.now()
 	}
 	a := it.account
-	if it.isListed() {
+	if it.isListed() && a.mayList() {
 		it.observing = true
 		if a.awaitList(it) {
 			a.enqueue(&call{method: MethodList, run: a.list})
@@ -115,6 +115,29 @@ func (a *account) awaitList(it *item) (first bool) {
 	return len(a.awaiting) == 1
 }
 
+// maxListFailures is the number of lists in a row that may fail before externals are observed one by one. A list that
+// fails may never succeed, for example one of many pages that exceeds a rate limit, and the externals must be observed.
+const maxListFailures = 3
+
+// mayList reports whether a list may be called. After failures, lists are tried again at the interval of polls.
+func (a *account) mayList() bool {
+	a.manager.mu.Lock()
+	defer a.manager.mu.Unlock()
+	return a.listFailures < maxListFailures || !a.manager.now().Before(a.listAgain)
+}
+
+// listEnded notes the result of a list.
+func (a *account) listEnded(err error) {
+	a.manager.mu.Lock()
+	defer a.manager.mu.Unlock()
+	if err == nil {
+		a.listFailures = 0
+		return
+	}
+	a.listFailures++
+	a.listAgain = a.manager.now().Add(a.info.Poll)
+}
+
 // list observes the externals of an account that wait for a list, or whose observation is due soon, with one call. Those
 // that are missing in the list are observed one by one.
 func (a *account) list(ctx context.Context) {
@@ -147,6 +170,7 @@ func (a *account) list(ctx context.Context) {
 	shared := external.Account{Name: a.key.name, References: requests[0].References}
 	answers, err := guard(func() (map[int]external.Answer, error) { return a.key.driver.List(ctx, shared, requests) })
 	ended(err)
+	a.listEnded(err)
 	for i, other := range items {
 		answer, found := answers[i]
 		other.owner.mu.Lock()

@@ -87,6 +87,41 @@ func TestAnExternalThatIsInNoListIsNotAbsent(t *testing.T) {
 	})
 }
 
+// A list of many pages may exceed a rate limit each time.
+func TestExternalsAreObservedOneByOneWhileListsFail(t *testing.T) {
+	forKinds(t, []string{"ListedThing"}, func(t *testing.T, w *world, kind string) {
+		w.options.Poll, w.options.Settle = 10*time.Second, time.Second
+		w.drivers = []external.Driver{external.Of(kind, componenttest.ListedThings{
+			Things: componenttest.Things{Cloud: w.cloud},
+		}, w.options)}
+		lists := 0
+		w.cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
+			if c.Method != "List" {
+				return componenttest.CloudFault{}
+			}
+			lists++
+			return componenttest.CloudFault{Before: external.RefusedFor(errors.New("429"), time.Second)}
+		})
+		w.operate(10*time.Second, thing(kind, "a"))
+		made := w.cloud.Things()[0]
+		made.Value = "of another client"
+		w.cloud.Put(made)
+		before := lists
+		w.operate(2*time.Minute, thing(kind, "a"))
+		w.expect("a", w.waiting, "")
+		if more := lists - before; more < 5 || more > 20 {
+			t.Errorf("%d lists in two minutes, want one each ten seconds after the first failures", more)
+		}
+		w.cloud.SetFault(nil)
+		w.operate(time.Minute, thing(kind, "a"))
+		observations := w.cloud.Calls("Observe")
+		w.operate(time.Minute, thing(kind, "a"))
+		if w.cloud.Calls("Observe") != observations {
+			t.Error("externals are observed one by one although lists succeed again")
+		}
+	})
+}
+
 // The same failure, after a pass that saw no failure, must wake the component.
 func TestAFailureThatComesBackIsReported(t *testing.T) {
 	forKinds(t, []string{"Thing"}, func(_ *testing.T, w *world, kind string) {
