@@ -30,7 +30,7 @@ const (
 	ReasonGoneUnread     Reason = "the condition of its deletion reads its content"
 	ReasonUnread         Reason = "the condition of its readiness reads its content"
 	ReasonUnmatched      Reason = "its matcher compares its content"
-	ReasonDiffers        Reason = "it differs by its matcher"
+	ReasonDiffers        Reason = "it differs from its manifest"
 	ReasonConfirm        Reason = "its absence must be confirmed"
 	ReasonNotServed      Reason = "its type is not served"
 	ReasonPruned         Reason = "it is no longer rendered"

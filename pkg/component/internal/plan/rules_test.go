@@ -785,12 +785,12 @@ var applyRows = slices.Concat(flowRows, []row{
 	{"leaves an object that equals its manifest by its matcher, although its fields drifted", edits(drifted, matched(&Verdict{})), "done"},
 	{
 		"repairs an object that differs by its matcher, although its fields did not drift", edits(matched(&Verdict{Differs: "x"})),
-		"Apply: it differs by its matcher (uid u1, version 7) [repair]",
+		"Apply: it differs from its manifest (uid u1, version 7) [repair]",
 	},
 	{
 		"repairs an object that differs by its matcher, and whose last write was not recorded",
 		edits(neverWritten, coverage(CoverageFull), matched(&Verdict{Differs: "x"})),
-		"Apply: it differs by its matcher (uid u1, version 7)",
+		"Apply: it differs from its manifest (uid u1, version 7)",
 	},
 	{
 		"repairs an object once in a pass if it differs always", edits(answered(VerbApply), coverage(CoverageFull), matched(&Verdict{Differs: "x"})),

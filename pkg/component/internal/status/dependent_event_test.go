@@ -82,7 +82,7 @@ func TestEventsAboutDependents(t *testing.T) {
 		{
 			"at most ten for each reason", second,
 			outcome.Outcome{Changes: all(20, func(i int) outcome.Change { return changed(i, plan.ReasonDiffers) })},
-			[]string{"Normal Repaired settings-0: it differs by its matcher", "… 10"},
+			[]string{"Normal Repaired settings-0: it differs from its manifest", "… 10"},
 		},
 		{"none for dependents in another cluster", remote, outcome.Outcome{Waiting: []outcome.Waiting{failed(5)}}, nil},
 		{
