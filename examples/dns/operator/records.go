@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -103,7 +104,7 @@ func (k Records) list(ctx context.Context, refs generator.References, tag string
 			Records []Record
 			Next    string
 		}
-		if err := k.call(ctx, refs, request{method: http.MethodGet, query: query}, &page); err != nil {
+		if err := k.read(ctx, refs, request{method: http.MethodGet, query: query}, &page); err != nil {
 			return nil, err
 		}
 		for _, record := range page.Records {
@@ -113,5 +114,22 @@ func (k Records) list(ctx context.Context, refs generator.References, tag string
 			return records, nil
 		}
 		query.Set("page", page.Next)
+	}
+}
+
+// read is call for a page of a list. Above the rate limit of the service it waits, because a list that begins again at
+// its first page may never reach the last one.
+func (k Records) read(ctx context.Context, refs generator.References, r request, page any) error {
+	for {
+		err := k.call(ctx, refs, r, page)
+		limit, isRefused := errors.AsType[*external.RefusedError](err)
+		if !isRefused || !limit.Temporary {
+			return err
+		}
+		select {
+		case <-time.After(max(limit.After, time.Second)):
+		case <-ctx.Done():
+			return err
+		}
 	}
 }

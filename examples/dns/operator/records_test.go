@@ -106,6 +106,29 @@ func TestListHasTheRecordsOfAllPages(t *testing.T) {
 	}
 }
 
+func TestListGoesOnAfterARateLimit(t *testing.T) {
+	server, records := service(t, dnstest.Options{})
+	for i := range 5 {
+		server.Put(dnstest.Record{Name: fmt.Sprintf("%d.example.com", i), Type: "A", Value: "192.0.2.1"})
+	}
+	server.Inject(dnstest.List, dnstest.Fault{}, dnstest.Fault{RateLimit: time.Second}, dnstest.Fault{}, dnstest.Fault{})
+	found, err := records.List(t.Context(), external.Account{References: secret("secret")})
+	if err != nil || len(found) != 5 {
+		t.Errorf("%d records, error %v", len(found), err)
+	}
+	if calls := server.Calls(dnstest.List); calls != 4 {
+		t.Errorf("%d requests, want 3 pages and the refused request", calls)
+	}
+
+	server.Inject(dnstest.List, dnstest.Fault{RateLimit: time.Minute})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = records.List(ctx, external.Account{References: secret("secret")})
+	if refused, ok := errors.AsType[*external.RefusedError](err); !ok || refused.After != time.Minute {
+		t.Errorf("got %v, want the refusal of the service at the end of the context", err)
+	}
+}
+
 func TestErrorsSayWhetherTheCallHadAnEffect(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault     dnstest.Fault
