@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,10 +26,11 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		"data: {level: '{{ .Values.log.level }}', rate: '{{ .Values.inputs.rates.EUR }}'}"
 
 	It("an object and a polled address render the component again, and a signed call asks at once", func(ctx SpecContext) {
-		calls := freeAddress()
+		calls, metrics := freeAddress(), freeAddress()
 		expectWork(ctx)
 		Expect(stopOperator()).To(Succeed())
-		stopOperator = startOperator("--webhook-bind-address="+calls, "--poll-hosts=127.0.0.1")
+		stopOperator = startOperator("--webhook-bind-address="+calls, "--poll-hosts=127.0.0.1",
+			"--metrics-bind-address="+metrics, "--metrics-secure=false")
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(stopOperator()).To(Succeed())
 			stopOperator = startOperator()
@@ -91,6 +93,18 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		Consistently(data).Should(HaveKeyWithValue("rate", "1"))
 		Expect(call("/webhook/"+namespace+"/shop", "s3cret")).To(Equal(http.StatusAccepted))
 		Eventually(data).WithTimeout(soon).Should(HaveKeyWithValue("rate", "2"))
+
+		By("making no pass if the value is equal")
+		var before []string
+		Eventually(func() bool { // The passes for the last value have ended.
+			last := before
+			before = passes("http://" + metrics + "/metrics")
+			return slices.Equal(before, last)
+		}).WithPolling(500 * time.Millisecond).WithTimeout(soon).Should(BeTrue())
+		asked := requests.Load()
+		Expect(call("/webhook/"+namespace+"/shop", "s3cret")).To(Equal(http.StatusAccepted))
+		Eventually(requests.Load).WithTimeout(soon).Should(Equal(asked + 1))
+		Consistently(func() []string { return passes("http://" + metrics + "/metrics") }).WithTimeout(time.Second).Should(Equal(before))
 
 		By("naming the polled value that changed in the history, without showing it")
 		Eventually(func() []string {

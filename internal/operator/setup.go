@@ -111,10 +111,7 @@ func (o Options) addWebhook(
 		recorder: mgr.GetEventRecorder(ReconcilerName), secrets: lru.New(keptSecrets),
 		slots: make(chan struct{}, maxSecretReads),
 	}
-	accepted := newPacer(func(name types.NamespacedName) {
-		polls.askAll(name)
-		reconciler.Trigger(name)
-	})
+	accepted := newPacer(polls.askAll)
 	calls := newReplica(o.Leader)
 	calls.calls = verify.handler(func(name types.NamespacedName) error {
 		accepted.call(name)
