@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -46,7 +47,7 @@ type WebhookOptions struct {
 	Route func(*http.Request) (name types.NamespacedName, ok bool)
 	// Secret returns the key of the signatures for a component. An empty key refuses the call.
 	Secret func(context.Context, types.NamespacedName) ([]byte, error)
-	// Accept handles a verified body. A temporary error is answered with status 503, another one with status 400 and its
+	// Accept handles a verified body, one at a time for each component. A temporary error is answered with status 503, another one with status 400 and its
 	// text.
 	Accept func(ctx context.Context, name types.NamespacedName, body []byte) error
 	// DiscardBody verifies the body while it is read. Accept gets no body, and the body takes no memory.
@@ -71,6 +72,7 @@ type webhook struct {
 	options WebhookOptions
 	// bodies has an element for each body in memory.
 	bodies   chan struct{}
+	turns    turns
 	refusals *refusals
 }
 
@@ -120,11 +122,67 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, name, err)
 		return
 	}
-	if err := contain(r.Context(), func(ctx context.Context) error { return h.options.Accept(ctx, name, body) }); err != nil {
+	if err := h.accept(r.Context(), name, body); err != nil {
 		h.reject(w, r, name, err)
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// accept calls Accept after the earlier calls for the component. Otherwise a value that was stored last could be put
+// before an earlier one.
+func (h *webhook) accept(ctx context.Context, name types.NamespacedName, body []byte) error {
+	end, err := h.turns.begin(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return contain(ctx, func(ctx context.Context) error { return h.options.Accept(ctx, name, body) })
+}
+
+// turns lets one call for each component run at a time.
+type turns struct {
+	mu sync.Mutex
+	// lines has the components with a call. The channel has an element while a call runs.
+	lines map[types.NamespacedName]*turn
+}
+
+type turn struct {
+	running chan struct{}
+	// calls counts the calls that run or wait.
+	calls int
+}
+
+// begin waits until no other call for the component runs. The caller calls end. It returns an error if ctx ends before.
+func (t *turns) begin(ctx context.Context, name types.NamespacedName) (end func(), err error) {
+	t.mu.Lock()
+	if t.lines == nil {
+		t.lines = map[types.NamespacedName]*turn{}
+	}
+	line := t.lines[name]
+	if line == nil {
+		line = &turn{running: make(chan struct{}, 1)}
+		t.lines[name] = line
+	}
+	line.calls++
+	t.mu.Unlock()
+	leave := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if line.calls--; line.calls == 0 {
+			delete(t.lines, name)
+		}
+	}
+	select {
+	case line.running <- struct{}{}:
+		return func() {
+			<-line.running
+			leave()
+		}, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
 }
 
 // signatureOf returns the signature in the header of a call.

@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -215,5 +217,61 @@ func TestBodiesInMemoryAreLimited(t *testing.T) {
 	}
 	if status := call(http.NoBody); status != http.StatusAccepted {
 		t.Errorf("a call afterwards: status %d", status)
+	}
+}
+
+func TestCallsForAComponentAreAcceptedOneAfterTheOther(t *testing.T) {
+	var mu sync.Mutex
+	running, most := map[types.NamespacedName]int{}, map[types.NamespacedName]int{}
+	var release chan struct{}
+	handler := NewWebhook(WebhookOptions{
+		Route:  func(r *http.Request) (types.NamespacedName, bool) { return key(r.URL.Path[1:]), true },
+		Secret: func(context.Context, types.NamespacedName) ([]byte, error) { return []byte("s3cret"), nil },
+		Accept: func(_ context.Context, name types.NamespacedName, _ []byte) error {
+			mu.Lock()
+			running[name]++
+			most[name] = max(most[name], running[name])
+			mu.Unlock()
+			<-release
+			mu.Lock()
+			defer mu.Unlock()
+			running[name]--
+			return nil
+		},
+	})
+	call := func(ctx context.Context, path string) int {
+		request := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader("x"))
+		request.Header.Set(SignatureHeader, Sign([]byte("s3cret"), []byte("x")))
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		return answer.Code
+	}
+	synctest.Test(t, func(t *testing.T) {
+		release = make(chan struct{})
+		var calls sync.WaitGroup
+		for _, path := range []string{"/a", "/a", "/a", "/b"} {
+			calls.Go(func() {
+				if code := call(t.Context(), path); code != http.StatusAccepted {
+					t.Errorf("%s: status %d", path, code)
+				}
+			})
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if code := call(ctx, "/a"); code != http.StatusServiceUnavailable {
+			t.Errorf("status %d for a call that ends while it waits, want 503", code)
+		}
+		if running[key("a")] != 1 || running[key("b")] != 1 {
+			t.Errorf("calls that run: %v, want one for each component", running)
+		}
+		close(release)
+		calls.Wait()
+	})
+	if most[key("a")] != 1 {
+		t.Errorf("%d calls for a component at the same time", most[key("a")])
+	}
+	if w, ok := handler.(*webhook); !ok || len(w.turns.lines) > 0 {
+		t.Errorf("components are left in memory: %v", w.turns.lines)
 	}
 }
