@@ -143,11 +143,12 @@ func (o *options) bindEvents(flags *flag.FlagSet) {
 	o.webhook.bind(flags)
 	flags.Func("poll-hosts",
 		"hosts that components may poll (spec.inputs), separated by commas, such as rates.example.com,*.example.org;\n"+
+			"without scheme and port: all ports of a host are allowed;\n"+
 			"the authors of components see the responses, also those of services that only the operator can reach;\n"+
 			"by default none",
-		func(hosts string) error {
-			o.pollHosts = strings.Split(hosts, ",")
-			return nil
+		func(hosts string) (err error) {
+			o.pollHosts, err = operator.ParsePollHosts(hosts)
+			return err
 		})
 }
 

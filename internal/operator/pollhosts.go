@@ -2,14 +2,32 @@ package operator
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // PollHosts are the hosts that components may poll: names or addresses, names that begin with "*." for all hosts of a
 // domain, or "*" for all hosts. A tenant sees the responses of polled addresses, also those of services that only the
 // operator can reach, so the default is none.
 type PollHosts []string
+
+// ParsePollHosts parses hosts that are separated by commas. All ports of a host are allowed, so a host with a scheme, a
+// port or a path is an error.
+func ParsePollHosts(text string) (PollHosts, error) {
+	hosts := PollHosts(strings.Split(text, ","))
+	for _, host := range hosts {
+		name, isDomain := strings.CutPrefix(host, "*.")
+		isAddress := !isDomain && net.ParseIP(host) != nil
+		if host != "*" && !isAddress && len(validation.IsDNS1123Subdomain(strings.ToLower(name))) > 0 {
+			return nil, fmt.Errorf("host %q: want a name such as rates.example.com, a domain such as *.example.org, an address, or *,"+
+				" without scheme, port and path", host)
+		}
+	}
+	return hosts, nil
+}
 
 // allows reports whether a host may be polled.
 func (h PollHosts) allows(host string) bool {
