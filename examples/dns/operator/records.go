@@ -2,13 +2,10 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/fairlead-io/fairlead/pkg/component/external"
-	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
 // RecordSpec is the spec of the manifests of the kind Record.
@@ -39,26 +36,28 @@ type Records struct {
 
 // Observe implements external.Kind.
 func (k Records) Observe(ctx context.Context, r external.Ref[RecordSpec]) (observed Record, err error) {
-	return observed, k.call(ctx, r.References, request{method: http.MethodGet, path: r.ID}, &observed)
+	return observed, k.call(ctx, r.References, pathOf(r.ID), external.HTTPCall{}, &observed)
 }
 
 // Create implements external.Creator. The token is the idempotency key, which the service remembers for a time, and the
 // tag, by which Find finds the record later.
 func (k Records) Create(ctx context.Context, r external.Ref[RecordSpec]) (external.Created[Record], error) {
 	var created Record
-	body := Record{RecordSpec: r.Spec, Tag: r.Token}
-	err := k.call(ctx, r.References, request{method: http.MethodPost, body: body, key: r.Token}, &created)
+	err := k.call(ctx, r.References, "/records", external.HTTPCall{
+		Method: http.MethodPost, Body: Record{RecordSpec: r.Spec, Tag: r.Token}, IdempotencyKey: r.Token, Creates: true,
+	}, &created)
 	return external.Created[Record]{ID: created.ID, Observed: created}, err
 }
 
 // Update implements external.Updater.
 func (k Records) Update(ctx context.Context, r external.Ref[RecordSpec], _ Record) (updated Record, err error) {
-	return updated, k.call(ctx, r.References, request{method: http.MethodPut, path: r.ID, body: r.Spec}, &updated)
+	request := external.HTTPCall{Method: http.MethodPut, Body: r.Spec}
+	return updated, k.call(ctx, r.References, pathOf(r.ID), request, &updated)
 }
 
 // Delete implements external.Deleter. Its error may be ErrNotFound.
 func (k Records) Delete(ctx context.Context, r external.Ref[RecordSpec]) error {
-	return k.call(ctx, r.References, request{method: http.MethodDelete, path: r.ID}, nil)
+	return k.call(ctx, r.References, pathOf(r.ID), external.HTTPCall{Method: http.MethodDelete}, nil)
 }
 
 // Find implements external.Finder.
@@ -94,42 +93,4 @@ func (k Records) PollAfter(observed Record) time.Duration {
 		return 0
 	}
 	return time.Second
-}
-
-// list returns the records with a tag, or all, from all pages.
-func (k Records) list(ctx context.Context, refs generator.References, tag string) (map[string]Record, error) {
-	records := map[string]Record{}
-	for query := (url.Values{"tag": {tag}}); ; {
-		var page struct {
-			Records []Record
-			Next    string
-		}
-		if err := k.read(ctx, refs, request{method: http.MethodGet, query: query}, &page); err != nil {
-			return nil, err
-		}
-		for _, record := range page.Records {
-			records[record.ID] = record
-		}
-		if page.Next == "" {
-			return records, nil
-		}
-		query.Set("page", page.Next)
-	}
-}
-
-// read is call for a page of a list. Above the rate limit of the service it waits, because a list that begins again at
-// its first page may never reach the last one.
-func (k Records) read(ctx context.Context, refs generator.References, r request, page any) error {
-	for {
-		err := k.call(ctx, refs, r, page)
-		limit, isRefused := errors.AsType[*external.RefusedError](err)
-		if !isRefused || !limit.Temporary {
-			return err
-		}
-		select {
-		case <-time.After(max(limit.After, time.Second)):
-		case <-ctx.Done():
-			return err
-		}
-	}
 }
