@@ -9,13 +9,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
-// maxAnswer is the maximum size of the answer to an HTTPCall, in bytes.
-const maxAnswer = 1 << 20
+// defaultMaxAnswer is the default of HTTPCall.MaxBytes.
+const defaultMaxAnswer = 1 << 20
 
-// minWait is the minimum time between two requests of an HTTPCall that waits.
+// minWait is the time before the second request of an HTTPCall that waits, if the API says no time.
 const minWait = time.Second
 
 // HTTPCall is a request with JSON to an HTTP API, whose errors are those of the methods of a Kind.
@@ -28,31 +31,42 @@ type HTTPCall struct {
 	Token string
 	// IdempotencyKey is the header Idempotency-Key, if it is set.
 	IdempotencyKey string
-	// Header has further headers.
+	// Header has further headers. The Content-Type of a body is application/json by default.
 	Header http.Header
 	// Body is sent as JSON. Without it, the request has no body.
 	Body any
 	// Creates is set for the request that creates the external. Then HTTPCreateError makes its errors, otherwise
 	// HTTPError does.
 	Creates bool
-	// Waits repeats a request that the API refuses for a time, such as one above its rate limit, until the context ends.
-	// Use it for the pages of a List: a list that begins again at its first page may never reach the last one.
+	// Waits repeats a request that the API refuses for a time, such as one above its rate limit, if that time is over
+	// before the deadline of the context. If the API says no time, the waits are a second, two seconds, and so on. Use it
+	// for the pages of a List: a list that begins again at its first page may never reach the last one.
 	Waits bool
-	// Client sends the request; http.DefaultClient by default.
+	// MaxBytes is the maximum size of the answer; 1 MiB by default.
+	MaxBytes int64
+	// Client sends the request; http.DefaultClient by default. Without CheckRedirect, redirects are not followed, because
+	// the request after a redirect may be a GET.
 	Client *http.Client
 }
 
-// Do sends the request, and decodes the JSON of the answer into result, unless result is nil or the answer is empty. An
-// answer may have at most 1 MiB. An error before the request is sent is Refused. After an error of the connection, and
-// after an answer that cannot be decoded, it is not known whether the request had an effect.
+// Do sends the request, and decodes the answer into result as encoding/json does, unless result is nil. The answer may
+// be empty if its status is 204, or if the method is not GET.
+//
+// An error before the request is sent is Refused, and so is a redirect. After an error of the connection, and after an
+// answer that is too large or cannot be decoded, it is not known whether the request had an effect. An error has the
+// path of the address without the query.
 func (c HTTPCall) Do(ctx context.Context, result any) error {
-	for {
+	for wait := minWait; ; wait *= 2 {
 		err := c.once(ctx, result)
 		refused, ok := errors.AsType[*RefusedError](err)
 		if !c.Waits || !ok || !refused.Temporary {
 			return err
 		}
-		timer := time.NewTimer(max(refused.After, minWait))
+		after := cmp.Or(refused.After, wait)
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= after {
+			return err
+		}
+		timer := time.NewTimer(after)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -68,33 +82,48 @@ func (c HTTPCall) once(ctx context.Context, result any) error {
 	if err != nil {
 		return Refused(err)
 	}
-	response, err := cmp.Or(c.Client, http.DefaultClient).Do(request)
+	name := request.Method + " " + request.URL.Path
+	client := *cmp.Or(c.Client, http.DefaultClient)
+	if client.CheckRedirect == nil {
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	response, err := client.Do(request)
+	if cause, ok := errors.AsType[*url.Error](err); ok {
+		err = cause.Err // The text of the outer error has the query.
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	failure := HTTPError
 	if c.Creates {
 		failure = HTTPCreateError
 	}
-	if err := failure(response); err != nil || result == nil {
+	if err := failure(response); err != nil {
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	limit := cmp.Or(c.MaxBytes, defaultMaxAnswer)
+	text, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	isEmpty := len(bytes.TrimSpace(text)) == 0
 	switch {
-	case err != nil:
-		return fmt.Errorf("%s %s: read the answer: %w", request.Method, request.URL.Path, err)
-	case len(text) > maxAnswer:
-		return fmt.Errorf("%s %s: the answer has more than %d bytes", request.Method, request.URL.Path, maxAnswer)
-	case len(bytes.TrimSpace(text)) == 0:
+	case result == nil:
 		return nil
+	case err != nil:
+		return fmt.Errorf("%s: read the answer: %w", name, err)
+	case int64(len(text)) > limit:
+		return fmt.Errorf("%s: the answer has more than %d bytes", name, limit)
+	case isEmpty && (request.Method != http.MethodGet || response.StatusCode == http.StatusNoContent):
+		return nil
+	case isEmpty:
+		return fmt.Errorf("%s: the answer is empty", name)
 	}
 	if err := json.Unmarshal(text, result); err != nil {
-		return fmt.Errorf("%s %s: decode the answer: %w", request.Method, request.URL.Path, err)
+		return fmt.Errorf("%s: decode the answer: %w", name, err)
 	}
 	return nil
 }
 
+// request returns the request. It returns an error for all that http.Client would refuse before the request is sent.
 func (c HTTPCall) request(ctx context.Context) (*http.Request, error) {
 	var content io.Reader = http.NoBody
 	if c.Body != nil {
@@ -104,21 +133,31 @@ func (c HTTPCall) request(ctx context.Context) (*http.Request, error) {
 		}
 		content = bytes.NewReader(text)
 	}
-	request, err := http.NewRequestWithContext(ctx, c.Method, c.URL, content)
+	request, err := http.NewRequestWithContext(ctx, cmp.Or(c.Method, http.MethodGet), c.URL, content)
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range c.Header {
-		request.Header[http.CanonicalHeaderKey(name)] = values
+	if scheme := request.URL.Scheme; scheme != "http" && scheme != "https" || request.URL.Host == "" {
+		return nil, errors.New("the address of the API is no http or https URL with a host")
 	}
 	if c.Body != nil {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	for name, values := range c.Header {
+		request.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	if c.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.Token)
 	}
 	if c.IdempotencyKey != "" {
 		request.Header.Set("Idempotency-Key", c.IdempotencyKey)
+	}
+	for name, values := range request.Header {
+		for _, value := range values {
+			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+				return nil, fmt.Errorf("the header %s has a character that is not allowed, such as a newline", name)
+			}
+		}
 	}
 	return request, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -42,6 +43,12 @@ func TestHTTPCallSendsJSONWithItsHeaders(t *testing.T) {
 		t.Errorf("got id %d", answer.ID)
 	}
 
+	patch := HTTPCall{
+		Method: http.MethodPatch, URL: address, Body: 1, Header: http.Header{"Content-Type": {"application/merge-patch+json"}},
+	}
+	if err := patch.Do(t.Context(), nil); err != nil || !strings.Contains(got, "application/merge-patch+json") {
+		t.Errorf("with another type of the body: %q, error %v", got, err)
+	}
 	if err := (HTTPCall{URL: address}).Do(t.Context(), nil); err != nil || got != "GET /     \n" {
 		t.Errorf("without options: %q, error %v", got, err)
 	}
@@ -68,8 +75,15 @@ func TestErrorsOfAnHTTPCallSayWhetherItHadAnEffect(t *testing.T) {
 		"a failure of the server":             {HTTPCall{URL: answer(500, "")}, "unknown"},
 		"no connection":                       {HTTPCall{URL: closed.URL}, "unknown"},
 		"an answer that is no JSON":           {HTTPCall{URL: answer(200, "<html>")}, "unknown"},
-		"an answer above the limit":           {HTTPCall{URL: answer(200, strings.Repeat(" ", maxAnswer+1))}, "unknown"},
+		"an answer above the limit":           {HTTPCall{URL: answer(200, `{"a": 1}`), MaxBytes: 7}, "unknown"},
+		"an answer within the limit":          {HTTPCall{URL: answer(200, `{"a": 1}`), MaxBytes: 8}, "nil"},
+		"an empty answer":                     {HTTPCall{URL: answer(200, "")}, "unknown"},
+		"an empty answer to a write":          {HTTPCall{Method: http.MethodPut, URL: answer(200, "")}, "nil"},
+		"a redirect":                          {HTTPCall{Method: http.MethodDelete, URL: answer(302, "")}, "Refused"},
 		"an address that cannot be parsed":    {HTTPCall{URL: "http://a b"}, "Refused"},
+		"an address without a host":           {HTTPCall{URL: "http:///records"}, "Refused"},
+		"an address with another scheme":      {HTTPCall{URL: "ftp://a"}, "Refused"},
+		"a token with a newline":              {HTTPCall{URL: answer(200, ""), Token: "hunter2\n"}, "Refused"},
 		"a body that cannot be sent as JSON":  {HTTPCall{URL: answer(200, ""), Body: func() {}}, "Refused"},
 		"an attempt above the limit, no wait": {HTTPCall{URL: answer(429, "")}, "RefusedFor 0s"},
 	} {
@@ -82,26 +96,58 @@ func TestErrorsOfAnHTTPCallSayWhetherItHadAnEffect(t *testing.T) {
 	}
 }
 
-func TestHTTPCallWaitsForTheRateLimit(t *testing.T) {
-	requests := 0
-	address := apiOf(t, func(w http.ResponseWriter, r *http.Request) {
-		if requests++; requests == 1 || r.URL.Path == "/never" {
-			w.Header().Set("Retry-After", map[bool]string{true: "60"}[r.URL.Path == "/never"])
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		}
-		body, _ := io.ReadAll(r.Body)
-		_, _ = w.Write(body)
-	})
-	var answer map[string]int
-	err := HTTPCall{URL: address, Body: map[string]int{"a": 1}, Waits: true}.Do(t.Context(), &answer)
-	if err != nil || answer["a"] != 1 || requests != 2 {
-		t.Errorf("got %v after %d requests, error %v", answer, requests, err)
-	}
+// roundTripper answers requests without a network.
+type roundTripper func(*http.Request) *http.Response
 
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if got := meaning(HTTPCall{URL: address + "/never", Waits: true}.Do(ctx, nil)); got != "RefusedFor 1m0s" {
-		t.Errorf("got %s at the end of the context, want the last refusal", got)
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+func TestHTTPCallWaitsForTheRateLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		retryAfter string
+		refusals   int
+		want       string
+		requests   int
+		after      time.Duration
+	}{
+		"for the time that the API says":         {"7", 2, "nil", 3, 14 * time.Second},
+		"with a back-off":                        {"", 4, "nil", 5, 15 * time.Second},
+		"not beyond the deadline":                {"60", 100, "RefusedFor 1m0s", 1, 0},
+		"as long as the deadline is not reached": {"", 100, "RefusedFor 0s", 5, 15 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				requests, began := 0, time.Now()
+				client := &http.Client{Transport: roundTripper(func(r *http.Request) *http.Response {
+					status, text := http.StatusTooManyRequests, ""
+					if requests++; requests > c.refusals {
+						body, _ := io.ReadAll(r.Body)
+						status, text = http.StatusOK, string(body)
+					}
+					return &http.Response{
+						StatusCode: status, Header: http.Header{"Retry-After": {c.retryAfter}}, Request: r,
+						Body: io.NopCloser(strings.NewReader(text)),
+					}
+				})}
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				var answer map[string]int
+				call := HTTPCall{URL: "https://dns/records", Body: map[string]int{"a": 1}, Waits: true, Client: client}
+				if got := meaning(call.Do(ctx, &answer)); got != c.want || c.want == "nil" && answer["a"] != 1 {
+					t.Errorf("got %s with answer %v, want %s", got, answer, c.want)
+				}
+				if after := time.Since(began); requests != c.requests || after != c.after {
+					t.Errorf("%d requests in %s, want %d in %s", requests, after, c.requests, c.after)
+				}
+			})
+		})
+	}
+}
+
+func TestErrorOfAnHTTPCallHasNoQuery(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	err := HTTPCall{URL: closed.URL + "/records?key=hunter2"}.Do(t.Context(), nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "GET /records: ") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
 	}
 }
