@@ -117,6 +117,7 @@ func (a *account) awaitList(it *item) (first bool) {
 
 // maxListFailures is the number of lists in a row that may fail before externals are observed one by one. A list that
 // fails may never succeed, for example one of many pages that exceeds a rate limit, and the externals must be observed.
+// If the external system is down, this costs one call for each external and interval, within the limits of the account.
 const maxListFailures = 3
 
 // mayList reports whether a list may be called. After failures, lists are tried again at the interval of polls.
@@ -134,8 +135,10 @@ func (a *account) listEnded(err error) {
 		a.listFailures = 0
 		return
 	}
+	_, after := failureOf(MethodList, err)
 	a.listFailures++
-	a.listAgain = a.manager.now().Add(a.info.Poll)
+	// The externals of the failed list are observed when this time is over, so the next list is made later than that.
+	a.listAgain = a.manager.now().Add(max(a.info.Poll, 2*after))
 }
 
 // list observes the externals of an account that wait for a list, or whose observation is due soon, with one call. Those

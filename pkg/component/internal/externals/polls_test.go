@@ -89,37 +89,46 @@ func TestAnExternalThatIsInNoListIsNotAbsent(t *testing.T) {
 
 // A list of many pages may exceed a rate limit each time.
 func TestExternalsAreObservedOneByOneWhileListsFail(t *testing.T) {
-	forKinds(t, []string{"ListedThing"}, func(t *testing.T, w *world, kind string) {
-		w.options.Poll, w.options.Settle = 10*time.Second, time.Second
-		w.drivers = []external.Driver{external.Of(kind, componenttest.ListedThings{
-			Things: componenttest.Things{Cloud: w.cloud},
-		}, w.options)}
-		lists := 0
-		w.cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
-			if c.Method != "List" {
-				return componenttest.CloudFault{}
-			}
-			lists++
-			return componenttest.CloudFault{Before: external.RefusedFor(errors.New("429"), time.Second)}
+	for name, failure := range map[string]error{
+		"for a short time":              external.RefusedFor(errors.New("429"), time.Second),
+		"for longer than two intervals": external.RefusedFor(errors.New("429"), 25*time.Second),
+		"for good":                      external.Refused(errors.New("403")),
+		"for an unknown reason":         errors.New("500"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			forKinds(t, []string{"ListedThing"}, func(t *testing.T, w *world, kind string) {
+				w.options.Poll, w.options.Settle = 10*time.Second, time.Second
+				w.drivers = []external.Driver{external.Of(kind, componenttest.ListedThings{
+					Things: componenttest.Things{Cloud: w.cloud},
+				}, w.options)}
+				lists := 0
+				w.cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
+					if c.Method != "List" {
+						return componenttest.CloudFault{}
+					}
+					lists++
+					return componenttest.CloudFault{Before: failure}
+				})
+				w.operate(10*time.Second, thing(kind, "a"))
+				made := w.cloud.Things()[0]
+				made.Value = "of another client"
+				w.cloud.Put(made)
+				before := lists
+				w.operate(5*time.Minute, thing(kind, "a"))
+				w.expect("a", w.waiting, "")
+				if more := lists - before; more < 3 || more > 40 {
+					t.Errorf("%d lists in five minutes, want at most one each ten seconds after the first failures", more)
+				}
+				w.cloud.SetFault(nil)
+				w.operate(2*time.Minute, thing(kind, "a"))
+				observations := w.cloud.Calls("Observe")
+				w.operate(time.Minute, thing(kind, "a"))
+				if w.cloud.Calls("Observe") != observations {
+					t.Error("externals are observed one by one although lists succeed again")
+				}
+			})
 		})
-		w.operate(10*time.Second, thing(kind, "a"))
-		made := w.cloud.Things()[0]
-		made.Value = "of another client"
-		w.cloud.Put(made)
-		before := lists
-		w.operate(2*time.Minute, thing(kind, "a"))
-		w.expect("a", w.waiting, "")
-		if more := lists - before; more < 5 || more > 20 {
-			t.Errorf("%d lists in two minutes, want one each ten seconds after the first failures", more)
-		}
-		w.cloud.SetFault(nil)
-		w.operate(time.Minute, thing(kind, "a"))
-		observations := w.cloud.Calls("Observe")
-		w.operate(time.Minute, thing(kind, "a"))
-		if w.cloud.Calls("Observe") != observations {
-			t.Error("externals are observed one by one although lists succeed again")
-		}
-	})
+	}
 }
 
 // The same failure, after a pass that saw no failure, must wake the component.
