@@ -69,10 +69,10 @@ type WebhookOptions struct {
 	// another error like a wrong signature. Calls are not signed yet when Secret is called, so it must be cheap, and return
 	// an empty key for components that do not exist. Required.
 	Secret func(ctx context.Context, name client.ObjectKey) ([]byte, error)
-	// Accept handles a body whose signature is right. It is called for one call of a component at a time, so that the value
-	// that is stored last is also put last; further calls wait. A temporary error (see WebhookHandler) is answered with status 503,
-	// another error with status 400 and its text, success with status 202. Required for WebhookHandler. Mailbox.Handler
-	// calls it, if it is set, before Put.
+	// Accept handles a body whose signature is right. A handler calls it for one call of a component at a time, so that
+	// the value that is stored last is also put last. Three further calls wait; more are answered with status 503. A
+	// temporary error (see WebhookHandler) is answered with status 503, another error with status 400 and its text,
+	// success with status 202. Required for WebhookHandler. Mailbox.Handler calls it, if it is set, before Put.
 	Accept func(ctx context.Context, name client.ObjectKey, body []byte) error
 	// DiscardBody verifies a body while it is read, and calls Accept without it. Otherwise, at most 64 bodies are in memory
 	// at the same time, and further calls are answered with status 503.

@@ -47,8 +47,8 @@ type WebhookOptions struct {
 	Route func(*http.Request) (name types.NamespacedName, ok bool)
 	// Secret returns the key of the signatures for a component. An empty key refuses the call.
 	Secret func(context.Context, types.NamespacedName) ([]byte, error)
-	// Accept handles a verified body, one at a time for each component. A temporary error is answered with status 503, another one with status 400 and its
-	// text.
+	// Accept handles a verified body, one at a time for each component. A temporary error is answered with status 503,
+	// another one with status 400 and its text.
 	Accept func(ctx context.Context, name types.NamespacedName, body []byte) error
 	// DiscardBody verifies the body while it is read. Accept gets no body, and the body takes no memory.
 	DiscardBody bool
@@ -65,14 +65,17 @@ func NewWebhook(o WebhookOptions) http.Handler {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBody
 	}
-	return &webhook{options: o, bodies: make(chan struct{}, maxBodies), refusals: newRefusals()}
+	return &webhook{
+		options: o, bodies: make(chan struct{}, maxBodies), refusals: newRefusals(),
+		locks: componentLocks{locks: map[types.NamespacedName]*componentLock{}},
+	}
 }
 
 type webhook struct {
 	options WebhookOptions
 	// bodies has an element for each body in memory.
 	bodies   chan struct{}
-	turns    turns
+	locks    componentLocks
 	refusals *refusals
 }
 
@@ -132,56 +135,70 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // accept calls Accept after the earlier calls for the component. Otherwise a value that was stored last could be put
 // before an earlier one.
 func (h *webhook) accept(ctx context.Context, name types.NamespacedName, body []byte) error {
-	end, err := h.turns.begin(ctx, name)
+	unlock, err := h.locks.lock(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer unlock()
 	return contain(ctx, func(ctx context.Context) error { return h.options.Accept(ctx, name, body) })
 }
 
-// turns lets one call for each component run at a time.
-type turns struct {
-	mu sync.Mutex
-	// lines has the components with a call. The channel has an element while a call runs.
-	lines map[types.NamespacedName]*turn
+// maxQueued is the maximum number of calls for a component that run or wait. Waiting calls have bodies in memory, so
+// more of them would keep out the calls for other components.
+const maxQueued = 4
+
+// componentLocks is a lock for each component.
+type componentLocks struct {
+	mu    sync.Mutex
+	locks map[types.NamespacedName]*componentLock
 }
 
-type turn struct {
-	running chan struct{}
-	// calls counts the calls that run or wait.
-	calls int
+type componentLock struct {
+	// held has an element while a call holds the lock.
+	held chan struct{}
+	// queued counts the calls that hold the lock or wait for it.
+	queued int
 }
 
-// begin waits until no other call for the component runs. The caller calls end. It returns an error if ctx ends before.
-func (t *turns) begin(ctx context.Context, name types.NamespacedName) (end func(), err error) {
-	t.mu.Lock()
-	if t.lines == nil {
-		t.lines = map[types.NamespacedName]*turn{}
-	}
-	line := t.lines[name]
-	if line == nil {
-		line = &turn{running: make(chan struct{}, 1)}
-		t.lines[name] = line
-	}
-	line.calls++
-	t.mu.Unlock()
-	leave := func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if line.calls--; line.calls == 0 {
-			delete(t.lines, name)
-		}
+// lock waits for the lock of a component. The caller calls unlock. It returns an error if too many calls wait already, or
+// if ctx ends.
+func (l *componentLocks) lock(ctx context.Context, name types.NamespacedName) (unlock func(), err error) {
+	of, err := l.join(name)
+	if err != nil {
+		return nil, err
 	}
 	select {
-	case line.running <- struct{}{}:
+	case of.held <- struct{}{}:
 		return func() {
-			<-line.running
-			leave()
+			<-of.held
+			l.leave(name, of)
 		}, nil
 	case <-ctx.Done():
-		leave()
+		l.leave(name, of)
 		return nil, ctx.Err()
+	}
+}
+
+func (l *componentLocks) join(name types.NamespacedName) (*componentLock, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.locks[name]
+	if of == nil {
+		of = &componentLock{held: make(chan struct{}, 1)}
+		l.locks[name] = of
+	}
+	if of.queued >= maxQueued {
+		return nil, errBusy
+	}
+	of.queued++
+	return of, nil
+}
+
+func (l *componentLocks) leave(name types.NamespacedName, of *componentLock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if of.queued--; of.queued == 0 {
+		delete(l.locks, name)
 	}
 }
 

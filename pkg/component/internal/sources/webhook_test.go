@@ -249,7 +249,7 @@ func TestCallsForAComponentAreAcceptedOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release = make(chan struct{})
 		var calls sync.WaitGroup
-		for _, path := range []string{"/a", "/a", "/a", "/b"} {
+		for _, path := range []string{"/a", "/a", "/a", "/b"} { // A fourth call for a may wait.
 			calls.Go(func() {
 				if code := call(t.Context(), path); code != http.StatusAccepted {
 					t.Errorf("%s: status %d", path, code)
@@ -262,6 +262,11 @@ func TestCallsForAComponentAreAcceptedOneAfterTheOther(t *testing.T) {
 		if code := call(ctx, "/a"); code != http.StatusServiceUnavailable {
 			t.Errorf("status %d for a call that ends while it waits, want 503", code)
 		}
+		calls.Go(func() { call(t.Context(), "/a") })
+		synctest.Wait()
+		if code := call(t.Context(), "/a"); code != http.StatusServiceUnavailable {
+			t.Errorf("status %d for one call too many, want 503", code)
+		}
 		if running[key("a")] != 1 || running[key("b")] != 1 {
 			t.Errorf("calls that run: %v, want one for each component", running)
 		}
@@ -271,7 +276,7 @@ func TestCallsForAComponentAreAcceptedOneAfterTheOther(t *testing.T) {
 	if most[key("a")] != 1 {
 		t.Errorf("%d calls for a component at the same time", most[key("a")])
 	}
-	if w, ok := handler.(*webhook); !ok || len(w.turns.lines) > 0 {
-		t.Errorf("components are left in memory: %v", w.turns.lines)
+	if w, ok := handler.(*webhook); ok && len(w.locks.locks) > 0 {
+		t.Errorf("components are left in memory: %v", w.locks.locks)
 	}
 }
