@@ -2,11 +2,9 @@ package operator
 
 import (
 	"fmt"
-	"net"
 	"net/http"
+	"net/netip"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // PollHosts are the hosts that components may poll: names or addresses, names that begin with "*." for all hosts of a
@@ -14,17 +12,26 @@ import (
 // operator can reach, so the default is none.
 type PollHosts []string
 
-// ParsePollHosts parses hosts that are separated by commas. All ports of a host are allowed, so a host with a scheme, a
-// port or a path is an error.
+// ParsePollHosts parses hosts that are separated by commas. An empty text has no hosts. All ports of a host are allowed,
+// so a host with a scheme, a port or a path is an error.
 func ParsePollHosts(text string) (PollHosts, error) {
-	hosts := PollHosts(strings.Split(text, ","))
-	for _, host := range hosts {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var hosts PollHosts
+	for host := range strings.SplitSeq(text, ",") {
+		host = strings.ToLower(strings.TrimSpace(host))
+		address, err := netip.ParseAddr(host)
 		name, isDomain := strings.CutPrefix(host, "*.")
-		isAddress := !isDomain && net.ParseIP(host) != nil
-		if host != "*" && !isAddress && len(validation.IsDNS1123Subdomain(strings.ToLower(name))) > 0 {
-			return nil, fmt.Errorf("host %q: want a name such as rates.example.com, a domain such as *.example.org, an address, or *,"+
-				" without scheme, port and path", host)
+		_, ipErr := netip.ParseAddr(name)
+		switch {
+		case err == nil:
+			host = address.String()
+		case host != "*" && (isDomain && ipErr == nil || name == "" || strings.ContainsAny(name, " \t:/?#@*[]")):
+			return nil, fmt.Errorf("host %q: want a name such as rates.example.com, a domain such as *.example.org, "+
+				"an address, or *, without scheme, port and path", host)
 		}
+		hosts = append(hosts, host)
 	}
 	return hosts, nil
 }

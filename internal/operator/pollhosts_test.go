@@ -1,8 +1,6 @@
 package operator
 
 import (
-	"strings"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 )
@@ -19,19 +17,22 @@ var _ = DescribeTable("The hosts that components may poll", func(hosts PollHosts
 	Entry("all", PollHosts{"*"}, "169.254.169.254", true),
 )
 
-var _ = DescribeTable("The flag with the hosts that components may poll", func(text, problem string) {
+var _ = DescribeTable("The flag with the hosts that components may poll", func(text string, want PollHosts, problem string) {
 	hosts, err := ParsePollHosts(text)
 	if problem == "" {
 		Expect(err).NotTo(HaveOccurred())
-		Expect(strings.Join(hosts, ",")).To(Equal(text))
+		Expect(hosts).To(Equal(want))
 		return
 	}
 	Expect(err).To(MatchError(ContainSubstring(problem)))
 },
-	Entry("names, domains and addresses", "a.example.com,*.Example.org,10.0.0.1,::1", ""),
-	Entry("all", "*", ""),
-	Entry("a port", "a.example.com,127.0.0.1:8080", `host "127.0.0.1:8080"`),
-	Entry("a scheme", "https://a.example.com", `host "https://a.example.com"`),
-	Entry("no domain", "*example.com", `host "*example.com"`),
-	Entry("nothing", "a.example.com,", `host ""`),
+	Entry("names, domains and addresses", "a_b.example.com, *.Example.org,10.0.0.1,0:0::1",
+		PollHosts{"a_b.example.com", "*.example.org", "10.0.0.1", "::1"}, ""),
+	Entry("all", "*", PollHosts{"*"}, ""),
+	Entry("none", "", PollHosts(nil), ""),
+	Entry("a port", "a.example.com,127.0.0.1:8080", nil, `host "127.0.0.1:8080"`),
+	Entry("a scheme", "https://a.example.com", nil, `host "https://a.example.com"`),
+	Entry("no domain", "*example.com", nil, `host "*example.com"`),
+	Entry("a domain of addresses", "*.10.0.0.1", nil, `host "*.10.0.0.1"`),
+	Entry("nothing", "a.example.com,", nil, `host ""`),
 )
