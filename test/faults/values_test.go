@@ -329,13 +329,17 @@ func isService(o client.Object) bool {
 	return ok
 }
 
-// waitUntilMissing waits until the status of the gadget lists a missing export for its current generation.
+// waitUntilMissing waits until the status of the gadget says for its current generation that the address is missing. The
+// operator may see the deletion of the Secret before that of the Service. Until it sees that of the Service, the
+// rendering is complete, and it prunes.
 func waitUntilMissing(ctx context.Context, c client.Client, namespace string) error {
-	return waitFor(ctx, "the gadget does not report the missing export", func() (bool, error) {
+	return waitFor(ctx, "the gadget does not report that the address is missing", func() (bool, error) {
 		var g gadget.Gadget
 		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "app"}, &g)
 		return g.Status.ObservedGeneration == g.Generation &&
-			slices.ContainsFunc(g.Status.Waiting, func(w metav1alpha1.DependentReport) bool { return w.Reason == "ExportMissing" }), err
+			slices.ContainsFunc(g.Status.Waiting, func(w metav1alpha1.DependentReport) bool {
+				return w.Reason == "ExportMissing" && strings.Contains(w.Message, "address")
+			}), err
 	})
 }
 
