@@ -92,7 +92,7 @@ type PollInput struct {
 	Interval *metav1.Duration `json:"interval,omitempty"`
 }
 
-// Webhook permits calls that start the polls of a component, and a pass over it, at once.
+// Webhook permits calls that start the polls of a component at once.
 type Webhook struct {
 	// SecretRef names the key of the signatures: the header X-Hub-Signature-256 of a call has the HMAC of its body. The
 	// Secret is read as the service account of the component.
