@@ -51,6 +51,8 @@ type untracked struct{}
 
 func (untracked) BeginWrite(manifests.Key) func(*plan.Observed) { return func(*plan.Observed) {} }
 
+func (untracked) BeginRead(manifests.Key) func(*plan.Observed) { return func(*plan.Observed) {} }
+
 func (untracked) Received(manifests.Key, *unstructured.Unstructured) {}
 
 // dryRunMigration carries out an apply that rewrites managed fields first. Run makes two writes, and the second write

@@ -19,11 +19,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// WriteTracker tracks writes in flight. The Executor calls BeginWrite before each request about an object. After the
-// request, the Executor calls done once, with the object in the response, or with nil if the result of the request is
+// WriteTracker tracks requests in flight. The Executor calls BeginRead before it reads an object, and BeginWrite before
+// each other request about an object. After the request, the Executor calls done once, with the object in the response, or with nil if the result of the request is
 // unknown. Before that, it calls Received with each object in a response.
 type WriteTracker interface {
 	BeginWrite(key manifests.Key) (done func(answer *plan.Observed))
+	BeginRead(key manifests.Key) (done func(answer *plan.Observed))
 	Received(key manifests.Key, obj *unstructured.Unstructured)
 }
 
@@ -169,7 +170,11 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 		}
 		a.Object = &whole
 	}
-	done := e.writes.BeginWrite(a.Key)
+	begin := e.writes.BeginWrite
+	if a.Verb == plan.VerbRead {
+		begin = e.writes.BeginRead
+	}
+	done := begin(a.Key)
 	observed, err := e.perform(ctx, a)
 	if a.Verb == plan.VerbCreateNamespace && apierrors.IsAlreadyExists(err) {
 		// Another client has created the namespace first, so the action has nothing left to do.
@@ -283,8 +288,7 @@ func withLastVersion(observed *plan.Observed, a plan.Action) *plan.Observed {
 }
 
 // trackedAnswer returns the state of an object that the watches on our label may take over from a response, or nil if
-// they must ignore the response. An object without our label is not part of these watches. A read never adds an object
-// to them: if the object was deleted before the response arrived, no event would remove the object again.
+// they must ignore the response. An object without our label is not part of these watches.
 func trackedAnswer(observed *plan.Observed, a plan.Action) *plan.Observed {
 	switch {
 	case observed == nil || observed.Presence != plan.Present:

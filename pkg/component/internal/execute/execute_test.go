@@ -86,6 +86,8 @@ func (j *tracker) BeginWrite(manifests.Key) func(*plan.Observed) {
 	return func(o *plan.Observed) { j.answers = append(j.answers, o) }
 }
 
+func (j *tracker) BeginRead(key manifests.Key) func(*plan.Observed) { return j.BeginWrite(key) }
+
 func (j *tracker) Received(_ manifests.Key, obj *unstructured.Unstructured) {
 	j.received = append(j.received, obj)
 }

@@ -261,6 +261,23 @@ func TestPendingEventsWaitForTheLastWrite(t *testing.T) {
 	s.expect(t, "us", "6")
 }
 
+// A read may return a version from before the deletion, although the watch has shown the deletion already.
+func TestReadsAddNoObject(t *testing.T) {
+	s := newWatchFixture(t)
+	must(t, s.Add(at("5", "us", "u1")))
+	must(t, s.Delete(at("6", "us", "u1")))
+	s.take()
+	s.observer.BeginRead(settings)(answer("5"))
+	s.expect(t, "", "")
+
+	must(t, s.Add(at("7", "us", "u2")))
+	s.take()
+	s.observer.BeginRead(settings)(answer("8"))
+	s.expect(t, "", "8")
+	s.observer.BeginRead(settings)(&plan.Observed{Presence: plan.Absent})
+	s.expect(t, "", "")
+}
+
 func TestAnswersKeepFactsThatTheWatchDoesNotShow(t *testing.T) {
 	s := newWatchFixture(t)
 	must(t, s.Add(at("5", "us", "u1")))

@@ -52,6 +52,16 @@ func (e event) isEchoOf(answer *plan.Observed) bool {
 // response, or with nil if the result is unknown. Events that arrive before this call enqueue the owner unless this
 // write caused them.
 func (o *Observer) BeginWrite(key manifests.Key) (done func(answer *plan.Observed)) {
+	return o.begin(key, false)
+}
+
+// BeginRead begins a read of an object, as BeginWrite does. The response never adds an object to a watch: it may be older
+// than an event by which the object disappeared from the watch, and no event would remove the object again.
+func (o *Observer) BeginRead(key manifests.Key) (done func(answer *plan.Observed)) {
+	return o.begin(key, true)
+}
+
+func (o *Observer) begin(key manifests.Key, isRead bool) (done func(answer *plan.Observed)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[key]
@@ -60,7 +70,7 @@ func (o *Observer) BeginWrite(key manifests.Key) (done func(answer *plan.Observe
 		o.writes[key] = w
 	}
 	w.inFlight++
-	return func(answer *plan.Observed) { w.end(o, key, answer) }
+	return func(answer *plan.Observed) { w.end(o, key, answer, isRead) }
 }
 
 // Received stores the object in a response to a write that has begun, so that Body returns it before the watch shows
@@ -78,10 +88,10 @@ func (o *Observer) Received(key manifests.Key, obj *unstructured.Unstructured) {
 }
 
 // end stores the response to a write. After the last write to the object, it enqueues the owners of the pending events.
-func (w *write) end(o *Observer, key manifests.Key, answer *plan.Observed) {
+func (w *write) end(o *Observer, key manifests.Key, answer *plan.Observed, isRead bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w.storeAnswer(o, key, answer)
+	w.storeAnswer(o, key, answer, isRead)
 	w.inFlight--
 	if w.inFlight > 0 {
 		return
@@ -96,7 +106,7 @@ func (w *write) end(o *Observer, key manifests.Key, answer *plan.Observed) {
 
 // storeAnswer stores the response to a write in the watches of all readers that contain the object, so that the events
 // of this write are not mistaken for changes by another client. The caller holds the lock.
-func (w *write) storeAnswer(o *Observer, key manifests.Key, answer *plan.Observed) {
+func (w *write) storeAnswer(o *Observer, key manifests.Key, answer *plan.Observed, isRead bool) {
 	watches := o.dependents.containing(key)
 	if answer == nil || len(watches) == 0 {
 		return
@@ -110,6 +120,8 @@ func (w *write) storeAnswer(o *Observer, key manifests.Key, answer *plan.Observe
 		return
 	}
 	for _, watch := range watches {
-		watch.storeAnswer(key, *answer, w.body)
+		if !isRead || answer.Presence != plan.Present || watch.objects.present(key) {
+			watch.storeAnswer(key, *answer, w.body)
+		}
 	}
 }
