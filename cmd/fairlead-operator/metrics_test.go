@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -46,23 +44,6 @@ func scraper(url, token string) func() (int, error) {
 		}
 		return response.StatusCode, response.Body.Close()
 	}
-}
-
-// passes returns the lines of the metrics at a URL that count the passes of the operator.
-func passes(url string) (lines []string) {
-	GinkgoHelper()
-	response, err := http.Get(url)
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	Expect(err).NotTo(HaveOccurred())
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "fairlead_passes_total") {
-			lines = append(lines, line)
-		}
-	}
-	Expect(lines).NotTo(BeEmpty())
-	return lines
 }
 
 var _ = Describe("Metrics", func() {

@@ -107,7 +107,7 @@ func TestTheAgentFollowsTheZonesOfItsCluster(t *testing.T) {
 		before := count
 		count = passes(t)
 		return count == before
-	}).WithPolling(time.Second).Should(BeTrue())
+	}).WithPolling(3 * time.Second).Should(BeTrue())
 	for i := range nodes.Items {
 		before := nodes.Items[i].DeepCopy()
 		metav1.SetMetaDataAnnotation(&nodes.Items[i].ObjectMeta, "example.com/heartbeat", "now")

@@ -216,3 +216,13 @@ func ExampleCheckExternalName() {
 	// true
 	// <nil>
 }
+
+func ExampleSettingAnnotations() {
+	for _, name := range manifests.SettingAnnotations()[:3] {
+		fmt.Println("shop.example.com/" + name)
+	}
+	// Output:
+	// shop.example.com/order
+	// shop.example.com/apply-order
+	// shop.example.com/purge-order
+}

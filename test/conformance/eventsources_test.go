@@ -569,7 +569,7 @@ var _ = Describe("Idle components:", func() {
 			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 			return verbs(requestsSince(ctx, mark, operator))
 		}
-		Eventually(ctx, after).WithPolling(3 * time.Second).Should(Equal([]string{"get gadgets 200"}))
+		Eventually(ctx, after).WithPolling(5 * time.Second).Should(Equal([]string{"get gadgets 200"}))
 		Expect(after()).To(BeEmpty(), "the inventory that was read is kept")
 
 		By("applying, repairing and deleting with a record that was read")
@@ -577,7 +577,7 @@ var _ = Describe("Idle components:", func() {
 		expectReady(ctx, g)
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(18))
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(18))
-		Eventually(ctx, after).WithPolling(3 * time.Second).Should(Equal([]string{"get gadgets 200"}))
+		Eventually(ctx, after).WithPolling(5 * time.Second).Should(Equal([]string{"get gadgets 200"}))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
@@ -599,14 +599,14 @@ var _ = Describe("Idle components:", func() {
 			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 			return verbs(requestsSince(ctx, mark, operator))
 		}
-		Eventually(ctx, after).WithPolling(3 * time.Second).Should(Equal([]string{"get secrets 200"}))
+		Eventually(ctx, after).WithPolling(5 * time.Second).Should(Equal([]string{"get secrets 200"}))
 		Expect(after()).To(BeEmpty(), "the inventory that was read is kept")
 
 		By("removing objects that only the inventory names, and deleting, with a record that was read")
 		changeManifests(ctx, g, configMaps("c", 28, "b"))
 		expectReady(ctx, g)
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(28))
-		Eventually(ctx, after).WithPolling(3 * time.Second).Should(Equal([]string{"get secrets 200"}))
+		Eventually(ctx, after).WithPolling(5 * time.Second).Should(Equal([]string{"get secrets 200"}))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())

@@ -51,7 +51,7 @@ var observing = []mutation{
 	},
 	{
 		"responses are not stored", "observe/writes.go",
-		"	for _, watch := range watches {\n		watch.storeAnswer(key, *answer, w.body)\n	}\n", "",
+		"			watch.storeAnswer(key, *answer, w.body)\n", "",
 		"Applying a component|Deletions of components|Drift of dependents",
 	},
 	{
