@@ -199,8 +199,8 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	return plan.Result{Verb: a.Verb, Observed: withLastVersion(observed, a)}
 }
 
-// isOutdated reports whether a read returned an older version of an object than the watches have shown, or an object
-// with our label that a watch has shown before, and shows no more.
+// isOutdated reports whether a read returned an older version of an object than the watches have shown, or the recorded
+// object with our label, which no watch shows any more.
 func isOutdated(observed *plan.Observed, a plan.Action) bool {
 	if a.Verb != plan.VerbRead || observed == nil || observed.Presence != plan.Present {
 		return false

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -252,10 +253,14 @@ func (r removal) wait(reason WaitReason, message string, failure *Failure) decis
 }
 
 func (r removal) act(verb Verb, reason Reason) decision {
+	uid := r.live.UID
+	if reason == ReasonConfirm {
+		uid = cmp.Or(uid, r.entry.UID) // A read that returns the recorded object is older than its deletion.
+	}
 	return decision{action: &Action{
 		Verb: verb, Key: r.key, Reason: reason, Wave: r.wave, Version: r.entry.Version, Owner: r.owner,
 		Preconditions: Preconditions{
-			UID: r.live.UID, ResourceVersion: r.live.ResourceVersion, Owner: r.owner,
+			UID: uid, ResourceVersion: r.live.ResourceVersion, Owner: r.owner,
 			Exact: verb == VerbDelete || verb == VerbTryDelete,
 		},
 	}}

@@ -933,7 +933,7 @@ var deleteRows = []row{
 	{"removes a purged object from the inventory without a read", edits(purged), "done"},
 	{
 		"reads an object that was being purged",
-		edits(purging, completedEntry, absent), "Read: its absence must be confirmed",
+		edits(purging, completedEntry, absent), "Read: its absence must be confirmed (uid u1, version )",
 	},
 	{
 		"deletes an object with the owner label that was created in place of a purged object",
@@ -954,7 +954,7 @@ var deleteRows = []row{
 	},
 
 	// An object that a watch does not show is read.
-	{"confirms by a read that an absent object is gone", edits(absent), "Read: its absence must be confirmed"},
+	{"confirms by a read that an absent object is gone", edits(absent), "Read: its absence must be confirmed (uid u1, version )"},
 	{
 		"confirms by a read that an object that was never written is gone",
 		edits(neverWritten, absent), "Read: its absence must be confirmed",
@@ -1066,7 +1066,7 @@ var deleteRows = []row{
 	{"does not release an object of another owner", edits(claim, ownedByOthers), "done"},
 	{
 		"reads a PersistentVolumeClaim that the watch does not show",
-		edits(claim, absent), "Read: its absence must be confirmed",
+		edits(claim, absent), "Read: its absence must be confirmed (uid u1, version )",
 	},
 	{
 		"reports the reason for which a PersistentVolumeClaim cannot be released",
