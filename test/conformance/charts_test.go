@@ -26,11 +26,8 @@ func hookChart() fs.FS { return os.DirFS("testdata/hooks") }
 // tale returns the writes to objects in a namespace as text. It excludes Secrets, because Helm and the operator store
 // records in Secrets.
 func tale(events testcluster.Events, namespace string) []string {
-	writes := slices.Clone(succeeded(inNamespace(events, namespace).Writes()))
-	// A client can have a response before the audit log has its line.
-	slices.SortStableFunc(writes, func(a, b testcluster.Event) int { return a.Time.Compare(b.Time) })
 	var told []string
-	for _, e := range writes {
+	for _, e := range succeeded(inNamespace(events, namespace).Writes()) {
 		if e.Resource == "secrets" || e.Resource == "gadgets" {
 			continue
 		}
