@@ -113,7 +113,8 @@ func TestTheAgentFollowsTheZonesOfItsCluster(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&nodes.Items[i].ObjectMeta, "example.com/heartbeat", "now")
 		g.Expect(there.Patch(ctx, &nodes.Items[i], client.MergeFrom(before))).To(Succeed())
 	}
-	g.Consistently(func() float64 { return passes(t) }).Should(Equal(count))
+	// A pass for another reason may fall into this time. A change that counted would start a pass for each member.
+	g.Consistently(func() float64 { return passes(t) }).Should(BeNumerically("<=", count+1))
 
 	t.Log("the watch goes with the last member of the cluster")
 	for i, member := range members {
