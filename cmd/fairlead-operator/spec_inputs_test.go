@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,6 +22,39 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
+
+// signedCall posts an empty JSON object to a webhook, and returns the status code of the response.
+func signedCall(ctx context.Context, url, secret string) int {
+	GinkgoHelper()
+	body := []byte("{}")
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	Expect(err).NotTo(HaveOccurred())
+	request.Header.Set("X-Hub-Signature-256", component.Sign([]byte(secret), body))
+	response, err := http.DefaultClient.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(response.Body.Close()).To(Succeed())
+	return response.StatusCode
+}
+
+// passes returns how many passes an operator has made, by their outcomes, in the form of its metrics.
+func passes(ctx context.Context, metricsURL string) []string {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, metricsURL, nil)
+	Expect(err).NotTo(HaveOccurred())
+	response, err := http.DefaultClient.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	body, err := io.ReadAll(response.Body)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(response.Body.Close()).To(Succeed())
+	var lines []string
+	for line := range strings.Lines(string(body)) {
+		if strings.HasPrefix(line, "fairlead_passes_total{") {
+			lines = append(lines, line)
+		}
+	}
+	Expect(lines).NotTo(BeEmpty())
+	return lines
+}
 
 var _ = Describe("Inputs in the spec of a component:", func() {
 	const template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
@@ -75,15 +111,7 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		Eventually(data).WithTimeout(soon).Should(Equal(map[string]string{"level": "debug", "rate": "1"}))
 		Expect(requests.Load()).To(Equal(int64(1)))
 
-		call := func(path, secret string) int {
-			request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+calls+path, bytes.NewBufferString("{}"))
-			Expect(err).NotTo(HaveOccurred())
-			request.Header.Set("X-Hub-Signature-256", component.Sign([]byte(secret), []byte("{}")))
-			response, err := http.DefaultClient.Do(request)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(response.Body.Close()).To(Succeed())
-			return response.StatusCode
-		}
+		call := func(path, secret string) int { return signedCall(ctx, "http://"+calls+path, secret) }
 		rate.Store(2)
 		Expect(call("/webhook/"+namespace+"/shop", "wrong")).To(Equal(http.StatusUnauthorized))
 		Expect(call("/webhook/"+namespace+"/unknown", "s3cret")).To(Equal(http.StatusUnauthorized))
@@ -111,6 +139,49 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 			return ""
 		}).WithTimeout(soon).Should(And(HavePrefix("polled: since "), ContainSubstring("input rates: "+server.URL), ContainSubstring("502")))
 		Expect(data()).To(HaveKeyWithValue("rate", "2"))
+	}, SpecTimeout(2*time.Minute))
+
+	It("a call whose polls return equal values starts no pass", func(ctx SpecContext) {
+		calls, address, namespace := freeAddress(), freeAddress(), newNamespace(ctx)
+		metrics := "http://" + address + "/metrics"
+		expectWork(ctx)
+		Expect(stopOperator()).To(Succeed())
+		// It has no other component, so it makes no other passes.
+		stopOperator = startOperator("--observe=namespaces", "--observe-namespaces="+namespace,
+			"--webhook-bind-address="+calls, "--poll-hosts=127.0.0.1",
+			"--metrics-bind-address="+address, "--metrics-secure=false")
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(stopOperator()).To(Succeed())
+			stopOperator = startOperator()
+			expectWork(ctx)
+		})
+		var requests atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			requests.Add(1)
+			_, _ = io.WriteString(w, `{"EUR": 1}`)
+		}))
+		DeferCleanup(server.Close)
+		Expect(administrator.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"}, Data: map[string][]byte{"value": []byte("s3cret")},
+		})).To(Succeed())
+		c := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"),
+			Inputs: []v1alpha1.Input{
+				{Name: "rates", Poll: &v1alpha1.PollInput{URL: server.URL, Interval: &metav1.Duration{Duration: time.Hour}}},
+			},
+			Webhook: &v1alpha1.Webhook{SecretRef: v1alpha1.SecretKeyReference{Name: "caller"}},
+		})
+		Eventually(status(ctx, c)).WithTimeout(soon).Should(HavePrefix("Ready"))
+		before := []string{}
+		Eventually(func() bool { // All passes have ended.
+			last := before
+			before = passes(ctx, metrics)
+			return slices.Equal(before, last)
+		}).WithPolling(time.Second).WithTimeout(soon).Should(BeTrue())
+		asked := requests.Load()
+		Expect(signedCall(ctx, "http://"+calls+"/webhook/"+namespace+"/shop", "s3cret")).To(Equal(http.StatusAccepted))
+		Eventually(requests.Load).WithTimeout(soon).Should(Equal(asked + 1))
+		Consistently(func() []string { return passes(ctx, metrics) }).WithTimeout(2 * time.Second).Should(Equal(before))
 	}, SpecTimeout(2*time.Minute))
 
 	DescribeTable("mistakes are refused with the reason:", func(ctx SpecContext, input v1alpha1.Input, want string) {
