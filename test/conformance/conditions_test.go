@@ -389,7 +389,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		change(ctx, g, exposed("yes"))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		// Both are repairs, which wait for nothing.
+		// The missing object below is repaired, and a repair does not wait for dependencies.
 		Expect(writesIn(ctx, mark, operator, namespace)).To(ConsistOf("update configmaps/active", "create configmaps/below"))
 		after := mustGet(ctx, "v1", "ConfigMap", namespace, "active")
 		Expect(after.GetUID()).To(Equal(before.GetUID()))
