@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -19,7 +20,7 @@ func (k Records) call(
 	if err != nil {
 		return external.Refused(err)
 	}
-	request.URL, request.Token, request.Client = k.URL+path, token, &http.Client{Transport: k.Transport}
+	request.URL, request.Token, request.Client = strings.TrimSuffix(k.URL, "/")+path, token, &http.Client{Transport: k.Transport}
 	if err := request.Do(ctx, result); err != nil {
 		return fmt.Errorf("the DNS service: %w", err)
 	}

@@ -36,7 +36,8 @@ type Records struct {
 
 // Observe implements external.Kind.
 func (k Records) Observe(ctx context.Context, r external.Ref[RecordSpec]) (observed Record, err error) {
-	return observed, k.call(ctx, r.References, pathOf(r.ID), external.HTTPCall{}, &observed)
+	err = k.call(ctx, r.References, pathOf(r.ID), external.HTTPCall{}, &observed)
+	return observed, err
 }
 
 // Create implements external.Creator. The token is the idempotency key, which the service remembers for a time, and the
@@ -52,7 +53,8 @@ func (k Records) Create(ctx context.Context, r external.Ref[RecordSpec]) (extern
 // Update implements external.Updater.
 func (k Records) Update(ctx context.Context, r external.Ref[RecordSpec], _ Record) (updated Record, err error) {
 	request := external.HTTPCall{Method: http.MethodPut, Body: r.Spec}
-	return updated, k.call(ctx, r.References, pathOf(r.ID), request, &updated)
+	err = k.call(ctx, r.References, pathOf(r.ID), request, &updated)
+	return updated, err
 }
 
 // Delete implements external.Deleter. Its error may be ErrNotFound.
