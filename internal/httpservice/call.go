@@ -12,7 +12,9 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -172,4 +174,16 @@ func RetryAfter(header http.Header, now time.Time) (delay time.Duration, found b
 		now = sent
 	}
 	return min(MaxRetryAfter, max(0, at.Sub(now))), true
+}
+
+// HasIdempotencyKey reports whether a request has a value for Idempotency-Key or X-Idempotency-Key. The names of its
+// headers can be in any case.
+func HasIdempotencyKey(header http.Header) bool {
+	for name, values := range header {
+		isKey := strings.EqualFold(name, "Idempotency-Key") || strings.EqualFold(name, "X-Idempotency-Key")
+		if isKey && slices.ContainsFunc(values, func(value string) bool { return value != "" }) {
+			return true
+		}
+	}
+	return false
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/httpservice"
 )
 
 // injectorKey is the key of the Injector in the context of an operator.
@@ -154,5 +156,5 @@ func isWriting(r *http.Request) bool {
 }
 
 func isRepeatable(r *http.Request) bool {
-	return r.Method != http.MethodPost && r.Method != http.MethodPatch || r.Header.Get("Idempotency-Key") != ""
+	return r.Method != http.MethodPost && r.Method != http.MethodPatch || httpservice.HasIdempotencyKey(r.Header)
 }

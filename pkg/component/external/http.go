@@ -55,12 +55,12 @@ func HTTPCreateError(response *http.Response) error {
 	case http.StatusNotFound:
 		return Refused(httpFailure(response))
 	case http.StatusConflict:
-		if !hasIdempotencyKey(response.Request) {
+		if !hasIdempotencyKey(response) {
 			return fmt.Errorf("%w: %w", ErrExists, httpFailure(response))
 		}
 		return httpFailure(response)
 	case http.StatusUnprocessableEntity:
-		if hasIdempotencyKey(response.Request) {
+		if hasIdempotencyKey(response) {
 			return httpFailure(response)
 		}
 	}
@@ -106,6 +106,6 @@ func errorBody(response *http.Response) string {
 	return shortened(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(text), maxErrorBody)
 }
 
-func hasIdempotencyKey(request *http.Request) bool {
-	return request != nil && cmp.Or(request.Header.Get("Idempotency-Key"), request.Header.Get("X-Idempotency-Key")) != ""
+func hasIdempotencyKey(response *http.Response) bool {
+	return response.Request != nil && httpservice.HasIdempotencyKey(response.Request.Header)
 }

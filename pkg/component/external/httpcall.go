@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -29,7 +30,7 @@ type HTTPCall struct {
 	URL string
 	// Token is the bearer token. Without it, the request has no header Authorization.
 	Token string
-	// IdempotencyKey is the header Idempotency-Key, if it is set.
+	// IdempotencyKey is the header Idempotency-Key, if it is set. Its name is sent in lower case; see Do.
 	IdempotencyKey string
 	// Header has further headers. The Content-Type of a body is application/json by default.
 	Header http.Header
@@ -51,6 +52,10 @@ type HTTPCall struct {
 
 // Do sends the request, and decodes the answer into result as encoding/json does, unless result is nil. The answer may
 // be empty if its status is 204, or if the method is not GET.
+//
+// A request that may have had an effect is sent once, also if the API does not honour its idempotency key. An
+// http.Transport would repeat it if its connection breaks, so the names of the headers Idempotency-Key and
+// X-Idempotency-Key are sent in lower case, in which the transport does not notice them.
 //
 // An error before the request is sent is Refused, and so is a redirect. After an error of the connection, and after an
 // answer that is too large or cannot be decoded, it is not known whether the request had an effect. An error has the
@@ -140,24 +145,38 @@ func (c HTTPCall) request(ctx context.Context) (*http.Request, error) {
 	if scheme := request.URL.Scheme; scheme != "http" && scheme != "https" || request.URL.Host == "" {
 		return nil, errors.New("the address of the API is no http or https URL with a host")
 	}
+	request.Header, err = c.header()
+	return request, err
+}
+
+// header returns all headers of the request.
+func (c HTTPCall) header() (http.Header, error) {
+	header := http.Header{}
 	if c.Body != nil {
-		request.Header.Set("Content-Type", "application/json")
+		header.Set("Content-Type", "application/json")
 	}
 	for name, values := range c.Header {
-		request.Header[http.CanonicalHeaderKey(name)] = values
+		header[http.CanonicalHeaderKey(name)] = values
 	}
 	if c.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.Token)
+		header.Set("Authorization", "Bearer "+c.Token)
 	}
 	if c.IdempotencyKey != "" {
-		request.Header.Set("Idempotency-Key", c.IdempotencyKey)
+		header.Set("Idempotency-Key", c.IdempotencyKey)
 	}
-	for name, values := range request.Header {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, found := header[name]; found {
+			// http.Transport would repeat the request if it found the canonical name.
+			delete(header, name)
+			header[strings.ToLower(name)] = values
+		}
+	}
+	for name, values := range header {
 		for _, value := range values {
 			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 				return nil, fmt.Errorf("the header %s has a character that is not allowed, such as a newline", name)
 			}
 		}
 	}
-	return request, nil
+	return header, nil
 }

@@ -2,11 +2,13 @@ package external
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,5 +151,38 @@ func TestErrorOfAnHTTPCallHasNoQuery(t *testing.T) {
 	err := HTTPCall{URL: closed.URL + "/records?key=hunter2"}.Do(t.Context(), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "GET /records: ") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestHTTPCallIsSentOnceAlthoughItsConnectionBreaks(t *testing.T) {
+	for _, key := range []HTTPCall{
+		{IdempotencyKey: "k"},
+		{Header: http.Header{"Idempotency-Key": {"k"}}},
+		{Header: http.Header{"x-idempotency-key": {"k"}}},
+	} {
+		var creates, withKey atomic.Int32
+		address := apiOf(t, func(_ http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				creates.Add(1)
+				if r.Header.Get("Idempotency-Key")+r.Header.Get("X-Idempotency-Key") == "k" {
+					withKey.Add(1)
+				}
+				panic(http.ErrAbortHandler)
+			}
+		})
+		client := &http.Client{Transport: &http.Transport{}}
+		t.Cleanup(client.CloseIdleConnections)
+		// The create uses the connection of this call.
+		if err := (HTTPCall{Method: http.MethodPut, URL: address, Client: client}).Do(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		key.Method, key.URL, key.Body, key.Creates, key.Client = http.MethodPost, address, 1, true, client
+		err := key.Do(t.Context(), nil)
+		if _, refused := errors.AsType[*RefusedError](err); err == nil || refused {
+			t.Errorf("%v: got error %v, want one that says nothing about the effect", key.Header, err)
+		}
+		if creates.Load() != 1 || withKey.Load() != 1 {
+			t.Errorf("%v: %d requests, %d with the key, want one with the key", key.Header, creates.Load(), withKey.Load())
+		}
 	}
 }

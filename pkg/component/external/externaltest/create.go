@@ -104,7 +104,8 @@ func (s *subject) creates(ctx context.Context) error {
 	case err == nil:
 		return errors.New("Case.LoseAnswer: the answer to Create was not lost; carry out the request and close the " +
 			"connection without an answer. Go's HTTP client repeats a request with the header Idempotency-Key if a " +
-			"connection that it used before is closed: call Config.SetKeepAlivesEnabled(false) of the test server")
+			"connection that it used before is closed: use external.HTTPCall, or call " +
+			"Config.SetKeepAlivesEnabled(false) of the test server")
 	case isRefused:
 		return fmt.Errorf("after a lost answer, Create must not return a refusal, because the external may exist: %w", refused)
 	case errors.Is(err, external.ErrExists):
