@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Input is a value of which the rendering is informed, besides the values in the spec. Exactly one of Object and Poll is
-// set.
+// Input is a value of which the rendering is informed, besides the values in the spec. Exactly one of Object and Poll
+// is set.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.object) != has(self.poll)",message="set either object or poll"
 type Input struct {

@@ -1,5 +1,5 @@
-// Command fleet is an operator for a fleet of clusters: each Member gets an agent in its cluster, which follows the zones
-// of the nodes there. docs/examples/fleet.md explains it.
+// Command fleet is an operator for a fleet of clusters: each Member gets an agent in its cluster, which follows the
+// zones of the nodes there. docs/examples/fleet.md explains it.
 package main
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// reconcilerName is the field owner of all dependents, and the prefix of annotations. nodesName is the name of the event
-// source of nodes.
+// reconcilerName is the field owner of all dependents, and the prefix of annotations. nodesName is the name of the
+// event source of nodes.
 const (
 	reconcilerName = "fleet.example.fairlead.io"
 	nodesName      = "nodes"

@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// requestTimeout is the timeout of requests for the Lease: half of the time after which the manager of controller-runtime
-// gives up.
+// requestTimeout is the timeout of requests for the Lease: half of the time after which the manager of
+// controller-runtime gives up.
 const requestTimeout = 5 * time.Second
 
 // namespaceFile has the namespace of the pod.
@@ -39,8 +39,8 @@ type Lock struct {
 }
 
 // New returns the Lease with a name, as ctrl.Options.LeaderElectionResourceLockInterface. An empty namespace is the
-// namespace of the pod. address is where other replicas reach this one. It is part of the identity in the Lease; the zero
-// value means that they do not reach it. ctx ends the recorder of the events about leaders.
+// namespace of the pod. address is where other replicas reach this one. It is part of the identity in the Lease; the
+// zero value means that they do not reach it. ctx ends the recorder of the events about leaders.
 func New(ctx context.Context, config *rest.Config, namespace, name string, address netip.AddrPort) (*Lock, error) {
 	if namespace == "" {
 		content, err := os.ReadFile(namespaceFile)

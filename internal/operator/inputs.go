@@ -183,8 +183,8 @@ func newPoller(o fetch.Options, hosts PollHosts) *poller {
 }
 
 // dueInputs returns the names of the inputs whose addresses must be asked now: those that are due, and those that were
-// not asked since the last call. The times of fetches are spread, so a poll that is due soon is asked now, and if none is
-// due, those are asked that are due first.
+// not asked since the last call. The times of fetches are spread, so a poll that is due soon is asked now, and if none
+// is due, those are asked that are due first.
 func dueInputs(inputs []v1alpha1.Input, known polled, called, now time.Time) map[string]bool {
 	due := map[string]bool{}
 	for _, input := range inputs {
@@ -211,8 +211,8 @@ func (p *poller) fetch(ctx context.Context, c *v1alpha1.Component) (polled, erro
 	return p.fetchAfter(ctx, c, known)
 }
 
-// fetchAfter asks the addresses that are due, and takes the other values from known. It does not forget a call: the event
-// source drops all values of a fetch that fails, or during which another call came.
+// fetchAfter asks the addresses that are due, and takes the other values from known. It does not forget a call: the
+// event source drops all values of a fetch that fails, or during which another call came.
 func (p *poller) fetchAfter(ctx context.Context, c *v1alpha1.Component, known polled) (polled, error) {
 	call, _ := p.calls.Get(client.ObjectKeyFromObject(c))
 	called, _ := call.(time.Time)

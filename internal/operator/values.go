@@ -22,8 +22,8 @@ import (
 
 const defaultValuesKey = "values.yaml"
 
-// valuesOf returns the values of a Component. It merges spec.valuesFrom in order, then the values of its inputs, and then
-// spec.values. Later values override earlier values.
+// valuesOf returns the values of a Component. It merges spec.valuesFrom in order, then the values of its inputs, and
+// then spec.values. Later values override earlier values.
 func valuesOf(
 	component *v1alpha1.Component, references generator.References, inputs map[string]any,
 ) (map[string]any, error) {

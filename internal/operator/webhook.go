@@ -53,11 +53,11 @@ const defaultWebhookKey = "value"
 // webhooks verifies signed calls to components.
 //
 // A caller without the key of a component learns nothing about components. An unknown component, a component without
-// spec.webhook, a wrong signature, and a key that cannot be read because the Secret is missing or the service account may
-// not read it, all get status 401: a repeated call would not help before a person acts. An event tells the owner of the
-// component the cause, and the log tells the administrator. If the API server does not answer, all calls get status 503,
-// also those to unknown components: otherwise the status would tell which components exist. The time of an answer can
-// still tell that a Secret was read.
+// spec.webhook, a wrong signature, and a key that cannot be read because the Secret is missing or the service account
+// may not read it, all get status 401: a repeated call would not help before a person acts. An event tells the owner of
+// the component the cause, and the log tells the administrator. If the API server does not answer, all calls get status
+// 503, also those to unknown components: otherwise the status would tell which components exist. The time of an answer
+// can still tell that a Secret was read.
 type webhooks struct {
 	// components reads components from the cache, server from the API server.
 	components, server client.Reader
@@ -241,12 +241,12 @@ func secretsOf(
 	}
 }
 
-// callGap is the minimum time between two polls of a component because of calls, so that repeated calls do not become as
-// many requests to other services.
+// callGap is the minimum time between two polls of a component because of calls, so that repeated calls do not become
+// as many requests to other services.
 const callGap = 5 * time.Second
 
-// pacer runs a function for each call to a component, at most once in callGap. Calls in the meantime run it once, at the
-// end of the gap, so that the function always runs after the last call.
+// pacer runs a function for each call to a component, at most once in callGap. Calls in the meantime run it once, at
+// the end of the gap, so that the function always runs after the last call.
 type pacer struct {
 	run func(types.NamespacedName)
 

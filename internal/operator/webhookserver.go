@@ -63,7 +63,8 @@ type Leader interface {
 // the leader, once, without verifying them, because only the leader knows the keys.
 //
 // A call that was answered with status 202 is followed by a poll: if the leader ends before its poll, the next leader
-// polls all addresses at its start, after the call. So a call is accepted only while no other replica can be the leader.
+// polls all addresses at its start, after the call. So a call is accepted only while no other replica can be the
+// leader.
 type replica struct {
 	leader    Leader
 	calls     http.Handler
@@ -135,8 +136,8 @@ func answerUnsigned(w http.ResponseWriter) {
 	http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
 }
 
-// forward sends a call to the leader, and passes its answer on. A call without a signature is not sent, because the leader
-// would close the connection before it has read the body.
+// forward sends a call to the leader, and passes its answer on. A call without a signature is not sent, because the
+// leader would close the connection before it has read the body.
 func (p *replica) forward(w http.ResponseWriter, r *http.Request) {
 	name, ok := calledComponent(r.URL.Path)
 	switch {
@@ -189,7 +190,8 @@ func (p *replica) answerNotForwarded(w http.ResponseWriter, r *http.Request, err
 	}
 }
 
-// callBody is the body of a call. Its errors are bodyErrors, which tell them from those of the connection to the leader.
+// callBody is the body of a call. Its errors are bodyErrors, which tell them from those of the connection to the
+// leader.
 type callBody struct{ io.ReadCloser }
 
 // bodyError is an error of the body of a call.

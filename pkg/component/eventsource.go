@@ -16,27 +16,27 @@ import (
 // the first pass over a component waits for its first value.
 //
 // No fetch of a source runs on a worker of the reconciler. If a fetch fails, the last value stays, and after the second
-// failure the condition InputStale says since when, and why. A suspended component has no values, and nothing is fetched
-// for it. All values are in memory, so they are fetched again after a restart.
+// failure the condition InputStale says since when, and why. A suspended component has no values, and nothing is
+// fetched for it. All values are in memory, so they are fetched again after a restart.
 type EventSource[T Component] interface {
 	attach(r *Reconciler[T], use sources.Use) (remove func(), err error)
 }
 
 // AddEventSource adds an event source, before or after the start. The name of the source is a DNS label that is unique
-// in the reconciler. A source can be added to one reconciler only, and only once. The returned function ends the source:
-// its values are dropped, and its watches and fetches end.
+// in the reconciler. A source can be added to one reconciler only, and only once. The returned function ends the
+// source: its values are dropped, and its watches and fetches end.
 func (r *Reconciler[T]) AddEventSource(source EventSource[T]) (remove func(), err error) {
 	return source.attach(r, sources.Use{})
 }
 
 // AsInput makes the values of a source an input of the rendering. The digest of the value is part of the input digest,
-// so another value starts a new revision, which the history records. A pass over a component whose first value cannot be
-// fetched fails until it can.
+// so another value starts a new revision, which the history records. A pass over a component whose first value cannot
+// be fetched fails until it can.
 //
-// The generator gets the value in Request.Inputs, under the name of the source, converted as by JSON: []byte is a string
-// in base64, and numbers are int64 or float64. The value of Related is a list ([]any), also for a single object: it has
-// the Part of each existing object, sorted by namespace and name. A component without a value, or without an existing
-// object, has no entry.
+// The generator gets the value in Request.Inputs, under the name of the source, converted as by JSON: []byte is a
+// string in base64, and numbers are int64 or float64. The value of Related is a list ([]any), also for a single object:
+// it has the Part of each existing object, sorted by namespace and name. A component without a value, or without an
+// existing object, has no entry.
 //
 // The history of a component shows values that changed, except those of a Secret and those whose name, such as
 // adminPassword, says that they are secret. Use AsSecretInput for other values that must not be shown.
@@ -45,8 +45,8 @@ func AsInput[T Component](source EventSource[T]) EventSource[T] {
 }
 
 // AsSecretInput is AsInput for values that must not be shown, such as a token that a service returns. The history names
-// the fields of the value that changed, and not their contents. Errors of the author's functions are shown, so they must
-// not contain values.
+// the fields of the value that changed, and not their contents. Errors of the author's functions are shown, so they
+// must not contain values.
 func AsSecretInput[T Component](source EventSource[T]) EventSource[T] {
 	return asInput[T]{EventSource: source, secret: true}
 }
@@ -75,8 +75,8 @@ func (v *Values[T, V]) attach(r *Reconciler[T], use sources.Use) (func(), error)
 	return r.sources.Add(v.name, v.source, use)
 }
 
-// Get returns the value of a component, and its age. known is false if there is no value for the component. The value is
-// shared, so the caller must not change it.
+// Get returns the value of a component, and its age. known is false if there is no value for the component. The value
+// is shared, so the caller must not change it.
 func (v *Values[T, V]) Get(component T) (value V, age time.Duration, known bool) {
 	return valueOf[V](v.source.Get(client.ObjectKeyFromObject(component)))
 }

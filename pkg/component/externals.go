@@ -119,8 +119,8 @@ func AddExternals(nodes []Node, status *metav1alpha1.Status) []Node {
 	return all
 }
 
-// namesAllWaiting reports whether the status names all dependents that wait. It does not if there are too many of them, or
-// if the last pass ended before it had a look at the dependents.
+// namesAllWaiting reports whether the status names all dependents that wait. It does not if there are too many of them,
+// or if the last pass ended before it had a look at the dependents.
 func namesAllWaiting(status *metav1alpha1.Status) bool {
 	ready := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady)
 	if ready == nil || len(status.Waiting) >= internalstatus.MaxReports {

@@ -6,11 +6,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 )
 
-// IdleInventory keeps the inventories in the status of cached components, up to 256 KiB each, apart from the components.
-// The inventory of a component without a pass for some time is dropped, and the next pass reads the component by one
-// request. All inventories are kept at the start, and dropped one after the other. Larger inventories, which are in
-// Secrets, are dropped after the same time, and read by one request for each Secret. All reconcilers of a manager share
-// an IdleInventory.
+// IdleInventory keeps the inventories in the status of cached components, up to 256 KiB each, apart from the
+// components. The inventory of a component without a pass for some time is dropped, and the next pass reads the
+// component by one request. All inventories are kept at the start, and dropped one after the other. Larger inventories,
+// which are in Secrets, are dropped after the same time, and read by one request for each Secret. All reconcilers of a
+// manager share an IdleInventory.
 //
 // A component that is read from the manager's client then lacks the inventory in its status. So write its status with
 // Reconciler.UpdateStatus, or with a patch.
@@ -22,8 +22,8 @@ func NewIdleInventory(after time.Duration) *IdleInventory {
 	return &IdleInventory{components.NewIdleInventories(max(after, time.Millisecond))}
 }
 
-// Transform is a cache.TransformFunc for components. Options.Cache sets it. It also removes managed fields, and does not
-// change other objects.
+// Transform is a cache.TransformFunc for components. Options.Cache sets it. It also removes managed fields, and does
+// not change other objects.
 func (i *IdleInventory) Transform(obj any) (any, error) { return i.inventories.Transform(obj) }
 
 func (i *IdleInventory) kept() *components.IdleInventories {

@@ -43,18 +43,18 @@ func (m *Mailbox[T, V]) attach(r *Reconciler[T], use sources.Use) (func(), error
 // Put stores a value for a component, and wakes the component if the value differs from the last one. Put may be called
 // from any goroutine, also before the start. The error says that the value cannot be written as JSON.
 //
-// A value may arrive before the first pass over its component, also if the component does not exist yet. Such a value is
-// dropped after ten minutes, or after Expire if this is shorter. The mailbox keeps at most 10,000 such values, and at
-// most 64 MiB of them, measured as JSON. Above these limits, the oldest values of the namespace with the most values, or
-// the most bytes, are dropped. Dropped values are counted in the metric fairlead_source_results_total with the result
-// "dropped", and too many values are logged. The limits do not apply to the values of InboundOptions.Fetch.
+// A value may arrive before the first pass over its component, also if the component does not exist yet. Such a value
+// is dropped after ten minutes, or after Expire if this is shorter. The mailbox keeps at most 10,000 such values, and
+// at most 64 MiB of them, measured as JSON. Above these limits, the oldest values of the namespace with the most
+// values, or the most bytes, are dropped. Dropped values are counted in the metric fairlead_source_results_total with
+// the result "dropped", and too many values are logged. The limits do not apply to the values of InboundOptions.Fetch.
 func (m *Mailbox[T, V]) Put(name client.ObjectKey, value V) error { return m.mailbox.Put(name, value) }
 
 // Drop removes the value of a component, and wakes the component if it had one.
 func (m *Mailbox[T, V]) Drop(name client.ObjectKey) { m.mailbox.Drop(name) }
 
-// Get returns the value of a component, and its age. known is false if there is no value for the component. The value is
-// shared, so the caller must not change it.
+// Get returns the value of a component, and its age. known is false if there is no value for the component. The value
+// is shared, so the caller must not change it.
 func (m *Mailbox[T, V]) Get(component T) (value V, age time.Duration, known bool) {
 	return valueOf[V](m.mailbox.Get(client.ObjectKeyFromObject(component)))
 }
@@ -66,16 +66,16 @@ type WebhookOptions struct {
 	Route func(*http.Request) (name client.ObjectKey, ok bool)
 	// Secret returns the key of the signatures for a component. An empty key refuses the call. An error is logged with the
 	// component, at most once a minute for each cause. A temporary error (see WebhookHandler) is answered with status 503,
-	// another error like a wrong signature. Calls are not signed yet when Secret is called, so it must be cheap, and return
-	// an empty key for components that do not exist. Required.
+	// another error like a wrong signature. Calls are not signed yet when Secret is called, so it must be cheap, and
+	// return an empty key for components that do not exist. Required.
 	Secret func(ctx context.Context, name client.ObjectKey) ([]byte, error)
 	// Accept handles a body whose signature is right. A handler calls it for one call of a component at a time, so that
 	// the value that is stored last is also put last. Three further calls wait; more are answered with status 503. A
 	// temporary error (see WebhookHandler) is answered with status 503, another error with status 400 and its text,
 	// success with status 202. Required for WebhookHandler. Mailbox.Handler calls it, if it is set, before Put.
 	Accept func(ctx context.Context, name client.ObjectKey, body []byte) error
-	// DiscardBody verifies a body while it is read, and calls Accept without it. Otherwise, at most 64 bodies are in memory
-	// at the same time, and further calls are answered with status 503.
+	// DiscardBody verifies a body while it is read, and calls Accept without it. Otherwise, at most 64 bodies are in
+	// memory at the same time, and further calls are answered with status 503.
 	DiscardBody bool
 	// MaxBytes is the maximum size of a body; 1 MiB by default.
 	MaxBytes int64
@@ -85,19 +85,19 @@ type WebhookOptions struct {
 	Window time.Duration
 }
 
-// WebhookHandler returns a handler of signed calls. Accept calls Trigger or Refresh for a call without a value; for a call
-// with a value, it stores the value and calls Put.
-// The call is a POST request whose header X-Hub-Signature-256 has the HMAC of the body with SHA-256, in hex, after
-// "sha256=", as GitHub sends it. Other calls are refused. The handler sends no request by itself.
+// WebhookHandler returns a handler of signed calls. Accept calls Trigger or Refresh for a call without a value; for a
+// call with a value, it stores the value and calls Put. The call is a POST request whose header X-Hub-Signature-256 has
+// the HMAC of the body with SHA-256, in hex, after "sha256=", as GitHub sends it. Other calls are refused. The handler
+// sends no request by itself.
 //
 // The signature covers the body, and with Window the time, but not the path. So a recorded call can be sent again to
 // another component with the same key. If a call has a value, use a key for each component, or let the body name the
 // component and compare the names in Accept.
 //
 // A call that could not be handled because of a temporary error is answered with status 503 and the header Retry-After.
-// Temporary errors are those that RetryAfter returns, time-outs, network errors, and the errors of an API server that is
-// overloaded or unreachable, or that reports a conflict. A refused caller learns neither the cause, nor if the component
-// exists. The server of the handler must limit the time of a call (http.Server.ReadTimeout) and the number of
+// Temporary errors are those that RetryAfter returns, time-outs, network errors, and the errors of an API server that
+// is overloaded or unreachable, or that reports a conflict. A refused caller learns neither the cause, nor if the
+// component exists. The server of the handler must limit the time of a call (http.Server.ReadTimeout) and the number of
 // connections.
 func WebhookHandler(o WebhookOptions) http.Handler {
 	return sources.NewWebhook(sources.WebhookOptions{
@@ -105,10 +105,10 @@ func WebhookHandler(o WebhookOptions) http.Handler {
 	})
 }
 
-// Handler returns a handler that puts the value of a call into the mailbox; see WebhookHandler. decode returns the value
-// in a body whose signature is right. An error is answered with status 400 and its text. WebhookOptions.Accept, if it is
-// set, is called after decode and before Put, for example to store the body; if it fails, the value is not put.
-// WebhookOptions.DiscardBody is ignored.
+// Handler returns a handler that puts the value of a call into the mailbox; see WebhookHandler. decode returns the
+// value in a body whose signature is right. An error is answered with status 400 and its text. WebhookOptions.Accept,
+// if it is set, is called after decode and before Put, for example to store the body; if it fails, the value is not
+// put. WebhookOptions.DiscardBody is ignored.
 func (m *Mailbox[T, V]) Handler(o WebhookOptions, decode func(body []byte) (V, error)) http.Handler {
 	accept := o.Accept
 	o.DiscardBody = false

@@ -10,10 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ReadAs reads an object in the cluster of the components by one request, with the rights of a component: as its service
-// account, or as the user that it names. Use it in code outside of passes, such as the handler of a webhook, so that the
-// author of a component cannot make the operator use an object that only the operator may read. The error is retryable
-// before the start.
+// ReadAs reads an object in the cluster of the components by one request, with the rights of a component: as its
+// service account, or as the user that it names. Use it in code outside of passes, such as the handler of a webhook, so
+// that the author of a component cannot make the operator use an object that only the operator may read. The error is
+// retryable before the start.
 func (r *Reconciler[T]) ReadAs(
 	ctx context.Context, component T, gvk schema.GroupVersionKind, key client.ObjectKey,
 ) (*unstructured.Unstructured, error) {

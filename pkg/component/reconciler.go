@@ -94,14 +94,14 @@ func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change fu
 // Update changes the metadata and the spec of a component, such as a field that is filled in once. Update may be called
 // from hooks and from any other code.
 //
-// change is called as by UpdateStatus: with the newest known version, and again after a conflict. Changes of the status,
-// of the reconciler's own finalizer, and of fields that only the API server sets, such as the name and the UID, are
-// ignored. If change changes nothing, no request is sent. So change must leave a component alone that it has changed
-// before; otherwise each pass would start another one.
+// change is called as by UpdateStatus: with the newest known version, and again after a conflict. Changes of the
+// status, of the reconciler's own finalizer, and of fields that only the API server sets, such as the name and the UID,
+// are ignored. If change changes nothing, no request is sent. So change must leave a component alone that it has
+// changed before; otherwise each pass would start another one.
 //
-// After a successful update, the argument component has the new metadata, and the new spec if the spec changed. The next
-// pass also sees them, even if the cache is older. If the change needs a pass, exactly one pass starts, at once. A pass
-// whose hook changes the spec ends after this hook, and the next pass works for the new spec.
+// After a successful update, the argument component has the new metadata, and the new spec if the spec changed. The
+// next pass also sees them, even if the cache is older. If the change needs a pass, exactly one pass starts, at once. A
+// pass whose hook changes the spec ends after this hook, and the next pass works for the new spec.
 func (r *Reconciler[T]) Update(ctx context.Context, component T, change func(T) error) error {
 	return r.components.Update(ctx, component, typedChange(change))
 }

@@ -101,8 +101,8 @@ type TreeReader interface {
 }
 
 // Tree returns a node for each entry of an inventory, ordered by wave, stage, kind, namespace and name. Tree reads each
-// object once, with a limited number of concurrent requests. It does not ask externals. If an object cannot be read, its node has the state
-// Missing or Unknown and the reason. Tree returns an error only if the context ends.
+// object once, with a limited number of concurrent requests. It does not ask externals. If an object cannot be read,
+// its node has the state Missing or Unknown and the reason. Tree returns an error only if the context ends.
 func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.InventoryEntry) ([]Node, error) {
 	ctx = logging.Context(ctx)
 	managed := managedTypesOf(inventory)
@@ -153,7 +153,8 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 // AddFailures returns the nodes with the failures of the last writes, so that no dependent with a failure is Ready.
 // waiting is the list of waiting dependents in the component's status. A node that is Ready becomes NotUpdated, with
 // the reason and the message of the failure. A node in another state keeps its state, and gets the failure as well. A
-// node that is held up by a dependency, a condition or an exported value keeps its state, and gets the message about it.
+// node that is held up by a dependency, a condition or an exported value keeps its state, and gets the message about
+// it.
 func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	failures, held := map[string]metav1alpha1.DependentReport{}, map[string]metav1alpha1.DependentReport{}
 	for _, w := range waiting {

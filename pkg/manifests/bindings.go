@@ -96,8 +96,8 @@ func (b Bindings) Bind(ctx context.Context, o Object, value func(name string) (v
 	return Bound{Object: bound}, checkAnnotationSize(annotations)
 }
 
-// withoutValues returns the error of a hole without values of Secrets, which only Secrets can bind, and without the text
-// of a Secret.
+// withoutValues returns the error of a hole without values of Secrets, which only Secrets can bind, and without the
+// text of a Secret.
 func (b Bindings) withoutValues(o Object, err error) error {
 	switch {
 	case o.Key.GroupKind() != secretKind:

@@ -31,8 +31,8 @@ func isExternal(body map[string]any) bool {
 	return (&unstructured.Unstructured{Object: body}).GroupVersionKind().Group == ExternalGroup
 }
 
-// notExternal are the settings that have no effect on an external: it has no managed fields and no Kubernetes status, and
-// the records of deletion phases contain no externals.
+// notExternal are the settings that have no effect on an external: it has no managed fields and no Kubernetes status,
+// and the records of deletion phases contain no externals.
 var notExternal = []string{AnnotationIgnore, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder}
 
 // externalID parses the annotation with the id of an existing external.
@@ -44,8 +44,8 @@ func (p *settingsParser) externalID() string {
 	return id
 }
 
-// checkExternal checks the manifest of an external. It returns an error if a manifest of another group has a setting for
-// externals. All errors are joined.
+// checkExternal checks the manifest of an external. It returns an error if a manifest of another group has a setting
+// for externals. All errors are joined.
 func (n normaliser) checkExternal(body *unstructured.Unstructured, s Settings) error {
 	gvk := body.GroupVersionKind()
 	if gvk.Group != ExternalGroup {

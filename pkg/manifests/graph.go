@@ -54,8 +54,8 @@ type graph struct {
 	edges       int
 }
 
-// refusals are the objects of a set whose manifests are invalid: their keys without namespaces, and the groups that they
-// belong to.
+// refusals are the objects of a set whose manifests are invalid: their keys without namespaces, and the groups that
+// they belong to.
 type refusals struct {
 	keys   map[Key]bool
 	groups map[string]bool

@@ -79,8 +79,8 @@ func countHoles(parts []hole) int {
 	return count
 }
 
-// withoutText returns an error of parseHoles that does not quote the text, which belongs to a Secret. parts are the parts
-// before the hole that is not valid.
+// withoutText returns an error of parseHoles that does not quote the text, which belongs to a Secret. parts are the
+// parts before the hole that is not valid.
 func withoutText(parts []hole, err error) error {
 	if errors.Is(err, errTooManyHoles) || errors.Is(err, errTooManyExpressions) {
 		return err

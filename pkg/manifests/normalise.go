@@ -44,8 +44,8 @@ type NormaliseOptions struct {
 	// Conditions are the names of the conditions in Go that ready-when may name. If Conditions is nil, every name is
 	// accepted.
 	Conditions []string
-	// CheckExternal checks the manifest of an external against its kind; nil accepts all kinds and specs. partial is set if
-	// the spec has null in the place of texts whose holes are not filled yet.
+	// CheckExternal checks the manifest of an external against its kind; nil accepts all kinds and specs. partial is set
+	// if the spec has null in the place of texts whose holes are not filled yet.
 	CheckExternal func(body *unstructured.Unstructured, partial bool) error
 }
 
@@ -53,7 +53,8 @@ type NormaliseOptions struct {
 // and namespace, reads its settings, merges stringData, removes fields that only the API server sets, adds the owner,
 // computes the digest, and sorts the set in apply order. An object with several orders is in the set once for each of
 // them; see Object.Occurrence. Objects that depend on other objects come last, each after its dependencies; see
-// GraphSettings.Edges. It does not change its input. The returned error joins all errors, each with the key of its object.
+// GraphSettings.Edges. It does not change its input. The returned error joins all errors, each with the key of its
+// object.
 func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Object, error) {
 	bodies, errs := copyAll(generated)
 	copies := &copyBudget{}

@@ -33,8 +33,8 @@ type Object struct {
 	// Held is set if the conditions of the object do not permit that it is applied or deleted; nil for all other objects.
 	Held *Held
 	// Undecided is an object whose condition has no value, and that this object depends on, or whose value it binds, also
-	// indirectly. If it is excluded, so is this object, which is therefore not created meanwhile. Undecided is nil if there
-	// is no such object.
+	// indirectly. If it is excluded, so is this object, which is therefore not created meanwhile. Undecided is nil if
+	// there is no such object.
 	Undecided *Key
 }
 

@@ -36,7 +36,8 @@ func (s Settings) Exports() []Export { return s.rare().Exports }
 // Binds reports whether the manifest has holes for exported values.
 func (s Settings) Binds() bool { return s.rare().Bind }
 
-// ExternalID returns the id of an existing external that is adopted or observed, and an empty text for all other objects.
+// ExternalID returns the id of an existing external that is adopted or observed, and an empty text for all other
+// objects.
 func (s Settings) ExternalID() string { return s.rare().ExternalID }
 
 // rare returns the rare settings; they are read-only.

@@ -109,8 +109,8 @@ func exerciseEverything(ctx context.Context, namespace string, everyNamespace bo
 	unserved := createFeature(ctx, namespace, "unserved", v1alpha1.ComponentSpec{})
 	Eventually(details(ctx, namespace, unserved.Name)).WithTimeout(time.Minute).Should(ContainSubstring("nobody"))
 
-	// While an aggregated API has no server, Kubernetes cannot empty a namespace that is being deleted. It tries again after
-	// 5, 10, 20 and 40 seconds. So this API is gone before a component deletes its namespace.
+	// While an aggregated API has no server, Kubernetes cannot empty a namespace that is being deleted. It tries again
+	// after 5, 10, 20 and 40 seconds. So this API is gone before a component deletes its namespace.
 	Expect(admin.Delete(ctx, unserved)).To(Succeed())
 	Expect(cluster.AwaitDefinitionGone(ctx, "buoys."+namespace+".example.com.unserved")).To(Succeed())
 	Eventually(gone(ctx, unserved)).WithTimeout(time.Minute).Should(Succeed())

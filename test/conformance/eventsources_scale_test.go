@@ -106,7 +106,8 @@ type reading struct {
 type footprint [64]byte
 
 // newVisit makes a source of each kind for components with the names all. A component is related to the object that one
-// of its parameters names, and the values that are fetched are a number. A footprint of each source is added to footprints.
+// of its parameters names, and the values that are fetched are a number. A footprint of each source is added to
+// footprints.
 func newVisit(
 	namespace string, all []string, selector labels.Selector, number *atomic.Int64, footprints map[string][]weak.Pointer[footprint],
 ) *visit {
@@ -427,9 +428,9 @@ var _ = Describe("Many event sources:", Serial, func() {
 		Expect(requestsSince(ctx, mark, operator)).To(BeEmpty())
 
 		By("counting the calls in each second of the last interval")
-		// The counts of calls at random times have a standard deviation of a tenth of their mean. It is the mean if calls come
-		// in bursts in each second second, and three times the mean if all come together. A machine that stops for a moment
-		// also delays calls, but not in each interval.
+		// The counts of calls at random times have a standard deviation of a tenth of their mean. It is the mean if calls
+		// come in bursts in each second second, and three times the mean if all come together. A machine that stops for a
+		// moment also delays calls, but not in each interval.
 		settle(ctx, operator)
 		before := passes(operator)
 		var counts [10]float64

@@ -33,7 +33,8 @@ import (
 )
 
 // formerShape is the recorded state of a gadget that an operator of an older version reconciled, read from a file in
-// testdata/takeover. Its inventory is in its status, and has the format of that version. A comment in the file names it.
+// testdata/takeover. Its inventory is in its status, and has the format of that version. A comment in the file names
+// it.
 type formerShape struct {
 	name, operator, namespace string
 	// home and remote are the recorded ids of the gadget's cluster and of the target cluster. remote is empty if the
@@ -135,8 +136,8 @@ func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
 	return g
 }
 
-// removeNamespace deletes the namespace of the gadget, with all that a spec left there, so that another spec can restore
-// the same record.
+// removeNamespace deletes the namespace of the gadget, with all that a spec left there, so that another spec can
+// restore the same record.
 func (s formerShape) removeNamespace(ctx context.Context) {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}

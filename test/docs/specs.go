@@ -27,8 +27,8 @@ func Specs(folder string) ([]string, error) {
 }
 
 // ComputedSpecs returns patterns of the titles of specs that are computed by fmt.Sprintf or by a concatenation, and of
-// tables of specs, without the texts of their containers. A pattern matches any text for the parts that are not literal,
-// and for the entry of a table.
+// tables of specs, without the texts of their containers. A pattern matches any text for the parts that are not
+// literal, and for the entry of a table.
 func ComputedSpecs(folder string) ([]*regexp.Regexp, error) {
 	var patterns []*regexp.Regexp
 	err := eachTestFile(folder, func(file *ast.File) {
@@ -160,8 +160,8 @@ var (
 )
 
 // Unnamed returns the titles in a cell of a table for which exists returns false. The titles are separated by
-// semicolons, and may contain semicolons. The mark *operator* before a title, and a remark in parentheses after a title,
-// such as "(and each other kind)", do not count. A cell that begins with code names no specs.
+// semicolons, and may contain semicolons. The mark *operator* before a title, and a remark in parentheses after a
+// title, such as "(and each other kind)", do not count. A cell that begins with code names no specs.
 func Unnamed(cell string, exists func(title string) bool) []string {
 	if strings.HasPrefix(cell, "`") {
 		return nil

@@ -64,9 +64,9 @@ func operateOptions(ctx context.Context, config *rest.Config, namespace string, 
 	return mgr.Start(ctx)
 }
 
-// generate returns the manifests of a gadget. If the gadget has the parameter asked, generate asks for the export of this
-// name, and returns a ConfigMap with its value, too. For the reference to an export of another gadget, it also returns a
-// ConfigMap with the value.
+// generate returns the manifests of a gadget. If the gadget has the parameter asked, generate asks for the export of
+// this name, and returns a ConfigMap with its value, too. For the reference to an export of another gadget, it also
+// returns a ConfigMap with the value.
 func generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	objects, err := gadget.Generate(ctx, req)
 	if err != nil {

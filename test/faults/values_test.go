@@ -107,8 +107,8 @@ func (v graph) manifests() string {
 	return strings.Join(documents, "\n---\n")
 }
 
-// valuesScenario returns the life of a component with dependencies, conditions, exports, and a reference to an export of
-// another component. An object of somebody else, and the export of the other component, change and vanish meanwhile.
+// valuesScenario returns the life of a component with dependencies, conditions, exports, and a reference to an export
+// of another component. An object of somebody else, and the export of the other component, change and vanish meanwhile.
 func valuesScenario(s componenttest.Scenario[*gadget.Gadget]) componenttest.Scenario[*gadget.Gadget] {
 	s.Name = "values"
 	operators := &kills{ends: map[string]context.CancelFunc{}}
@@ -139,8 +139,8 @@ func valuesScenario(s componenttest.Scenario[*gadget.Gadget]) componenttest.Scen
 	return s
 }
 
-// createTheirs returns a function that creates the Service and the Secret that the gadget observes, and the gadget whose
-// export it reads.
+// createTheirs returns a function that creates the Service and the Secret that the gadget observes, and the gadget
+// whose export it reads.
 func createTheirs(address string) func(context.Context, client.Client, string) error {
 	return func(ctx context.Context, c client.Client, namespace string) error {
 		service := &corev1.Service{
@@ -267,8 +267,8 @@ func waitFor(ctx context.Context, problem string, holds func() (bool, error)) er
 }
 
 // replaceTheirs returns a function that deletes the observed objects, and creates them with new values when the gadget
-// is not ready. Meanwhile, it changes the gadget to a version that has fewer objects and no other differences. Until the
-// values are there again, no dependent is changed, created or deleted.
+// is not ready. Meanwhile, it changes the gadget to a version that has fewer objects and no other differences. Until
+// the values are there again, no dependent is changed, created or deleted.
 func replaceTheirs(v graph) func(context.Context, client.Client, string) error {
 	return func(ctx context.Context, c client.Client, namespace string) error {
 		before, err := dependentsOf(ctx, c, namespace)
@@ -329,8 +329,8 @@ func isService(o client.Object) bool {
 	return ok
 }
 
-// waitUntilMissing waits until the status of the gadget says for its current generation that the address is missing. The
-// operator may see the deletion of the Secret before that of the Service. Until it sees that of the Service, the
+// waitUntilMissing waits until the status of the gadget says for its current generation that the address is missing.
+// The operator may see the deletion of the Secret before that of the Service. Until it sees that of the Service, the
 // rendering is complete, and it prunes.
 func waitUntilMissing(ctx context.Context, c client.Client, namespace string) error {
 	return waitFor(ctx, "the gadget does not report that the address is missing", func() (bool, error) {

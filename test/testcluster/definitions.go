@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// AwaitDefinitionGone returns when a CustomResourceDefinition does not exist, or with an error after a minute. It changes
-// an annotation of a definition that is being deleted once a second, for this reason:
+// AwaitDefinitionGone returns when a CustomResourceDefinition does not exist, or with an error after a minute. It
+// changes an annotation of a definition that is being deleted once a second, for this reason:
 //
 // Kubernetes 1.36 fails to list the instances of a type that was never requested ("storage is (re)initializing"), and
 // tries again after 5 ms. If its copy of the definition is not up to date by then, the second attempt ends with a

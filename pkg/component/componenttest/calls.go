@@ -27,11 +27,12 @@ func WrapCalls(ctx context.Context, next http.RoundTripper) http.RoundTripper {
 	return next
 }
 
-// WrapCalls returns a transport for calls to external systems by HTTP. The calls meet CloudDelay, CloudError, CloudLimit
-// (429 with a Retry-After of a second), CloudLost, CloudTwice and Crash, by the seed, the method and the path. Only
-// requests that can be repeated meet CloudTwice: all but POST and PATCH, unless they have the header Idempotency-Key. The
-// server gets both requests, and the client the second answer. Requests with GET and HEAD are polls, at which the process
-// does not crash. The result serves the process that runs now, and refuses all requests after its crash.
+// WrapCalls returns a transport for calls to external systems by HTTP. The calls meet CloudDelay, CloudError,
+// CloudLimit (429 with a Retry-After of a second), CloudLost, CloudTwice and Crash, by the seed, the method and the
+// path. Only requests that can be repeated meet CloudTwice: all but POST and PATCH, unless they have the header
+// Idempotency-Key. The server gets both requests, and the client the second answer. Requests with GET and HEAD are
+// polls, at which the process does not crash. The result serves the process that runs now, and refuses all requests
+// after its crash.
 func (i *Injector) WrapCalls(next http.RoundTripper) http.RoundTripper {
 	i.mu.Lock()
 	defer i.mu.Unlock()

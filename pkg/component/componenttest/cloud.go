@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 )
 
-// Cloud is an external system in memory for tests of externals: it stores things by an id that it allocates, or that the
-// client chooses. It is safe for concurrent use. The kinds of package external in this package handle its things.
+// Cloud is an external system in memory for tests of externals: it stores things by an id that it allocates, or that
+// the client chooses. It is safe for concurrent use. The kinds of package external in this package handle its things.
 type Cloud struct {
 	mu     sync.Mutex
 	next   int

@@ -114,8 +114,8 @@ func cloudCrash(dice *rand.Rand) (method string, number int) {
 	return method, number
 }
 
-// crashesIn reports whether the operator crashes at a call of a Cloud, by the number of the call in the step. The caller
-// holds the lock.
+// crashesIn reports whether the operator crashes at a call of a Cloud, by the number of the call in the step. The
+// caller holds the lock.
 func (i *Injector) crashesIn(method string, number int) bool {
 	planned := slices.Index(i.cloudCrashes[method], number)
 	if planned < 0 {
@@ -207,8 +207,8 @@ func (p *run[C]) things() (found map[string]any, problems []string) {
 // uncertain finds the token and the name of an external in the message about it.
 var uncertain = regexp.MustCompile(`token ([0-9a-f]{40}); .*fairlead external resolve (?:-n \S+ )?\S+ (\S+/\S+) --id`)
 
-// uncertainThings returns the ids and the tokens of the externals whose creates are uncertain, by kind and name. The id of
-// one that does not exist is empty.
+// uncertainThings returns the ids and the tokens of the externals whose creates are uncertain, by kind and name. The id
+// of one that does not exist is empty.
 func (p *run[C]) uncertainThings(messages []string) (ids, tokens map[string]string) {
 	ids, tokens = map[string]string{}, map[string]string{}
 	for _, message := range messages {

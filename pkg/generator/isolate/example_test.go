@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/isolate"
 )
 
-// templates returns the generator of a program that renders the sources of its components, and a scheme with their type.
+// templates returns the generator of a program that renders the sources of its components, and a scheme with their
+// type.
 func templates() (generator.Generator, *runtime.Scheme, error) {
 	g, err := gotemplate.New(nil, gotemplate.Options{})
 	return g, clientgoscheme.Scheme, err

@@ -176,8 +176,8 @@ func (h *HTTP) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.
 	return files, err
 }
 
-// Get returns the body of a response to a GET request, of at most limit bytes. The limits of time and redirects, and the
-// classification of errors, are those of Fetch. Errors name the server, and never contain the body.
+// Get returns the body of a response to a GET request, of at most limit bytes. The limits of time and redirects, and
+// the classification of errors, are those of Fetch. Errors name the server, and never contain the body.
 func (h *HTTP) Get(ctx context.Context, url string, limit int64) ([]byte, error) {
 	body, err := h.get(ctx, url, limit)
 	if err != nil {

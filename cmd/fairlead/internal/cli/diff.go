@@ -114,8 +114,8 @@ func remarksOn(f component.Forecast) (remarks []string) {
 	return remarks
 }
 
-// textOf returns the text about a step. unread says why the records of externals could not be read. The text is empty if
-// the step changes nothing.
+// textOf returns the text about a step. unread says why the records of externals could not be read. The text is empty
+// if the step changes nothing.
 func textOf(s component.Step, unread error, lastApplied bool) (string, error) {
 	if unread != nil && s.Key.IsExternal() && s.Before == nil && s.Effect != component.EffectCreate {
 		// Without the former manifest, everything would look new.

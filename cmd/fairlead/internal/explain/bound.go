@@ -16,8 +16,8 @@ import (
 // maxBound is the maximum number of fields with holes that are shown.
 const maxBound = 20
 
-// boundValues returns the fields of a rendered object that have holes, with the values that they have in the live object:
-// those that the operator bound last. A Secret has none, because its values are not shown.
+// boundValues returns the fields of a rendered object that have holes, with the values that they have in the live
+// object: those that the operator bound last. A Secret has none, because its values are not shown.
 func boundValues(rendered, live *unstructured.Unstructured, reconciler string) []show.WhyBound {
 	if rendered.GetAnnotations()[reconciler+"/"+manifests.AnnotationBind] != "true" || changes.IsSecret(live) {
 		return nil

@@ -21,10 +21,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// HeldUp explains an object that is not a dependent: because a dependency, a condition or an exported value holds it up,
-// because its condition is false, or because a component only observes it. It reads the components of the ready-made
-// operator in the namespace of the object. found is false if none of them waits for the object, leaves it out or
-// observes it, or if they cannot be read.
+// HeldUp explains an object that is not a dependent: because a dependency, a condition or an exported value holds it
+// up, because its condition is false, or because a component only observes it. It reads the components of the
+// ready-made operator in the namespace of the object. found is false if none of them waits for the object, leaves it
+// out or observes it, or if they cannot be read.
 func HeldUp(ctx context.Context, c *cluster.Cluster, target cluster.Target) (w show.Why, found bool) {
 	gvk := target.Mapping.GroupVersionKind
 	key := manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: target.Namespace, Name: target.Name}

@@ -104,8 +104,8 @@ func (e External) token() string {
 	return string(e.UID)
 }
 
-// Resolve tells the operator the answer, waits until the operator has used it, and returns a sentence that says what came of
-// it. A timeout of zero is no limit.
+// Resolve tells the operator the answer, waits until the operator has used it, and returns a sentence that says what
+// came of it. A timeout of zero is no limit.
 func (r *Resolver) Resolve(ctx context.Context, answer Answer, timeout time.Duration) (string, error) {
 	key := r.managed.Annotation(component.AnnotationResolveExternal)
 	answers := answersIn(r.component.Live.GetAnnotations()[key])
@@ -203,8 +203,8 @@ func (r *Resolver) await(
 	return said, last, err
 }
 
-// settled returns a sentence about an external that the status does not name as waiting. It returns an empty text while it
-// is not known whether the operator has used the answer.
+// settled returns a sentence about an external that the status does not name as waiting. It returns an empty text while
+// it is not known whether the operator has used the answer.
 func (r *Resolver) settled(ctx context.Context, status *metav1alpha1.Status) string {
 	nodes := component.AddExternals([]component.Node{{
 		Key: r.external.Key, UID: types.UID(r.token), State: component.NodeUnknown, Reason: component.NodeNotAsked,

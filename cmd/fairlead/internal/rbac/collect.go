@@ -73,7 +73,8 @@ func (l Live) OfComponent(ctx context.Context, component *v1alpha1.Component) (R
 	}, err
 }
 
-// withoutExternals returns the objects without externals, which no API server gets, and the references of the externals.
+// withoutExternals returns the objects without externals, which no API server gets, and the references of the
+// externals.
 func withoutExternals(objects []manifests.Object) (inside []manifests.Object, references []metav1alpha1.Reference) {
 	for _, o := range objects {
 		if !o.Key.IsExternal() {

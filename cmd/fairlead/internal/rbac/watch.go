@@ -60,8 +60,8 @@ func (r Requirements) serving(types []manifests.ManagedType) []schema.GroupResou
 	return found
 }
 
-// OfOperator returns the rules that the operator needs to watch dependents, inputs and instances of managed types, except
-// for the rules of its installation. It returns no rules if the account watches.
+// OfOperator returns the rules that the operator needs to watch dependents, inputs and instances of managed types,
+// except for the rules of its installation. It returns no rules if the account watches.
 func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 	if r.AccountWatches {
 		return nil, nil

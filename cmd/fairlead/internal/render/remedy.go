@@ -12,9 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
-// WithRemedy completes the error of a rendering with a command for the source at a place of this machine, or with a flag
-// of the command, if one corrects the error. place is empty for a component in a cluster. folder is the folder inside
-// the source that is rendered, empty for the default.
+// WithRemedy completes the error of a rendering with a command for the source at a place of this machine, or with a
+// flag of the command, if one corrects the error. place is empty for a component in a cluster. folder is the folder
+// inside the source that is rendered, empty for the default.
 func WithRemedy(err error, place, folder string) error {
 	if failed := operator.InputErrors(err); len(failed) > 0 {
 		return fmt.Errorf("%w; %s", err, inputFlags(failed))

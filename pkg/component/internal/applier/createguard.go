@@ -11,8 +11,8 @@ import (
 
 // createGuard protects against a second operator of the same name. After the second operator has deleted an object,
 // this operator must not create the object again because of an outdated state. Only a create can restore a deleted
-// object, because every other write is bound to the UID. A write outside Kubernetes is bound to nothing, so each of them
-// is confirmed; see confirmExternals.
+// object, because every other write is bound to the UID. A write outside Kubernetes is bound to nothing, so each of
+// them is confirmed; see confirmExternals.
 //
 // Before the first create of a pass, the component is written (to record the inventory) or read. If the component has
 // changed since the pass began, the pass ends without the create. A change between this check and the create is

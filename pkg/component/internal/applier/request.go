@@ -70,7 +70,8 @@ type Request struct {
 	// Before is called once, before the first write of a pass. An error ends the pass. Before may be nil.
 	Before func(ctx context.Context) error
 	// Confirm returns an error if the component has changed since the pass began. Confirm is called once, before the
-	// first create of a pass that recorded nothing, and before each round of actions outside Kubernetes. Confirm may be nil if no other process works for the same owner.
+	// first create of a pass that recorded nothing, and before each round of actions outside Kubernetes. Confirm may be
+	// nil if no other process works for the same owner.
 	Confirm func(ctx context.Context) error
 	// Wake starts a pass over the component. Wake must not block.
 	Wake func()

@@ -19,8 +19,8 @@ import (
 // type of the component does not have stay.
 //
 // After a successful write, obj has the written metadata, and Load returns the written version even while the cache is
-// older. If the generation changed, obj also has the written spec, and an in-flight pass over the component ends. If the
-// change needs a pass, the pass starts at once, and HoldBack recognises the event of the write.
+// older. If the generation changed, obj also has the written spec, and an in-flight pass over the component ends. If
+// the change needs a pass, the pass starts at once, and HoldBack recognises the event of the write.
 func (s *Store) Update(ctx context.Context, obj Object, change func(Object) error) error {
 	written, err := s.update(ctx, obj, func(stored Object) (Object, error) { return s.updateOnce(ctx, stored, change) })
 	if err != nil {
@@ -160,8 +160,8 @@ func (m *Memory) beginUpdate() {
 }
 
 // endUpdate ends a write and reports whether a pass must start: because of the write, or because of an event that was
-// held back. written is the result of the write. needsPass is false for a write that failed. If the write supersedes the
-// in-flight pass, that pass ends.
+// held back. written is the result of the write. needsPass is false for a write that failed. If the write supersedes
+// the in-flight pass, that pass ends.
 func (m *Memory) endUpdate(written Object, needsPass bool) (wake bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -258,8 +258,8 @@ func (s *Store) addFinalizer(ctx context.Context, obj Object, recorded Inventory
 	})
 }
 
-// RemoveFinalizer removes the reconciler's finalizers from a component. The status of obj must have the stored inventory
-// record. The error is NotFound if the component does not exist any more.
+// RemoveFinalizer removes the reconciler's finalizers from a component. The status of obj must have the stored
+// inventory record. The error is NotFound if the component does not exist any more.
 func (s *Store) RemoveFinalizer(ctx context.Context, obj Object) error {
 	return s.changeFinalizers(ctx, obj, RefOf(obj.GetStatus()), func(stored Object) {
 		stored.SetFinalizers(s.options.Finalizers.Others(stored))

@@ -20,8 +20,8 @@ import (
 )
 
 // WriteTracker tracks requests in flight. The Executor calls BeginRead before it reads an object, and BeginWrite before
-// each other request about an object. After the request, the Executor calls done once, with the object in the response, or with nil if the result of the request is
-// unknown. Before that, it calls Received with each object in a response.
+// each other request about an object. After the request, the Executor calls done once, with the object in the response,
+// or with nil if the result of the request is unknown. Before that, it calls Received with each object in a response.
 type WriteTracker interface {
 	BeginWrite(key manifests.Key) (done func(answer *plan.Observed))
 	BeginRead(key manifests.Key) (done func(answer *plan.Observed))

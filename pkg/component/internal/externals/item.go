@@ -56,8 +56,8 @@ type item struct {
 	ownIntent intent
 	// recordedAt is the time at which this process recorded its last attempt to create or to delete the external.
 	recordedAt time.Time
-	// lostCreation is the token of a create of another process whose recorded state is lost. Its call may take effect until
-	// the time written.
+	// lostCreation is the token of a create of another process whose recorded state is lost. Its call may take effect
+	// until the time written.
 	lostCreation string
 	// foreignAttempt is the time of the last attempt of another process to delete the external, and foreignUntil the time
 	// until which its call may take effect.
@@ -300,8 +300,8 @@ func (it *item) referencesOf(manifest map[string]any) []metav1alpha1.Reference {
 	return refs
 }
 
-// request returns the request of a call. manifest is the manifest whose spec and references the call uses; nil means the
-// desired one, or else the one that was applied last.
+// request returns the request of a call. manifest is the manifest whose spec and references the call uses; nil means
+// the desired one, or else the one that was applied last.
 func (it *item) request(manifest map[string]any) external.Request {
 	applied, unbound := it.applied(), manifest == nil && it.hasHoles()
 	if manifest == nil && it.desired != nil {

@@ -60,8 +60,8 @@ func TestAnExternalThatWasNotFoundCountsAsGoneOnlyAfterASecondAnswer(t *testing.
 	})
 }
 
-// Within the settle time after a write, the answers of an external system need not show the write. So they do not count,
-// and a wrong answer after that time is the first one.
+// Within the settle time after a write, the answers of an external system need not show the write. So they do not
+// count, and a wrong answer after that time is the first one.
 func TestAnswersWithinTheSettleTimeAfterACreateProveNothing(t *testing.T) {
 	lost := componenttest.CloudFault{After: errors.New("connection reset")}
 	for name, tc := range map[string]struct {

@@ -141,8 +141,8 @@ func (a *account) listEnded(err error) {
 	a.listAgain = a.manager.now().Add(max(a.info.Poll, 2*after))
 }
 
-// list observes the externals of an account that wait for a list, or whose observation is due soon, with one call. Those
-// that are missing in the list are observed one by one.
+// list observes the externals of an account that wait for a list, or whose observation is due soon, with one call.
+// Those that are missing in the list are observed one by one.
 func (a *account) list(ctx context.Context) {
 	m := a.manager
 	m.mu.Lock()

@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// start begins the observations of items that have not answered yet, and continues deletions. The caller holds the lock.
+// start begins the observations of items that have not answered yet, and continues deletions. The caller holds the
+// lock.
 func (s *Session) start() {
 	o := s.owner
 	now := o.manager.now()

@@ -10,9 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// stale adds the removal of states to changes: of externals that are gone, and whose entries are dropped. It returns the
-// Secrets that no external needs any more, and the states without references that no call needs any more. The caller
-// holds the lock.
+// stale adds the removal of states to changes: of externals that are gone, and whose entries are dropped. It returns
+// the Secrets that no external needs any more, and the states without references that no call needs any more. The
+// caller holds the lock.
 func (s *Session) stale(
 	changes map[manifests.Key]*externalstate.State,
 ) (released []string, shortened map[manifests.Key]*externalstate.State) {
@@ -83,8 +83,8 @@ func (s *Session) reportLeft(it *item) {
 		"%s is recorded in a Secret, but not in the inventory; it is left in place: id %q", it.key, it.state.ID))
 }
 
-// neededReferences returns the recorded references that a call may need: for the manifest that was applied last, and for
-// the desired manifest. During a call, and without a driver, all of them may be needed.
+// neededReferences returns the recorded references that a call may need: for the manifest that was applied last, and
+// for the desired manifest. During a call, and without a driver, all of them may be needed.
 func (it *item) neededReferences() []metav1alpha1.Reference {
 	if it.state.Gone {
 		return nil

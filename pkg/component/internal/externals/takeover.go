@@ -9,9 +9,9 @@ import (
 )
 
 // A process may be paused for any time, and another one takes over its externals meanwhile. So a call that writes is
-// bounded from the record of its intent on: it begins in its window after the record, or not at all, and ends within its
-// time-out after it began. No window is shorter than the time-out. The other process waits for twice the window before it
-// concludes anything from the absence of the external.
+// bounded from the record of its intent on: it begins in its window after the record, or not at all, and ends within
+// its time-out after it began. No window is shorter than the time-out. The other process waits for twice the window
+// before it concludes anything from the absence of the external.
 
 // window is the time in which a call that writes may begin. The zero value has no end.
 type window struct {
@@ -40,8 +40,8 @@ func (it *item) attempt() intent {
 	return intent{token: it.state.Token, attempts: it.state.Attempts}
 }
 
-// createWindow returns the window of the next call of Create. A call whose effect is not known may be repeated while the
-// external system knows its token.
+// createWindow returns the window of the next call of Create. A call whose effect is not known may be repeated while
+// the external system knows its token.
 func (it *item) createWindow() window {
 	if it.sent {
 		return window{it.state.Since, it.info().IdempotentFor}
@@ -59,8 +59,8 @@ func (it *item) width() time.Duration {
 	return max(info.Timeout, time.Duration(min(2/info.Rate, time.Hour.Seconds())*float64(time.Second)))
 }
 
-// maxClockSkew is the difference between the clocks of two machines up to which an attempt that another machine recorded
-// is not taken for older than it is.
+// maxClockSkew is the difference between the clocks of two machines up to which an attempt that another machine
+// recorded is not taken for older than it is.
 const maxClockSkew = 5 * time.Minute
 
 // attemptEnds returns the time at which the recorded attempt of another process has ended. The attempt was recorded
@@ -103,8 +103,8 @@ func (it *item) suspect() {
 	}
 }
 
-// knowsLostCreation reports whether the create that the inventory records has ended, or when its call has ended, although
-// its state is lost: this process made the call, or waits for the end of a call of another process.
+// knowsLostCreation reports whether the create that the inventory records has ended, or when its call has ended,
+// although its state is lost: this process made the call, or waits for the end of a call of another process.
 func (it *item) knowsLostCreation() bool {
 	return slices.Contains([]string{it.ownIntent.token, it.lostCreation}, it.entry.CreationToken)
 }
@@ -139,8 +139,8 @@ func (it *item) mayDelete() bool {
 }
 
 // repeatDeletions adds the intents of deletions that are continued to changes. Each attempt is recorded, as those of
-// creates are, so a process that does not know that another one took over must not delete a later external with the same
-// id. The caller holds the lock.
+// creates are, so a process that does not know that another one took over must not delete a later external with the
+// same id. The caller holds the lock.
 func (s *Session) repeatDeletions(changes map[manifests.Key]*externalstate.State) {
 	now := s.owner.manager.now()
 	for key, it := range s.owner.items {

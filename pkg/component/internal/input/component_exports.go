@@ -23,8 +23,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// maxReadExportBytes is the maximum size of a referenced export, as JSON, in bytes. The reconciler publishes no larger values,
-// but other programs may.
+// maxReadExportBytes is the maximum size of a referenced export, as JSON, in bytes. The reconciler publishes no larger
+// values, but other programs may.
 const maxReadExportBytes = 16 << 10
 
 // maxNamedExports is the number of published exports that a message names.

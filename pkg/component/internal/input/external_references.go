@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// ExternalContents are the contents of the objects that the externals of a component name, as they were read last. A map
-// of this type is never changed.
+// ExternalContents are the contents of the objects that the externals of a component name, as they were read last. A
+// map of this type is never changed.
 type ExternalContents map[metav1alpha1.Reference]ExternalContent
 
 // ExternalContent is the content of such an object. Missing says why there is none.

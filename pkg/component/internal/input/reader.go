@@ -152,8 +152,8 @@ func TypeTexts(managed []manifests.ManagedType) []string {
 }
 
 // Identify returns the digest of inputs. It covers the namespace and name for the rendering, the parameters and the
-// spec, the references except credentials, the source, the managed types, the values of event sources, and the version of the
-// generator.
+// spec, the references except credentials, the source, the managed types, the values of event sources, and the version
+// of the generator.
 func (r *Reader) Identify(in Inputs) (string, error) {
 	parts := []any{in.Namespace, in.Name, in.Parameters, in.Rendered}
 	for _, ref := range in.References {

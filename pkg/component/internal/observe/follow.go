@@ -31,8 +31,8 @@ type FollowOptions struct {
 	Failed func(message string, definite bool)
 }
 
-// Follow lists and watches objects of a type until ctx ends, and passes them to a store. After a failure it tries again,
-// with pauses of up to a minute.
+// Follow lists and watches objects of a type until ctx ends, and passes them to a store. After a failure it tries
+// again, with pauses of up to a minute.
 func Follow(ctx context.Context, o FollowOptions) {
 	from := sources{self: o.Reader, mapper: o.Mapper}
 	resource := WatchedResource{Type: o.GVK.GroupKind(), Namespace: o.Namespace}

@@ -55,8 +55,8 @@ func (o *Observer) BeginWrite(key manifests.Key) (done func(answer *plan.Observe
 	return o.begin(key, false)
 }
 
-// BeginRead begins a read of an object, as BeginWrite does. The response never adds an object to a watch: it may be older
-// than an event by which the object disappeared from the watch, and no event would remove the object again.
+// BeginRead begins a read of an object, as BeginWrite does. The response never adds an object to a watch: it may be
+// older than an event by which the object disappeared from the watch, and no event would remove the object again.
 func (o *Observer) BeginRead(key manifests.Key) (done func(answer *plan.Observed)) {
 	return o.begin(key, true)
 }

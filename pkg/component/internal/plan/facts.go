@@ -124,8 +124,8 @@ func NotObserved() Observed {
 	return Observed{Presence: Unknown, Reason: WaitObserving, Message: "its type is not watched yet"}
 }
 
-// Presence states whether an object exists. It is a number, as Coverage and GoneState are, because every observed object
-// has one in memory; see TestSizeOfAnObservedObject.
+// Presence states whether an object exists. It is a number, as Coverage and GoneState are, because every observed
+// object has one in memory; see TestSizeOfAnObservedObject.
 type Presence uint8
 
 // The presences. An Unknown object is never created, never deleted, and never dropped from the inventory.

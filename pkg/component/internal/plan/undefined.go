@@ -34,8 +34,8 @@ func definedTypes(desired []manifests.Object, managed []manifests.ManagedType) m
 	return manifests.NewTypeSet(types)
 }
 
-// setUndefined marks the wait for an object as a wait for a type that nothing here defines. Nobody can install the types
-// of Kubernetes: a newer Kubernetes serves another version of them.
+// setUndefined marks the wait for an object as a wait for a type that nothing here defines. Nobody can install the
+// types of Kubernetes: a newer Kubernetes serves another version of them.
 func (w *Waiting) setUndefined(o *manifests.Object) {
 	w.Undefined = true
 	if manifests.IsBuiltIn(o.Key.Group) {

@@ -26,8 +26,8 @@ func (p *Pass) admit(
 	return nil
 }
 
-// applied enters the results of an apply into the status: the inputs and the generation, if all dependents are applied, and the published
-// exports. If the exports are too large, the status keeps its values, and applied returns an error.
+// applied enters the results of an apply into the status: the inputs and the generation, if all dependents are applied,
+// and the published exports. If the exports are too large, the status keeps its values, and applied returns an error.
 func applied(c *Component, in input.Inputs, o outcome.Outcome) error {
 	if o.Applied {
 		c.GetStatus().AppliedDigest, c.GetStatus().AppliedGeneration = in.Digest, c.GetGeneration()

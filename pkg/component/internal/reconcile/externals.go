@@ -145,8 +145,8 @@ func (e *Externals) get(owner manifests.Owner, key manifests.Key) (*unstructured
 	return obj, nil
 }
 
-// checkExternal returns a function that checks the manifest of an external: a driver must handle its kind and accept its
-// spec. Of a partial spec, the driver must have the fields.
+// checkExternal returns a function that checks the manifest of an external: a driver must handle its kind and accept
+// its spec. Of a partial spec, the driver must have the fields.
 func checkExternal(
 	obj components.Object, drivers []external.Driver,
 ) func(body *unstructured.Unstructured, partial bool) error {

@@ -95,8 +95,8 @@ func (p *Pass) preDelete(ctx context.Context, c *Component) error {
 }
 
 // finish calls the hooks of the end of a pass: PostFailure if the pass or a dependent failed, and then PostPass. It
-// returns the error of the pass. A hook that fails makes the pass fail; if the pass had failed already, its error has the
-// message of the hook in addition.
+// returns the error of the pass. A hook that fails makes the pass fail; if the pass had failed already, its error has
+// the message of the hook in addition.
 func (p *Pass) finish(ctx context.Context, c *Component, o outcome.Outcome, failure error) error {
 	if f, ok := errors.AsType[*passerror.Error](failure); ok && f.State == metav1alpha1.StateSuspended {
 		return failure
@@ -127,8 +127,8 @@ func failureOf(c *Component, o outcome.Outcome) error {
 	return &passerror.Error{Reason: v.Reason, Message: v.Message, Terminal: v.NeedsPerson(), State: v.State}
 }
 
-// withHookError returns the error of a pass whose hook failed at its end. failure is the error of the pass before, which
-// may be nil.
+// withHookError returns the error of a pass whose hook failed at its end. failure is the error of the pass before,
+// which may be nil.
 func withHookError(failure, hook error) error {
 	if failure == nil || passerror.Interrupted(hook) {
 		return hook

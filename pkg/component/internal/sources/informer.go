@@ -80,7 +80,8 @@ func (r *Related) startInformer(cluster Cluster, home bool) *informer {
 	return i
 }
 
-// startPartsOf starts the watches of namespaces. If the type is cluster-scoped, it starts one watch without a namespace.
+// startPartsOf starts the watches of namespaces. If the type is cluster-scoped, it starts one watch without a
+// namespace.
 func (i *informer) startPartsOf(namespaces []string) {
 	isNamespaced, known := observe.AwaitScope(i.run, i.followOptions(i.watch.parts[0]))
 	if !known {

@@ -43,8 +43,8 @@ type RelatedOptions struct {
 	InTarget bool
 	// Config returns the configuration for the cluster of a component; nil for its own cluster. Config may be nil.
 	Config func(context.Context, client.Object) (*rest.Config, error)
-	// Namespaces are the namespaces that are watched. If there are none, these are Host.Namespaces in the cluster Host.Home,
-	// and all in other clusters. The namespace "" alone means all. For a cluster-scoped type they are ignored.
+	// Namespaces are the namespaces that are watched. If there are none, these are Host.Namespaces in the cluster
+	// Host.Home, and all in other clusters. The namespace "" alone means all. For a cluster-scoped type they are ignored.
 	Namespaces []string
 	// Selector is a label selector, and Fields a field selector.
 	Selector, Fields string

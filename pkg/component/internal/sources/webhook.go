@@ -160,8 +160,8 @@ type componentLock struct {
 	queued int
 }
 
-// lock waits for the lock of a component. The caller calls unlock. It returns an error if too many calls wait already, or
-// if ctx ends.
+// lock waits for the lock of a component. The caller calls unlock. It returns an error if too many calls wait already,
+// or if ctx ends.
 func (l *componentLocks) lock(ctx context.Context, name types.NamespacedName) (unlock func(), err error) {
 	of, err := l.join(name)
 	if err != nil {
@@ -232,9 +232,9 @@ func (h *webhook) key(r *http.Request) (name types.NamespacedName, secret []byte
 	return name, secret, err
 }
 
-// verify reads the body of a call, and checks its signature. It returns the body, unless bodies are discarded. Without a
-// secret the body is read all the same, but not kept, and errSignature is returned: otherwise the size of a body, or a
-// body that is not sent, would tell an unsigned caller which components exist.
+// verify reads the body of a call, and checks its signature. It returns the body, unless bodies are discarded. Without
+// a secret the body is read all the same, but not kept, and errSignature is returned: otherwise the size of a body, or
+// a body that is not sent, would tell an unsigned caller which components exist.
 func (h *webhook) verify(w http.ResponseWriter, r *http.Request, secret, signature []byte) ([]byte, error) {
 	if r.ContentLength > h.options.MaxBytes {
 		return nil, &http.MaxBytesError{Limit: h.options.MaxBytes}
@@ -278,9 +278,9 @@ func (h *webhook) signedPrefix(r *http.Request, now time.Time) (string, error) {
 	return stamp + ".", nil
 }
 
-// refuse answers a call whose signature was not verified. The caller learns only whether to repeat the call. An error of
-// Secret is logged. A missing or forbidden secret is answered with status 401 like a wrong signature: an unsigned caller
-// must not learn that the component exists, and a repeated call would not help before a person acts.
+// refuse answers a call whose signature was not verified. The caller learns only whether to repeat the call. An error
+// of Secret is logged. A missing or forbidden secret is answered with status 401 like a wrong signature: an unsigned
+// caller must not learn that the component exists, and a repeated call would not help before a person acts.
 func (h *webhook) refuse(w http.ResponseWriter, r *http.Request, name types.NamespacedName, err error) {
 	after, temporary := retryLater(err)
 	_, isSecret := errors.AsType[secretError](err)

@@ -85,8 +85,8 @@ func (r *Related) Write(
 	return err
 }
 
-// beginWrite begins a write, and returns the informer of the component; nil if it has none. An object in a namespace that
-// is not watched is an error, because its later changes would not be seen.
+// beginWrite begins a write, and returns the informer of the component; nil if it has none. An object in a namespace
+// that is not watched is an error, because its later changes would not be seen.
 func (r *Related) beginWrite(name types.NamespacedName, key client.ObjectKey) (*informer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
