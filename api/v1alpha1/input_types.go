@@ -145,8 +145,8 @@ func (c *Component) validateInputs() error {
 		}
 	}
 	if c.Spec.Webhook != nil && len(c.Polls()) == 0 {
-		errs = append(errs, errors.New("spec.webhook: it has an effect only with an input that is polled; add one, or remove "+
-			"webhook"))
+		errs = append(errs, errors.New("spec.webhook: it has an effect only with an input that is polled; add one, or "+
+			"remove webhook"))
 	}
 	return errors.Join(errs...)
 }

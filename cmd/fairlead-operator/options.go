@@ -163,7 +163,8 @@ func parseOptions(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	err := errors.Join(o.validateBounds(), o.quotas.validate(), o.validateNames(), o.validateObserve(), o.webhook.validate())
+	err := errors.Join(
+		o.validateBounds(), o.quotas.validate(), o.validateNames(), o.validateObserve(), o.webhook.validate())
 	if err != nil {
 		return options{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}

@@ -55,7 +55,8 @@ func (o webhookOptions) advertised() (netip.AddrPort, error) {
 	_, port, err := net.SplitHostPort(o.address)
 	number, portErr := strconv.ParseUint(port, 10, 16)
 	if errors.Join(err, portErr) != nil || number == 0 {
-		return netip.AddrPort{}, fmt.Errorf("--webhook-bind-address=%s: --webhook-advertise-ip needs a port number", o.address)
+		return netip.AddrPort{}, fmt.Errorf(
+			"--webhook-bind-address=%s: --webhook-advertise-ip needs a port number", o.address)
 	}
 	return netip.AddrPortFrom(ip.Unmap(), uint16(number)), nil
 }

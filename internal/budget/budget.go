@@ -81,7 +81,8 @@ func New(bytes int64, concurrent int) *Budget {
 	capacity := bytes - allowance*int64(max(1, concurrent))
 	return &Budget{
 		capacity: capacity, allowance: allowance, free: capacity,
-		accounts: map[types.NamespacedName]*account{}, former: map[types.NamespacedName]int64{}, waiting: map[string][]*account{},
+		accounts: map[types.NamespacedName]*account{}, former: map[types.NamespacedName]int64{},
+		waiting: map[string][]*account{},
 	}
 }
 

@@ -235,7 +235,9 @@ func (s *externalService) explained(err error) error {
 }
 
 // called makes a call when the limit of the namespace permits it.
-func called[A any](ctx context.Context, s *externalService, r external.Request, call func(external.Driver) (A, error)) (A, error) {
+func called[A any](
+	ctx context.Context, s *externalService, r external.Request, call func(external.Driver) (A, error),
+) (A, error) {
 	var none A
 	d, err := s.with(r)
 	if err != nil {

@@ -189,7 +189,8 @@ func dueInputs(inputs []v1alpha1.Input, known polled, called, now time.Time) map
 	due := map[string]bool{}
 	for _, input := range inputs {
 		last, found := known[input.Name]
-		if !found || last.asked.Before(called) || last.url != input.Poll.URL || last.due.Before(now.Add(input.Poll.Every()/4)) {
+		isDue := last.due.Before(now.Add(input.Poll.Every() / 4))
+		if !found || last.asked.Before(called) || last.url != input.Poll.URL || isDue {
 			due[input.Name] = true
 		}
 	}

@@ -200,7 +200,8 @@ func isSetting(err error) bool {
 	_, isNetwork := errors.AsType[net.Error](err)
 	switch {
 	case errors.As(err, &status):
-		return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)
+		return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+			apierrors.IsInvalid(err)
 	case errors.As(err, &retry), isNetwork, meta.IsNoMatchError(err), discovery.IsGroupDiscoveryFailedError(err):
 		return false
 	}

@@ -22,7 +22,9 @@ import (
 type Hook[T Component] func(ctx context.Context, component T, dependents DependentReader) error
 
 // FailureHook is a Hook that gets the failure of a pass.
-type FailureHook[T Component] func(ctx context.Context, component T, dependents DependentReader, failure *PassError) error
+type FailureHook[T Component] func(
+	ctx context.Context, component T, dependents DependentReader, failure *PassError,
+) error
 
 // ResultHook is a Hook that gets the result of a pass.
 type ResultHook[T Component] func(ctx context.Context, component T, dependents DependentReader, result PassResult) error

@@ -101,7 +101,8 @@ type WebhookOptions struct {
 // connections.
 func WebhookHandler(o WebhookOptions) http.Handler {
 	return sources.NewWebhook(sources.WebhookOptions{
-		Route: o.Route, Secret: o.Secret, MaxBytes: o.MaxBytes, Window: o.Window, Accept: o.Accept, DiscardBody: o.DiscardBody,
+		Route: o.Route, Secret: o.Secret, MaxBytes: o.MaxBytes, Window: o.Window, Accept: o.Accept,
+		DiscardBody: o.DiscardBody,
 	})
 }
 

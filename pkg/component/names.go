@@ -36,7 +36,8 @@ func (o Options) checkNames(name string) error {
 	}
 	for _, finalizer := range append([]string{o.finalizers(name).Own}, o.FormerFinalizers...) {
 		if domain, _, qualified := strings.Cut(finalizer, "/"); !qualified || domain == "" {
-			errs = append(errs, fmt.Errorf("finalizer %q in the options: want a domain and a name, such as example.com/finalizer", finalizer))
+			errs = append(errs, fmt.Errorf(
+				"finalizer %q in the options: want a domain and a name, such as example.com/finalizer", finalizer))
 			continue
 		}
 		for _, text := range validation.IsQualifiedName(finalizer) {

@@ -54,8 +54,10 @@ func (r *Reconciler[T]) newStore(
 	c client.Client, reader client.Reader, ownerChanged func(manifests.Owner),
 ) (*components.Store, *components.Owners, *components.Passes) {
 	options := components.Options{
-		Name: r.name, Finalizers: r.options.finalizers(r.name), GVK: r.gvk, New: func() (components.Object, error) { return newComponent[T]() },
-		Client: c, Reader: reader, Idle: r.options.IdleInventory.kept(), Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
+		Name: r.name, Finalizers: r.options.finalizers(r.name), GVK: r.gvk,
+		New:    func() (components.Object, error) { return newComponent[T]() },
+		Client: c, Reader: reader, Idle: r.options.IdleInventory.kept(),
+		Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
 		NeedsPass: r.needsPass, Wake: r.triggers.wake, OwnerChanged: ownerChanged,
 	}
 	owners, passes := components.NewOwners(options), components.NewPasses(options.Memories)
@@ -102,8 +104,8 @@ func (r *Reconciler[T]) build(
 		}),
 		recorded: reconcile.ComponentRecord{
 			Inventories: inventory.NewStore(inventory.Options{
-				Reconciler: r.name, Finalizers: r.options.finalizers(r.name), StatusBytes: r.options.StatusInventory, Components: store, Owners: owners, Records: secrets,
-				Memories: r.memories.Inventories(),
+				Reconciler: r.name, Finalizers: r.options.finalizers(r.name), StatusBytes: r.options.StatusInventory,
+				Components: store, Owners: owners, Records: secrets, Memories: r.memories.Inventories(),
 			}),
 			Secrets: secrets, Components: store, Owners: owners, Memories: r.memories,
 			DeletePolicy: made.DefaultDeletePolicy(),

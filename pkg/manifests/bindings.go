@@ -276,7 +276,8 @@ func (c *bindingCheck) checkUse(o Object, names []string, protected bool) error 
 		order, inWave := c.orders[exporter]
 		switch {
 		case exporter.GroupKind() == secretKind && !protected:
-			return fmt.Errorf("%s is a value of %s, and values of Secrets can be bound into the data of Secrets only", name, exporter)
+			return fmt.Errorf(
+				"%s is a value of %s, and values of Secrets can be bound into the data of Secrets only", name, exporter)
 		case inWave && !o.InGraph() && order > o.Settings.Order:
 			return fmt.Errorf(
 				"it waits for %s of %s, whose order %d is after its own order %d; give it order %d or a later one",

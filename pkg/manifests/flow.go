@@ -52,7 +52,8 @@ func (n normaliser) addExportersOf(o *Object, exporters []Key) error {
 		}
 	}
 	if len(g.DependsOn) > maxDependencies {
-		return fmt.Errorf("annotation %s/%s: it has %d elements together with the objects whose values it binds, more than %d",
+		return fmt.Errorf(
+			"annotation %s/%s: it has %d elements together with the objects whose values it binds, more than %d",
 			n.Reconciler, AnnotationDependsOn, len(g.DependsOn), maxDependencies)
 	}
 	list := JoinDependencies(g.DependsOn)
@@ -187,7 +188,8 @@ func (f flow) late(order []int) []error {
 			case f.objects[to].InGraph() && f.orderOf(last) > o.Settings.Order:
 				errs = append(errs, fmt.Errorf(
 					"%s: it uses a value of %s, which depends on %s, whose order %d is after its own order %d; give it order %d "+
-						"or a later one", o.Key, f.objects[to].Key, f.objects[last].Key, f.orderOf(last), o.Settings.Order, f.orderOf(last)))
+						"or a later one", o.Key, f.objects[to].Key, f.objects[last].Key, f.orderOf(last), o.Settings.Order,
+					f.orderOf(last)))
 			}
 		}
 	}

@@ -20,7 +20,8 @@ func (k Records) call(
 	if err != nil {
 		return external.Refused(err)
 	}
-	request.URL, request.Token, request.Client = strings.TrimSuffix(k.URL, "/")+path, token, &http.Client{Transport: k.Transport}
+	request.URL, request.Token = strings.TrimSuffix(k.URL, "/")+path, token
+	request.Client = &http.Client{Transport: k.Transport}
 	if err := request.Do(ctx, result); err != nil {
 		return fmt.Errorf("the DNS service: %w", err)
 	}

@@ -94,8 +94,8 @@ func checkGlobals(c *chart.Chart, parameters map[string]any) error {
 		return fmt.Errorf("values.global: %w", err)
 	}
 	if (nodes+count)*charts > maxChartNodes {
-		return fmt.Errorf("the global values have %d maps, lists, values and keys, and %d charts get a copy: the limit is %d "+
-			"in total", nodes+count, charts, maxChartNodes)
+		return fmt.Errorf("the global values have %d maps, lists, values and keys, and %d charts get a copy: the limit is "+
+			"%d in total", nodes+count, charts, maxChartNodes)
 	}
 	return nil
 }

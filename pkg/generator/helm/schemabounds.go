@@ -256,7 +256,8 @@ func (e *evaluations) elements(schema *jsonschema.Schema, at *place, values []an
 		if i < len(first) {
 			total = sum(total, e.of(first[i], below))
 		}
-		for _, sub := range []*jsonschema.Schema{each, additional, schema.Items2020, schema.Contains, schema.UnevaluatedItems} {
+		all := []*jsonschema.Schema{each, additional, schema.Items2020, schema.Contains, schema.UnevaluatedItems}
+		for _, sub := range all {
 			total = sum(total, e.of(sub, below))
 		}
 	}

@@ -33,7 +33,8 @@ func jobOf(req generator.Request, scheme *apiruntime.Scheme) (*job, error) {
 		Namespace: req.Namespace, Name: req.Name, Parameters: req.Parameters, HasSource: req.Source != nil,
 		SourceDigest: req.SourceDigest, Capabilities: digestOf(req.Capabilities), Revision: req.Revision,
 		Digest: req.Digest, Now: now, HasTarget: req.Target != nil, HasLocal: req.Local != nil,
-		Exports: req.Exports.Known(), Inputs: req.Inputs, HasOwns: req.Owns != nil, Reports: req.Report != nil, Locates: req.Locate != nil,
+		Exports: req.Exports.Known(), Inputs: req.Inputs,
+		HasOwns: req.Owns != nil, Reports: req.Report != nil, Locates: req.Locate != nil,
 	}
 	for name, data := range req.References {
 		j.References = append(j.References, reference{Reference: name, Data: data})

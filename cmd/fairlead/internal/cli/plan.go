@@ -30,8 +30,8 @@ value of an object that you may not read, or shows what would follow another val
 
 The command applies the same rules as the operator, and reads with your rights. For a component with a function
 or a kubeconfig, it reads as the identity of the component, which you must be allowed to impersonate. It calls a
-function only with --call-functions, because the author of the component chose its address. It sends each write to the API
-server as a dry run, to check that the API server accepts it. There is no dry run for a write that depends on an
+function only with --call-functions, because the author of the component chose its address. It sends each write to the
+API server as a dry run, to check that the API server accepts it. There is no dry run for a write that depends on an
 earlier write, such as the creation of an object in a namespace that does not exist yet.
 
 The exit code is 1 if a step cannot be made before somebody acts: the API server would refuse a write, foreign

@@ -76,7 +76,8 @@ func (a *app) newScaffold() *cobra.Command {
 		"folder or archive of a kustomization that is copied into the project")
 	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)},
 		"additional features of the spec: "+texts(scaffold.Interfaces))
-	flags.StringVar(&o.answers.Resource, "plural", "", "plural name of the kind, such as shops; derived from the kind by default")
+	flags.StringVar(&o.answers.Resource, "plural", "",
+		"plural name of the kind, such as shops; derived from the kind by default")
 	flags.BoolVar(&o.answers.Client, "client", false, "add a package with a typed client for the kind")
 	flags.StringSliceVar(&o.watched, "watch", nil,
 		"other objects that components depend on, as GROUP/KIND or GROUP/VERSION/KIND, such as apps/Deployment or ConfigMap")

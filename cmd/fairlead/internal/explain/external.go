@@ -80,6 +80,7 @@ func bodyOf(e externals.External) *unstructured.Unstructured {
 
 // NotExternal is the error for a name that no external has.
 func NotExternal(c *cluster.Cluster, name string) error {
-	return exit.Refuse("no component in namespace %q has the external %s; fairlead external list shows those of a component",
+	return exit.Refuse(
+		"no component in namespace %q has the external %s; fairlead external list shows those of a component",
 		c.Namespace, name)
 }

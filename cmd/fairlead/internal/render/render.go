@@ -97,7 +97,7 @@ func Live(
 	if err != nil {
 		return nil, err
 	}
-	return normalise(objects, req.Namespace, req.Name, ignored, func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+	served := func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 		mapping, err := scopes.RESTMapping(gvk.GroupKind(), gvk.Version)
 		switch {
 		case meta.IsNoMatchError(err):
@@ -108,7 +108,8 @@ func Live(
 			return manifests.ScopeCluster, nil
 		}
 		return manifests.ScopeNamespaced, nil
-	})
+	}
+	return normalise(objects, req.Namespace, req.Name, ignored, served)
 }
 
 // ignoredBySpec returns the rules of ignored fields of a component of the ready-made operator.

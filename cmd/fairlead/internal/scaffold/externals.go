@@ -19,6 +19,6 @@ func (o Options) validateExternal() []error {
 	if o.External == "" || kindName.MatchString(o.External) && len(o.External) <= validation.DNS1035LabelMaxLength {
 		return nil
 	}
-	return []error{fmt.Errorf("--external %q: want a word in camel case that begins with a capital letter, such as Bucket, "+
-		"of at most 63 letters and digits", o.External)}
+	return []error{fmt.Errorf("--external %q: want a word in camel case that begins with a capital letter, such as "+
+		"Bucket, of at most 63 letters and digits", o.External)}
 }

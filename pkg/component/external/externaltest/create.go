@@ -37,7 +37,8 @@ func (s *subject) identity() string {
 
 // findsNothing checks that the external does not exist yet.
 func (s *subject) findsNothing(ctx context.Context) error {
-	return errors.Join(s.gone(ctx, s.identity(), "before the creation"), s.findsNone(ctx, s.request, "before the creation"))
+	const when = "before the creation"
+	return errors.Join(s.gone(ctx, s.identity(), when), s.findsNone(ctx, s.request, when))
 }
 
 // gone checks that Observe returns ErrNotFound. An empty id omits the check.
@@ -107,7 +108,8 @@ func (s *subject) creates(ctx context.Context) error {
 			"connection that it used before is closed: use external.HTTPCall, or call " +
 			"Config.SetKeepAlivesEnabled(false) of the test server")
 	case isRefused:
-		return fmt.Errorf("after a lost answer, Create must not return a refusal, because the external may exist: %w", refused)
+		return fmt.Errorf(
+			"after a lost answer, Create must not return a refusal, because the external may exist: %w", refused)
 	case errors.Is(err, external.ErrExists):
 		return errors.New("after a lost answer, Create must not return ErrExists, which says that nothing was created")
 	}

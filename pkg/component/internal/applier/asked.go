@@ -72,8 +72,8 @@ func (a Asked) Compare(f plan.Facts) (renewed []metav1alpha1.AskedExport, open [
 }
 
 // changesOften is the message about a value that changes with each rendering.
-const changesOften = "its value has changed several times since the inputs changed, so the next rendering is delayed; make " +
-	"the manifest of the object that exports it independent of the value"
+const changesOften = "its value has changed several times since the inputs changed, so the next rendering is delayed; " +
+	"make the manifest of the object that exports it independent of the value"
 
 // valueOf returns the value of an export as JSON, or the reason why it has none.
 func (a Asked) valueOf(f plan.Facts, e plan.AskedExport) (value string, missing *plan.OpenExport) {

@@ -208,7 +208,8 @@ func isOutdated(observed *plan.Observed, a plan.Action) bool {
 	if a.Reason == plan.ReasonConfirm {
 		return observed.Owner == a.Owner && observed.UID == a.Preconditions.UID
 	}
-	return a.Preconditions.ResourceVersion != "" && inspect.Older(observed.ResourceVersion, a.Preconditions.ResourceVersion)
+	planned := a.Preconditions.ResourceVersion
+	return planned != "" && inspect.Older(observed.ResourceVersion, planned)
 }
 
 // outdated returns the failure of a read that returned an older version. The read is repeated, because no event will

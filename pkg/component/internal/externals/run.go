@@ -23,7 +23,8 @@ func (s *Session) start() {
 		case it.mayDelete():
 			it.remove(it.entry.EffectiveDeleteOrder(), plan.ReasonDeleted)
 		case it.mayRepeat():
-			it.create(plan.Action{Verb: plan.VerbCreate, Key: it.key, Reason: plan.ReasonNew, Object: it.desired}, s.pass.Trigger)
+			again := plan.Action{Verb: plan.VerbCreate, Key: it.key, Reason: plan.ReasonNew, Object: it.desired}
+			it.create(again, s.pass.Trigger)
 		case it.canAsk() && (!it.asked || it.isJustClaimed() || !o.manager.polls.isScheduled(it)):
 			it.pollAt(now)
 		}

@@ -168,7 +168,9 @@ func (r *Reference) SetExports(given map[string][]byte) error {
 }
 
 // exportsIn returns the wanted exports that a component publishes, as JSON, and the reasons for the missing exports.
-func exportsIn(obj *unstructured.Unstructured, wanted []wantedExport) (data map[string][]byte, missing map[string]string) {
+func exportsIn(
+	obj *unstructured.Unstructured, wanted []wantedExport,
+) (data map[string][]byte, missing map[string]string) {
 	status, _ := obj.Object["status"].(map[string]any)
 	published, _ := status["exports"].(map[string]any)
 	data, missing = map[string][]byte{}, map[string]string{}

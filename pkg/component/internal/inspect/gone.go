@@ -31,7 +31,8 @@ func (v View) addGone(ctx context.Context, obj *unstructured.Unstructured, o *pl
 	defer end()
 	condition, err := manifests.ParseGoneWhen(obj.GetAnnotations()[v.Reconciler+"/"+manifests.AnnotationGoneWhen])
 	if err != nil {
-		o.Gone, o.Readiness.Message = plan.GoneWaits, manifests.AnnotationGoneWhen+": the annotation was edited, and cannot be read"
+		o.Gone = plan.GoneWaits
+		o.Readiness.Message = manifests.AnnotationGoneWhen + ": the annotation was edited, and cannot be read"
 		return
 	}
 	switch r := v.byExpression(ctx, obj, manifests.AnnotationGoneWhen, condition); r.State {

@@ -63,8 +63,8 @@ type WaitReason string
 func (r WaitReason) IsRefusal() bool {
 	switch r {
 	case WaitNone, WaitObserving, WaitListFailed, WaitUnwatched, WaitNotListable, WaitNotServed, WaitInProgress,
-		WaitTerminating, WaitNotGone, WaitUnguarded, WaitAbsent, WaitUndecided, WaitLeftAlone, WaitExport, WaitOpenSet, WaitExportFailed,
-		WaitRepairConflict, WaitDependentFailed, WaitTimeout, WaitNotEmpty,
+		WaitTerminating, WaitNotGone, WaitUnguarded, WaitAbsent, WaitUndecided, WaitLeftAlone, WaitExport, WaitOpenSet,
+		WaitExportFailed, WaitRepairConflict, WaitDependentFailed, WaitTimeout, WaitNotEmpty,
 		WaitDependency,
 		WaitReason(ready.Unknown), WaitReason(ready.Failed), WaitReason(ready.Ready):
 		return false

@@ -34,7 +34,9 @@ const maxWaitForMemory = 10 * time.Minute
 
 // waitForMemory ends a pass without a report, because the memory for it is not available. All that the pass holds is
 // dropped, so that others can use the memory.
-func (r *Runner) waitForMemory(ctx context.Context, c *Component, lease *budget.Lease, o outcome.Outcome) time.Duration {
+func (r *Runner) waitForMemory(
+	ctx context.Context, c *Component, lease *budget.Lease, o outcome.Outcome,
+) time.Duration {
 	r.Sources.ForgetSource(c.Name())
 	r.Metrics.Pass(ctx, telemetry.ResultWaiting, nil)
 	r.tellChanges(ctx, c, o)

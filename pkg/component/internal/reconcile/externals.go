@@ -58,8 +58,8 @@ func (e *Externals) begin(
 		return nil, err
 	}
 	session, err := e.Manager.Begin(ctx, externals.Pass{
-		Owner: p.owner, Component: func() client.Object { return e.typed(c.Object) }, Drivers: c.Externals, Desired: p.desired,
-		Inventory: p.inventory, Trigger: p.trigger, Resolved: resolved, KeepSecrets: kubeconfigs(c),
+		Owner: p.owner, Component: func() client.Object { return e.typed(c.Object) }, Drivers: c.Externals,
+		Desired: p.desired, Inventory: p.inventory, Trigger: p.trigger, Resolved: resolved, KeepSecrets: kubeconfigs(c),
 		Revision: c.GetStatus().Revision, Recorded: c.Memory.Inventory.Records.MayHaveExternals(),
 		Read: func(ctx context.Context, refs []metav1alpha1.Reference) (map[metav1alpha1.Reference]externals.Content, error) {
 			return e.read(ctx, c, p.target, refs)

@@ -81,7 +81,8 @@ func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolic
 		Searcher: inventory.LabelSearch{
 			Discovery: t.Client.Discovery, Metadata: t.Client.Reader.Metadata, Dynamic: t.Client.Reader.Dynamic,
 		},
-		DeletePolicy: plan.DefaultDeletePolicy(policies.Reconcile, policies.Delete), Namespace: c.Namespace, Namespaces: t.Client.ComponentNamespaces(),
+		DeletePolicy: plan.DefaultDeletePolicy(policies.Reconcile, policies.Delete),
+		Namespace:    c.Namespace, Namespaces: t.Client.ComponentNamespaces(),
 		User: t.Client.User, AsOperator: t.Client.Reader.Name == "", Remote: t.Client.RemoteTarget,
 		NamespaceGoes: t.Client.Own().Executor.NamespaceGoes,
 	}

@@ -75,7 +75,8 @@ const (
 
 // nameOfPart matches the names of the Secrets of records: kind, owner id, id of the record, and number. The names of
 // Secrets of the kind Externals have no id of a record.
-var nameOfPart = regexp.MustCompile(`^(?:(?:phases|rendered|inventory)-([0-9a-f]{40})-[^-]+|externals-([0-9a-f]{40}))-[0-9]+$`)
+var nameOfPart = regexp.MustCompile(
+	`^(?:(?:phases|rendered|inventory)-([0-9a-f]{40})-[^-]+|externals-([0-9a-f]{40}))-[0-9]+$`)
 
 // IsName reports whether a Secret with this name may be a part of a record. No dependent may have such a name.
 func IsName(secretName string) bool { return nameOfPart.MatchString(secretName) }

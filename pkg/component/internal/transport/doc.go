@@ -1,8 +1,8 @@
 // Package transport has http.RoundTrippers for connections to API servers:
 //
 //   - the request timeout ends requests that get no response in time;
-//   - the answer limit ends responses that are too large, alone or together, redirects, and responses of servers that are
-//     no API servers; it is for the servers in kubeconfigs;
+//   - the answer limit ends responses that are too large, alone or together, redirects, and responses of servers that
+//     are no API servers; it is for the servers in kubeconfigs;
 //   - the dry-run guard refuses a dry run of an apply that the server of the type might execute as a write;
 //   - dry-run only turns creates and updates into dry runs, and refuses all other writes.
 //
