@@ -20,9 +20,8 @@ func ExampleNewIgnoreRules() {
 	fmt.Println(err)
 	// Output:
 	// 1 <nil>
-	// [0]: path "metadata.name": of metadata only labels and annotations can be ignored, because other fields identify the
-	// object or decide about its deletion [0]: path "spec.containers[0].image": [0] is a position, which another client
-	// may change; select the item by its key, such as [name=web], or all items by [*]
+	// [0]: path "metadata.name": of metadata only labels and annotations can be ignored, because other fields identify the object or decide about its deletion
+	// [0]: path "spec.containers[0].image": [0] is a position, which another client may change; select the item by its key, such as [name=web], or all items by [*]
 }
 
 // A live object tells which of its fields are ignored, and by which rule.

@@ -99,8 +99,7 @@ func ExampleValidate() {
 	))
 	// Output:
 	// external kind Alias: Timeout is 30ns; set a time from 1ms to 1h0m0s
-	// external kind dnsAlias: the name of the kind must begin with a capital letter and have only letters and digits, at
-	// most 63
+	// external kind dnsAlias: the name of the kind must begin with a capital letter and have only letters and digits, at most 63
 }
 
 // A service handles externals for operators in other programs. In a real program, main runs the server, and mounted

@@ -175,6 +175,5 @@ func ExampleVerify() {
 		),
 	)
 	// Output:
-	// request 1 (default/demo): the generator returned 1 objects although its context had ended before; check ctx.Err()
-	// first
+	// request 1 (default/demo): the generator returned 1 objects although its context had ended before; check ctx.Err() first
 }
