@@ -80,9 +80,10 @@ type failed struct{ error }
 // Unwrap returns the wrapped error.
 func (f failed) Unwrap() error { return f.error }
 
+// classify returns the exit code and the kind of an error, with its whole message.
 func classify(err error) *exit.Error {
 	if known, ok := errors.AsType[*exit.Error](err); ok {
-		return known
+		return &exit.Error{Code: known.Code, Usage: known.Usage, Shown: known.Shown, Err: err}
 	}
 	if work, ok := errors.AsType[failed](err); ok {
 		return &exit.Error{Code: exit.CodeOf(work.error), Err: work.error}
