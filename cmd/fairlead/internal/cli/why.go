@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -111,10 +112,7 @@ func (a *app) why(ctx context.Context, name string, options whyOptions, out show
 		return a.whyExternal(ctx, asked, out, err)
 	}
 	if err != nil {
-		if heldUp, found := a.heldUp(ctx, o); found {
-			return heldUp.Print(out)
-		}
-		return err
+		return a.whyNotADependent(ctx, o, out, err)
 	}
 	rendering, err := a.rendering(o.Cluster, asked)
 	if err != nil {
@@ -122,12 +120,10 @@ func (a *app) why(ctx context.Context, name string, options whyOptions, out show
 	}
 	path := asked.path
 	explained, err := explain.Object(ctx, rendering, o, path)
-	if err != nil && path == nil {
-		if observed, found := a.heldUp(ctx, o); found {
-			return observed.Print(out)
-		}
-	}
-	if err != nil {
+	switch {
+	case err != nil && path == nil:
+		return a.whyNotADependent(ctx, o, out, err)
+	case err != nil:
 		return err
 	}
 	if err := explained.Print(out); err != nil {
@@ -175,11 +171,19 @@ func (a *app) whyExternal(ctx context.Context, asked question, out show.Output, 
 	return explained.Unreadable
 }
 
-// heldUp explains an object that is not a dependent, if a dependency holds it up, if its condition leaves it out, or if
-// a component only observes it.
-func (a *app) heldUp(ctx context.Context, o cluster.Object) (show.Why, bool) {
+// whyNotADependent explains an object that is not a dependent, if a dependency holds it up, if its condition leaves it
+// out, or if a component only observes it. Otherwise, it returns err.
+func (a *app) whyNotADependent(ctx context.Context, o cluster.Object, out show.Output, err error) error {
 	if o.Cluster == nil {
-		return show.Why{}, false
+		return err
 	}
-	return explain.HeldUp(ctx, o.Cluster, o.Target)
+	explained, found, incomplete := explain.HeldUp(ctx, o.Cluster, o.Target)
+	switch {
+	case found:
+		return explained.Print(out)
+	case len(incomplete) > 0:
+		return fmt.Errorf("%w; the status of a component lists at most ten of the objects for which it waits, or which it "+
+			"leaves out; for all of them, run: fairlead plan -n %s %s", err, o.Target.Namespace, incomplete[0])
+	}
+	return err
 }

@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -50,7 +52,20 @@ var _ = Describe("why", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder("late.yaml", late, "web.yaml", web)).Code).To(Equal(0))
 		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/late").Out }).Should(
 			MatchRegexp(`held up +not created yet: waits for Deployment.apps ` + namespace + `/web: `))
-		Expect(fairlead(ctx, namespace, "why", "cm/other").Err).To(ContainSubstring("does not exist"))
+		Expect(fairlead(ctx, namespace, "why", "cm/other").Err).To(And(ContainSubstring("does not exist"), Not(ContainSubstring("ten"))))
+
+		By("more objects than the status of a component lists")
+		var more []string
+		for i := range 12 {
+			name := fmt.Sprintf("late-%02d", i)
+			text := strings.NewReplacer("name: late,", "name: "+name+",", "Deployment.apps web", "Deployment.apps many").Replace(late)
+			more = append(more, name+".yaml", text)
+		}
+		more = append(more, "many.yaml", strings.Replace(web, "metadata: {name: web}\nspec", "metadata: {name: many}\nspec", 1))
+		Expect(fairlead(ctx, namespace, "apply", "many", folder(more...)).Code).To(Equal(0))
+		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/late-11").Err }).Should(And(
+			ContainSubstring("does not exist"), ContainSubstring("at most ten of the objects"),
+			HaveSuffix("run: fairlead plan -n "+namespace+" many\n")))
 	})
 
 	It("names the exported value that holds up an object, and the value that was bound last", func(ctx SpecContext) {

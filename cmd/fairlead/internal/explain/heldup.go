@@ -24,13 +24,16 @@ import (
 // HeldUp explains an object that is not a dependent: because a dependency, a condition or an exported value holds it
 // up, because its condition is false, or because a component only observes it. It reads the components of the
 // ready-made operator in the namespace of the object. found is false if none of them waits for the object, leaves it
-// out or observes it, or if they cannot be read.
-func HeldUp(ctx context.Context, c *cluster.Cluster, target cluster.Target) (w show.Why, found bool) {
+// out or observes it, or if they cannot be read. incomplete are the components whose status may not list all objects
+// for which they wait, or which they leave out.
+func HeldUp(
+	ctx context.Context, c *cluster.Cluster, target cluster.Target,
+) (w show.Why, found bool, incomplete []string) {
 	gvk := target.Mapping.GroupVersionKind
 	key := manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: target.Namespace, Name: target.Name}
 	mapping, err := c.ResolveType("Component." + v1alpha1.GroupVersion.Group)
 	if target.Namespace == "" || err != nil {
-		return show.Why{}, false
+		return show.Why{}, false, nil
 	}
 	err = c.List(ctx, mapping, target.Namespace, func(obj *unstructured.Unstructured) error {
 		t := cluster.Target{Mapping: mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
@@ -52,10 +55,16 @@ func HeldUp(ctx context.Context, c *cluster.Cluster, target cluster.Target) (w s
 			found, w = true, awaitedBy(key, obj, status.Revision)
 			w.Observed = observed
 		}
+		if len(status.Waiting) >= maxReports || len(status.LeftOut) >= maxReports {
+			incomplete = append(incomplete, obj.GetName())
+		}
 		return nil
 	})
-	return w, found && err == nil
+	return w, found && err == nil, incomplete
 }
+
+// maxReports is the maximum number of objects that each list of a status has.
+const maxReports = 10
 
 // isHoldUp reports whether a report says why a dependent is not applied yet, also after the timeout of its wait.
 func isHoldUp(report metav1alpha1.DependentReport) bool {
