@@ -34,7 +34,7 @@ func newEnvironment(scope Scope) (*cel.Env, error) {
 	if served := scope.Served; served != nil {
 		options = append(
 			options,
-			cel.Function("served", cel.Overload("served_string", []*cel.Type{cel.StringType}, cel.BoolType,
+			cel.Function(functionServed, cel.Overload("served_string", []*cel.Type{cel.StringType}, cel.BoolType,
 				cel.UnaryBinding(func(kind ref.Val) ref.Val {
 					ok, err := served(textOf(kind))
 					if err != nil {
@@ -61,15 +61,14 @@ func variablesOf(root ast.NavigableExpr, variables []string) []string {
 
 // fieldsOf returns the fields of a variable that the expression reads, in ascending order. It returns an error if the
 // variable is used in another way than by the name of a field.
-func fieldsOf(root ast.NavigableExpr, variable string) ([]string, error) {
-	var fields []string
+func fieldsOf(root ast.NavigableExpr, variable string) (fields []string, id int64, err error) {
 	for _, e := range ast.MatchDescendants(root, ast.KindMatcher(ast.IdentKind)) {
 		if variable == "" || e.AsIdent() != variable {
 			continue
 		}
 		parent, ok := e.Parent()
 		if !ok || parent.Kind() != ast.SelectKind || parent.AsSelect().IsTestOnly() {
-			return nil, fmt.Errorf("%s can only be read by name, as in %s.host, without has() and without ?: the "+
+			return nil, e.ID(), fmt.Errorf("%s can only be read by name, as in %s.host, without has() and without ?: the "+
 				"condition has no value while a value is missing", variable, variable)
 		}
 		if name := parent.AsSelect().FieldName(); !slices.Contains(fields, name) {
@@ -77,12 +76,12 @@ func fieldsOf(root ast.NavigableExpr, variable string) ([]string, error) {
 		}
 	}
 	slices.Sort(fields)
-	return fields, nil
+	return fields, 0, nil
 }
 
 // checkPatterns returns an error if a regular expression is not a literal, or is too large. A pattern from a variable
-// could take long to compile.
-func checkPatterns(root ast.NavigableExpr) error {
+// could take long to compile. The id is that of the call.
+func checkPatterns(root ast.NavigableExpr) (id int64, err error) {
 	for _, function := range []string{"matches", "find", "findAll"} {
 		for _, call := range ast.MatchDescendants(root, ast.FunctionMatcher(function)) {
 			arguments := call.AsCall().Args()
@@ -91,15 +90,15 @@ func checkPatterns(root ast.NavigableExpr) error {
 				position = 1
 			}
 			if len(arguments) <= position || arguments[position].Kind() != ast.LiteralKind {
-				return fmt.Errorf("the pattern of %s must be a literal, such as '^v[0-9]+$'", function)
+				return call.ID(), fmt.Errorf("the pattern of %s must be a literal, such as '^v[0-9]+$'", function)
 			}
 			pattern, _ := arguments[position].AsLiteral().Value().(string)
 			if _, err := bounded.Pattern(pattern); err != nil {
-				return fmt.Errorf("the pattern of %s: %w", function, err)
+				return call.ID(), fmt.Errorf("the pattern of %s: %w", function, err)
 			}
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // parsesQuantities reports whether an expression parses quantities.

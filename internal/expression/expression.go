@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
 	"k8s.io/utils/lru"
 )
 
@@ -25,6 +26,9 @@ const (
 	maxNesting = 64
 )
 
+// functionServed is the name of the function that Scope.Served permits.
+const functionServed = "served"
+
 // Scope is the environment of an expression.
 type Scope struct {
 	// Variables are the names of the variables, in ascending order.
@@ -39,6 +43,7 @@ type Scope struct {
 // Program is a compiled expression. It is safe for concurrent use.
 type Program struct {
 	text    string
+	source  *ast.SourceInfo
 	program cel.Program
 	// used are the variables that the expression reads, in ascending order.
 	used []string
@@ -57,6 +62,9 @@ var programs = lru.New(cached)
 
 // Compile compiles an expression. The error says what is wrong, and at which position.
 func Compile(text string, scope Scope) (*Program, error) {
+	if !strings.Contains(text, functionServed) {
+		scope.Served = nil
+	}
 	key := strings.Join(scope.Variables, ",") + "\x00" + scope.ByName + "\x00" + text
 	if found, _ := programs.Get(key); found != nil && scope.Served == nil {
 		if p, ok := found.(*Program); ok {
@@ -85,13 +93,13 @@ func compile(text string, scope Scope) (*Program, error) {
 	if issues.Err() != nil {
 		return nil, fmt.Errorf("expression %q: %s", shorten(text), describe(issues))
 	}
-	root := ast.NavigateAST(checked.NativeRep())
-	if err := checkPatterns(root); err != nil {
-		return nil, fmt.Errorf("expression %q: %w", shorten(text), err)
+	root, source := ast.NavigateAST(checked.NativeRep()), checked.NativeRep().SourceInfo()
+	if id, err := checkPatterns(root); err != nil {
+		return nil, fmt.Errorf("expression %q: %s%w", shorten(text), position(source, id), err)
 	}
-	fields, err := fieldsOf(root, scope.ByName)
+	fields, id, err := fieldsOf(root, scope.ByName)
 	if err != nil {
-		return nil, fmt.Errorf("expression %q: %w", shorten(text), err)
+		return nil, fmt.Errorf("expression %q: %s%w", shorten(text), position(source, id), err)
 	}
 	program, err := env.Program(checked, cel.CostLimit(maxCost), cel.CostTracking(costs{}),
 		cel.InterruptCheckFrequency(1), cel.CustomDecorator(limitValue))
@@ -100,12 +108,23 @@ func compile(text string, scope Scope) (*Program, error) {
 	}
 	return &Program{
 		text:       text,
+		source:     source,
 		program:    program,
 		used:       variablesOf(root, scope.Variables),
 		fields:     fields,
 		paths:      pathsOf(root),
 		quantities: parsesQuantities(root),
 	}, nil
+}
+
+// position returns the line and the column of a part of an expression, or an empty text if it is not known. Lines and
+// columns begin with 1.
+func position(source *ast.SourceInfo, id int64) string {
+	at := source.GetStartLocation(id)
+	if at.Line() < 1 {
+		return ""
+	}
+	return fmt.Sprintf("line %d, column %d: ", at.Line(), at.Column()+1)
 }
 
 // describe returns the errors of a compilation, each with its line and column. Lines and columns begin with 1.
@@ -199,8 +218,11 @@ func IsInterrupted(err error) bool {
 var missingTexts = []string{"no such key", "index out of bounds", "no such attribute"}
 
 func (p *Program) failure(err error) error {
-	text := err.Error()
-	wrapped := fmt.Errorf("expression %q: %s", shorten(p.text), shorten(text))
+	text, at := err.Error(), ""
+	if located, ok := errors.AsType[*types.Err](err); ok {
+		at = position(p.source, located.NodeID())
+	}
+	wrapped := fmt.Errorf("expression %q: %s%s", shorten(p.text), at, shorten(text))
 	for _, prefix := range missingTexts {
 		if strings.HasPrefix(text, prefix) {
 			return missing{wrapped}

@@ -169,6 +169,15 @@ func TestSeen(t *testing.T) {
 		`self.status.none == 1 && self.spec.replicas > 1`: `self.status.none is not set, self.spec.replicas is 3`,
 		`self.status.hosts.size() > 2`:                    ``,
 		`self.status.ready && self.status.ready`:          `self.status.ready is false`,
+		`self.spec.nothing == 1`:                          `self.spec.nothing is null`,
+		`self.status.hosts[0].ip == 'x'`:                  `self.status.hosts[0].ip is "10.0.0.1"`,
+		`self.status.hosts[7].ip == 'x'`:                  `self.status.hosts[7].ip is not set`,
+		`self['spec']["repli-cas"] == 1`:                  `self.spec["repli-cas"] is not set`,
+		`self.spec.?replicas.orValue(1) > 3`:              `self.spec.replicas is 3`,
+		`self.status[?'phase'].orValue('') == 'Running'`:  `self.status.phase is "Pending"`,
+		`self.status.hosts[self.spec.replicas].ip == 'x'`: `self.spec.replicas is 3`,
+		// The variables of a loop are no values of the object.
+		`self.status.hosts.exists(h, h.ip == 'x') && self.status.ready`: `self.status.ready is false`,
 	} {
 		p, err := expression.Compile(text, self)
 		if err != nil {

@@ -103,6 +103,8 @@ type evaluation struct {
 	set      []manifests.Object
 	// index has the first object with each key.
 	index map[manifests.Key]int
+	// active are the compiled conditions active-when, by their texts.
+	active map[string]*expression.Program
 	// results are the decisions that were made; nil for an object that was not decided.
 	results []*result
 }
@@ -110,6 +112,7 @@ type evaluation struct {
 func newEvaluation(ctx context.Context, set []manifests.Object, in Inputs) *evaluation {
 	e := &evaluation{
 		ctx: ctx, in: in, set: set, index: make(map[manifests.Key]int, len(set)), results: make([]*result, len(set)),
+		active: map[string]*expression.Program{},
 		variables: map[string]any{
 			expression.VariableComponent:  map[string]any{"namespace": in.Namespace, "name": in.Name},
 			expression.VariableParameters: in.Parameters,
@@ -148,7 +151,7 @@ func (e *evaluation) decide(o manifests.Object) result {
 		return result{undecided: from.undecided}
 	}
 	missing := e.readExports(c.Exports)
-	included, err := e.holds(c.Include, expression.IncludeScope())
+	included, err := e.holds(manifests.AnnotationIncludeWhen, c.Include)
 	switch {
 	case err != nil:
 		return result{held: e.undecided(manifests.AnnotationIncludeWhen, c.Include, missing, err)}
@@ -170,7 +173,7 @@ func (e *evaluation) decide(o manifests.Object) result {
 // isActive evaluates the condition active-when.
 func (e *evaluation) isActive(c *manifests.Conditions) (bool, error) {
 	e.unserved, e.missing = false, nil
-	return e.holds(c.Active, expression.ActiveScope(e.served))
+	return e.holds(manifests.AnnotationActiveWhen, c.Active)
 }
 
 // inheritance has the first objects that an object depends on, or whose value it binds, and that are excluded or
@@ -214,16 +217,31 @@ func (e *evaluation) inherited(o manifests.Object) (from inheritance) {
 	return from
 }
 
-// holds evaluates a condition. An empty condition is true.
-func (e *evaluation) holds(text string, scope expression.Scope) (bool, error) {
+// holds evaluates the condition that an annotation states. An empty condition is true.
+func (e *evaluation) holds(annotation, text string) (bool, error) {
 	if text == "" {
 		return true, nil
 	}
-	program, err := expression.Compile(text, scope)
+	program, err := e.compile(annotation, text)
 	if err != nil {
 		return false, err
 	}
 	return program.Bool(e.ctx, e.variables)
+}
+
+// compile compiles the condition that an annotation states. The function served, which only active-when may call,
+// belongs to this evaluation, so the package expression does not keep the programs that call it.
+func (e *evaluation) compile(annotation, text string) (program *expression.Program, err error) {
+	if annotation == manifests.AnnotationIncludeWhen {
+		return expression.Compile(text, expression.IncludeScope())
+	}
+	if e.active[text] == nil {
+		if program, err = expression.Compile(text, expression.ActiveScope(e.served)); err != nil {
+			return nil, err
+		}
+		e.active[text] = program
+	}
+	return e.active[text], nil
 }
 
 // readExports sets the variable exports to the known values, and returns the reasons why others are not known.
@@ -270,7 +288,7 @@ func (e *evaluation) undecided(annotation, expr string, missing []string, err er
 		text = "it is not known whether the API server serves a type that served() names, because discovery failed; it is " +
 			"asked again"
 	default:
-		text = "the expression failed; check the types of the parameters and exports that it reads"
+		text = fmt.Sprintf("the expression %q failed; check the types of the parameters and exports that it reads", expr)
 	}
 	return &manifests.Held{
 		Undecided: fmt.Sprintf(

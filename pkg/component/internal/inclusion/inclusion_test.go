@@ -37,12 +37,12 @@ func TestDecide(t *testing.T) {
 		{"a missing export beside a true value", manifests.Conditions{Include: "exports.none == 1 || parameters.exposed", Exports: []string{"none"}}, true, "applied"},
 		{"a missing field of an export", manifests.Conditions{Include: "has(exports.list.none)", Exports: []string{"list"}}, true, "excluded"},
 		{"a missing parameter with a default", manifests.Conditions{Include: "parameters.?none.orValue(false)"}, true, "excluded"},
-		{"a text", manifests.Conditions{Include: "parameters.password"}, true, "include-when: the expression failed; check the types of the parameters and exports"},
+		{"a text", manifests.Conditions{Include: "parameters.password"}, true, "include-when: the expression \"parameters.password\" failed; check the types of the parameters and exports"},
 		{"a served type", manifests.Conditions{Active: "served('Yes.example.com')"}, false, "applied"},
 		{"an unserved type", manifests.Conditions{Active: "served('No.example.com')"}, false, "left out"},
 		{"an unserved type of a recorded object", manifests.Conditions{Active: "served('No.example.com')"}, true, "inactive"},
 		{"a type that may be served", manifests.Conditions{Active: "served('Unknown.example.com')"}, true, "active-when: it is not known whether the API server serves a type that served() names, because discovery failed"},
-		{"a text instead of a type", manifests.Conditions{Active: "served('')"}, true, "active-when: the expression failed"},
+		{"a text instead of a type", manifests.Conditions{Active: "served('')"}, true, `active-when: the expression "served('')" failed`},
 		{"excluded and inactive", manifests.Conditions{Include: "false", Active: "false"}, true, "excluded"},
 		{"excluded and undecided", manifests.Conditions{Include: "false", Active: "parameters.none"}, true, "excluded"},
 	} {
@@ -206,19 +206,29 @@ func TestUndecidedIsInherited(t *testing.T) {
 
 // BenchmarkDecide evaluates a condition over an export for each of 2,000 objects, which depend on each other.
 func BenchmarkDecide(b *testing.B) {
-	conditions := &manifests.Conditions{Include: "exports.mode == 'on'", Exports: []string{"mode"}}
-	set := []manifests.Object{object("root", conditions)}
-	for i := range 1999 {
-		o, on := object(fmt.Sprint(i), conditions), set[i/2].Key
-		o.Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Key: on}}, Edges: []manifests.Key{on}}
-		set = append(set, o)
-	}
-	in := inclusion.Inputs{
-		Recorded: func(manifests.Key) bool { return true }, Export: func(string) (any, string) { return "on", "" },
-	}
-	for b.Loop() {
-		if d := inclusion.Decide(b.Context(), set, in); len(d.Desired) != len(set) {
-			b.Fatalf("%d objects are applied, want %d", len(d.Desired), len(set))
-		}
+	for name, conditions := range map[string]*manifests.Conditions{
+		"include-when": {Include: "exports.mode == 'on'", Exports: []string{"mode"}},
+		"active-when":  {Active: "exports.mode == 'on'", Exports: []string{"mode"}},
+		"served":       {Active: "served('Ingress.networking.k8s.io')"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			set := []manifests.Object{object("root", conditions)}
+			for i := range 1999 {
+				o, on := object(fmt.Sprint(i), conditions), set[i/2].Key
+				o.Settings.Graph = &manifests.GraphSettings{
+					DependsOn: []manifests.Dependency{{Key: on}}, Edges: []manifests.Key{on},
+				}
+				set = append(set, o)
+			}
+			in := inclusion.Inputs{
+				Recorded: func(manifests.Key) bool { return true }, Export: func(string) (any, string) { return "on", "" },
+				Served: func(schema.GroupKind) (bool, error) { return true, nil },
+			}
+			for b.Loop() {
+				if d := inclusion.Decide(b.Context(), set, in); len(d.Desired) != len(set) {
+					b.Fatalf("%d objects are applied, want %d", len(d.Desired), len(set))
+				}
+			}
+		})
 	}
 }

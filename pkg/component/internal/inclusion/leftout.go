@@ -64,17 +64,17 @@ func (e *evaluation) describe(i int) string {
 // falseCondition describes the condition of an object that is false, with the values that it read.
 func (e *evaluation) falseCondition(i int) string {
 	c := e.set[i].Settings.Conditions
-	annotation, text, scope := manifests.AnnotationIncludeWhen, c.Include, expression.IncludeScope()
+	annotation, text := manifests.AnnotationIncludeWhen, c.Include
 	var seen []string
 	e.readExports(c.Exports)
 	if e.result(i).inactive() {
-		annotation, text, scope = manifests.AnnotationActiveWhen, c.Active, expression.ActiveScope(e.served)
+		annotation, text = manifests.AnnotationActiveWhen, c.Active
 		_, _ = e.isActive(c)
 		for _, kind := range e.missing {
 			seen = append(seen, fmt.Sprintf("the API server does not serve %s", kind))
 		}
 	}
-	program, err := expression.Compile(text, scope)
+	program, err := e.compile(annotation, text)
 	if err != nil {
 		return fmt.Sprintf("condition %s is false", annotation)
 	}

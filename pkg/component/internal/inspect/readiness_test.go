@@ -45,7 +45,7 @@ func TestConditionsOfReadiness(t *testing.T) {
 		},
 		{
 			"is in progress if the evaluation fails", "self.status.phase > 1", "{phase: Bound}", ready.InProgress,
-			`ready-when: expression "self.status.phase > 1": no such overload`,
+			`ready-when: expression "self.status.phase > 1": line 1, column 19: no such overload`,
 		},
 		{
 			"is in progress if the evaluation takes too long", wide, "{list: " + items + "}", ready.InProgress,
