@@ -15,8 +15,30 @@ import (
 // MissingRight reports whether a request was refused because the user lacks a right. The reason Forbidden is not
 // sufficient, because refusals by webhooks, policies and quotas have the same reason.
 func MissingRight(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(messageOf(err), `" cannot `)
+	if !apierrors.IsForbidden(err) {
+		return false
+	}
+	message := messageOf(err)
+	return strings.Contains(message, `" cannot `) && Admission(message) == ""
 }
+
+// QuotaExceeded reports whether a request was refused by a ResourceQuota.
+func QuotaExceeded(err error) bool {
+	if !apierrors.IsForbidden(err) {
+		return false
+	}
+	message := messageOf(err)
+	return strings.Contains(message, " is forbidden: exceeded quota: ") && Admission(message) == ""
+}
+
+// admission matches the text about the admission webhook or policy that refused a request, or did not answer.
+var admission = regexp.MustCompile(
+	`admission webhook "[^"]*"|failed calling webhook "[^"]*"|(?:Validating|Mutating)AdmissionPolicy '[^']*'`)
+
+// Admission returns the part of a message that names the admission webhook or policy that refused a request, or that
+// did not answer. It returns an empty text for other messages. The rest of such a message is written by the author of
+// the webhook or policy, and may quote the object.
+func Admission(message string) string { return admission.FindString(message) }
 
 // MissingImpersonation reports whether a message says that a user may not act as another user.
 func MissingImpersonation(message string) bool {

@@ -37,8 +37,23 @@ func TestRecognises(t *testing.T) {
 		want      bool
 	}{
 		{"a missing right", MissingRight, refused, true},
+		{"no error is not a missing right", MissingRight, nil, false},
+		{"no error is not an exceeded quota", QuotaExceeded, nil, false},
 		{"a missing right, wrapped", MissingRight, fmt.Errorf("list: %w", refused), true},
 		{"a refusal by a webhook", MissingRight, answer(403, "Forbidden", `admission webhook "v" denied the request: no`), false},
+		{
+			"a refusal by a webhook with the words of a missing right", MissingRight,
+			answer(403, "Forbidden", `admission webhook "v" denied the request: the password "a" cannot be used`), false,
+		},
+		{
+			"an exceeded quota", QuotaExceeded,
+			answer(403, "Forbidden", `secrets "a" is forbidden: exceeded quota: few, requested: secrets=1`), true,
+		},
+		{
+			"a refusal by a policy is no exceeded quota", QuotaExceeded, answer(403, "Forbidden",
+				`secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' denied request: "b" is forbidden: exceeded quota: `), false,
+		},
+		{"a missing right is no exceeded quota", QuotaExceeded, refused, false},
 		{"an error without a status is not a missing right", MissingRight, errors.New(`user "fred" cannot create`), false},
 		{"a webhook without dry runs", DryRunUnsupported, answer(400, "BadRequest", `admission webhook "v" does not support dry run`), true},
 		{"another bad request", DryRunUnsupported, answer(400, "BadRequest", "no"), false},

@@ -96,8 +96,21 @@ func causeOf(err error) plan.FailureCause {
 	return plan.CauseNone
 }
 
-// redacted replaces the message of a failure, because it may quote a Secret. The new message only names the refused
-// fields.
+// mayQuote reports whether the message of a failed write may quote the object: all refusals, and all that a webhook or
+// a policy wrote, unless the message is about a missing right, a quota, or the namespace or type of the object.
+func mayQuote(f *plan.Failure, err error) bool {
+	var status apierrors.APIStatus
+	switch {
+	case !errors.As(err, &status), f.Cause == plan.CauseMissingRight, apitext.QuotaExceeded(err):
+		return false
+	case f.Reason == plan.WaitNotServed, f.Reason == plan.WaitNamespaceMissing, f.Reason == plan.WaitNamespaceTerminating:
+		return false
+	}
+	return f.Class == plan.Terminal || apitext.Admission(status.Status().Message) != ""
+}
+
+// redacted replaces the message of a failure, because it may quote a Secret. The new message only names the webhook or
+// policy, and the refused fields.
 func redacted(f *plan.Failure, err error) *plan.Failure {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -109,7 +122,11 @@ func redacted(f *plan.Failure, err error) *plan.Failure {
 			fields = append(fields, c.Field)
 		}
 	}
-	f.Message = "the API server refused it; its message is withheld, because it may quote the Secret"
+	f.Message = "the API server refused it"
+	if by := apitext.Admission(status.Status().Message); by != "" {
+		f.Message += " (" + by + ")"
+	}
+	f.Message += "; its message is withheld, because it may quote the Secret"
 	if len(fields) > 0 {
 		f.Message += "; fields: " + strings.Join(fields, ", ")
 	}
@@ -149,15 +166,14 @@ func invalid(s metav1.Status) string {
 
 // failureOf returns the failure for the error of an action. The argument user is the impersonated user that sent the
 // request, or empty if the operator sent it as itself. If a right is missing, advice on how to grant the right follows
-// the message of the API server. If the API server refused a Secret for another reason than a missing right, its
-// message is withheld, because it may quote the manifest.
+// the message of the API server. A message that may quote a Secret is withheld.
 func failureOf(err error, a plan.Action, user string) *plan.Failure {
 	f := Classify(err)
 	if f.Cause == plan.CauseMissingRight {
 		f.Message += "; " + rights.Advice(f.Message, user, rights.Grant)
 	}
 	isSecret := a.Key.GroupKind() == schema.GroupKind{Kind: "Secret"}
-	if isSecret && f.Class == plan.Terminal && f.Reason != plan.WaitForbidden {
+	if isSecret && mayQuote(f, err) {
 		f = redacted(f, err)
 	}
 	addAdvice(f, err, a)

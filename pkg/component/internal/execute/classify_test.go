@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -293,6 +294,49 @@ func TestCausesOfFailures(t *testing.T) {
 			secret := plan.Action{Verb: plan.VerbApply, Key: manifests.Key{Kind: "Secret", Name: "a"}}
 			if got := failureOf(c.err, secret, "").Cause; got != c.want {
 				t.Errorf("the failure of a write of a Secret has the cause %q, want that of other types", got)
+			}
+		})
+	}
+}
+
+func TestMessagesThatMayQuoteASecretAreWithheld(t *testing.T) {
+	answer := func(code int32, reason metav1.StatusReason, message string) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message}}
+	}
+	const (
+		webhook = `admission webhook "v" denied the request: the password "hunter2" is too weak`
+		policy  = `secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: hunter2`
+		failing = `Internal error occurred: failed calling webhook "v": an error on the server ("hunter2")`
+		quota   = `secrets "a" is forbidden: exceeded quota: few, requested: secrets=1`
+		busy    = `the server is currently unable to handle the request`
+	)
+	withheld := func(by string) string {
+		return "the API server refused it" + by + "; its message is withheld, because it may quote the Secret"
+	}
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a refusal by a webhook":           {answer(403, metav1.StatusReasonForbidden, webhook), withheld(` (admission webhook "v")`)},
+		"another reason":                   {answer(422, metav1.StatusReasonInvalid, webhook), withheld(` (admission webhook "v")`)},
+		"a temporary refusal by a webhook": {answer(503, metav1.StatusReasonServiceUnavailable, webhook), withheld(` (admission webhook "v")`)},
+		"a conflict by a webhook":          {answer(409, metav1.StatusReasonConflict, webhook), withheld(` (admission webhook "v")`)},
+		"a webhook that failed":            {answer(500, metav1.StatusReasonInternalError, failing), withheld(` (failed calling webhook "v")`)},
+		"a refusal by a policy":            {answer(403, metav1.StatusReasonForbidden, policy), withheld(` (ValidatingAdmissionPolicy 'p')`)},
+		"an invalid object":                {answer(422, metav1.StatusReasonInvalid, "data: hunter2"), withheld("")},
+		"another refusal":                  {answer(403, metav1.StatusReasonForbidden, "hunter2"), withheld("")},
+		"an exceeded quota":                {answer(403, metav1.StatusReasonForbidden, quota), quota},
+		"an overloaded API server":         {answer(503, metav1.StatusReasonServiceUnavailable, busy), busy},
+		"no answer":                        {errors.New("connection refused"), "connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			secret := plan.Action{Verb: plan.VerbApply, Key: manifests.Key{Kind: "Secret", Name: "a"}}
+			if got := failureOf(c.err, secret, "").Message; got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			other := plan.Action{Verb: plan.VerbApply, Key: manifests.Key{Kind: "ConfigMap", Name: "a"}}
+			if got := failureOf(c.err, other, "").Message; strings.Contains(got, "withheld") {
+				t.Errorf("the message about another type is withheld: %s", got)
 			}
 		})
 	}
