@@ -28,6 +28,7 @@ const (
 	figHeapPerObject   figure = "KiB of live heap an object"
 	figTimesSmall      figure = "× the time of a tenth"
 	figTimesAlone      figure = "× its time alone"
+	figPlan            figure = "ms a plan"
 )
 
 // limit is the largest permitted value of a figure in a part of a scenario. If a scenario consists of a single part,

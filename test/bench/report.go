@@ -42,12 +42,15 @@ type machine struct {
 	CPU        string `json:"cpu"`
 	Cores      int    `json:"cores"`
 	Go         string `json:"go"`
-	Kubernetes string `json:"kubernetes"`
+	Kubernetes string `json:"kubernetes"`         // Empty if no scenario needed a cluster.
 	Operator   string `json:"operator,omitempty"` // Set only if a single operator is measured.
 }
 
 func (m machine) String() string {
-	text := fmt.Sprintf("%d × %s; %s, Kubernetes %s", m.Cores, m.CPU, m.Go, m.Kubernetes)
+	text := fmt.Sprintf("%d × %s; %s", m.Cores, m.CPU, m.Go)
+	if m.Kubernetes != "" {
+		text += ", Kubernetes " + m.Kubernetes
+	}
 	if m.Operator != "" {
 		text += ", operator " + m.Operator
 	}
@@ -112,6 +115,9 @@ func (r report) write(out io.Writer) error {
 			_, _ = fmt.Fprintf(w, "   - %s\n", line)
 		}
 		for _, p := range result.Parts {
+			if len(p.Rounds) == 0 && len(p.Extra) > 0 {
+				continue // The scenario sends no requests.
+			}
 			_, _ = fmt.Fprintf(w, "   - %s\n", p.requestsInWords())
 			if posts := p.postSeconds(); len(posts) > 0 {
 				_, _ = fmt.Fprintf(w, "   - the same objects by bare POST: %s s\n", spread(posts))

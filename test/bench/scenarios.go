@@ -242,6 +242,15 @@ var scenarios = []scenario{
 		limits: func(size) []limit { return []limit{{figure: figTimesAlone, most: 2}} },
 		run:    beside,
 	},
+	{
+		number: 14,
+		title:  "a plan for a graph of 2,000 objects",
+		budget: "20 ms",
+		full:   size{rounds: 9},
+		quick:  size{rounds: 3},
+		limits: func(size) []limit { return mostOfEachPlan(20) },
+		run:    planGraphs,
+	},
 }
 
 // numbered returns the scenario with the given number.
