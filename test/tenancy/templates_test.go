@@ -189,7 +189,7 @@ var _ = Describe("A tenant who writes templates", func() {
 		restart(ctx, "--rendering-memory-bytes=134217728")
 		DeferCleanup(func(ctx SpecContext) { restart(ctx) }, NodeTimeout(time.Minute))
 		namespace := newTenancy(ctx)
-		c := newComponent(namespace, "hungry", chart(metadata+`data: {level: {{ repeat 33000000 "a" }}}`))
+		c := newComponent(namespace, "hungry", chart(metadata+`data: {many: [{{ repeat 190000 "a," }}], long: {{ repeat 32000000 "a" }}}`))
 		c.Spec.RetryInterval = &metav1.Duration{Duration: time.Second}
 		attack(ctx, c)
 		expectEach(ctx, namespace, "Stalled RenderingKilled: ")
