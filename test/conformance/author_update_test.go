@@ -114,6 +114,7 @@ var _ = Describe("The author's update of a component:", func() {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		patch(ctx, current(ctx, g), `{"spec":{"newerField":"kept"}}`)
+		expectReady(ctx, g)
 		settle(ctx, operator)
 
 		before, stale := hooks.Load(), current(ctx, g)

@@ -436,7 +436,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		create(ctx, widgetDefinition(group))
 		Eventually(ctx, exists).WithTimeout(time.Minute).Should(Succeed())
 		expectReady(ctx, g)
-		Expect(leftOut(ctx, g)).To(BeEmpty())
+		Eventually(ctx, func() []string { return leftOut(ctx, g) }).Should(BeEmpty())
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(exists()).To(MatchError(apierrors.IsNotFound, "not found"))

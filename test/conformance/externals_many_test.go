@@ -81,8 +81,9 @@ var _ = Describe("Many externals:", func() {
 	listed := func(cloud *componenttest.Cloud) {
 		lists, observed, since := cloud.Calls("List"), cloud.Calls("Observe"), time.Now()
 		Eventually(func() int { return cloud.Calls("List") }).Should(BeNumerically(">=", lists+4))
-		// A list shows all externals whose polls are due in the next half of the time between two polls.
-		Expect(float64(cloud.Calls("List") - lists)).To(BeNumerically("<=", 1+2.2*time.Since(since).Seconds()/poll.Seconds()))
+		// A list shows all externals whose polls are due in the next half of the time between two polls. One list may be
+		// late, because others work on this machine, and then the next follows it sooner.
+		Expect(float64(cloud.Calls("List") - lists)).To(BeNumerically("<=", 2+2.2*time.Since(since).Seconds()/poll.Seconds()))
 		Expect(cloud.Calls("Observe") - observed).To(BeZero())
 	}
 

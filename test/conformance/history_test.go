@@ -154,8 +154,11 @@ var _ = Describe("The acknowledgement of requests for a pass:", func() {
 	request := func(ctx SpecContext, operator, requested, acknowledge string, suspend bool) metav1alpha1.Status {
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
+		settle(ctx, operator)
+		before := passes(operator)
 		patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"%s","%s/%s":"%s"}},"spec":{"suspend":%t}}`,
 			operator, component.AnnotationReconcileRequested, requested, operator, component.AnnotationReconcileAcknowledge, acknowledge, suspend))
+		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 		settle(ctx, operator)
 		return current(ctx, g).Status.Status
 	}

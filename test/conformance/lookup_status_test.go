@@ -83,7 +83,7 @@ var _ = Describe("The status of looked-up objects:", func() {
 			start()
 			Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("10.1.2.3"))
 			expectReady(ctx, g)
-			Expect(current(ctx, g).Status.Rendition).To(Equal(int64(1)))
+			Eventually(ctx, func() int64 { return current(ctx, g).Status.Rendition }).Should(Equal(int64(1)))
 			Expect(current(ctx, g).Status.Lookups).To(HaveExactElements(HaveSuffix(" s=true")))
 		},
 		Entry("with a deterministic rendering", ""),

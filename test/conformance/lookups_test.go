@@ -58,8 +58,8 @@ data:
 		remove(ctx, newConfigMap(namespace, "source"))
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("none"))
 		expectReady(ctx, g)
+		Eventually(ctx, func() int64 { return current(ctx, g).Status.Rendition }).Should(Equal(int64(3)))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
-		Expect(current(ctx, g).Status.Rendition).To(Equal(int64(3)))
 	})
 
 	It("a looked-up list leads to a new rendering when an object is added", func(ctx SpecContext) {

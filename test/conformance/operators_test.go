@@ -274,25 +274,30 @@ type crash struct {
 	// unanswered is set if one more request reaches the API server and its response is lost.
 	unanswered bool
 
-	count   atomic.Int64
-	crashed atomic.Bool
+	count atomic.Int64
+	// failing is set at the crash, and crashed when the API server has also carried out the request without a response.
+	failing, crashed atomic.Bool
 }
 
 func (c *crash) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if c.crashed.Load() {
+		if c.failing.Load() || c.crashed.Load() {
 			return nil, errCrashed
 		}
 		if c.counts(r) {
 			switch n := c.count.Add(1); {
 			case n > c.after:
-				c.crashed.Store(true)
+				// The request without a response, if there is one, sets crashed itself.
+				if !c.unanswered || c.after == 0 {
+					c.crashed.Store(true)
+				}
 				return nil, errCrashed
 			case n == c.after && c.unanswered:
-				c.crashed.Store(true)
+				c.failing.Store(true)
 				if answer, err := next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context()))); err == nil {
 					_ = answer.Body.Close()
 				}
+				c.crashed.Store(true)
 				return nil, errCrashed
 			}
 			// A write that was sent is not cancelled, so that the audit log contains it.

@@ -186,7 +186,7 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(current(ctx, g).Status.State).To(BeEmpty())
 		limiter.closed.Store(false)
 		expectReady(ctx, g)
-		Expect(limiter.passed.Load()).To(BeNumerically(">=", 1))
+		Eventually(ctx, limiter.passed.Load).Should(BeNumerically(">=", 1))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Eventually(ctx, limiter.forgotten.Load).Should(BeNumerically(">=", 1))

@@ -70,7 +70,9 @@ func expectSpilled(ctx context.Context, g *gadget.Gadget, operator string) {
 	status := current(ctx, g).Status
 	Expect(status.Inventory).To(BeEmpty())
 	Expect(status.HasInventoryRecord()).To(BeTrue())
-	Expect(inventories(ctx, g.Namespace)).To(And(HaveLen(int(status.InventoryRecord.Parts)), HaveEach(HaveField("Name", HavePrefix(status.InventoryRecord.Name)))))
+	Eventually(ctx, func() []corev1.Secret { return inventories(ctx, g.Namespace) }).Should(And(
+		HaveLen(int(status.InventoryRecord.Parts)),
+		HaveEach(HaveField("Name", HavePrefix(status.InventoryRecord.Name)))))
 	Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedConfigMaps(ctx, operator, g.Namespace)))
 }
 
@@ -83,7 +85,7 @@ func expectHeld(ctx context.Context, g *gadget.Gadget, operator string) {
 	Expect(status.HasInventoryRecord()).To(BeFalse())
 	Expect(status.Inventory).To(HaveLen(few))
 	Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedConfigMaps(ctx, operator, g.Namespace)))
-	Expect(inventories(ctx, g.Namespace)).To(BeEmpty())
+	Eventually(ctx, func() []corev1.Secret { return inventories(ctx, g.Namespace) }).Should(BeEmpty())
 }
 
 var _ = Describe("Large inventories:", func() {

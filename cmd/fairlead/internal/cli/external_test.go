@@ -241,7 +241,8 @@ var _ = Describe("The ready-made operator with externals", onCluster(func() {
 		}
 		Eventually(ctx, finalizers(other)).ShouldNot(BeEmpty())
 		Eventually(ctx, finalizers(token)).Should(BeEmpty(), "no call needs this Secret any more")
-		Expect(shopIn(ctx, namespace).Status.Revision).To(Equal(revision+3), "a changed service makes no revision")
+		Eventually(ctx, func() int64 { return shopIn(ctx, namespace).Status.Revision }).
+			Should(Equal(revision+3), "a changed service makes no revision")
 
 		goneShop(ctx, namespace)
 		Expect(cloud.Things()).To(BeEmpty())
