@@ -17,7 +17,7 @@ func jobWithoutAccount(name string) string {
 		"spec: {template: {spec: {restartPolicy: Never, serviceAccountName: absent, containers: [{name: main, image: i}]}}}"
 }
 
-var _ = Describe("Causes of dependents that are not ready:", func() {
+var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 	// eventReads returns the lists of events of an operator in a namespace.
 	eventReads := func(ctx context.Context, mark auditMark, operator, namespace string) int {
 		return len(inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("events").Verb("list"))

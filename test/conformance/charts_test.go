@@ -212,7 +212,7 @@ var _ = Describe("The hooks of a chart:", func() {
 		Expect(tale(requestsSince(ctx, mark, operator), namespace)).To(Equal([]string{"delete jobs/slow", "create jobs/slow", "delete jobs/slow"}))
 	})
 
-	It("hooks of a chart run once at each revision, and do not run again to repair objects that were deleted after they completed", func(ctx SpecContext) {
+	It("hooks of a chart run once at each revision, and do not run again to repair objects that were deleted after they completed", slow, func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		charts, err := helm.New(hookChart(), helm.Options{AnnotationPrefix: operator})
 		Expect(err).NotTo(HaveOccurred())

@@ -191,7 +191,7 @@ func stacksOfSources() []string {
 // nothing renders no dependents.
 var nothing = generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) { return nil, nil })
 
-var _ = Describe("Many event sources:", Serial, func() {
+var _ = Describe("Many event sources:", slow, Serial, func() {
 	It("sources that come and go while components change, with restarts, work each time, leave nothing behind, and lose no event", func(ctx SpecContext) {
 		const rounds, restarts, components = 1000, 3, 10
 		namespace, operator, watches := newNamespace(ctx), newOperatorName(), &openRequests{}

@@ -164,7 +164,7 @@ func (k killed) kill(ctx context.Context, operator, namespace string, cloud *com
 	return func() { close(hanging) }
 }
 
-var _ = Describe("Crashes with externals:", func() {
+var _ = Describe("Crashes with externals:", slow, func() {
 	everyKind := []string{"Thing", "FindableThing", "NamedThing", "RepeatableThing"}
 	start := func(ctx context.Context, text string) (cloud *componenttest.Cloud, operator string, g *gadget.Gadget) {
 		GinkgoHelper()

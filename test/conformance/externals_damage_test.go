@@ -73,7 +73,7 @@ func removeSecret(ctx context.Context, s *corev1.Secret) {
 	}).Should(Succeed())
 }
 
-var _ = Describe("Damaged states of externals:", func() {
+var _ = Describe("Damaged states of externals:", slow, func() {
 	// damage is what happens to the Secret of the component shop. older is its content before the external was created
 	// again, and other is another component with externals.
 	type damage func(ctx context.Context, shop, other *gadget.Gadget, older *corev1.Secret)

@@ -56,7 +56,7 @@ func median(times []time.Duration) time.Duration {
 	return times[len(times)/2]
 }
 
-var _ = Describe("Many externals:", func() {
+var _ = Describe("Many externals:", slow, func() {
 	const (
 		count = 1000
 		rate  = 200

@@ -335,7 +335,7 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		expectReady(ctx, far)
 	})
 
-	It("an external whose system forgets the deletion is deleted again, and its component stays until it is gone", func(ctx SpecContext) {
+	It("an external whose system forgets the deletion is deleted again, and its component stays until it is gone", slow, func(ctx SpecContext) {
 		forgets := &atomic.Int64{}
 		run(external.Of("ForgetfulThing", forgetful{componenttest.Things{Cloud: cloud}, forgets}, quick))
 		g := newGadget(ctx, namespace, "app", configMap("base", "x", settingOf(operator, "order", "-1"))+"\n"+thing("ForgetfulThing", "one", "a"), servedBy(operator))

@@ -222,7 +222,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		})).To(BeEmpty())
 	})
 
-	It("while other clients create instances all the time, the deletion of a definition loses no instance whose creation the API server confirmed", func(ctx SpecContext) {
+	It("while other clients create instances all the time, the deletion of a definition loses no instance whose creation the API server confirmed", slow, func(ctx SpecContext) {
 		for range races {
 			race(ctx)
 		}

@@ -165,7 +165,7 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 		expectReady(ctx, g)
 	})
 
-	It("many large objects of deletion phases are stored in several Secrets, and are read from all of them", func(ctx SpecContext) {
+	It("many large objects of deletion phases are stored in several Secrets, and are read from all of them", slow, func(ctx SpecContext) {
 		namespace, noise := newNamespace(ctx), make([]byte, 500<<10)
 		source := rand.NewChaCha8([32]byte{})
 		large := func(name string) string {

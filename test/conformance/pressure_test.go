@@ -50,7 +50,7 @@ var _ = Describe("Types in several versions:", func() {
 	})
 })
 
-var _ = Describe("Components under load:", func() {
+var _ = Describe("Components under load:", slow, func() {
 	It("dependents that are deleted again and again are created again each time", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 5, "a"))

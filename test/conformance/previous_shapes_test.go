@@ -227,7 +227,7 @@ func (c formerChart) Generate(ctx context.Context, req generator.Request) ([]cli
 	return rendered.Generate(ctx, req)
 }
 
-var _ = Describe("Components of each shape that the previous version of the operator reconciled:", func() {
+var _ = Describe("Components of each shape that the previous version of the operator reconciled:", slow, func() {
 	// takeOverWith restores a shape, runs an operator and makes two passes. It returns the gadget.
 	takeOverWith := func(ctx context.Context, name string, to target, o operatorOptions) (s formerShape, g *gadget.Gadget, mark auditMark) {
 		GinkgoHelper()

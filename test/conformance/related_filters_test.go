@@ -127,6 +127,7 @@ var _ = Describe("Hooks:", func() {
 		Expect(*result.Load()).To(Equal("2 2 true true true\n"))
 
 		By("also in a pass that takes the rendering from the cache")
+		settle(ctx, operator)
 		result.Store(nil)
 		mark := markAudit(ctx)
 		requestPass(ctx, g, operator)

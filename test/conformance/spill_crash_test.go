@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("Crashes with an inventory in Secrets:", func() {
+var _ = Describe("Crashes with an inventory in Secrets:", slow, func() {
 	// cut defines crashes after each number of writes to a resource from first to last.
 	type cut struct {
 		resource    string

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-var _ = Describe("Damaged inventories in Secrets:", func() {
+var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 	// start creates a component, stops its operator, and returns the inventory.
 	start := func(ctx context.Context) (g *gadget.Gadget, operator string, before map[string]string) {
 		GinkgoHelper()

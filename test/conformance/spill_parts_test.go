@@ -91,7 +91,7 @@ func sizes[T any](objects []T) []int {
 	return found
 }
 
-var _ = Describe("Inventories in several Secrets:", func() {
+var _ = Describe("Inventories in several Secrets:", slow, func() {
 	var namespace, operator string
 	var options operatorOptions
 	BeforeEach(func(ctx SpecContext) {

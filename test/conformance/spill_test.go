@@ -244,7 +244,7 @@ func (f forbiddenRecords) RoundTrip(request *http.Request) (*http.Response, erro
 	return refused.wrap(f.next).RoundTrip(request)
 }
 
-var _ = Describe("Large inventories in a namespace that is being deleted:", func() {
+var _ = Describe("Large inventories in a namespace that is being deleted:", slow, func() {
 	// lose creates a component whose inventory is too large for a status and whose dependents are in another namespace.
 	// While no operator runs, it deletes the Secrets of the inventory and the namespace.
 	lose := func(ctx context.Context, operator, other string, texts ...string) *gadget.Gadget {

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -32,6 +33,10 @@ import (
 // operatorName is the name of the reconciler that serves most specs.
 const operatorName = "gadgets.test.fairlead.io"
 
+// slow is the label of specs that take long alone or together: crashes at each moment, large inventories, components of
+// previous versions, load, and long waits. They run if a flag of ginkgo selects them, or with the build tag slow.
+var slow = Label("slow")
+
 var (
 	cluster  *testcluster.Cluster
 	k8s      client.Client
@@ -48,9 +53,12 @@ func TestConformance(t *testing.T) {
 	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
-	_, report := GinkgoConfiguration()
+	suite, report := GinkgoConfiguration()
+	if !hasGinkgoFlags(os.Args[1:]) {
+		suite.LabelFilter = labelFilter
+	}
 	report.NoColor = true // The output of several processes is combined in a log.
-	RunSpecs(t, "Conformance", report)
+	RunSpecs(t, "Conformance", suite, report)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {

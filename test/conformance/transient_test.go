@@ -36,7 +36,7 @@ var _ = Describe("Temporary obstacles:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a type that is not served for a long time causes no pass, and the dependents of the type are applied within seconds when the type is served", func(ctx SpecContext) {
+	It("a type that is not served for a long time causes no pass, and the dependents of the type are applied within seconds when the type is served", slow, func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", widget(group, "one"), servedBy(operator))

@@ -112,7 +112,7 @@ func (w *world) handleZones() {
 
 // Whatever happens, after some quiet time the facts that the last pass saw are what the external system answers.
 func TestFactsConverge(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { converge(t, seed) })
 		})

@@ -12,13 +12,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-const graphsTried = 2000
-
 // TestGraphsKeepTheirPromises checks the plans for random graphs in random worlds. Between the rounds, manifests and
 // dependencies change, objects are no longer rendered, other clients change and delete objects, and types cannot be
 // listed for a while.
 func TestGraphsKeepTheirPromises(t *testing.T) {
-	tryRandom(t, graphsTried, func(random *rand.Rand) (broken, log string) {
+	tryRandom(t, tries, func(random *rand.Rand) (broken, log string) {
 		r := newRandomGraph(random)
 		for rounds := r.random.IntN(3); rounds >= 0 && broken == ""; rounds-- {
 			r.resolve()

@@ -12,14 +12,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-const heldTried = 1500
-
 // TestConditionsKeepTheirPromises checks the plans for random graphs with random results of conditions and holes, which
 // change in each round: nothing is written or deleted because of a condition or a hole without a value, an observed
 // object is neither written nor deleted, nothing is pruned while the rendering waits for a value, and an excluded
 // object is deleted in the reverse order. As soon as all conditions and holes have values, the plans converge.
 func TestConditionsKeepTheirPromises(t *testing.T) {
-	tryRandom(t, heldTried, func(random *rand.Rand) (broken, log string) {
+	tryRandom(t, tries, func(random *rand.Rand) (broken, log string) {
 		r := newRandomGraph(random)
 		for rounds := 1 + r.random.IntN(3); rounds >= 0 && broken == ""; rounds-- {
 			r.resolve()

@@ -17,12 +17,10 @@ import (
 // The environment variable FAIRLEAD_SEED sets the random seed, to repeat a failed run.
 const seedVariable = "FAIRLEAD_SEED"
 
-const componentsTried = 3000
-
 // TestPlansKeepTheirPromises checks the plans for many random components in random worlds. In these worlds, other
 // clients also write objects at random.
 func TestPlansKeepTheirPromises(t *testing.T) {
-	tryRandom(t, componentsTried, func(random *rand.Rand) (broken, log string) {
+	tryRandom(t, tries, func(random *rand.Rand) (broken, log string) {
 		c := randomComponent(random)
 		broken = c.run()
 		return broken, c.log

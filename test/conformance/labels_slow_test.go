@@ -1,0 +1,6 @@
+//go:build slow
+
+package conformance_test
+
+// labelFilter selects all specs.
+const labelFilter = ""
