@@ -65,7 +65,7 @@ EXTENDED := ./cmd/fairlead/internal/scaffold ./test/chart ./test/docs ./test/fau
 PROGRAMS := bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql
 
 .PHONY: test
-test: cluster ## Run the tests that need no program but the dev cluster; test-all runs the others, too
+test: cluster ## Run the tests that need no program but the dev cluster, and no long time; test-all runs the others, too
 	$(GO_TEST) -short -p 2 $(TEST_FLAGS) $(EXTENDED)
 	@# Three at a time, because most packages wait for controllers much of the time.
 	$(GO_TEST) -p 3 -timeout 30m $(TEST_FLAGS) $$(go list ./... | grep -vxF "$$(go list $(EXTENDED))")

@@ -3,4 +3,4 @@
 package plan
 
 // tries is the number of random components of each kind.
-const tries = 2500
+const tries = 3000
