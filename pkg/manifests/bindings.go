@@ -87,6 +87,7 @@ func (b Bindings) Bind(ctx context.Context, o Object, value func(name string) (v
 		return Bound{}, err
 	}
 	bound.Packed, bound.Body = nil, &unstructured.Unstructured{Object: body}
+	bound.Immutable = hashImmutable(bound.Body)
 	annotations := bound.Body.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}

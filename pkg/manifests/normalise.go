@@ -210,6 +210,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 		Stage:     n.types.StageOf(gvk.GroupKind()),
 		Types:     ManagedTypes(body),
 		Ephemeral: IsEphemeral(body) || doesWork(body, settings),
+		Immutable: hashImmutable(body),
 		Digest:    digest,
 		Body:      body,
 	}, nil

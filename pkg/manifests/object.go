@@ -17,6 +17,10 @@ type Object struct {
 	// Ephemeral is set if the object may be removed after its work is done. If such an object is missing, it is not
 	// created again.
 	Ephemeral bool
+	// Immutable is a hash of the values that the manifest sets for those fields of a built-in type that cannot change
+	// while the object exists. It is zero if the manifest sets none. Two hashes of one object that differ show only that
+	// an update may be refused: the API server knows exceptions.
+	Immutable uint32
 	// Types are the managed types that the object defines.
 	Types []ManagedType
 	// Occurrence is the number of this object among the objects of its set that have the same key. It counts from 0 in

@@ -54,6 +54,10 @@ type InventoryEntry struct {
 	// Completed is set if the object, such as a Job, completed its work and may be gone, or if it was purged. The object
 	// is not created again until its reconcile policy requires another apply.
 	Completed bool
+	// Immutable is a hash of the values that the manifest of the last write sets for fields that cannot change; see
+	// manifests.Object. It is zero if the manifest sets no such field, or if an older version recorded the write. The
+	// field is not critical, because a reader that ignores it only finds a changed field at its write.
+	Immutable uint32
 	// Trigger identifies the state of the component at the last apply. It is empty unless the reconcile policy is
 	// on-object-or-component-change. For an object of a deletion phase with Failed set, it identifies the request for a
 	// pass after which the object failed.
@@ -196,6 +200,9 @@ func (e InventoryEntry) String() string {
 	if e.Guarded {
 		field("gd", "true")
 	}
+	if e.Immutable != 0 {
+		field("im", strconv.FormatUint(uint64(e.Immutable), 16))
+	}
 	text("ph", e.Phase)
 	text("g", e.Trigger)
 	if e.AppliedAt != 0 {
@@ -307,6 +314,10 @@ func (e *InventoryEntry) setField(f string) error {
 		e.Completed, err = strconv.ParseBool(value)
 	case "gd":
 		e.Guarded, err = strconv.ParseBool(value)
+	case "im":
+		var hash uint64
+		hash, err = strconv.ParseUint(value, 16, 32)
+		e.Immutable = uint32(hash)
 	case "a":
 		e.AppliedAt, err = strconv.ParseInt(value, 10, 64)
 	case "t":

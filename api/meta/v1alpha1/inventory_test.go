@@ -52,6 +52,11 @@ func TestInventoryEntry(t *testing.T) {
 			},
 			"external.fairlead.io/v1/Schema//n u=t1 !ex@v0.1=begun ct=t2",
 		},
+		{
+			"an object with fields that cannot change",
+			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Completed: true, Immutable: 0x5b0e8c},
+			"/v1/K//n c=true im=5b0e8c",
+		},
 		{"a delete order of zero", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
 		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},
@@ -104,6 +109,7 @@ func TestInventoryEntryErrors(t *testing.T) {
 		{"an order that is not a number", "a/v1/ConfigMap/ns/n o=x", `parsing "x"`},
 		{"a delete order that is not a number", "a/v1/ConfigMap/ns/n x=x", `parsing "x"`},
 		{"an occurrence that is not a number", "a/v1/ConfigMap/ns/n !oc@v0.1=x", `parsing "x"`},
+		{"a hash that is not a number", "a/v1/ConfigMap/ns/n im=x", `parsing "x"`},
 		{"a completion that is neither true nor false", "a/v1/ConfigMap/ns/n c=x", `parsing "x"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -147,8 +153,8 @@ func TestCriticalFields(t *testing.T) {
 }
 
 // The golden records were written by earlier versions: the first before fields could be critical, the second before
-// objects could depend on others, the third before externals, and the fourth before the tokens of creates. If you
-// change the format, add a record in the old format as another file.
+// objects could depend on others, the third before externals, the fourth before the tokens of creates, and the fifth
+// before the hashes of immutable fields. If you change the format, add a record in the old format as another file.
 func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
 	files, err := filepath.Glob("testdata/inventory-*.txt")
 	if err != nil || len(files) == 0 {

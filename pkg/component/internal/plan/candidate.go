@@ -228,6 +228,7 @@ func (c candidate) newEntry() metav1alpha1.InventoryEntry {
 		UpdatePolicy: o.Settings.UpdatePolicy, DeletePolicy: c.deletion, Phase: string(o.Settings.Phase),
 		Occurrence: c.recordedNumber(), PrunePolicy: recordedPrunePolicy(o.Settings.PrunePolicy()),
 		DependsOn: o.DependsOn(), DependencyGroup: o.DependencyGroup(), External: o.Key.IsExternal(),
+		Immutable: o.Immutable,
 		Begun: c.entry.Begun, CreationToken: c.entry.CreationToken,
 	}
 	for _, t := range o.Types {
