@@ -21,6 +21,13 @@ MODULES := . build/image examples/schema/test test/devcluster test/promql test/t
 # The linker of Go is faster than that of the system, and needs no C compiler.
 GO_TEST := go test -ldflags=-linkmode=internal
 
+# A folder for reports about flaky tests. With it, a failed test runs a second time. Only CI sets it, see .ci/run.
+export FAIRLEAD_TEST_FLAKY
+ifneq ($(FAIRLEAD_TEST_FLAKY),)
+REPEAT := bin/repeat
+GO_TEST += -exec "'$(CURDIR)/$(REPEAT)'"
+endif
+
 ##@ Use
 
 .PHONY: help
@@ -65,14 +72,14 @@ EXTENDED := ./cmd/fairlead/internal/scaffold ./test/chart ./test/docs ./test/fau
 PROGRAMS := bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql
 
 .PHONY: test
-test: cluster ## Run the tests that need no program but the dev cluster, and no long time; test-all runs the others, too
+test: cluster $(REPEAT) ## Run the tests that need no program but the dev cluster, and no long time; test-all runs the others, too
 	$(GO_TEST) -short -p 2 $(TEST_FLAGS) $(EXTENDED)
 	@# Three at a time, because most packages wait for controllers much of the time.
 	$(GO_TEST) -p 3 -timeout 30m $(TEST_FLAGS) $$(go list ./... | grep -vxF "$$(go list $(EXTENDED))")
 	cd examples/schema/test && $(GO_TEST) -timeout 15m $(TEST_FLAGS) ./...
 
 .PHONY: test-all
-test-all: cluster $(PROGRAMS) ## Run all tests, also of scaffolded projects, docs, chart, faults, soak, hostile and other modules
+test-all: cluster $(PROGRAMS) $(REPEAT) ## Run all tests, also of scaffolded projects, docs, chart, faults, soak, hostile and other modules
 	$(GO_TEST) -p 2 -timeout 30m -tags programs,slow $(TEST_FLAGS) ./...
 	cd test/devcluster && $(GO_TEST) -p 2 -timeout 5m $(TEST_FLAGS) ./...
 	cd test/promql && $(GO_TEST) $(TEST_FLAGS) ./...
@@ -238,6 +245,10 @@ bin/kubectl: test/devcluster/go.mod test/devcluster/go.sum | bin
 bin/promql: $(wildcard test/promql/*.go) test/promql/go.mod test/promql/go.sum | bin
 	@$(PROGRESS) $@ "about 30 seconds on 2 cores" go -C test/promql build -v -ldflags "-s -w" -o $(CURDIR)/$@.new .
 	@mv $@.new $@
+
+# What repeats failed tests in CI.
+bin/repeat: $(wildcard test/repeat/*.go test/repeat/run/*.go) | bin
+	go build -o $@ ./test/repeat/run
 
 bin/golangci-lint: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 bin/golangci-lint: EXPECTATION := about 2 minutes on 2 cores

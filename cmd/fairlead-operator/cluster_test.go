@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/config"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/generator/isolate"
+	"github.com/fairlead-io/fairlead/test/repeat"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -52,7 +53,7 @@ func TestOperator(t *testing.T) {
 	}
 	RegisterFailHandler(Fail)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "fairlead-operator")
+	repeat.Specs(t, "fairlead-operator")
 }
 
 // The ServiceAccount of config/rbac, and its user name in the API server.

@@ -30,6 +30,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/test/program"
+	"github.com/fairlead-io/fairlead/test/repeat"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -55,7 +56,7 @@ func TestChart(t *testing.T) {
 	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "The chart")
+	repeat.Specs(t, "The chart")
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	ginkgotypes "github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/repeat"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -53,12 +55,12 @@ func TestConformance(t *testing.T) {
 	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
-	suite, report := GinkgoConfiguration()
-	if !hasGinkgoFlags(os.Args[1:]) {
-		suite.LabelFilter = labelFilter
-	}
-	report.NoColor = true // The output of several processes is combined in a log.
-	RunSpecs(t, "Conformance", suite, report)
+	repeat.Specs(t, "Conformance", func(suite *ginkgotypes.SuiteConfig, report *ginkgotypes.ReporterConfig) {
+		if !hasGinkgoFlags(os.Args[1:]) {
+			suite.LabelFilter = labelFilter
+		}
+		report.NoColor = true // The output of several processes is combined in a log.
+	})
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {

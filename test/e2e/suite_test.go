@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/config"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/repeat"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -44,7 +45,7 @@ func TestEndToEnd(t *testing.T) {
 	SetDefaultEventuallyTimeout(2 * time.Minute)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
-	RunSpecs(t, "End to end")
+	repeat.Specs(t, "End to end")
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/test/program"
+	"github.com/fairlead-io/fairlead/test/repeat"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -58,7 +59,7 @@ func TestTenancy(t *testing.T) {
 	SetDefaultEventuallyTimeout(2 * time.Minute)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "Tenancy")
+	repeat.Specs(t, "Tenancy")
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {

@@ -28,6 +28,7 @@ import (
 	"github.com/fairlead-io/fairlead/config"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/repeat"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -47,7 +48,7 @@ func TestCommandLine(t *testing.T) {
 	// A spec that waits with its context for an output must not wait without end if the output never appears.
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
-	RunSpecs(t, "command line")
+	repeat.Specs(t, "command line")
 }
 
 func startCluster(ctx context.Context) {

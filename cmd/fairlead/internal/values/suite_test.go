@@ -5,9 +5,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/fairlead-io/fairlead/test/repeat"
 )
 
 func TestSpecs(t *testing.T) {
 	RegisterFailHandler(Fail)
-	RunSpecs(t, "values")
+	repeat.Specs(t, "values")
 }
