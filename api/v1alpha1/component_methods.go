@@ -55,6 +55,10 @@ func (c *Component) KubeConfig() *metav1alpha1.KubeConfigReference {
 // IgnoreRules returns the rules of fields that are left to others.
 func (c *Component) IgnoreRules() []metav1alpha1.IgnoreRule { return c.Spec.Ignore }
 
+// AdoptRules returns the existing objects that the component may take over. It returns nil if the spec has no list, and
+// an empty slice for an empty list.
+func (c *Component) AdoptRules() []metav1alpha1.AdoptRule { return c.Spec.Adopt }
+
 // Suspended reports whether the reconciliation is suspended.
 func (c *Component) Suspended() bool { return c.Spec.Suspend }
 
@@ -177,13 +181,13 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 func (c *Component) Exports() []string { return c.Spec.Exports }
 
 // RenderInputs returns the part of the spec that affects the rendering. A change of other fields makes no new revision:
-// intervals, timeouts, suspend, policies, ignored fields, the identity, the target cluster, services of externals, the
+// intervals, timeouts, suspend, policies, adopted objects, ignored fields, the identity, the target cluster, services of externals, the
 // credentials of a function, the URL of an archive, the webhook, and the intervals of polls.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
 	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy = "", "", "", ""
-	spec.AllowEmpty, spec.Ignore, spec.Exports, spec.Externals = false, nil, nil, nil
+	spec.AllowEmpty, spec.Adopt, spec.Ignore, spec.Exports, spec.Externals = false, nil, nil, nil, nil
 	spec.ServiceAccountName, spec.KubeConfig = "", nil
 	spec.Webhook = nil
 	for i := range spec.Inputs {

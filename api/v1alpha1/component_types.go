@@ -173,6 +173,16 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Ignore []metav1alpha1.IgnoreRule `json:"ignore,omitempty"`
 
+	// Adopt lists the existing objects without an owner that the component may take over where the adoption policy is
+	// if-unowned, and the clusters whose objects of this component it may take over. A list, also an empty one, is complete:
+	// no other object is taken over. Without a list, all objects without an owner are, except those that carry the mark of
+	// another tool, such as Helm. The policies never and always do not need the list. A change of the list makes no new
+	// revision.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=512
+	Adopt []metav1alpha1.AdoptRule `json:"adopt,omitzero"`
+
 	// AdditionalManagedTypes are types that no dependent defines in its manifest, for example types that a dependent
 	// creates at run time. Foreign instances of these types (objects that are not dependents) block the deletion of the
 	// component. Dependents of these types are applied last and deleted first.

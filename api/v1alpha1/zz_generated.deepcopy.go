@@ -180,6 +180,11 @@ func (in *ComponentSpec) DeepCopyInto(out *ComponentSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Adopt != nil {
+		in, out := &in.Adopt, &out.Adopt
+		*out = make([]metav1alpha1.AdoptRule, len(*in))
+		copy(*out, *in)
+	}
 	if in.AdditionalManagedTypes != nil {
 		in, out := &in.AdditionalManagedTypes, &out.AdditionalManagedTypes
 		*out = make([]metav1alpha1.TypePattern, len(*in))

@@ -52,6 +52,9 @@ func (a author[T]) Declare(obj components.Object) reconcile.Declared {
 	if h, ok := components.Implementation[PolicyHolder](obj); ok {
 		d.Policies = h.Policies()
 	}
+	if h, ok := components.Implementation[AdoptHolder](obj); ok {
+		d.Adopt = h.AdoptRules()
+	}
 	if e, ok := components.Implementation[EmptyAllower](obj); ok {
 		d.AllowEmpty = e.AllowEmpty()
 	}

@@ -61,6 +61,14 @@ type IgnoreHolder interface {
 	IgnoreRules() []metav1alpha1.IgnoreRule
 }
 
+// AdoptHolder lists the existing objects without an owner that a component may take over where the adoption policy is
+// if-unowned, and the clusters whose objects of this component it may take over. If AdoptRules returns nil, all objects
+// without an owner may be taken over, except those that carry the mark of another tool, such as Helm. Any other list,
+// also an empty one, is complete. A change of the rules starts no new revision.
+type AdoptHolder interface {
+	AdoptRules() []metav1alpha1.AdoptRule
+}
+
 // EmptyAllower reports whether the generator may return no objects although dependents exist. If AllowEmpty returns
 // true, an empty result prunes all dependents. Otherwise an empty result is an error, because it is usually a mistake.
 type EmptyAllower interface {

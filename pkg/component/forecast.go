@@ -91,6 +91,9 @@ type Step struct {
 	Phase manifests.Phase
 	// DependsOn are the objects and groups that the dependent depends on, in the form of the annotation depends-on.
 	DependsOn []string
+	// Adopts says from whom the step takes the object over, and which of its values get lost; nil if the component owns
+	// the object already, or creates it.
+	Adopts *Adoption
 	// Held is set if the step is not made before a person has resolved an earlier failure; see Forecast.Waiting.
 	Held bool
 	// Unchecked is the reason why the write was not checked by a dry run; empty if a dry run succeeded.
@@ -101,6 +104,26 @@ type Step struct {
 	// new object that was not checked by a dry run, After is the manifest. Before and After may contain data of
 	// Secrets.
 	Before, After *unstructured.Unstructured
+}
+
+// Adoption is the take-over of an existing object.
+type Adoption struct {
+	// From says who has the object: another tool and its release or application, such as "the Helm release shop/web"; a
+	// component; field managers, such as "field manager kubectl-create"; or "nobody".
+	From string
+	// Lost are the values of the object that the take-over removes or changes, sorted by path. Lost is incomplete if
+	// Step.Unchecked is set.
+	Lost []LostValue
+}
+
+// LostValue is a value that a step removes or changes.
+type LostValue struct {
+	// Path is the path to the value, such as data.color or spec.template.spec.containers[0].image.
+	Path string
+	// Before is the value as JSON, and After is the new value, which is empty if the value is removed. If Withheld is
+	// set, both are empty, because the object is a Secret.
+	Before, After string
+	Withheld      bool
 }
 
 // Changes reports whether there are steps.

@@ -39,6 +39,9 @@ type Pass struct {
 	// Policies are the defaults for dependents whose manifests set no policy. Empty fields are taken from the options of
 	// the engine.
 	Policies Policies
+	// Adopt are the existing objects that may be taken over; see AdoptHolder. A rule without a namespace means an object
+	// in the namespace of Owner.
+	Adopt []metav1alpha1.AdoptRule
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first. Foreign
 	// instances of these types (objects that are not dependents) block the deletion of the component.
 	Managed []manifests.ManagedType
@@ -70,7 +73,7 @@ func (p Pass) request() applier.Request {
 	return applier.Request{
 		Owner: p.Owner, Desired: p.Desired, PreDelete: p.PreDelete, PostDelete: p.PostDelete,
 		Revision: p.Revision, Rendition: p.Rendition, Trigger: p.Trigger, RepairNonce: p.RepairNonce,
-		Policies: p.Policies, Managed: p.Managed, AcceptUnknown: p.AcceptUnknown,
+		Policies: p.Policies, Adoptions: plan.NewAdoptions(p.Owner, p.Owner.Namespace, p.Adopt), Managed: p.Managed, AcceptUnknown: p.AcceptUnknown,
 		Inventory: p.Inventory,
 		Record:    p.Record, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded, Now: p.Now,
 	}
@@ -153,6 +156,8 @@ type Change struct {
 	Key    manifests.Key
 	Wave   int
 	Reason string
+	// From says who had the object, if the verb is Adopt; see Adoption.
+	From string
 }
 
 // ReportRepairConflict is the reason of a report on a dependent with a repair conflict.

@@ -227,6 +227,14 @@ func (p Preview[T]) fetch(ctx context.Context, component T) (Fetcher, error) {
 	return preview.Source{Files: files}, nil
 }
 
+// publicAdoption converts an adoption of the internal package to the public type.
+func publicAdoption(a *preview.Adoption) *Adoption {
+	if a == nil {
+		return nil
+	}
+	return &Adoption{From: a.From, Lost: convert(a.Lost, func(l preview.LostValue) LostValue { return LostValue(l) })}
+}
+
 // publicForecast converts a forecast of the internal package to the public type.
 func publicForecast(f preview.Forecast) Forecast {
 	return Forecast{
@@ -240,6 +248,7 @@ func publicForecast(f preview.Forecast) Forecast {
 				Phase:     s.Phase,
 				Held:      s.Held,
 				DependsOn: s.DependsOn,
+				Adopts:    publicAdoption(s.Adopts),
 				Unchecked: s.Unchecked,
 				Manifest:  s.Manifest,
 				Before:    s.Before,

@@ -21,6 +21,7 @@ var specParts = map[reflect.Type]bool{
 	reflect.TypeFor[metav1alpha1.ServiceAccountSpec](): true,
 	reflect.TypeFor[metav1alpha1.KubeConfigSpec]():     true,
 	reflect.TypeFor[metav1alpha1.IgnoreSpec]():         true,
+	reflect.TypeFor[metav1alpha1.AdoptSpec]():          true,
 	reflect.TypeFor[metav1alpha1.ExportsSpec]():        true,
 	reflect.TypeFor[metav1alpha1.EmptySpec]():          true,
 }

@@ -51,7 +51,7 @@ var _ = Describe("Reports about externals:", func() {
 		}
 		g := newGadget(ctx, namespace, "app", thing("NamedThing", "one", "b"), servedBy(operator))
 		expectReady(ctx, g)
-		ofComponent("Normal", "Ready", "NamedThing.external.fairlead.io one in wave 0: it exists and nobody owns it")
+		ofComponent("Normal", "Ready", "NamedThing.external.fairlead.io one in wave 0: it exists and no component owns it")
 
 		By("repairing it")
 		cloud.Put(componenttest.Thing{ID: "one", Value: "of others"})

@@ -55,6 +55,15 @@ type RevisionRecord struct {
 	// +listType=atomic
 	Changes []string `json:"changes,omitempty"`
 
+	// Adopted lists the existing objects that the component took over while this was its latest revision, each with the
+	// one who had it, such as "ConfigMap shop/settings from the Helm release shop/web". It has at most ten entries;
+	// AdoptedCount counts all.
+	// +optional
+	// +listType=atomic
+	Adopted []string `json:"adopted,omitempty"`
+	// +optional
+	AdoptedCount int32 `json:"adoptedCount,omitempty"`
+
 	// Started is the time of the first attempt to apply the revision, or of the first failed rendering.
 	Started metav1.Time `json:"started"`
 

@@ -200,6 +200,21 @@ type IgnoreSpec struct {
 // IgnoreRules returns the rules.
 func (s IgnoreSpec) IgnoreRules() []IgnoreRule { return s.Ignore }
 
+// AdoptSpec lists the existing objects that a component may take over. It implements component.AdoptHolder.
+type AdoptSpec struct {
+	// Adopt lists the existing objects without an owner that the component may take over where the adoption policy is
+	// if-unowned, and the clusters whose objects of this component it may take over. A list, also an empty one, is complete:
+	// no other object is taken over. Without a list, all objects without an owner are, except those that carry the mark of
+	// another tool, such as Helm. The policies never and always do not need the list.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=512
+	Adopt []AdoptRule `json:"adopt,omitzero"`
+}
+
+// AdoptRules returns the rules. It returns nil if there is no list, and an empty slice for an empty list.
+func (s AdoptSpec) AdoptRules() []AdoptRule { return s.Adopt }
+
 // ManagedTypesSpec declares additional managed types. It implements component.TypeHolder.
 type ManagedTypesSpec struct {
 	// ManagedTypes are types that no dependent defines in its manifest, for example types that a dependent creates at run

@@ -33,6 +33,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	}
 	facts = plan.Facts{
 		Owner: ownerID, Component: r.Owner.Component(), RemoteTarget: client.RemoteTarget, Managed: r.Managed,
+		Adoptions:        r.Adoptions,
 		PreviousManagers: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
 		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Desired: r.Desired, Excluded: r.Excluded,
 		LeftOut:  r.LeftOut,

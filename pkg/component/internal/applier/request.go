@@ -53,6 +53,8 @@ type Request struct {
 	// Policies are the defaults for dependents whose manifests set no policies. Empty fields are taken from the options
 	// of the Applier.
 	Policies metav1alpha1.Policies
+	// Adoptions are the existing objects that may be taken over.
+	Adoptions plan.Adoptions
 	// Managed are the additional managed types.
 	Managed []manifests.ManagedType
 	// AcceptUnknown are the API groups whose definitions a deletion may delete although their instances cannot be

@@ -82,7 +82,7 @@ func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Obser
 	if err != nil {
 		return nil, err
 	}
-	entries, err := handOverFields(a, w.reconciler)(w.view.OwnFields(live.GetManagedFields()))
+	entries, err := handOverFields(a, w.reconciler)(live, w.view.OwnFields(live.GetManagedFields()))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Obser
 		return nil, err
 	}
 	if a.TakesOver() {
-		data, err := json.Marshal(map[string]any{"metadata": takeoverPatch(live, a.Object.Body, w.reconciler)})
+		data, err := json.Marshal(map[string]any{"metadata": takeoverPatch(live, a, w.reconciler)})
 		if err != nil {
 			return nil, err
 		}

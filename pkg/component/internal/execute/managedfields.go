@@ -19,8 +19,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// rewrite is a function that returns changed managed fields. A rewrite does not modify its argument.
-type rewrite func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error)
+// rewrite is a function that returns changed managed fields of a live object. The entries are those of the object, with
+// the name of the reconciler in our entries. A rewrite does not modify its arguments.
+type rewrite func(
+	live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry,
+) ([]metav1.ManagedFieldsEntry, error)
 
 // rewriteManagedFields replaces the managed fields of a live object, and changes nothing else. rewriteManagedFields
 // returns a conflict if the object is not the observed object, and otherwise the resource version after the write.
@@ -37,7 +40,7 @@ func (w *writer) rewriteManagedFields(
 	if found := w.observe(ctx, live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
 		return "", staleConflict(a)
 	}
-	entries, err := by(w.view.OwnFields(live.GetManagedFields()))
+	entries, err := by(live, w.view.OwnFields(live.GetManagedFields()))
 	entries = w.view.SentFields(entries)
 	if err != nil || equality.Semantic.DeepEqual(entries, live.GetManagedFields()) {
 		return live.GetResourceVersion(), err
@@ -92,11 +95,16 @@ func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler 
 }
 
 // handOverFields returns a rewrite that moves fields to a single Apply entry of ours: the fields of our regular
-// updates, and the fields that previous managers hand over. If a field stayed in another entry, a server-side apply of
-// a later manifest without the field would not remove the field.
+// updates, the fields that previous managers hand over, and the marks of other tools if the action adopts the object.
+// If a field stayed in another entry, a server-side apply of a manifest without the field would not remove the field.
 func handOverFields(a plan.Action, reconciler string) rewrite {
-	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
+	return func(
+		live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry,
+	) ([]metav1.ManagedFieldsEntry, error) {
 		ours, rest, err := splitEntries(entries, reconciler, a)
+		if err == nil {
+			ours, rest, err = takeMarks(ours, rest, removedMarks(live, a))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +212,9 @@ func newEntry(
 // not served any more.
 func convertVersions(apiVersion string) rewrite {
 	group, _, _ := strings.Cut(apiVersion, "/")
-	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
+	return func(
+		_ *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry,
+	) ([]metav1.ManagedFieldsEntry, error) {
 		converted := make([]metav1.ManagedFieldsEntry, len(entries))
 		for i, entry := range entries {
 			if of, err := schema.ParseGroupVersion(entry.APIVersion); err == nil && of.Group == group {

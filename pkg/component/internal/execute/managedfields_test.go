@@ -109,7 +109,7 @@ func TestFieldsAreHandedOverToOneApplyEntry(t *testing.T) {
 				PreviousManagers: plan.PreviousManagers,
 				TakeAllFields:    c.takeOver,
 			}
-			got, err := handOverFields(a, reconciler)(c.entries)
+			got, err := handOverFields(a, reconciler)(manifest, c.entries)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func TestEntriesAreConvertedToAVersion(t *testing.T) {
 		entry("example.com/v1"),
 		entry("other.example.com/v1"),
 	}
-	got, err := convertVersions("example.com/v1")(before)
+	got, err := convertVersions("example.com/v1")(nil, before)
 	if err != nil {
 		t.Fatal(err)
 	}

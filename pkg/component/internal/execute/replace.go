@@ -45,6 +45,7 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 		return found, nil
 	}
 	updated := &unstructured.Unstructured{Object: merged}
+	removeMarks(updated, removedMarks(live, a))
 	if entries := w.restoredFields(ctx, resource, live, a); entries != nil {
 		updated.SetManagedFields(entries)
 	}

@@ -31,7 +31,7 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 	if found := w.observe(ctx, live, a); found.UID != a.Preconditions.UID || found.Owner != a.Preconditions.Owner {
 		return a, staleConflict(a)
 	}
-	data, err := json.Marshal(map[string]any{"metadata": takeoverPatch(live, a.Object.Body, w.reconciler)})
+	data, err := json.Marshal(map[string]any{"metadata": takeoverPatch(live, a, w.reconciler)})
 	if err != nil {
 		return a, err
 	}
@@ -50,10 +50,17 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 
 // takeoverPatch returns a merge patch of the metadata of an object. The UID and the resource version in the patch make
 // sure that no other object is changed. The patch replaces the labels and annotations of other reconcilers by ours. The
-// patch also removes the controller from the owner references, because garbage collection would delete the object
-// together with this controller.
-func takeoverPatch(live, manifest *unstructured.Unstructured, reconciler string) map[string]any {
-	labels, annotations := map[string]any{}, map[string]any{}
+// patch also removes the marks of other tools, and the controller from the owner references, because garbage collection
+// would delete the object together with this controller.
+func takeoverPatch(live *unstructured.Unstructured, a plan.Action, reconciler string) map[string]any {
+	manifest, labels, annotations := a.Object.Body, map[string]any{}, map[string]any{}
+	marks := removedMarks(live, a)
+	for _, key := range marks.Labels {
+		labels[key] = nil
+	}
+	for _, key := range marks.Annotations {
+		annotations[key] = nil
+	}
 	for label := range live.GetLabels() {
 		other, owns := strings.CutSuffix(label, "/"+manifests.LabelOwnerID)
 		_, named := live.GetAnnotations()[other+"/"+manifests.AnnotationOwnerID]

@@ -108,7 +108,7 @@ func TestTakeoverPatchReplacesTheOwner(t *testing.T) {
 		},
 		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "friend", "uid": "f"}},
 	}
-	got := plain(t, takeoverPatch(live, takeOver("them", "").Object.Body, reconciler))
+	got := plain(t, takeoverPatch(live, takeOver("them", ""), reconciler))
 	if diff := cmp.Diff(any(want), got); diff != "" {
 		t.Error(diff)
 	}

@@ -86,6 +86,9 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 	o := w.view.Object(whole, obj)
 	o.FormerOwner = former
 	o.Exports = w.view.Exports(whole, obj)
+	if o.Owner == "" {
+		o.Mark = inspect.ToolMarkOf(obj)
+	}
 	if a.Object != nil && !observed {
 		o = inspect.Compare(o, obj, *a.Object, a.Policy, w.reconciler)
 		o.Verdict = w.view.Verdict(obj, *a.Object)

@@ -108,6 +108,8 @@ type Change struct {
 	Key    manifests.Key
 	Wave   int
 	Reason string
+	// From says who had the object, if the verb is Adopt.
+	From string
 }
 
 // Done reports whether there is nothing left to do and nothing to wait for.
@@ -166,5 +168,5 @@ func ChangeOf(a plan.Action) Change {
 		// Users must see every adoption in the changes, whichever verb writes the object.
 		verb = "Adopt"
 	}
-	return Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
+	return Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason), From: a.AdoptedFrom}
 }

@@ -218,7 +218,7 @@ func (p *Plan) add(c candidate, d decision) {
 			p.Inventory[c.object.Key] = c.newEntry()
 			p.Inventory.recordPossibleGuard(c, c.live.Presence == Present)
 		}
-		p.Inventory.recordPossibleGuard(c, d.action != nil && d.action.Reason == ReasonAdopted)
+		p.Inventory.recordPossibleGuard(c, d.action != nil && d.action.Reason.adoptsUnowned())
 	}
 	if d.entry != nil {
 		p.replaceEntry(c, *d.entry)

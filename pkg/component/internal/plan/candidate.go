@@ -13,6 +13,8 @@ type candidate struct {
 	owner string
 	// component is the key of the component itself.
 	component manifests.Key
+	// adoptions are the existing objects that the component may take over.
+	adoptions Adoptions
 	// previousManagers are the field managers of other tools, such as kubectl and Helm, whose fields the component takes
 	// over.
 	previousManagers []string
@@ -47,7 +49,7 @@ type candidate struct {
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, component: f.Component, previousManagers: f.PreviousManagers,
+		owner: f.Owner, component: f.Component, adoptions: f.Adoptions, previousManagers: f.PreviousManagers,
 		revision: f.Revision, rendition: f.Rendition, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
 		policy:    cmp.Or(o.Settings.UpdatePolicy, f.Defaults.Update),
@@ -146,14 +148,19 @@ func (c candidate) fail(f Failure) decision {
 // act returns an action whose preconditions are the observed UID and resource version of the object. If the manifest
 // was applied before, the action is a repair.
 func (c candidate) act(verb Verb, reason Reason) decision {
+	from := ""
+	if reason.Adopts() {
+		from = c.adoptedFrom()
+	}
 	return decision{
 		repair: c.applied(),
 		action: &Action{
 			Verb: verb, Key: c.object.Key, Reason: reason, Wave: c.object.Settings.Order, Version: c.object.Version,
 			Object: c.object, Policy: c.policy, Owner: c.owner, PreviousManagers: c.previousManagers, Advice: immutableAdvice(c),
+			AdoptedFrom: from,
 			Preconditions: Preconditions{
 				UID: c.live.UID, ResourceVersion: c.live.ResourceVersion, Owner: c.owner,
-				Exact: verb == VerbDelete || reason == ReasonAdopted || reason == ReasonUnlabelled,
+				Exact: verb == VerbDelete || reason.adoptsUnowned() || reason == ReasonUnlabelled,
 			},
 		},
 	}
@@ -182,7 +189,7 @@ func (c candidate) update(reason Reason) decision {
 	d.action.TakeAllFields = c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
 	d.action.Migrate = d.action.TakeAllFields || c.live.Updated != "" || c.live.FormerOwner ||
 		c.listedBeforeFirstApply() ||
-		reason.Adopts() && c.hasPreviousManagers()
+		reason.Adopts() && (c.hasPreviousManagers() || c.live.Mark != nil && c.live.Mark.By != "")
 	return d
 }
 

@@ -23,6 +23,8 @@ type Facts struct {
 	RemoteTarget bool
 	// Managed are the additional managed types: types that the component manages, although no dependent defines them.
 	Managed []manifests.ManagedType
+	// Adoptions are the existing objects that the component may take over.
+	Adoptions Adoptions
 	// PreviousManagers are the field managers whose fields are taken over; see the variable PreviousManagers.
 	PreviousManagers []string
 	// Defaults are the policies of dependents whose manifests set no policies.
@@ -188,6 +190,9 @@ type Observed struct {
 	// Owner is the owner id on the object, empty if it has no owner. OwnerName is its readable form. If the object is
 	// Absent, Owner is another component that may create it again.
 	Owner, OwnerName string
+	// Mark is the mark of another tool on an object without an owner. It is nil unless the object was read: watches do not
+	// look for marks.
+	Mark *ToolMark
 	// Digest is the digest annotation.
 	Digest string
 	// Applied and Updated are hashes of our entries in the managed fields with the operation Apply and Update. A hash

@@ -20,17 +20,31 @@ func ruleReserved(c candidate) (decision, bool) {
 }
 
 // takesOver reports whether the object is taken over if it has another owner.
-func (c candidate) takesOver() bool { return c.adoption == metav1alpha1.AdoptAlways && !c.applied() }
+func (c candidate) takesOver() bool {
+	return c.moved() || c.adoption == metav1alpha1.AdoptAlways && !c.applied()
+}
+
+// moved reports whether the component owned the object in another cluster whose objects it may take over.
+func (c candidate) moved() bool { return c.adoptions.moves(c.live.Owner) }
 
 // ruleTakeOver takes an object over from its owner if the adoption policy is always, but only when the manifest is
 // applied for the first time. If another component takes the object over after that, the object is an ownership
-// conflict. So two components with the policy always do not take over the same object again and again.
+// conflict. So two components with the policy always do not take over the same object again and again. An object that
+// the component owned in another cluster is taken over under each policy; if the other cluster takes it back, the
+// repair is delayed.
 func ruleTakeOver(c candidate) (decision, bool) {
 	if !c.ownedByOther() || !c.takesOver() {
 		return decision{}, false
 	}
-	d := c.update(ReasonTakenOver)
-	if d.action != nil {
+	reason := ReasonTakenOver
+	if c.moved() {
+		reason = ReasonMoved
+	}
+	d := c.update(reason)
+	if c.moved() && c.applied() {
+		d = withBackoff(c, d)
+	}
+	if d.action != nil && d.action.Verb.Writes() {
 		d.action.Preconditions.Owner = c.live.Owner
 	}
 	return d, true
@@ -42,7 +56,10 @@ func ruleOwned(c candidate) (decision, bool) {
 		return decision{}, false
 	}
 	message := fmt.Sprintf("it is owned by %s; %s, or remove it there", ownerText(c), avoidance(c))
-	if c.adoption == metav1alpha1.AdoptAlways {
+	switch advice := movedAdvice(c); {
+	case advice != "":
+		message = fmt.Sprintf("it is owned by %s; %s, or, %s", ownerText(c), avoidance(c), advice)
+	case c.adoption == metav1alpha1.AdoptAlways:
 		message = fmt.Sprintf(
 			"it was taken over by %s; remove it there or here, or change its manifest here to take it back", ownerText(c),
 		)
@@ -81,21 +98,6 @@ func ruleUnlabelled(c candidate) (decision, bool) {
 		return decision{}, false
 	}
 	return withBackoff(c, c.update(ReasonUnlabelled)), true
-}
-
-func ruleUnowned(c candidate) (decision, bool) {
-	if c.live.Owner != "" {
-		return decision{}, false
-	}
-	if c.adoption == metav1alpha1.AdoptNever {
-		return c.fail(Failure{
-			Class: Terminal, Reason: WaitOwnershipConflict,
-			Message: fmt.Sprintf(
-				"it exists already, and its adoption policy is never; delete it, %s, or change the policy", avoidance(c),
-			),
-		}), true
-	}
-	return c.update(ReasonAdopted), true
 }
 
 // PreviousManagers are the field managers whose fields are always taken over: the managers of kubectl and Helm that

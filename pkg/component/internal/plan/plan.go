@@ -121,6 +121,9 @@ type Action struct {
 	// ours.
 	Migrate, TakeAllFields bool
 	PreviousManagers       []string
+	// AdoptedFrom says who had the object, if the action adopts it: another tool or a component, field managers, or
+	// nobody.
+	AdoptedFrom string
 	// Advice is the advice for the user if the manifest changes an immutable field.
 	Advice string
 	// Policy is the update policy of the object. Policy determines how the object is created, and how it is compared

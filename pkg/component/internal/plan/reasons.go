@@ -17,8 +17,10 @@ const (
 	ReasonChanged        Reason = "its manifest changed"
 	ReasonDrifted        Reason = "it drifted"
 	ReasonUnlabelled     Reason = "somebody removed its owner label"
-	ReasonAdopted        Reason = "it exists and nobody owns it"
+	ReasonAdopted        Reason = "it exists and no component owns it"
 	ReasonTakenOver      Reason = "it exists, and its adoption policy is always"
+	ReasonListed         Reason = "it exists, and spec.adopt names it"
+	ReasonMoved          Reason = "the component owned it in another cluster"
 	ReasonSettings       Reason = "its settings changed"
 	ReasonTriggered      Reason = "the component changed"
 	ReasonReapply        Reason = "its reapply interval is over"
@@ -26,6 +28,7 @@ const (
 	ReasonObserved       Reason = "the component only observes it"
 	ReasonExports        Reason = "it exports values that no watch shows"
 	ReasonUnverified     Reason = "it is not known whether it drifted since it was applied"
+	ReasonUnmarked       Reason = "it is not known whether it belongs to another tool"
 	ReasonUnwatched      Reason = "its type cannot be watched"
 	ReasonGoneUnread     Reason = "the condition of its deletion reads its content"
 	ReasonUnread         Reason = "the condition of its readiness reads its content"
@@ -50,7 +53,10 @@ const (
 )
 
 // Adopts reports whether an action with this reason makes the component the owner of an object that it did not own.
-func (r Reason) Adopts() bool { return r == ReasonAdopted || r == ReasonTakenOver }
+func (r Reason) Adopts() bool { return r.adoptsUnowned() || r == ReasonTakenOver || r == ReasonMoved }
+
+// adoptsUnowned reports whether an action with this reason adopts an object without an owner.
+func (r Reason) adoptsUnowned() bool { return r == ReasonAdopted || r == ReasonListed }
 
 // WaitReason is the reason why an object is Unknown, why an action on it failed, or why the component waits for it: a
 // CamelCase word that is reported with the object. Rules compare the reason, never the message. The reason of a failure

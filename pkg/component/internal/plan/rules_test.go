@@ -188,7 +188,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"adopts an object with the policy create-only by one write", edits(createOnly, unrecorded, unowned),
-		"Apply: it exists and nobody owns it (uid u1, version 7)",
+		"Apply: it exists and no component owns it (uid u1, version 7)",
 	},
 
 	// The component waits for an absent object with the reconcile policy update-only.
@@ -202,7 +202,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"adopts an object with the policy update-only", edits(updateOnly, unrecorded, unowned),
-		"Apply: it exists and nobody owns it (uid u1, version 7)",
+		"Apply: it exists and no component owns it (uid u1, version 7)",
 	},
 	{
 		"repairs a dependent with the policy update-only", edits(updateOnly, drifted),
@@ -442,23 +442,23 @@ var applyRows = slices.Concat(flowRows, []row{
 	// An object without an owner is adopted if the policy permits that.
 	{
 		"adopts an object without an owner, with the adoption policy always", edits(always, unrecorded, unowned),
-		"Apply: it exists and nobody owns it (uid u1, version 7)",
+		"Apply: it exists and no component owns it (uid u1, version 7)",
 	},
 	{
 		"adopts an object without an owner",
-		edits(unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)",
+		edits(unrecorded, unowned), "Apply: it exists and no component owns it (uid u1, version 7)",
 	},
 	{
 		"adopts an object without an owner that replaced a dependent", edits(unowned, recreatedByOthers),
-		"Apply: it exists and nobody owns it (uid u2, version 7) [repair]",
+		"Apply: it exists and no component owns it (uid u2, version 7) [repair]",
 	},
 	{
 		"adopts an object by a regular update with the update policy replace", edits(replacing, unrecorded, unowned),
-		"Replace: it exists and nobody owns it (uid u1, version 7)",
+		"Replace: it exists and no component owns it (uid u1, version 7)",
 	},
 	{
 		"adopts an object in place, also with the update policy recreate", edits(recreating, unrecorded, unowned),
-		"Apply: it exists and nobody owns it (uid u1, version 7)",
+		"Apply: it exists and no component owns it (uid u1, version 7)",
 	},
 	{
 		"does not adopt an object with the adoption policy never",
@@ -471,6 +471,124 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
 		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it " +
 			"here, or change the policy",
+	},
+
+	// The component may list the objects that it adopts.
+	{
+		"reads an object without an owner that a watch shows, because it may belong to another tool",
+		edits(unrecorded, unowned, unmarked),
+		"Read: it is not known whether it belongs to another tool (uid u1, version 7)",
+	},
+	{
+		"reads an object without an owner also with the adoption policy always, so that the mark is removed",
+		edits(always, unrecorded, unowned, unmarked),
+		"Read: it is not known whether it belongs to another tool (uid u1, version 7)",
+	},
+	{
+		"restores the owner label of an object with the recorded UID, whatever mark it has and whatever is listed",
+		edits(unowned, markedBy("the Helm release shop/web"), adopting()),
+		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
+	},
+	{
+		"does not adopt an object with the mark of another tool",
+		edits(unrecorded, unowned, markedBy("the Helm release shop/web")),
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over, and " +
+			"add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt or run fairlead apply --adopt; " +
+			"fairlead plan shows which of its values get lost",
+	},
+	{
+		"does not adopt an object with the mark of another tool that replaced a dependent",
+		edits(unowned, recreatedByOthers, markedBy("the Helm release shop/web")),
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over, and " +
+			"add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt or run fairlead apply --adopt; " +
+			"fairlead plan shows which of its values get lost",
+	},
+	{
+		"adopts an object with the mark of another tool if its adoption policy is always",
+		edits(always, unrecorded, unowned, markedBy("the Helm release shop/web")),
+		"Apply: it exists and no component owns it (uid u1, version 7) from the Helm release shop/web",
+	},
+	{
+		"adopts an object with the mark of another tool if the component lists it",
+		edits(unrecorded, unowned, markedBy("the Helm release shop/web"), adopting(webRule)),
+		"Apply: it exists, and spec.adopt names it (uid u1, version 7) from the Helm release shop/web",
+	},
+	{
+		"uses the namespace of the component for a listed object without a namespace",
+		edits(unrecorded, unowned, adopting(metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Name: "web"})),
+		"Apply: it exists, and spec.adopt names it (uid u1, version 7)",
+	},
+	{
+		"does not adopt an object that a list lacks",
+		edits(unrecorded, unowned, managedBy("kubectl-create"), adopting(
+			metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Namespace: "other", Name: "web"},
+		)),
+		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (field manager " +
+			"kubectl-create manages it); rename it here, or take it over, and add {group: apps, kind: Deployment, " +
+			"namespace: shop, name: web} to spec.adopt or run fairlead apply --adopt; fairlead plan shows which of its " +
+			"values get lost",
+	},
+	{
+		"adopts nothing with an empty list", edits(unrecorded, unowned, adopting()),
+		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (nobody manages it); " +
+			"rename it here, or take it over, and add {group: apps, kind: Deployment, namespace: shop, name: web} to " +
+			"spec.adopt or run fairlead apply --adopt; fairlead plan shows which of its values get lost",
+	},
+	{
+		"adopts an object that replaced a dependent, also with an empty list",
+		edits(unowned, recreatedByOthers, adopting()), "Apply: it exists and no component owns it (uid u2, version 7) [repair]",
+	},
+	{
+		"adopts what Kubernetes itself creates in each namespace, also with an empty list",
+		edits(unrecorded, unowned, adopting(), func(s *scene) {
+			s.object.Key = manifests.Key{Kind: "ServiceAccount", Namespace: "shop", Name: "default"}
+		}),
+		"Apply: it exists and no component owns it (uid u1, version 7)",
+	},
+	{
+		"takes no listed object from another component", edits(unrecorded, ownedByOthers, adopting(webRule)),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
+	},
+	{
+		"adopts no listed object with the adoption policy never",
+		edits(unrecorded, unowned, adopting(webRule), func(s *scene) {
+			s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever
+		}),
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it " +
+			"here, or change the policy",
+	},
+
+	// A component that was moved to another cluster takes over its objects if it lists the cluster.
+	{
+		"prints the entry that permits the take-over of an object that the component owned in another cluster",
+		edits(unrecorded, ownedIn("old-cluster")),
+		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler fairlead.io) in the cluster " +
+			"whose namespace kube-system has the UID old-cluster; rename it here, or, if the component was moved here from " +
+			"that cluster and does not run there any more, add {cluster: \"old-cluster\"} to spec.adopt or run fairlead apply " +
+			"--adopt-cluster old-cluster",
+	},
+	{
+		"takes over an object that the component owned in a listed cluster",
+		edits(unrecorded, ownedIn("old-cluster"), adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
+		"Apply: the component owned it in another cluster, from " + sceneOwner("old-cluster").ID() + " (uid u1, version 7)",
+	},
+	{
+		"takes over an object that the component owned in a listed cluster, with a restored inventory",
+		edits(ownedIn("old-cluster"), adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
+		"Apply: the component owned it in another cluster, from " + sceneOwner("old-cluster").ID() + " (uid u1, version 7) [repair]",
+	},
+	{
+		"takes over no object of another component in a listed cluster",
+		edits(unrecorded, ownedByOthers, adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
+	},
+	{
+		"takes over no object that the component owned in a cluster that is not listed",
+		edits(unrecorded, ownedIn("old-cluster"), adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
+		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler fairlead.io) in the cluster " +
+			"whose namespace kube-system has the UID old-cluster; rename it here, or, if the component was moved here from " +
+			"that cluster and does not run there any more, add {cluster: \"old-cluster\"} to spec.adopt or run fairlead apply " +
+			"--adopt-cluster old-cluster",
 	},
 
 	// An object whose manifest drops a field that the API server retains is a failure.

@@ -39,6 +39,8 @@ type scene struct {
 	unbound *Unbound
 	// reason is the reason for the removal of the object.
 	reason Reason
+	// adopt are the objects that the component may take over; nil if it has no list.
+	adopt []metav1alpha1.AdoptRule
 }
 
 func newScene(edits []func(*scene)) scene {
@@ -68,7 +70,7 @@ func (s scene) facts() Facts {
 		Owner: us, Component: sceneComponent, Defaults: s.defaults, Revision: s.revision(), Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
-		Guard: s.guard,
+		Guard: s.guard, Adoptions: NewAdoptions(sceneOwner("here"), "shop", s.adopt),
 	}
 	if s.matched {
 		f.Matched = Matched{s.object.Key.GroupKind(): true}
@@ -163,7 +165,40 @@ func ownedBy(name string) func(*scene) {
 // always sets the adoption policy always, which adopts every existing object.
 func always(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptAlways }
 
-func unowned(s *scene) { s.live.Owner, s.live.OwnerName = "", "" }
+// unowned removes the owner from the object. A read has shown that it has no mark of another tool.
+func unowned(s *scene) { s.live.Owner, s.live.OwnerName, s.live.Mark = "", "", &ToolMark{} }
+
+// unmarked makes a watch show the object without an owner.
+func unmarked(s *scene) { s.live.Mark = nil }
+
+// markedBy adds the mark of another tool.
+func markedBy(tool string) func(*scene) { return func(s *scene) { s.live.Mark = &ToolMark{By: tool} } }
+
+func managedBy(managers ...string) func(*scene) { return func(s *scene) { s.live.Managers = managers } }
+
+// adopting lists the objects that the component may take over.
+func adopting(rules ...metav1alpha1.AdoptRule) func(*scene) {
+	return func(s *scene) { s.adopt = append([]metav1alpha1.AdoptRule{}, rules...) }
+}
+
+// webRule names the object of a scene.
+var webRule = metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+
+// sceneOwner is the component of a scene as an owner in a cluster.
+func sceneOwner(cluster string) manifests.Owner {
+	return manifests.Owner{
+		Cluster: cluster, Reconciler: "fairlead.io", Group: sceneComponent.Group, Kind: sceneComponent.Kind,
+		Namespace: sceneComponent.Namespace, Name: sceneComponent.Name,
+	}
+}
+
+// ownedIn makes the component own the object in another cluster.
+func ownedIn(cluster string) func(*scene) {
+	return func(s *scene) {
+		owner := sceneOwner(cluster)
+		s.live.Owner, s.live.OwnerName = owner.ID(), owner.String()
+	}
+}
 
 // orphaned removes our label, annotations and managed fields from the object.
 func orphaned(s *scene) {
@@ -404,6 +439,9 @@ func actionText(a Action) string {
 	}
 	if a.Preconditions.UID != "" {
 		text += fmt.Sprintf(" (uid %s, version %s)", a.Preconditions.UID, a.Preconditions.ResourceVersion)
+	}
+	if !a.TakesOver() && a.AdoptedFrom != "" && a.AdoptedFrom != "nobody" {
+		text += " from " + a.AdoptedFrom
 	}
 	return text
 }

@@ -129,7 +129,7 @@ func (w *world) read(a Action) Result {
 		return Result{Verb: VerbRead, Failure: &Failure{Class: Terminal, Reason: "Forbidden", Message: "it may not be read"}}
 	}
 	o := w.observed(a.Key)
-	o.Confirmed = o.Presence == Absent
+	o.Confirmed, o.Mark = o.Presence == Absent, &ToolMark{}
 	if a.Object != nil && o.Presence == Present {
 		x := w.objects[a.Key]
 		o.Values, o.Coverage = x.values, CoverageFull

@@ -77,6 +77,8 @@ type Step struct {
 	Phase manifests.Phase
 	// DependsOn are the objects and groups that the dependent depends on, in the form of the annotation depends-on.
 	DependsOn []string
+	// Adopts is set if the step takes over an existing object.
+	Adopts *Adoption
 	// Held is set if the step is not made before a person has resolved an earlier failure.
 	Held bool
 	// Unchecked is the reason why no dry run checked the write. Unchecked is empty if a dry run succeeded.

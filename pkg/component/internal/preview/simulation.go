@@ -235,7 +235,7 @@ func (r *simulation) step(a plan.Action, phase manifests.Phase, answer asked) St
 		Change: outcome.ChangeOf(
 			a,
 		), Effect: effectOf(a), Turn: r.turn, Phase: phase, Held: r.held, Unchecked: answer.unchecked,
-		Before: answer.Before, After: answer.After, DependsOn: r.dependenciesOf(a),
+		Before: answer.Before, After: answer.After, DependsOn: r.dependenciesOf(a), Adopts: adoptionOf(a, answer),
 	}
 	if a.Object == nil || a.Verb == plan.VerbDelete {
 		return s

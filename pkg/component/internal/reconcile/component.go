@@ -49,6 +49,8 @@ type Declared struct {
 	// Namespace is the default namespace of the dependents.
 	Namespace string
 	Policies  metav1alpha1.Policies
+	// Adopt are the existing objects that may be taken over; nil and an empty list differ, see plan.NewAdoptions.
+	Adopt []metav1alpha1.AdoptRule
 	// AllowEmpty permits that a rendering has no objects although the component has dependents. All dependents are then
 	// pruned.
 	AllowEmpty bool

@@ -62,7 +62,7 @@ func TestEventsAboutDependents(t *testing.T) {
 				Waiting: []outcome.Waiting{failed(3), {DependentReport: metav1alpha1.DependentReport{Dependent: settingsNumbered(4).String()}}},
 			},
 			[]string{
-				"Normal Adopted settings-0: it exists and nobody owns it", "Normal Repaired settings-1: it drifted",
+				"Normal Adopted settings-0: it exists and no component owns it", "Normal Repaired settings-1: it drifted",
 				"Warning Failed settings-3: Invalid: no",
 			},
 		},

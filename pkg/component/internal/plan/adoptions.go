@@ -1,0 +1,182 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Adoptions are the existing objects that a component may take over where the adoption policy is if-unowned, and the
+// clusters whose objects of this component it may take over. The zero value permits all objects without an owner, except
+// those with the mark of another tool.
+type Adoptions struct {
+	// complete is set if no other object may be taken over.
+	complete bool
+	// self is the component, and namespace the namespace in which it is rendered.
+	self      manifests.Owner
+	namespace string
+	rules     []metav1alpha1.AdoptRule
+}
+
+// NewAdoptions returns the adoptions that the rules of a component permit. Nil rules and an empty list differ: a list is
+// complete. namespace is the namespace of rules without a namespace.
+func NewAdoptions(self manifests.Owner, namespace string, rules []metav1alpha1.AdoptRule) Adoptions {
+	return Adoptions{complete: rules != nil, self: self, namespace: namespace, rules: rules}
+}
+
+// names reports whether a rule names an object.
+func (a Adoptions) names(key manifests.Key) bool {
+	for _, r := range a.rules {
+		namespace := r.Namespace
+		if namespace == "" {
+			namespace = a.namespace
+		}
+		if r.Kind == key.Kind && r.Group == key.Group && r.Name == key.Name &&
+			(key.Namespace == "" || namespace == key.Namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+// moves reports whether an owner id is that of the component in another cluster whose objects it may take over.
+func (a Adoptions) moves(id string) bool {
+	for _, r := range a.rules {
+		if r.Cluster != "" && id != "" && a.elsewhere(r.Cluster).ID() == id {
+			return true
+		}
+	}
+	return false
+}
+
+// elsewhere returns the component as an owner in another cluster.
+func (a Adoptions) elsewhere(cluster string) manifests.Owner {
+	owner := a.self
+	owner.Cluster = cluster
+	return owner
+}
+
+// ToolMark is the mark of another tool on an object, such as the annotations with which Helm names the release that an
+// object belongs to.
+type ToolMark struct {
+	// By names the tool and its release or application, such as "the Helm release shop/web"; empty if the object has no
+	// such mark.
+	By string
+}
+
+// ruleUnowned adopts an object without an owner, if the adoption policy and the component permit that. The mark of
+// another tool is known only after a read, because watches do not look for it.
+func ruleUnowned(c candidate) (decision, bool) {
+	switch {
+	case c.live.Owner != "":
+		return decision{}, false
+	case c.adoption == metav1alpha1.AdoptNever:
+		return c.refuseAdoption(fmt.Sprintf(
+			"it exists already, and its adoption policy is never; delete it, %s, or change the policy", avoidance(c),
+		)), true
+	case c.object.Key.IsExternal():
+		return c.update(ReasonAdopted), true
+	case c.live.Mark == nil:
+		d := c.act(VerbRead, ReasonUnmarked)
+		d.repair = false
+		return d, true
+	case c.adoptions.names(c.object.Key):
+		return c.update(ReasonListed), true
+	case c.adoption == metav1alpha1.AdoptAlways:
+		return c.update(ReasonAdopted), true
+	case c.live.Mark.By != "":
+		return c.refuseAdoption(fmt.Sprintf(
+			"it belongs to %s; %s, or %s", c.live.Mark.By, avoidance(c), adoptionAdvice(c),
+		)), true
+	case c.adoptions.complete && c.entry.UID == "" && !providedByKubernetes(c.object.Key):
+		return c.refuseAdoption(fmt.Sprintf(
+			"it exists already, and spec.adopt does not name it (%s manages it); %s, or %s",
+			c.adoptedFrom(), avoidance(c), adoptionAdvice(c),
+		)), true
+	}
+	return c.update(ReasonAdopted), true
+}
+
+func (c candidate) refuseAdoption(message string) decision {
+	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message})
+}
+
+// providedByKubernetes reports whether Kubernetes creates an object in each namespace. It appears with its namespace, so
+// nobody can know it before.
+func providedByKubernetes(key manifests.Key) bool {
+	switch key.GroupKind().String() {
+	case "ServiceAccount":
+		return key.Name == "default"
+	case "ConfigMap":
+		return key.Name == "kube-root-ca.crt"
+	}
+	return false
+}
+
+// adoptionAdvice returns advice on how to take an object over that spec.adopt does not name.
+func adoptionAdvice(c candidate) string {
+	return fmt.Sprintf("take it over, and add %s to spec.adopt or run fairlead apply --adopt; fairlead plan shows which "+
+		"of its values get lost", adoptEntry(c.object.Key))
+}
+
+// adoptEntry returns the entry of spec.adopt that names an object, as YAML.
+func adoptEntry(key manifests.Key) string {
+	var fields []string
+	for _, f := range []struct{ name, value string }{
+		{"group", key.Group}, {"kind", key.Kind}, {"namespace", key.Namespace}, {"name", key.Name},
+	} {
+		if f.value != "" {
+			fields = append(fields, f.name+": "+yamlText(f.value))
+		}
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// plainText matches the texts that YAML reads as a text without quotes, unless they are one of its words.
+var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9./-]*$`)
+
+// yamlText returns a text as a value of a flow mapping in YAML.
+func yamlText(text string) string {
+	switch strings.ToLower(text) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
+		return strconv.Quote(text)
+	}
+	if plainText.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// adoptedFrom says who has an object that the component does not own: its owner, another tool, field managers, or
+// nobody.
+func (c candidate) adoptedFrom() string {
+	switch managers := strings.Join(c.live.Managers, ", "); {
+	case c.live.Owner != "":
+		return ownerText(c)
+	case c.live.Mark != nil && c.live.Mark.By != "":
+		return c.live.Mark.By
+	case len(c.live.Managers) == 1:
+		return "field manager " + managers
+	case len(c.live.Managers) > 1:
+		return "field managers " + managers
+	}
+	return "nobody"
+}
+
+// clusterUID matches the UIDs of clusters that may be printed as an entry of spec.adopt. The UID comes from an
+// annotation, which everybody may write who may write the object.
+var clusterUID = regexp.MustCompile(`^[0-9A-Za-z-]{1,63}$`)
+
+// movedAdvice returns advice for an object that the same component owns in another cluster; empty for other objects.
+func movedAdvice(c candidate) string {
+	owner, ok := manifests.ParseOwner(c.live.OwnerName)
+	if !ok || c.adoptions.elsewhere(owner.Cluster) != owner || !clusterUID.MatchString(owner.Cluster) {
+		return ""
+	}
+	return fmt.Sprintf("if the component was moved here from that cluster and does not run there any more, add "+
+		"{cluster: %q} to spec.adopt or run fairlead apply --adopt-cluster %s", owner.Cluster, owner.Cluster)
+}
