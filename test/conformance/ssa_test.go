@@ -96,7 +96,8 @@ var _ = Describe("Objects of other tools:", func() {
 			It("an object of "+m.name+" is adopted with the update policy "+policy+", and fields that the manifest drops later are removed", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				m.write(ctx, namespace, settingsMap("a: x, b: x, theirs: x"))
-				g := newGadget(ctx, namespace, "app", settingsMap("a: x, b: x", updatePolicy(policy)))
+				g := newGadget(ctx, namespace, "app", settingsMap("a: x, b: x", updatePolicy(policy)),
+					adopting(metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "settings"}))
 				expectReady(ctx, g)
 
 				adopted := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
@@ -135,7 +136,8 @@ spec:
 			before := mustGet(ctx, "apps/v1", "StatefulSet", namespace, "web")
 			operator := newOperatorName()
 			runOperator(operator, operatorOptions{transport: transport})
-			expectReady(ctx, newGadget(ctx, namespace, "app", set, servedBy(operator)))
+			expectReady(ctx, newGadget(ctx, namespace, "app", set, servedBy(operator),
+				adopting(metav1alpha1.AdoptRule{Group: "apps", Kind: "StatefulSet", Name: "web"})))
 			after := mustGet(ctx, "apps/v1", "StatefulSet", namespace, "web")
 			Expect(after.Object["spec"]).To(Equal(before.Object["spec"]))
 			Expect(after.GetUID()).To(Equal(before.GetUID()))

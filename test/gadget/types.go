@@ -47,6 +47,8 @@ type GadgetSpec struct {
 	Policies metav1alpha1.Policies `json:"policies,omitzero"`
 	// Ignore are the rules of ignored fields.
 	Ignore []metav1alpha1.IgnoreRule `json:"ignore,omitempty"`
+	// Adopt are the existing objects that may be taken over.
+	Adopt []metav1alpha1.AdoptRule `json:"adopt,omitzero"`
 	// AllowEmpty permits a rendering without objects although dependents exist.
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
 	// ServiceAccountName, User and Groups are the identity that applies the manifests. KubeConfig selects the target
@@ -107,6 +109,9 @@ func (g *Gadget) Policies() metav1alpha1.Policies { return g.Spec.Policies }
 
 // IgnoreRules returns the rules of ignored fields.
 func (g *Gadget) IgnoreRules() []metav1alpha1.IgnoreRule { return g.Spec.Ignore }
+
+// AdoptRules returns the existing objects that may be taken over.
+func (g *Gadget) AdoptRules() []metav1alpha1.AdoptRule { return g.Spec.Adopt }
 
 // AllowEmpty reports whether a rendering without objects is permitted.
 func (g *Gadget) AllowEmpty() bool { return g.Spec.AllowEmpty }

@@ -119,8 +119,8 @@ func providedByKubernetes(key manifests.Key) bool {
 
 // adoptionAdvice returns advice on how to take an object over that spec.adopt does not name.
 func adoptionAdvice(c candidate) string {
-	return fmt.Sprintf("take it over, and add %s to spec.adopt or run fairlead apply --adopt; fairlead plan shows which "+
-		"of its values get lost", adoptEntry(c.object.Key))
+	return fmt.Sprintf("take it over: add %s to spec.adopt (fairlead apply --adopt); fairlead plan shows which of its "+
+		"values get lost", adoptEntry(c.object.Key))
 }
 
 // adoptEntry returns the entry of spec.adopt that names an object, as YAML.
@@ -151,6 +151,9 @@ func yamlText(text string) string {
 	return strconv.Quote(text)
 }
 
+// FromNobody is the value of Action.AdoptedFrom for an object that no tool has marked and no client manages.
+const FromNobody = "nobody"
+
 // adoptedFrom says who has an object that the component does not own: its owner, another tool, field managers, or
 // nobody.
 func (c candidate) adoptedFrom() string {
@@ -164,7 +167,7 @@ func (c candidate) adoptedFrom() string {
 	case len(c.live.Managers) > 1:
 		return "field managers " + managers
 	}
-	return "nobody"
+	return FromNobody
 }
 
 // clusterUID matches the UIDs of clusters that may be printed as an entry of spec.adopt. The UID comes from an
@@ -177,6 +180,6 @@ func movedAdvice(c candidate) string {
 	if !ok || c.adoptions.elsewhere(owner.Cluster) != owner || !clusterUID.MatchString(owner.Cluster) {
 		return ""
 	}
-	return fmt.Sprintf("if the component was moved here from that cluster and does not run there any more, add "+
-		"{cluster: %q} to spec.adopt or run fairlead apply --adopt-cluster %s", owner.Cluster, owner.Cluster)
+	return fmt.Sprintf("if it was moved here from there, add {cluster: %q} to spec.adopt (fairlead apply "+
+		"--adopt-cluster %s)", owner.Cluster, owner.Cluster)
 }

@@ -58,7 +58,7 @@ func ruleOwned(c candidate) (decision, bool) {
 	message := fmt.Sprintf("it is owned by %s; %s, or remove it there", ownerText(c), avoidance(c))
 	switch advice := movedAdvice(c); {
 	case advice != "":
-		message = fmt.Sprintf("it is owned by %s; %s, or, %s", ownerText(c), avoidance(c), advice)
+		message = fmt.Sprintf("the component owned it in another cluster; %s, or, %s", avoidance(c), advice)
 	case c.adoption == metav1alpha1.AdoptAlways:
 		message = fmt.Sprintf(
 			"it was taken over by %s; remove it there or here, or change its manifest here to take it back", ownerText(c),

@@ -492,15 +492,15 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not adopt an object with the mark of another tool",
 		edits(unrecorded, unowned, markedBy("the Helm release shop/web")),
-		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over, and " +
-			"add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt or run fairlead apply --adopt; " +
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
+			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
 			"fairlead plan shows which of its values get lost",
 	},
 	{
 		"does not adopt an object with the mark of another tool that replaced a dependent",
 		edits(unowned, recreatedByOthers, markedBy("the Helm release shop/web")),
-		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over, and " +
-			"add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt or run fairlead apply --adopt; " +
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
+			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
 			"fairlead plan shows which of its values get lost",
 	},
 	{
@@ -524,15 +524,15 @@ var applyRows = slices.Concat(flowRows, []row{
 			metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Namespace: "other", Name: "web"},
 		)),
 		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (field manager " +
-			"kubectl-create manages it); rename it here, or take it over, and add {group: apps, kind: Deployment, " +
-			"namespace: shop, name: web} to spec.adopt or run fairlead apply --adopt; fairlead plan shows which of its " +
+			"kubectl-create manages it); rename it here, or take it over: add {group: apps, kind: Deployment, " +
+			"namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); fairlead plan shows which of its " +
 			"values get lost",
 	},
 	{
 		"adopts nothing with an empty list", edits(unrecorded, unowned, adopting()),
 		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (nobody manages it); " +
-			"rename it here, or take it over, and add {group: apps, kind: Deployment, namespace: shop, name: web} to " +
-			"spec.adopt or run fairlead apply --adopt; fairlead plan shows which of its values get lost",
+			"rename it here, or take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to " +
+			"spec.adopt (fairlead apply --adopt); fairlead plan shows which of its values get lost",
 	},
 	{
 		"adopts an object that replaced a dependent, also with an empty list",
@@ -562,10 +562,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"prints the entry that permits the take-over of an object that the component owned in another cluster",
 		edits(unrecorded, ownedIn("old-cluster")),
-		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler fairlead.io) in the cluster " +
-			"whose namespace kube-system has the UID old-cluster; rename it here, or, if the component was moved here from " +
-			"that cluster and does not run there any more, add {cluster: \"old-cluster\"} to spec.adopt or run fairlead apply " +
-			"--adopt-cluster old-cluster",
+		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
+			"here from there, add {cluster: \"old-cluster\"} to spec.adopt (fairlead apply --adopt-cluster old-cluster)",
 	},
 	{
 		"takes over an object that the component owned in a listed cluster",
@@ -585,10 +583,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"takes over no object that the component owned in a cluster that is not listed",
 		edits(unrecorded, ownedIn("old-cluster"), adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
-		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler fairlead.io) in the cluster " +
-			"whose namespace kube-system has the UID old-cluster; rename it here, or, if the component was moved here from " +
-			"that cluster and does not run there any more, add {cluster: \"old-cluster\"} to spec.adopt or run fairlead apply " +
-			"--adopt-cluster old-cluster",
+		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
+			"here from there, add {cluster: \"old-cluster\"} to spec.adopt (fairlead apply --adopt-cluster old-cluster)",
 	},
 
 	// An object whose manifest drops a field that the API server retains is a failure.

@@ -79,7 +79,7 @@ func newsOf(o outcome.Outcome) []news {
 	for _, c := range o.Changes {
 		switch reason := plan.Reason(c.Reason); {
 		case reason.Adopts():
-			all = append(all, news{Event{corev1.EventTypeNormal, reasonAdopted, c.Reason}, c.Key.String()})
+			all = append(all, news{Event{corev1.EventTypeNormal, reasonAdopted, describeReason(c)}, c.Key.String()})
 		case isRepair(reason):
 			all = append(all, news{Event{corev1.EventTypeNormal, reasonRepaired, c.Reason}, c.Key.String()})
 		}

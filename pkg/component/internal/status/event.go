@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
 // reasonRepaired is the reason of the event of a pass that only repaired dependents of a component that stays ready.
@@ -96,14 +98,28 @@ func CountVerbs(changes []outcome.Change) string {
 func describeChanges(changes []outcome.Change) string {
 	if len(changes) == 1 {
 		c := changes[0]
-		return fmt.Sprintf("%s %s in wave %d: %s", strings.ToLower(c.Verb), c.Key, c.Wave, c.Reason)
+		return fmt.Sprintf("%s %s in wave %d: %s", strings.ToLower(c.Verb), c.Key, c.Wave, describeReason(c))
 	}
 	type group struct {
 		wave int
 		verb string
 	}
-	return countBy(changes, func(c outcome.Change) group { return group{c.Wave, strings.ToLower(c.Verb)} },
+	text := countBy(changes, func(c outcome.Change) group { return group{c.Wave, strings.ToLower(c.Verb)} },
 		func(g group, n int) string { return fmt.Sprintf("%s %d in wave %d", g.verb, n, g.wave) })
+	adopted := slices.DeleteFunc(slices.Clone(changes), func(c outcome.Change) bool { return c.From == "" })
+	if len(adopted) == 0 {
+		return text
+	}
+	return text + "; adopted from " + countBy(adopted, func(c outcome.Change) string { return c.From },
+		func(from string, n int) string { return fmt.Sprintf("%s %d", from, n) })
+}
+
+// describeReason returns the reason of a change. The reason of an adoption also says who had the object.
+func describeReason(c outcome.Change) string {
+	if c.From == "" || c.From == plan.FromNobody {
+		return c.Reason
+	}
+	return c.Reason + ", adopted from " + c.From
 }
 
 // countBy counts the changes by group, in the order in which the groups occur first, and joins the texts of the groups.

@@ -1,19 +1,25 @@
 package status
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // maxHistory is the maximum number of entries in the history of a status. maxSource is the maximum length of the name
-// of a source in an entry, in bytes.
+// of a source in an entry, in bytes. maxAdopted is the maximum number of adopted objects that an entry names, and
+// maxAdoptedText the maximum length of the text about one of them.
 const (
-	maxHistory = 10
-	maxSource  = 256
+	maxHistory     = 10
+	maxSource      = 256
+	maxAdopted     = 10
+	maxAdoptedText = 512
 )
 
 // BeginRevision adds an entry for a new revision to the history, and ends the entry of the previous revision. If the
@@ -101,6 +107,28 @@ func judgeRevision(history []metav1alpha1.RevisionRecord, v Verdict, now time.Ti
 	case metav1alpha1.StateProgressing:
 		last.Outcome, last.Reason = metav1alpha1.RevisionProgressing, ""
 	case metav1alpha1.StateSuspended, metav1alpha1.StateDeleting, metav1alpha1.StateDeletionBlocked:
+	}
+	return history
+}
+
+// enterAdoptions enters the objects that a pass adopted into the entry of the latest revision, also after this revision
+// has ended: an object that replaced a dependent is adopted again.
+func enterAdoptions(history []metav1alpha1.RevisionRecord, changes []outcome.Change) []metav1alpha1.RevisionRecord {
+	at, copied := latestRevision(history), false
+	for _, c := range changes {
+		if c.From == "" || at < 0 {
+			continue
+		}
+		if !copied {
+			history, copied = slices.Clone(history), true
+			history[at].Adopted = slices.Clone(history[at].Adopted)
+		}
+		latest := &history[at]
+		latest.AdoptedCount++
+		text := passerror.Truncate(fmt.Sprintf("%s from %s", c.Key, c.From), maxAdoptedText)
+		if len(latest.Adopted) < maxAdopted && !slices.Contains(latest.Adopted, text) {
+			latest.Adopted = append(latest.Adopted, text)
+		}
 	}
 	return history
 }

@@ -64,6 +64,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 		// the verdict on the revision into the history.
 		next.History = judgeRevision(next.History, v, r.Now)
 	}
+	next.History = enterAdoptions(next.History, r.Outcome.Changes)
 	setStaleInputs(&next, r)
 	next.Finalizers = r.Finalizers
 	if r.Acknowledged != "" {
