@@ -159,20 +159,27 @@ func (s *Store) After(secret metav1.Object) string {
 	return secret.GetAnnotations()[s.keys.name(annotationAfter)]
 }
 
-// Read reads a record, and decodes its content into content. It returns a LostError if the record does not exist or
-// cannot be decoded.
+// Read reads a record, and decodes its content into content. It returns a LostError if the record does not exist, cannot
+// be decoded, or does not have the digest of its annotation.
 func (s *Store) Read(ctx context.Context, owner manifests.Owner, kind Kind, id string, content any) (Record, error) {
-	rec := Record{Kind: kind, ID: id}
+	rec, edited := Record{Kind: kind, ID: id}, ""
 	prefix := NamePrefix(kind, owner.ID(), id)
 	data, err := readParts(ctx, s.Get, kind, s.NamespaceOf(owner), prefix, 1, func(secret *unstructured.Unstructured) int {
 		rec.Note = secret.GetAnnotations()[s.keys.name(annotationNote)]
 		rec.ValuesLost = secret.GetAnnotations()[s.keys.name(annotationValuesLost)] != ""
 		rec.Origin = s.OriginOf(secret)
 		parts, _ := strconv.Atoi(secret.GetAnnotations()[s.keys.name(annotationParts)])
+		if secret.GetAnnotations()[s.keys.name(annotationDigest)] != "" && !s.IsIntact(secret) {
+			edited = secret.GetName()
+		}
 		return parts
 	})
 	if err != nil {
 		return Record{}, err
+	}
+	if edited != "" {
+		return Record{}, &LostError{fmt.Sprintf("the content of Secret %s/%s does not match its digest, because somebody "+
+			"edited it, or copied it from another Secret", s.NamespaceOf(owner), edited)}
 	}
 	return rec, decode(ctx, kind, data, content)
 }

@@ -144,8 +144,20 @@ func TestARecordIsLost(t *testing.T) {
 		})
 	}
 	c, s := newCluster(t)
-	c.Refuse = func(string, string) error { return errors.New("reset") }
+	one := types.NamespacedName{Namespace: "shop", Name: write(t, s, owner("app"), Phases, "one")}
+	two := types.NamespacedName{Namespace: "shop", Name: write(t, s, owner("web"), Phases, "one")}
+	c.Secrets[one].Object["data"] = c.Secrets[two].DeepCopy().Object["data"]
 	var lines []string
+	if _, err := s.Read(t.Context(), owner("app"), Phases, "one", &lines); err != nil {
+		t.Errorf("reading a Secret with equal content returned %v", err)
+	}
+	other, err := Encode(Phases, []string{"other"})
+	must(err)
+	c.Secrets[one].Object["data"] = map[string]any{Phases.dataKey(): base64.StdEncoding.EncodeToString(other[0])}
+	if _, err := s.Read(t.Context(), owner("app"), Phases, "one", &lines); !IsLost(err) {
+		t.Errorf("reading a Secret with the content of another one returned %v", err)
+	}
+	c.Refuse = func(string, string) error { return errors.New("reset") }
 	if _, err := s.Read(t.Context(), owner("app"), Inventory, "one", &lines); err == nil || IsLost(err) {
 		t.Errorf("reading the Secrets with a failed request returned %v", err)
 	}
