@@ -41,10 +41,7 @@ func serve(ctx context.Context, o options) error {
 	}
 	restConfig.UserAgent = "fairlead-operator/" + version.Version
 	restConfig.QPS = -1 // The API server limits requests by priority and fairness.
-	var idle *component.IdleInventory
-	if o.idleInventory > 0 {
-		idle = component.NewIdleInventory(o.idleInventory)
-	}
+	idle := component.NewIdleInventory(o.idleInventory)
 	lease, err := o.lease(ctx, restConfig)
 	if err != nil {
 		return fmt.Errorf("set up the leader election: %w", err)
@@ -108,10 +105,6 @@ func newManager(
 	watched := component.Options{
 		WatchScope: o.observe, WatchNamespaces: o.observeNamespaces, IdleInventory: idle,
 	}.Cache()
-	// The cache drops managed fields, because they are not used. IdleInventory drops those of components.
-	if idle == nil {
-		watched.DefaultTransform = cache.TransformStripManagedFields()
-	}
 	managed := ctrl.Options{
 		Scheme:                        scheme,
 		Metrics:                       o.metrics.server(),

@@ -35,7 +35,8 @@ func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.
 	if c.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	goes, err := s.goesWith(ctx, c, isLost(&c.Status), metav1alpha1.DeleteOrphanOnDelete)
+	lost := isLost(&c.Status) || component.RecordDoubt(&c.Status) != ""
+	goes, err := s.goesWith(ctx, c, lost, metav1alpha1.DeleteOrphanOnDelete)
 	if err != nil || !goes {
 		return err
 	}

@@ -61,6 +61,10 @@ var _ = Describe("The operator's own Deployment", func() {
 		status.Inventory = holds("other", "").Inventory
 		return status
 	}
+	doubted := func(status metav1alpha1.Status) metav1alpha1.Status {
+		status.RecordDigest = `doubt:1a2b "backup-tool" wrote it`
+		return status
+	}
 	inSecrets := metav1alpha1.Status{
 		Reconciler:      ReconcilerName,
 		InventoryRecord: &metav1alpha1.InventoryRecord{Namespace: "prod", Name: "inventory-a-b", Parts: 1},
@@ -108,6 +112,8 @@ var _ = Describe("The operator's own Deployment", func() {
 		Entry("with a removed inventory, it is refused by the owner annotation",
 			metav1alpha1.Status{Reconciler: ReconcilerName, InventoryDigest: "a"}, of("shop"),
 			"it has the dependent Deployment"),
+		Entry("with a record that another client wrote, it is refused by the owner annotation", doubted(holds("web", "")),
+			of("shop"), "it has the dependent Deployment"),
 		Entry("the Deployment is not read for a component that never had dependents",
 			metav1alpha1.Status{Reconciler: ReconcilerName},
 			answers{err: errors.New("asked")}, ""),

@@ -17,13 +17,14 @@ import (
 type IdleInventory struct{ inventories *components.IdleInventories }
 
 // NewIdleInventory returns an IdleInventory that drops the inventories of components without a pass for once to
-// twice the given time.
+// twice the given time. Zero keeps all inventories in the cache.
 func NewIdleInventory(after time.Duration) *IdleInventory {
-	return &IdleInventory{components.NewIdleInventories(max(after, time.Millisecond))}
+	return &IdleInventory{components.NewIdleInventories(max(after, 0))}
 }
 
-// Transform is a cache.TransformFunc for components. Options.Cache sets it. It also removes managed fields, and does
-// not change other objects.
+// Transform is a cache.TransformFunc for components. Options.Cache sets it. It also removes managed fields, after it
+// noted whether they show that another client wrote the record of the dependents. A transform that removes them before
+// leaves it unknown after a start. Other objects are not changed.
 func (i *IdleInventory) Transform(obj any) (any, error) { return i.inventories.Transform(obj) }
 
 func (i *IdleInventory) kept() *components.IdleInventories {

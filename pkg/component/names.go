@@ -1,6 +1,7 @@
 package component
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +22,11 @@ func (o Options) finalizers(name string) components.Finalizers {
 		return components.Finalizers{Own: own, Former: o.FormerFinalizers}
 	}
 	return components.Finalizers{Own: o.Finalizer, Former: append(slices.Clone(o.FormerFinalizers), own)}
+}
+
+// fieldOwners returns the field owners of the reconciler with the given name, the current one first.
+func (o Options) fieldOwners(name string) []string {
+	return append([]string{cmp.Or(o.FieldOwner, name), name}, o.FormerFieldOwners...)
 }
 
 // checkNames returns the joined errors of the field owners and the finalizers in the options.

@@ -98,7 +98,8 @@ type Options struct {
 	// outside the embedded Status, and the conditions that the reconciler does not write. A change by this process,
 	// with UpdateStatus, starts at most one pass.
 	WatchStatus bool
-	// FieldOwner is the field manager of the writes of dependents; the name of the reconciler by default. Fields of
+	// FieldOwner is the field manager of the writes of dependents and of the reconciler's part of the status; the name of
+	// the reconciler by default. Managed fields thus show whether another client wrote the record in the status. Fields of
 	// FormerFieldOwners, and of the name of the reconciler, are treated as fields of FieldOwner. The next write of a
 	// dependent moves them to FieldOwner. So a changed FieldOwner writes no dependent by itself, and no field is lost or
 	// stays behind. Keep an owner in FormerFieldOwners until no managed fields name it.

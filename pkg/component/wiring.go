@@ -54,12 +54,13 @@ func (r *Reconciler[T]) newStore(
 	c client.Client, reader client.Reader, ownerChanged func(manifests.Owner),
 ) (*components.Store, *components.Owners, *components.Passes) {
 	options := components.Options{
-		Name: r.name, Finalizers: r.options.finalizers(r.name), GVK: r.gvk,
+		Name: r.name, Finalizers: r.options.finalizers(r.name), FieldOwners: r.options.fieldOwners(r.name), GVK: r.gvk,
 		New:    func() (components.Object, error) { return newComponent[T]() },
 		Client: c, Reader: reader, Idle: r.options.IdleInventory.kept(),
 		Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
 		NeedsPass: r.needsPass, Wake: r.triggers.wake, OwnerChanged: ownerChanged,
 	}
+	options.Idle.Serve(options.FieldOwners)
 	owners, passes := components.NewOwners(options), components.NewPasses(options.Memories)
 	return components.NewStore(options, owners, passes), owners, passes
 }

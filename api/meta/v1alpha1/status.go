@@ -311,6 +311,17 @@ type Status struct {
 	// the inventory is rebuilt from the owner labels of the dependents.
 	// +optional
 	InventoryDigest string `json:"inventoryDigest,omitempty"`
+
+	// InventoryWrites counts the writes of the record of the dependents: of the inventory, of the names of its Secrets and
+	// of the other records in Secrets, and of the managed types. It never decreases, so a smaller number shows that an
+	// older status was restored. It is zero if a version without this field wrote the record.
+	// +optional
+	InventoryWrites int64 `json:"inventoryWrites,omitempty"`
+
+	// RecordDigest is the checksum of InventoryWrites and of the fields that it counts. If it does not match, or if another
+	// client wrote it, the dependents are searched by their owner labels before anything else is done.
+	// +optional
+	RecordDigest string `json:"recordDigest,omitempty"`
 }
 
 // InventoryRecord names the Secrets that contain an inventory. Their names are Name-0, Name-1 and so on.

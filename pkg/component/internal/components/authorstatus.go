@@ -71,6 +71,7 @@ func (s *Store) updateStatusOnce(ctx context.Context, stored Object, change func
 	if equality.Semantic.DeepEqual(before, stored) {
 		return nil
 	}
+	stored.GetStatus().RecordDigest, _, _ = cutMark(restored)
 	if err := s.options.Client.Status().Update(ctx, stored); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ func NeedsPass(before, after client.Object, ours Finalizers) bool {
 		!Damaged(before, ours) && Damaged(after, ours)
 }
 
-// Damaged reports whether the inventory record of a component is lost or was edited, as far as its status shows. It
-// returns false for objects that are not components.
+// Damaged reports whether the inventory record of a component is lost, was edited, or must not be believed for another
+// reason (see Doubt), as far as its status shows. It returns false for objects that are not components.
 func Damaged(obj client.Object, ours Finalizers) bool {
 	component, ok := obj.(Object)
 	if !ok {
@@ -25,6 +25,9 @@ func Damaged(obj client.Object, ours Finalizers) bool {
 	}
 	status := component.GetStatus()
 	if status.Reconciler == "" && ours.Holds(component) {
+		return true
+	}
+	if Doubt(status) != "" {
 		return true
 	}
 	if isDropped(status) {

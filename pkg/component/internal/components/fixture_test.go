@@ -114,6 +114,8 @@ type cluster struct {
 	cached *gadget
 	// beforeStatus and beforePatch are called before each write.
 	beforeStatus, beforePatch func()
+	// older makes the definition of gadgets older than the number of a record, so that it is dropped.
+	older bool
 	// afterPatch is called with the result of each patch, before the caller has the response.
 	afterPatch func(client.Object)
 	// asked is the number of requests for the cluster id, and statuses is the number of writes of a status.
@@ -161,7 +163,15 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 		) error {
 			c.beforeStatus()
 			c.statuses++
-			return server.Status().Update(ctx, obj)
+			g, ok := obj.(*gadget)
+			if c.older && ok {
+				g.Status.InventoryWrites, g.Status.RecordDigest = 0, ""
+			}
+			err := server.Status().Update(ctx, obj)
+			if c.older && ok {
+				g.ManagedFields = ownedBy(map[string]string{reconciler: ownsInventory})
+			}
+			return err
 		},
 	}
 	live := interceptor.NewClient(c.server, interceptor.Funcs{Get: func(

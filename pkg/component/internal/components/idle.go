@@ -31,6 +31,8 @@ type IdleInventories struct {
 
 	mu   sync.Mutex
 	kept map[types.UID]*keptInventory
+	// owners are the field managers of the reconcilers that use these inventories.
+	owners []string
 }
 
 // keptInventory is an inventory that its digest identifies.
@@ -40,21 +42,45 @@ type keptInventory struct {
 	touched time.Time
 }
 
-// NewIdleInventories returns IdleInventories with an idle time.
+// NewIdleInventories returns IdleInventories with an idle time. Zero leaves all inventories in the cache.
 func NewIdleInventories(idle time.Duration) *IdleInventories {
 	return &IdleInventories{idle: idle, kept: map[types.UID]*keptInventory{}}
 }
 
-// Transform is a function for the cache of the components. It removes managed fields, and moves the inventory. An
-// inventory that was lost or edited stays, so that this is seen. Other objects are not changed.
+// Serve adds the field managers of a reconciler. It must be called before the cache starts. i may be nil.
+func (i *IdleInventories) Serve(owners []string) {
+	if i == nil {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, owner := range owners {
+		if !slices.Contains(i.owners, owner) {
+			i.owners = append(slices.Clone(i.owners), owner)
+		}
+	}
+}
+
+func (i *IdleInventories) servedOwners() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.owners
+}
+
+// Transform is a function for the cache of the components. It removes managed fields, and moves the inventory. Before, it
+// marks a record that another client wrote, as the managed fields show; see Doubt. An inventory that was lost or edited
+// stays, so that this is seen. Other objects are not changed.
 func (i *IdleInventories) Transform(obj any) (any, error) {
 	component, ok := obj.(Object)
 	if !ok {
 		return obj, nil
 	}
-	component.SetManagedFields(nil)
 	status := component.GetStatus()
-	if len(status.Inventory) < minDropped || InventoryDigest(status.Inventory) != status.InventoryDigest {
+	if cause := foreignOwner(component, i.servedOwners()); cause != "" {
+		mark(status, cause)
+	}
+	component.SetManagedFields(nil)
+	if i.idle == 0 || len(status.Inventory) < minDropped || InventoryDigest(status.Inventory) != status.InventoryDigest {
 		return obj, nil
 	}
 	i.put(component.GetUID(), status.InventoryDigest, status.Inventory)
@@ -103,7 +129,7 @@ func (i *IdleInventories) fill(component Object) bool {
 // keep keeps the inventory of a component that was read from the API server.
 func (i *IdleInventories) keep(component Object) {
 	status := component.GetStatus()
-	if i != nil && len(status.Inventory) >= minDropped && InventoryDigest(status.Inventory) == status.InventoryDigest {
+	if i != nil && i.idle > 0 && len(status.Inventory) >= minDropped && InventoryDigest(status.Inventory) == status.InventoryDigest {
 		i.put(component.GetUID(), status.InventoryDigest, slices.Clone(status.Inventory))
 	}
 }
@@ -111,7 +137,7 @@ func (i *IdleInventories) keep(component Object) {
 // Run drops the inventories of idle components until ctx ends. It calls dropElsewhere at the same times, with the
 // idle time, to drop the inventories that are kept elsewhere.
 func (i *IdleInventories) Run(ctx context.Context, dropElsewhere func(idle time.Duration, now time.Time)) {
-	if i == nil {
+	if i == nil || i.idle == 0 {
 		return
 	}
 	ticker := time.NewTicker(max(i.idle/sweeps, time.Millisecond))

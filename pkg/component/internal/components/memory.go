@@ -24,6 +24,8 @@ type Memory struct {
 	// written is the component as this process wrote it last. It is read-only. It is dropped when the cache has the same
 	// version or a newer version. This saves memory, because the status may have an inventory of thousands of lines.
 	written Object
+	// record is the record of the dependents that this process knows.
+	record knownRecord
 	// updates are the writes of the author whose events have not arrived.
 	updates updates
 	// pass is the in-flight pass.

@@ -12,12 +12,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Options describe the components of one reconciler and the clients for them. All fields except Idle are required.
+// Options describe the components of one reconciler and the clients for them. All other fields except Idle
+// are required.
 type Options struct {
 	// Name is the name of the reconciler.
 	Name string
 	// Finalizers are the finalizers of the reconciler.
 	Finalizers Finalizers
+	// FieldOwners are the field managers of the reconciler; its name by default. The first one is the field manager of
+	// WriteStatus.
+	FieldOwners []string
 	// GVK is the type of the components, and New returns an empty component.
 	GVK schema.GroupVersionKind
 	New func() (Object, error)

@@ -33,6 +33,9 @@ type Store struct {
 
 // NewStore returns a Store for the components of a reconciler.
 func NewStore(options Options, owners *Owners, passes *Passes) *Store {
+	if len(options.FieldOwners) == 0 {
+		options.FieldOwners = []string{options.Name}
+	}
 	return &Store{options, owners, passes}
 }
 
@@ -42,10 +45,17 @@ func NewStore(options Options, owners *Owners, passes *Passes) *Store {
 // The last write is also preferred if the cache has the same version. At its end, a pass compares its status with the
 // loaded status, and writes it if they differ. Times in the cached version have no fractions of a second, so the
 // comparison would find a difference and cause a needless write.
+//
+// If the record of the dependents must not be believed, because another client wrote it, its status is marked; see
+// Doubt.
 func (s *Store) Load(ctx context.Context, name types.NamespacedName) (Object, error) {
 	obj, err := s.LoadSpec(ctx, name)
-	if err != nil || s.options.Idle.fill(obj) {
-		return obj, err
+	if err != nil {
+		return nil, err
+	}
+	if s.options.Idle.fill(obj) {
+		s.examine(obj)
+		return obj, nil
 	}
 	// The inventory was dropped from the cache, because the component was idle.
 	live, err := s.options.New()
@@ -56,6 +66,7 @@ func (s *Store) Load(ctx context.Context, name types.NamespacedName) (Object, er
 		return nil, err
 	}
 	s.options.Idle.keep(live)
+	s.examine(live)
 	return live, nil
 }
 
@@ -88,8 +99,8 @@ func (s *Store) loadExisting(ctx context.Context, name types.NamespacedName) (Ob
 	return obj, err
 }
 
-// Live reads a component from the API server. If the component does not exist, the error is a conflict, which ends the
-// pass.
+// Live reads a component from the API server, like Load. If the component does not exist, the error is a conflict, which
+// ends the pass.
 func (s *Store) Live(ctx context.Context, name types.NamespacedName) (Object, error) {
 	live, err := s.options.New()
 	if err != nil {
@@ -102,6 +113,7 @@ func (s *Store) Live(ctx context.Context, name types.NamespacedName) (Object, er
 	if err != nil {
 		return nil, err
 	}
+	s.examine(live)
 	return live, nil
 }
 
@@ -186,14 +198,14 @@ func (s *Store) keepWrite(stored Object) {
 	}
 }
 
-// WriteStatus writes the status of a component. It does not change the stored author's part of the status. recorded is
-// the inventory record of the stored status. A conflict means that the pass must end.
+// WriteStatus writes the status of a component. It does not change the stored author's part of the status. If the record
+// of the dependents changed, it gets the next number. recorded is the inventory record of the stored status. A conflict
+// means that the pass must end.
 func (s *Store) WriteStatus(ctx context.Context, obj Object, recorded InventoryRef) error {
 	status := obj.GetStatus()
 	err := s.write(ctx, obj, recorded, func(stored Object) error {
 		status.Conditions = withAuthorConditions(status.Conditions, stored.GetStatus().Conditions)
-		*stored.GetStatus() = *status.DeepCopy()
-		if err := s.options.Client.Status().Update(ctx, stored); err != nil {
+		if err := s.sendStatus(ctx, stored, status); err != nil {
 			return err
 		}
 		// The sent status is kept instead of the status in the response. The CRD may be an older version, and the API
@@ -206,6 +218,25 @@ func (s *Store) WriteStatus(ctx context.Context, obj Object, recorded InventoryR
 		s.options.StatusWritten(client.ObjectKeyFromObject(obj), status)
 	}
 	return err
+}
+
+// sendStatus sends a status with a stored component, under the field owner of the reconciler. It numbers the record in
+// the status, and notes which record the API server has stored. stored then has the response.
+func (s *Store) sendStatus(ctx context.Context, stored Object, status *metav1alpha1.Status) error {
+	memory := s.options.Memories.Of(client.ObjectKeyFromObject(stored))
+	sent := status.DeepCopy()
+	number(sent, stored.GetStatus(), memory.lastNumber(stored.GetUID()))
+	*stored.GetStatus() = *sent
+	if err := s.options.Client.Status().Update(ctx, stored, client.FieldOwner(s.options.FieldOwners[0])); err != nil {
+		return err
+	}
+	if _, _, doubted := cutMark(status); doubted {
+		return nil
+	}
+	status.InventoryWrites, status.RecordDigest = sent.InventoryWrites, sent.RecordDigest
+	// The response has no number if the CustomResourceDefinition is older than the field.
+	memory.noteRecord(stored)
+	return nil
 }
 
 // AnnounceRecord prepares a component for its first inventory record in Secrets. It adds the finalizer, so that a
@@ -226,8 +257,9 @@ func (s *Store) AnnounceRecord(ctx context.Context, obj Object, recorded Invento
 		if stored.GetStatus().InventoryRecord != nil {
 			return nil
 		}
-		stored.GetStatus().InventoryRecord = &metav1alpha1.InventoryRecord{}
-		if err := s.options.Client.Status().Update(ctx, stored); err != nil {
+		announced := stored.GetStatus().DeepCopy()
+		announced.InventoryRecord = &metav1alpha1.InventoryRecord{}
+		if err := s.sendStatus(ctx, stored, announced); err != nil {
 			return err
 		}
 		if stored.GetStatus().InventoryRecord == nil {

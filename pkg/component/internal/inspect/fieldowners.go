@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
@@ -34,6 +35,31 @@ func (v View) HasFormer(entries []metav1.ManagedFieldsEntry) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
 		return e.Subresource == "" && v.isFormer(e.Manager)
 	})
+}
+
+// Wrote reports whether the managed fields of an object show that the reconciler wrote a label. It returns true for an
+// object without managed fields, because there are API servers that have none.
+func (v View) Wrote(entries []metav1.ManagedFieldsEntry, label string) bool {
+	return len(entries) == 0 || slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		if e.Subresource != "" || e.Manager != v.FieldManager() && !v.isFormer(e.Manager) {
+			return false
+		}
+		metadata, _ := fieldset.Decode(e.FieldsV1)["f:metadata"].(map[string]any)
+		labels, _ := metadata["f:labels"].(map[string]any)
+		_, wrote := labels["f:"+label]
+		return wrote
+	})
+}
+
+// OwnsStatusField reports whether an entry of managed fields contains a field of the status.
+func OwnsStatusField(e metav1.ManagedFieldsEntry, field string) bool {
+	key := "f:" + field
+	if e.FieldsV1 == nil || !bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(key)) {
+		return false
+	}
+	status, _ := fieldset.Decode(e.FieldsV1)["f:status"].(map[string]any)
+	_, owns := status[key]
+	return owns
 }
 
 // OwnFields returns managed fields in which the entries of all field owners of the reconciler have its name. Entries

@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
@@ -36,6 +39,8 @@ type Memory struct {
 	// another one.
 	used  time.Time
 	share float64
+	// recovered is the time of the last recovery of the inventory.
+	recovered time.Time
 	// unsearched names the types and namespaces in which the recovery of the inventory could not search for dependents.
 	// It is set only for a component that is being deleted.
 	unsearched string
@@ -190,6 +195,34 @@ func (m *Memory) Unsearched() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.unsearched
+}
+
+// searchInterval is the shortest time between two recoveries of the inventory of a component. Another client may replace
+// its record all the time, and a search lists all types.
+const searchInterval = 5 * time.Minute
+
+// checkInterval returns the condition error for an inventory that has to be recovered less than searchInterval after the
+// last recovery. cause says why.
+func (m *Memory) checkInterval(cause string, damaged bool, now time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	due := m.recovered.Add(searchInterval)
+	if !damaged || m.recovered.IsZero() || !now.Before(due) {
+		return nil
+	}
+	return &passerror.Error{
+		Reason: metav1alpha1.ReasonRetrying, RetryAfter: due.Sub(now),
+		Message: fmt.Sprintf("nothing is changed until %s, because another client changed the record of the dependents in "+
+			"the status again (%s); dependents are searched at most every %s; find the client by the managed fields: "+
+			"kubectl get --show-managed-fields", due.UTC().Format(time.TimeOnly), cmp.Or(cause, "it was removed"),
+			searchInterval),
+	}
+}
+
+func (m *Memory) setRecovered(now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.recovered = now
 }
 
 func (m *Memory) setUnsearched(note string) {

@@ -24,8 +24,8 @@ func (s *Store) FindOthers(ctx context.Context, obj components.Object, owner man
 	return err == nil && st.PhaseRecord != records.PhasesUnknown, err
 }
 
-// restoreOthers enters the ids of the records of phases and pinned renderings into a status that was lost, either both
-// ids or none. If the operator may not list Secrets, a status that names a record of phases is not changed. Any other
+// restoreOthers enters the ids of the records of phases and pinned renderings into a status that was lost, or that must
+// not be believed, either both ids or none. If the operator may not list Secrets, a status that names a record of phases is not changed. Any other
 // status gets the value PhasesUnknown. This is not an error, because an operator without rights on Secrets may never
 // have written a record.
 func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owner manifests.Owner) error {
@@ -45,10 +45,10 @@ func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owne
 }
 
 // restorePhases enters the id of the current record of phases into a status. The current record is the record that the
-// status names, if it is complete, or else the complete record that was written last.
+// status names, if it is complete and the status is believed, or else the complete record that was written last.
 func restorePhases(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
 	found := records.OfKind(secrets, records.Phases)
-	switch complete := store.Latest(found, st.PhaseRecord); {
+	switch complete := store.Latest(found, believed(st, st.PhaseRecord)); {
 	case complete != "":
 		st.PhaseRecord = complete
 	case len(found) > 0:
@@ -58,13 +58,21 @@ func restorePhases(store *records.Store, st *metav1alpha1.Status, secrets []meta
 	}
 }
 
+// believed returns a name in a status, or an empty text if the record in the status must not be believed.
+func believed(st *metav1alpha1.Status, name string) string {
+	if components.Doubt(st) != "" {
+		return ""
+	}
+	return name
+}
+
 // restorePinned enters the id of the current pinned rendering into a status, together with the digest of its inputs. So
 // the pinned values are used until the inputs change.
 func restorePinned(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
 	found := records.OfKind(secrets, records.Rendering)
-	st.RenderedSet = store.Latest(found, st.RenderedSet)
+	st.RenderedSet = store.Latest(found, believed(st, st.RenderedSet))
 	for i := range found {
-		if records.IDOf(found[i].Name) != st.RenderedSet || st.InputDigest != "" {
+		if records.IDOf(found[i].Name) != st.RenderedSet || believed(st, st.InputDigest) != "" {
 			continue
 		}
 		if origin := store.OriginOf(&found[i]); origin != nil {

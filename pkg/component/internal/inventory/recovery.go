@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,10 +47,12 @@ type Recovery struct {
 	NamespaceGoes func(ctx context.Context, namespace string) bool
 }
 
-// Load returns the inventory of a component. An inventory that is lost or damaged is recovered and written before
-// anything is planned, because a plan without the inventory would lose dependents, or create and delete wrong objects.
-// The event names the types and namespaces that could not be searched. It is empty if nothing was recovered, or if all
-// types and namespaces were searched. recovery is called only if a recovery is needed.
+// Load returns the inventory of a component. An inventory that is lost or damaged, or that must not be believed (see
+// components.Doubt), is recovered and written before anything is planned, because a plan without the inventory would
+// lose dependents, or create and delete wrong objects. The event says why the record was not believed, and names the
+// types and namespaces that could not be searched. It is empty if nothing was recovered, or if a lost inventory was
+// recovered completely. recovery is called only if a recovery is needed. The error is retried if the last recovery was
+// less than searchInterval ago.
 func (s *Store) Load(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
 ) ([]metav1alpha1.InventoryEntry, status.Event, error) {
@@ -57,61 +61,112 @@ func (s *Store) Load(
 		return entries, status.Event{}, err
 	}
 	recovery = sync.OnceValue(recovery)
-	entries, report, err := s.read(ctx, obj, owner, recovery)
-	if err != nil || report == nil {
+	cause := s.changedBy(obj)
+	if err := s.memory(obj).checkInterval(cause, s.isDamaged(obj), time.Now()); err != nil {
+		return nil, status.Event{}, err
+	}
+	found, err := s.read(ctx, obj, owner, recovery)
+	if err != nil || found.report == nil {
+		return found.entries, status.Event{}, err
+	}
+	found.cause = cause
+	entries, err := s.restore(ctx, obj, owner, found, recovery().ManagedTypes)
+	if err != nil {
 		return entries, status.Event{}, err
 	}
-	if entries, err = s.restore(ctx, obj, owner, plan.NewInventory(entries), recovery().ManagedTypes); err != nil {
-		return entries, status.Event{}, err
-	}
-	return entries, s.noteUnsearched(ctx, obj, owner, report), nil
+	return entries, s.noteRecovery(ctx, obj, owner, found), nil
 }
 
 // Read returns the inventory of a component like Load, and writes nothing.
 func (s *Store) Read(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
 ) ([]metav1alpha1.InventoryEntry, error) {
-	entries, _, err := s.read(ctx, obj, owner, recovery)
-	return entries, err
+	found, err := s.read(ctx, obj, owner, recovery)
+	return found.entries, err
+}
+
+// recovered is an inventory. report is the result of the search for dependents; it is nil if the recorded inventory is
+// used.
+type recovered struct {
+	entries []metav1alpha1.InventoryEntry
+	report  Report
+	// cause says why a record that is not lost was not used. added are the dependents that it lacked, and copies are
+	// objects with the marks of the owner that the record does not have and that another client wrote. They do not count.
+	cause         string
+	added, copies []metav1alpha1.InventoryEntry
 }
 
 // read returns the recorded inventory, or a recovered inventory with the report of the search.
 func (s *Store) read(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
-) ([]metav1alpha1.InventoryEntry, Report, error) {
+) (recovered, error) {
 	lines, lost := s.lines(ctx, obj, owner)
 	if lost != nil && !records.IsLost(lost) {
-		return nil, nil, readError("cannot be read", lost)
+		return recovered{}, readError("cannot be read", lost)
 	}
 	recorded, err := metav1alpha1.ParseInventory(lines)
 	if newer := newerRecord(err); newer != nil {
-		return nil, nil, newer
+		return recovered{}, newer
 	}
 	if err == nil && lost == nil && !s.isDamaged(obj) {
-		return recorded, nil, nil
+		return recovered{entries: recorded}, nil
 	}
 	r := recovery()
 	report, err := r.Searcher.Search(ctx, owner, r.DeletePolicy, namespacesOf(obj, r, recorded))
 	if err != nil {
-		return nil, nil, readError("is lost or damaged, and cannot be rebuilt from the owner labels", err)
+		return recovered{}, readError("is lost or damaged, and cannot be rebuilt from the owner labels", err)
 	}
 	if err := s.checkReport(ctx, obj, owner, r, report); err != nil {
-		return nil, nil, err
+		return recovered{}, err
 	}
-	found := report.entries()
+	live := report.entries()
 	if r.Externals != nil {
 		outside, err := r.Externals(ctx)
 		if err != nil {
-			return nil, nil, readError("is lost or damaged, and the states of externals cannot be read", err)
+			return recovered{}, readError("is lost or damaged, and the states of externals cannot be read", err)
 		}
-		found = append(found, outside...)
+		live = append(live, outside...)
 	}
-	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(recorded), "found", len(found))
-	inventory := plan.NewInventory(found)
+	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(recorded), "found", len(live))
+	return join(recorded, live, report), nil
+}
+
+// join returns the inventory with the entries of a record and of live dependents.
+func join(recorded, live []metav1alpha1.InventoryEntry, report Report) recovered {
+	known, inventory := plan.NewInventory(recorded), plan.NewInventory(live)
+	result := recovered{report: report}
+	for _, e := range live {
+		if _, ok := known[plan.KeyOf(e)]; !ok {
+			result.added = append(result.added, e)
+		}
+	}
+	for _, e := range report.unproven() {
+		if _, ok := known[plan.KeyOf(e)]; ok {
+			inventory[plan.KeyOf(e)] = e
+			continue
+		}
+		result.copies = append(result.copies, e)
+	}
 	for _, e := range recorded {
-		inventory[plan.KeyOf(e)] = e
+		addRecorded(inventory, e)
 	}
-	return inventory.Sorted(), report, nil
+	result.entries = inventory.Sorted()
+	return result
+}
+
+// addRecorded adds a recorded entry to an inventory of live dependents. An entry is not added if the object has been
+// created again, with another UID. The delete policy and the dependencies of a live object are used, because the record
+// may be older than the last apply of the object.
+func addRecorded(live plan.Inventory, e metav1alpha1.InventoryEntry) {
+	found, ok := live[plan.KeyOf(e)]
+	if ok && found.UID != e.UID {
+		return
+	}
+	if ok {
+		e.DeletePolicy = found.DeletePolicy
+		e.DependsOn, e.DependencyGroup = found.DependsOn, found.DependencyGroup
+	}
+	live[plan.KeyOf(e)] = e
 }
 
 // newerRecord returns a condition error if err means that a newer version wrote the inventory, and nil for any other
@@ -187,10 +242,11 @@ func (s *Store) checkReport(
 // the other records that it finds in Secrets. This must be the first write of the status in a pass, because any other
 // write would make the status look complete, and the loss of the inventory would go unnoticed.
 func (s *Store) restore(
-	ctx context.Context, obj components.Object, owner manifests.Owner, recovered plan.Inventory, managed []string,
+	ctx context.Context, obj components.Object, owner manifests.Owner, found recovered, managed []string,
 ) ([]metav1alpha1.InventoryEntry, error) {
-	st := obj.GetStatus()
-	secrets, err := s.addUnnamed(ctx, owner, recovered)
+	st, inventory := obj.GetStatus(), plan.NewInventory(found.entries)
+	doubted := components.Doubt(st) != ""
+	secrets, err := s.addUnnamed(ctx, owner, inventory)
 	if newer, ok := errors.AsType[*passerror.Error](err); ok {
 		return nil, newer
 	}
@@ -200,15 +256,15 @@ func (s *Store) restore(
 	if err := s.restoreOthers(ctx, st, owner); err != nil {
 		return nil, err
 	}
-	if len(st.ManagedTypes) == 0 {
-		st.ManagedTypes = managed
+	if len(st.ManagedTypes) == 0 || doubted {
+		st.ManagedTypes = united(st.ManagedTypes, managed)
 	}
-	entries, recorded := recovered.Sorted(), components.RefOf(st)
+	entries, recorded := inventory.Sorted(), components.RefOf(st)
 	if err := s.enterRecovered(ctx, obj, entries, len(secrets) > 0); err != nil {
 		return nil, err
 	}
-	noRecords := st.PhaseRecord == "" && st.RenderedSet == "" && st.InventoryRecord == nil
-	if len(entries) == 0 && noRecords && recorded.Empty() {
+	components.Believe(obj, owner.Cluster)
+	if len(entries) == 0 && !namesRecords(st) && recorded.Empty() && !doubted {
 		// There is nothing to record: no dependents and no records were found. If the pass ends without a write of the
 		// status, the next pass has the same result.
 		return entries, nil
@@ -219,7 +275,20 @@ func (s *Store) restore(
 	if !s.isDamaged(obj) {
 		s.setStale(obj, secrets)
 	}
+	s.memory(obj).setRecovered(time.Now())
 	return entries, nil
+}
+
+// namesRecords reports whether a status names records in Secrets, or may have named some.
+func namesRecords(st *metav1alpha1.Status) bool {
+	return st.PhaseRecord != "" || st.RenderedSet != "" || st.InventoryRecord != nil
+}
+
+// united returns the sorted elements of two lists.
+func united(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // enterRecovered adds the finalizer, and then enters a recovered inventory into the status. hasSecrets is set if there
@@ -248,9 +317,8 @@ func (s *Store) enterRecovered(
 	return nil
 }
 
-// addUnnamed reads the latest inventory in Secrets, and adds its entries to a recovered inventory. The lost or edited
-// status may not name these Secrets. An entry is not added if the object has been created again, with another UID.
-// addUnnamed returns the Secrets of all inventories.
+// addUnnamed reads the latest inventory in Secrets, and adds its entries to a recovered inventory; see addRecorded. The
+// lost or edited status may not name these Secrets. addUnnamed returns the Secrets of all inventories.
 func (s *Store) addUnnamed(
 	ctx context.Context, owner manifests.Owner, recovered plan.Inventory,
 ) ([]metav1.PartialObjectMetadata, error) {
@@ -268,17 +336,7 @@ func (s *Store) addUnnamed(
 		return nil, newer
 	}
 	for _, e := range entries {
-		found, ok := recovered[plan.KeyOf(e)]
-		if ok && found.UID != e.UID {
-			continue
-		}
-		if ok {
-			// The delete policy and the dependencies of the live object are used, because the inventory in the Secrets may
-			// have been written before the object was last applied.
-			e.DeletePolicy = found.DeletePolicy
-			e.DependsOn, e.DependencyGroup = found.DependsOn, found.DependencyGroup
-		}
-		recovered[plan.KeyOf(e)] = e
+		addRecorded(recovered, e)
 	}
 	return secrets, nil
 }
@@ -294,21 +352,66 @@ func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMe
 	}
 }
 
-// noteUnsearched returns the event that names the types and namespaces that could not be searched. The event is empty
-// if everything was searched. During a deletion, every status contains the note (see Memory.Unsearched), because
-// nothing searches for these dependents after the component was deleted.
-func (s *Store) noteUnsearched(
-	ctx context.Context, obj components.Object, owner manifests.Owner, report Report,
+// changedBy returns why the record in a status is not used, if another client changed it. It returns an empty text for a
+// record that is intact, for a status that was lost as a whole, and for a record without a number.
+func (s *Store) changedBy(obj components.Object) string {
+	st := obj.GetStatus()
+	if cause := components.Doubt(st); cause != "" || st.InventoryWrites == 0 || st.Reconciler == "" || !s.isDamaged(obj) {
+		return cause
+	}
+	return "the inventory does not match inventoryDigest"
+}
+
+// noteRecovery returns the event about a recovery: that another client changed the record, and which types and
+// namespaces could not be searched. The event is empty if there is neither. During a deletion, every status contains
+// what could not be searched (see Memory.Unsearched), because nothing searches for these dependents after the component
+// was deleted.
+func (s *Store) noteRecovery(
+	ctx context.Context, obj components.Object, owner manifests.Owner, found recovered,
 ) status.Event {
-	unsearched := report.unsearched()
-	if unsearched == "" {
+	note, event := found.describe(), "RecordChanged"
+	if found.cause == "" {
+		note, event = "the recorded inventory was lost or damaged, and rebuilt from owner labels"+found.describeCopies(),
+			"InventoryIncomplete"
+	}
+	unsearched := found.report.unsearched()
+	if unsearched != "" {
+		note += "; " + unsearched +
+			"; find missing dependents by the label " + s.Reconciler + "/" + manifests.LabelOwnerID + "=" + owner.ID()
+		log.FromContext(ctx).Info("the rebuilt inventory may lack dependents", "unsearched", unsearched)
+		if !obj.GetDeletionTimestamp().IsZero() {
+			s.memory(obj).setUnsearched(note)
+		}
+	}
+	if unsearched == "" && found.cause == "" && len(found.copies) == 0 {
 		return status.Event{}
 	}
-	note := "the recorded inventory was lost or damaged, and rebuilt from owner labels; " + unsearched +
-		"; find missing dependents by the label " + s.Reconciler + "/" + manifests.LabelOwnerID + "=" + owner.ID()
-	log.FromContext(ctx).Info("the rebuilt inventory may lack dependents", "unsearched", unsearched)
-	if !obj.GetDeletionTimestamp().IsZero() {
-		s.memory(obj).setUnsearched(note)
+	return status.Warning(event, note)
+}
+
+// describe returns the text of an event about a record that another client changed.
+func (r recovered) describe() string {
+	note := "another client changed the record of the dependents in the status (" + r.cause +
+		"); the dependents were searched by their owner labels"
+	if len(r.added) > 0 {
+		note += fmt.Sprintf("; recorded again (%d): %s", len(r.added), describeEntries(r.added))
 	}
-	return status.Warning("InventoryIncomplete", note)
+	return note + r.describeCopies()
+}
+
+// describeCopies returns the text about objects that have the marks of the owner but do not count.
+func (r recovered) describeCopies() string {
+	if len(r.copies) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; not counted, because other clients wrote them with the owner label (%d): %s", len(r.copies),
+		describeEntries(r.copies))
+}
+
+func describeEntries(entries []metav1alpha1.InventoryEntry) string {
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, plan.KeyOf(e).String())
+	}
+	return strings.Join(bounded(names), ", ")
 }

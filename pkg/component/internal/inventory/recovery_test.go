@@ -56,13 +56,12 @@ func everything(found ...metav1alpha1.InventoryEntry) *search {
 
 func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 	three := entries(3)
-	for name, lose := range map[string]func(*cluster){
-		"after lines were removed": func(c *cluster) {
-			c.edit(func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] })
-		},
-		"after the whole status was removed": func(c *cluster) {
-			c.edit(func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} })
-		},
+	for name, test := range map[string]struct {
+		lose   func(*metav1alpha1.Status)
+		reason string
+	}{
+		"after lines were removed":           {func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] }, "RecordChanged"},
+		"after the whole status was removed": {func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
@@ -71,12 +70,12 @@ func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 			}
 			c.write(three)
 			c.restart()
-			lose(c)
+			c.edit(test.lose)
 			searching := everything(three...)
 			p := c.load()
 			got, event, err := c.store.Load(t.Context(), p, c.owner(), searching.recovery)
-			if err != nil || len(got) != 3 || event.Reason != "" {
-				t.Fatalf("the recovery returned %d entries, the event %v and the error %v; want 3 entries and no event", len(got), event, err)
+			if err != nil || len(got) != 3 || event.Reason != test.reason {
+				t.Fatalf("the recovery returned %d entries, the event %v and the error %v; want 3 entries and the event %q", len(got), event, err, test.reason)
 			}
 			if want := []string{"more", "shop", "target"}; !slices.Equal(searching.namespaces, want) {
 				t.Errorf("the recovery searched the wrong namespaces %q", searching.namespaces)

@@ -21,7 +21,8 @@ type Report []listing
 // listing is the result of a search for dependents of one type.
 type listing struct {
 	resource discovery.Resource
-	entries  []metav1alpha1.InventoryEntry
+	// entries are the dependents, and unproven are the objects with the marks of the owner that another client wrote.
+	entries, unproven []metav1alpha1.InventoryEntry
 	// everywhere is set if one request listed the objects of all namespaces. If the API server refused that request, the
 	// field refused has its error, and the field namespaces has the namespaces that were listed one by one.
 	everywhere bool
@@ -34,6 +35,15 @@ func (r Report) entries() []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for _, l := range r {
 		found = append(found, l.entries...)
+	}
+	return found
+}
+
+// unproven returns the objects of all types that have the marks of the owner, and that another client wrote.
+func (r Report) unproven() []metav1alpha1.InventoryEntry {
+	var found []metav1alpha1.InventoryEntry
+	for _, l := range r {
+		found = append(found, l.unproven...)
 	}
 	return found
 }

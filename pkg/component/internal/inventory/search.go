@@ -37,6 +37,8 @@ type LabelSearch struct {
 	// Metadata and Dynamic are the clients for the search, with the identity of the component.
 	Metadata metadata.Interface
 	Dynamic  dynamic.Interface
+	// Wrote reports whether managed fields show that the reconciler wrote a label; nil accepts all objects.
+	Wrote func(entries []metav1.ManagedFieldsEntry, label string) bool
 }
 
 // Search implements Searcher.
@@ -52,7 +54,9 @@ func (s LabelSearch) Search(
 	})
 }
 
-// searchType finds the dependents of a type. If the type does not support lists, the report is empty.
+// searchType finds the dependents of a type. If the type does not support lists, the report is empty. An object with the
+// label and the annotation may also be a copy, which another client made. So an object that the reconciler did not write
+// is reported apart.
 func (s LabelSearch) searchType(
 	ctx context.Context, owner manifests.Owner, r discovery.Resource, fallback metav1alpha1.DeletePolicy,
 	namespaces []string,
@@ -88,6 +92,10 @@ func (s LabelSearch) searchType(
 		entry.Guarded = plan.IsDefinition(plan.KeyOf(entry))
 		if entry.Types, err = s.definedTypes(ctx, r.GroupVersionResource, item.Name); err != nil {
 			return nil, err
+		}
+		if s.Wrote != nil && !s.Wrote(item.ManagedFields, prefix+manifests.LabelOwnerID) {
+			listed.unproven = append(listed.unproven, entry)
+			continue
 		}
 		listed.entries = append(listed.entries, entry)
 	}

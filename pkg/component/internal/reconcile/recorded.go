@@ -80,6 +80,7 @@ func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolic
 	recovery := inventory.Recovery{
 		Searcher: inventory.LabelSearch{
 			Discovery: t.Client.Discovery, Metadata: t.Client.Reader.Metadata, Dynamic: t.Client.Reader.Dynamic,
+			Wrote: t.Client.View().Wrote,
 		},
 		DeletePolicy: plan.DefaultDeletePolicy(policies.Reconcile, policies.Delete),
 		Namespace:    c.Namespace, Namespaces: t.Client.ComponentNamespaces(),
