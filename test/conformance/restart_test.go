@@ -149,7 +149,7 @@ var _ = Describe("Restarts of an operator:", func() {
 		Expect(made.Verb("get")).To(HaveLen(1))
 		Expect(made.Resource("namespaces").Verb("get")).To(HaveLen(1))
 		Expect(verbs(made.Writes().Resource("configmaps"))).To(BeEmpty())
-		Expect(current(ctx, g).Status.Identity).To(Equal(identity))
+		Eventually(ctx, func() string { return current(ctx, g).Status.Identity }).Should(Equal(identity))
 	})
 
 	Context("Statuses with the id of another cluster:", func() {
