@@ -169,7 +169,7 @@ func refuseRendering(target cluster.Target, part string, err error) error {
 // gate returns the gate of a command. callFunctions is the value of --call-functions.
 func (a *app) gate(c *cluster.Cluster, callFunctions bool) egress.Gate {
 	return egress.Gate{Cluster: c, CallFunctions: callFunctions, Tell: func(line string) {
-		_, _ = fmt.Fprintln(a.ErrOut, line)
+		_, _ = fmt.Fprintln(a.ErrOut, terminal.Clean(line))
 	}}
 }
 

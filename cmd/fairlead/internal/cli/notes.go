@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 const notesHelp = `Show the notes of the component NAME: the file NOTES.txt of its chart.
@@ -64,7 +65,7 @@ func (a *app) showNotes(ctx context.Context, c *cluster.Cluster, target cluster.
 		return refuseRendering(target, "its notes", err)
 	}
 	if said = strings.TrimSpace(said); said != "" {
-		_, err = fmt.Fprintln(a.Out, said)
+		_, err = fmt.Fprintln(a.Out, terminal.CleanText(said))
 	}
 	return err
 }

@@ -194,7 +194,7 @@ func (a *app) newWaiter(c *cluster.Cluster, target cluster.Target, timeout time.
 	return wait.New(c, target, timeout, a.Out)
 }
 
-func (a *app) println(line string) { _, _ = fmt.Fprintln(a.Out, line) }
+func (a *app) println(line string) { _, _ = fmt.Fprintln(a.Out, terminal.Clean(line)) }
 
 // warn prints an error after which the command continues.
 func (a *app) warn(err error) { _, _ = fmt.Fprintf(a.ErrOut, "warning: %s\n", exit.Line(err)) }

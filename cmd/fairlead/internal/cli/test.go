@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/logs"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -166,7 +167,7 @@ func (a *app) reportTest(ctx context.Context, c *cluster.Cluster, r charttest.Re
 	if !r.Passed {
 		line = fmt.Sprintf("%s failed after %s: %s\n", r.Test, r.Took.Round(time.Second), r.Message)
 	}
-	if _, err := fmt.Fprint(a.Out, line); err != nil || !o.logs {
+	if _, err := fmt.Fprint(a.Out, terminal.CleanText(line)); err != nil || !o.logs {
 		return
 	}
 	if err := a.testLogs(ctx, c, r.Test); err != nil {

@@ -31,7 +31,7 @@ type log struct {
 
 func (l *log) Show(report Report) {
 	for _, line := range l.printed.New(report.Lines) {
-		_, _ = fmt.Fprintln(l.out, line)
+		_, _ = fmt.Fprintln(l.out, terminal.Clean(line))
 	}
 }
 

@@ -72,7 +72,7 @@ func (o Output) write(value any) error {
 		return err
 	}
 	if o.Format == FormatJSON {
-		_, err := text.WriteTo(o)
+		_, err := io.WriteString(o, escaped(text.String()))
 		return err
 	}
 	document, err := yaml.JSONToYAML(text.Bytes())
@@ -83,12 +83,25 @@ func (o Output) write(value any) error {
 	return err
 }
 
+// escaped returns a JSON document with the same content, in which no character controls a terminal.
+func escaped(document string) string {
+	var text strings.Builder
+	for _, r := range document {
+		if r != '\n' && terminal.Controls(r) {
+			fmt.Fprintf(&text, `\u%04x`, r) // All of these characters have four digits.
+		} else {
+			text.WriteRune(r)
+		}
+	}
+	return text.String()
+}
+
 // Structured reports whether the format is for programs.
 func (o Output) Structured() bool { return o.Format == FormatJSON || o.Format == FormatYAML }
 
 // names writes one name in each line, as kubectl does.
 func (o Output) names(names []string) error {
-	_, err := io.WriteString(o, lines(names))
+	_, err := io.WriteString(o, terminal.CleanText(lines(names)))
 	return err
 }
 

@@ -39,15 +39,31 @@ func Size(fd int) (width, height int) {
 	return width, height
 }
 
-// Clean replaces the control characters of a line, so that names and messages from a cluster cannot control the
-// terminal.
-func Clean(line string) string {
+// Clean replaces the control characters of a line, and those that change the direction of text, so that names and
+// messages from a cluster cannot control the terminal.
+func Clean(line string) string { return strings.Map(clean, line) }
+
+// CleanText is like Clean for a text of several lines. It keeps line breaks and tabs.
+func CleanText(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
+		if r == '\n' || r == '\t' {
+			return r
 		}
-		return r
-	}, line)
+		return clean(r)
+	}, strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+func clean(r rune) rune {
+	if Controls(r) {
+		return unicode.ReplacementChar
+	}
+	return r
+}
+
+// Controls reports whether a character can control a terminal: a control character of C0 or C1, a line separator, or a
+// character that changes the direction of text (UAX #9), which makes a terminal show another text than there is.
+func Controls(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
 // Cut shortens a line to one row of a terminal of this width. Colour sequences have no width.

@@ -42,8 +42,21 @@ func TestWidthCountsColumns(t *testing.T) {
 }
 
 func TestCleanLeavesNoControl(t *testing.T) {
-	if got := terminal.Clean("a\x1b[31mb\rc\u009bd"); got != "a�[31mb�c�d" {
-		t.Errorf("Clean did not replace the control characters: %q", got)
+	for text, want := range map[string]string{
+		"a\x1b[31mb\rc\u009bd":                "a�[31mb�c�d",
+		"\x1b]8;;http://example.com\x1b\\a\a": "�]8;;http://example.com�\\a�",
+		"\x1b]52;c;cm0=\a":                    "�]52;c;cm0=�",
+		"user\u202egpj.exe\u202c\u2066\u2069": "user�gpj.exe���",
+		"a\u2028b\x7f\xff":                    "a�b��",
+		"a\nb\tc":                             "a�b�c",
+		"👩‍👩‍👧 größer":                        "👩‍👩‍👧 größer",
+	} {
+		if got := terminal.Clean(text); got != want {
+			t.Errorf("Clean(%q) is %q, want %q", text, got, want)
+		}
+	}
+	if got := terminal.CleanText("a\r\nb\tc\rd\x1b[2J"); got != "a\nb\tc�d�[2J" {
+		t.Errorf("CleanText returned %q", got)
 	}
 }
 
