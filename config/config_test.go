@@ -59,7 +59,7 @@ func TestOperatorIsBoundToRolesOfItsOwnOnly(t *testing.T) {
 			g.Expect(known).To(HaveKey(role["kind"]+"/"+role["name"]), object.GetName())
 		}
 	}
-	g.Expect(bindings).To(Equal(8))
+	g.Expect(bindings).To(Equal(9))
 }
 
 func TestNamespaceComesBeforeWhatIsInIt(t *testing.T) {

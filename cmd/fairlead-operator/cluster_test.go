@@ -24,6 +24,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/internal/leader"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/generator/isolate"
 	"github.com/fairlead-io/fairlead/test/repeat"
@@ -149,7 +150,7 @@ func expectWork(ctx context.Context) {
 // leaseHolder returns the identity of the holder of the operator's Lease.
 func leaseHolder(ctx context.Context) (string, error) {
 	lease := &coordinationv1.Lease{}
-	err := administrator.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, lease)
+	err := administrator.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: leader.Name}, lease)
 	return ptr.Deref(lease.Spec.HolderIdentity, ""), err
 }
 

@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	leaseName = "fairlead-operator"
 	// shutdownTimeout is the time in which running passes can end after a signal. The kubelet kills the process after
 	// thirty seconds.
 	shutdownTimeout = 25 * time.Second
@@ -91,7 +90,9 @@ func (o options) lease(ctx context.Context, restConfig *rest.Config) (*leader.Lo
 	if err != nil {
 		return nil, err
 	}
-	return leader.New(ctx, restConfig, o.leaderElectionNamespace, leaseName, address)
+	return leader.New(ctx, restConfig, leader.Options{
+		Namespace: o.leaderElectionNamespace, Address: address, Watched: o.observeNamespaces,
+	})
 }
 
 func newManager(
@@ -111,7 +112,7 @@ func newManager(
 		HealthProbeBindAddress:        o.probeAddress,
 		PprofBindAddress:              o.profilingAddress,
 		LeaderElection:                lease != nil,
-		LeaderElectionID:              leaseName,
+		LeaderElectionID:              leader.Name,
 		LeaderElectionReleaseOnCancel: true, // This is safe, because the process ends right after the manager.
 		GracefulShutdownTimeout:       &timeout,
 		Cache:                         watched,

@@ -1,5 +1,6 @@
 // Package leader tells a replica of the operator which replica reconciles, and where that replica listens. The facts
-// come from the requests of the leader election, so no further request and no further right is needed.
+// come from the requests of the leader election, so no further request and no further right is needed. These requests
+// also tell the command line which namespaces the operator watches.
 package leader
 
 import (
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -38,10 +40,21 @@ type Lock struct {
 	until time.Time
 }
 
-// New returns the Lease with a name, as ctrl.Options.LeaderElectionResourceLockInterface. An empty namespace is the
-// namespace of the pod. address is where other replicas reach this one. It is part of the identity in the Lease; the
-// zero value means that they do not reach it. ctx ends the recorder of the events about leaders.
-func New(ctx context.Context, config *rest.Config, namespace, name string, address netip.AddrPort) (*Lock, error) {
+// Options configure the Lease of an operator.
+type Options struct {
+	// Namespace of the Lease; by default the namespace of the pod.
+	Namespace string
+	// Address is where other replicas reach this one. It is part of the identity in the Lease; the zero value means that
+	// they do not reach it.
+	Address netip.AddrPort
+	// Watched are the namespaces whose components the operator reconciles. None means all namespaces.
+	Watched []string
+}
+
+// New returns the Lease of the operator, as ctrl.Options.LeaderElectionResourceLockInterface. Its name is Name. ctx ends
+// the recorder of the events about leaders.
+func New(ctx context.Context, config *rest.Config, o Options) (*Lock, error) {
+	namespace := o.Namespace
 	if namespace == "" {
 		content, err := os.ReadFile(namespaceFile)
 		if err != nil {
@@ -49,7 +62,7 @@ func New(ctx context.Context, config *rest.Config, namespace, name string, addre
 		}
 		namespace = strings.TrimSpace(string(content))
 	}
-	identity, err := identityAt(address)
+	identity, err := identityAt(o.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -70,14 +83,13 @@ func New(ctx context.Context, config *rest.Config, namespace, name string, addre
 	}
 	events := record.NewBroadcaster(record.WithContext(ctx))
 	events.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: objects.Events(namespace)})
-	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, name, objects, leases,
-		resourcelock.ResourceLockConfig{
+	return Observe(&resourcelock.LeaseLock{
+		LeaseMeta: metav1.ObjectMeta{Namespace: namespace, Name: Name},
+		Client:    announcing{leases, watchedValue(o.Watched)},
+		LockConfig: resourcelock.ResourceLockConfig{
 			Identity: identity, EventRecorder: events.NewRecorder(scheme, corev1.EventSource{Component: identity}),
-		})
-	if err != nil {
-		return nil, err
-	}
-	return Observe(lock), nil
+		},
+	}), nil
 }
 
 // Observe returns a Lock that notes what the requests of another lock say.

@@ -120,14 +120,16 @@ func TestTheAddressOfTheLeaderIsInItsIdentity(t *testing.T) {
 func TestTheConfigurationOfOtherClientsIsNotChanged(t *testing.T) {
 	config := &rest.Config{Host: "https://127.0.0.1:1", UserAgent: "operator/1"}
 	before := rest.CopyConfig(config)
-	l, err := New(t.Context(), config, "system", "operator", netip.MustParseAddrPort("10.0.0.1:9443"))
+	l, err := New(t.Context(), config, Options{
+		Namespace: "system", Address: netip.MustParseAddrPort("10.0.0.1:9443"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if config.UserAgent != before.UserAgent || config.Timeout != before.Timeout {
 		t.Errorf("user agent %s, time-out %s", config.UserAgent, config.Timeout)
 	}
-	if l.Describe() != "system/operator" || !strings.HasSuffix(l.Identity(), "_10.0.0.1:9443") || l.Held() {
+	if l.Describe() != "system/fairlead-operator" || !strings.HasSuffix(l.Identity(), "_10.0.0.1:9443") || l.Held() {
 		t.Errorf("%s held by %s: %t", l.Describe(), l.Identity(), l.Held())
 	}
 }
