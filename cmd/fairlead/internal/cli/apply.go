@@ -217,18 +217,19 @@ func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error
 		return err
 	}
 	w := a.newWaiter(f.Cluster, f.Target, o.timeout).LimitUnserved(o.unserved)
+	ready := func() error { return w.Ready(ctx, f.Live) }
 	if progress.OfApply(m.Status, f.Live.GetGeneration()).Verdict != progress.Failed {
-		return w.Ready(ctx, f.Live)
+		return a.withOperator(ctx, f, ready)
 	}
 	after, request, err := m.RequestReconcile(ctx, true)
 	if apierrors.IsForbidden(err) {
-		return w.Ready(ctx, f.Live)
+		return a.withOperator(ctx, f, ready)
 	}
 	if err != nil {
 		return err
 	}
 	a.println(f.Target.String() + " reconcile requested")
-	return w.Answered(ctx, after, request)
+	return a.withOperator(ctx, f, func() error { return w.Answered(ctx, after, request) })
 }
 
 // spec returns the fields of the spec that the flags set. An empty value removes a field.

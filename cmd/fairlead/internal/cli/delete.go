@@ -126,6 +126,7 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 // awaitEnd waits until the component and its sources are gone.
 func (a *app) awaitEnd(ctx context.Context, f cluster.Object, timeout time.Duration) error {
 	began := time.Now()
+	a.tellOperator(f.Cluster.Operator(ctx, f.Target))
 	if err := a.newWaiter(f.Cluster, f.Target, timeout).Gone(ctx, f.Live); err != nil || !f.Target.IsReadyMade() {
 		return err
 	}

@@ -66,7 +66,26 @@ func (a *app) list(ctx context.Context, kind string, everywhere bool, out show.O
 		_, err := fmt.Fprintln(a.ErrOut, none(target))
 		return err
 	}
-	return show.NewList(items).Print(out, time.Now())
+	list := show.NewList(items)
+	if len(items) > 0 {
+		a.addOperator(ctx, c, target, &list)
+	}
+	return list.Print(out, time.Now())
+}
+
+// addOperator adds to a list, and prints, whether an operator serves the components.
+func (a *app) addOperator(ctx context.Context, c *cluster.Cluster, target cluster.Target, list *show.List) {
+	target.Namespace = ""
+	operator := c.Operator(ctx, target)
+	list.Operator = operatorOf(operator)
+	var namespaces []string
+	for i, item := range list.Items {
+		namespaces = append(namespaces, item.Namespace)
+		if operator.State == cluster.OperatorServes {
+			list.Items[i].Operator = operatorOf(operator.In(item.Namespace))
+		}
+	}
+	a.tellOperatorIn(operator, namespaces)
 }
 
 func none(target cluster.Target) string {

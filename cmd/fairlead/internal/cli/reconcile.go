@@ -56,5 +56,7 @@ func (a *app) reconcile(ctx context.Context, name string, wait bool, timeout, un
 	if !wait {
 		return nil
 	}
-	return a.newWaiter(found.Cluster, found.Target, timeout).LimitUnserved(unserved).Answered(ctx, after, request)
+	return a.withOperator(ctx, found.Object, func() error {
+		return a.newWaiter(found.Cluster, found.Target, timeout).LimitUnserved(unserved).Answered(ctx, after, request)
+	})
 }

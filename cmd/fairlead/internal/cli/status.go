@@ -25,9 +25,9 @@ dependents that it waits for with reasons, the blockers of its deletion, its con
 the time of the next reconciliation. For dependents that are not ready, the command shows causes from events,
 pods and other objects of the dependent that you may read.
 
-The exit code is 0 if the component is Ready for its current spec, and 1 if it is not. With --watch the status
-is shown again whenever it changes, until the command is interrupted; the exit code is that of the last
-status.`
+The exit code is 0 if the component is Ready for its current spec, and 1 if it is not, or if no operator serves
+it. With --watch the status is shown again whenever it changes, until the command is interrupted; the exit code is
+that of the last status.`
 
 func (a *app) newStatus() *cobra.Command {
 	var output string
@@ -88,6 +88,7 @@ func statusOf(
 		return show.Status{}, err
 	}
 	s := show.NewStatus(obj, status, settings)
+	s.Operator = operatorOf(c.Operator(ctx, target))
 	s.AddCauses(causes.OfStatus(ctx, c, status))
 	return s, nil
 }

@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -26,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli"
 	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/internal/leader"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/repeat"
@@ -61,10 +63,24 @@ func startCluster(ctx context.Context) {
 	k8s, err = client.New(kube.Config(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(config.Install(ctx, k8s)).To(Succeed())
+	holdLease(ctx, leader.DefaultNamespace, time.Now().Add(time.Hour))
 	definitions, err := manifests.Decode("crd.yaml", gadget.CRD)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(k8s.Create(ctx, definitions[0])).To(Succeed())
 	Eventually(ctx, func() error { return k8s.List(ctx, &gadget.GadgetList{}) }).Should(Succeed())
+}
+
+// holdLease creates a namespace, and in it the Lease of an operator that renewed it at a time. An operator that runs
+// renews it by and by; a time in the future serves for all specs.
+func holdLease(ctx context.Context, namespace string, at time.Time, watched ...string) {
+	GinkgoHelper()
+	err := k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
+	lock, err := leader.New(ctx, kube.Config(), leader.Options{Namespace: namespace, Watched: watched})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(lock.Create(ctx, resourcelock.LeaderElectionRecord{
+		HolderIdentity: lock.Identity(), LeaseDurationSeconds: 15, RenewTime: metav1.NewTime(at),
+	})).To(Succeed())
 }
 
 // onCluster returns the body of a container of specs that share a cluster.

@@ -59,7 +59,9 @@ func (a *app) suspend(ctx context.Context, name, reason string, wait bool, timeo
 	if !wait {
 		return nil
 	}
-	return a.newWaiter(f.Cluster, f.Target, timeout).Suspended(ctx, after)
+	return a.withOperator(ctx, f.Object, func() error {
+		return a.newWaiter(f.Cluster, f.Target, timeout).Suspended(ctx, after)
+	})
 }
 
 const resumeHelp = `Resume the suspended component NAME: its operator applies the changes since the suspension,
@@ -112,5 +114,7 @@ func (a *app) resume(ctx context.Context, name string, wait bool, timeout, unser
 	if !wait {
 		return nil
 	}
-	return a.newWaiter(f.Cluster, f.Target, timeout).LimitUnserved(unserved).Ready(ctx, after)
+	return a.withOperator(ctx, f.Object, func() error {
+		return a.newWaiter(f.Cluster, f.Target, timeout).LimitUnserved(unserved).Ready(ctx, after)
+	})
 }

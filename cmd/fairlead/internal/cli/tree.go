@@ -71,6 +71,9 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 	if status.TargetCluster == "" {
 		tree.AddCauses(causes.OfNodes(ctx, f.Cluster, nodes))
 	}
+	operator := f.Cluster.Operator(ctx, f.Target)
+	tree.Operator = operatorOf(operator)
+	a.tellOperator(operator)
 	if err := tree.Print(out); err != nil {
 		return err
 	}

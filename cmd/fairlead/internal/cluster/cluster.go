@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -86,7 +87,7 @@ func Connect(flags *genericclioptions.ConfigFlags) (*Cluster, error) {
 	}
 	scheme := runtime.NewScheme()
 	err = errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme),
-		authenticationv1.AddToScheme(scheme))
+		authenticationv1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme))
 	if err != nil {
 		return nil, err
 	}

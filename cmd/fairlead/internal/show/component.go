@@ -29,6 +29,8 @@ type Component struct {
 	Message    string `json:"message,omitempty"`
 	Revision   int64  `json:"revision"`
 	Dependents Counts `json:"dependents"`
+	// Operator is set in a list if no operator watches the namespace of the component.
+	Operator *Operator `json:"operator,omitempty"`
 }
 
 // Counts has numbers of dependents.

@@ -11,6 +11,9 @@ import (
 type List struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
+	// Operator is set if all statuses may be old. Components in namespaces that no operator watches have a field of their
+	// own.
+	Operator *Operator `json:"operator,omitempty"`
 	// Items are sorted by namespace and name.
 	Items []Component `json:"items"`
 }

@@ -18,6 +18,8 @@ type Status struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Component  Component `json:"component"`
+	// Operator is set if the status may be old.
+	Operator *Operator `json:"operator,omitempty"`
 	// Since is the time of the last change of the state. It is nil if the time is unknown.
 	Since *metav1.Time `json:"since,omitempty"`
 	// DeletionTimestamp is the time at which the deletion was requested.
@@ -170,10 +172,10 @@ func since(status metav1alpha1.Status, deletion *metav1.Time) *metav1.Time {
 	return &condition.LastTransitionTime
 }
 
-// IsReady reports whether the component is Ready for its current spec.
+// IsReady reports whether the component is Ready for its current spec, and no operator is known to be absent.
 func (s Status) IsReady() bool {
 	return s.Component.Ready == string(metav1.ConditionTrue) && s.Component.ObservedGeneration >= s.Component.Generation &&
-		s.DeletionTimestamp == nil
+		s.DeletionTimestamp == nil && (s.Operator == nil || s.Operator.State != operatorAbsent)
 }
 
 func conditionsOf(status metav1alpha1.Status) []Condition {

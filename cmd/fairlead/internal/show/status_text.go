@@ -122,6 +122,9 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 		stateText.text += " for " + duration.HumanDuration(now.Sub(s.Since.Time))
 	}
 	add("State", stateText)
+	if s.Operator != nil {
+		add("Operator", cell{text: oneLine(strings.TrimPrefix(s.Operator.Message, "operator ")), tone: s.Operator.tone()})
+	}
 	if c.State != string(metav1alpha1.StateReady) {
 		say("Because", explanation(c.Reason, c.Message))
 	}

@@ -29,6 +29,8 @@ type Tree struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Component  Component `json:"component"`
+	// Operator is set if the status may be old.
+	Operator *Operator `json:"operator,omitempty"`
 	// Dependents are sorted by wave, stage, kind, namespace and name.
 	Dependents []Dependent `json:"dependents"`
 	// LeftOut are the first ten objects that are not applied, because their conditions are false.
