@@ -153,7 +153,7 @@ func invalid(s metav1.Status) string {
 	var causes []string
 	for _, c := range s.Details.Causes {
 		// The message can be very long: the API server quotes a refused pod template completely.
-		text := shorten(c.Message)
+		text := shorten(withoutComparison(c.Message))
 		if c.Field != "" {
 			text = c.Field + ": " + text
 		}
@@ -172,13 +172,14 @@ func failureOf(err error, a plan.Action, user string) *plan.Failure {
 	if f.Cause == plan.CauseMissingRight {
 		f.Message += "; " + rights.Advice(f.Message, user, rights.Grant)
 	}
-	isSecret := a.Key.GroupKind() == schema.GroupKind{Kind: "Secret"}
-	if isSecret && mayQuote(f, err) {
+	if isSecret(a) && mayQuote(f, err) {
 		f = redacted(f, err)
 	}
 	addAdvice(f, err, a)
 	return f
 }
+
+func isSecret(a plan.Action) bool { return a.Key.GroupKind() == schema.GroupKind{Kind: "Secret"} }
 
 // addAdvice adds advice about immutable fields to the failure of an update. The validation rules of custom resources
 // have their own messages, which do not show whether a field is immutable. So the advice for custom resources begins

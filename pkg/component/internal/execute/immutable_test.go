@@ -1,0 +1,71 @@
+package execute
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+func TestDifferences(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		manifest, live string
+		fields, want   []string
+	}{
+		{
+			"a claim that was restored with another class", "spec: {storageClassName: fast, resources: {requests: {storage: 1Gi}}, accessModes: [A]}",
+			"spec: {storageClassName: slow, volumeName: pvc-1, volumeMode: Filesystem, resources: {requests: {storage: 1024Mi}}, accessModes: [A]}",
+			[]string{"spec"}, []string{"spec.storageClassName"},
+		},
+		{
+			"a pod template", "spec: {template: {spec: {containers: [{name: a, image: b}]}}}",
+			"spec: {template: {spec: {containers: [{name: a, image: c, tty: true}]}}}",
+			[]string{"spec.template"}, []string{"spec.template.spec.containers[0].image"},
+		},
+		{
+			"lists of other lengths, and a value in the place of a map", "spec: {a: [x, y], b: {c: d}, e: 1}", "spec: {a: [x], b: z, e: 1}",
+			[]string{"spec"}, []string{"spec.a", "spec.b"},
+		},
+		{"a value that the object lacks, and empty values", "spec: {a: x, b: '', c: [], d: {}, e: false}", "spec: {}", []string{"spec"}, []string{"spec.a"}},
+		{"nothing below the field", "spec: {a: x}", "spec: {a: y}", []string{"data"}, nil},
+		{"a field with an index", "spec: {a: [{b: x}]}", "spec: {a: [{b: y}]}", []string{"spec.a[0].b", "spec.a"}, []string{"spec.a[0].b"}},
+		{
+			"many fields", "spec: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1}", "spec: {}", []string{"spec"},
+			[]string{"spec.a", "spec.b", "spec.c", "spec.d", "spec.e", "and more"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var manifest, live map[string]any
+			for text, into := range map[string]*map[string]any{c.manifest: &manifest, c.live: &live} {
+				if err := yaml.Unmarshal([]byte(text), into); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := differences(manifest, live, c.fields); !slices.Equal(got, c.want) {
+				t.Errorf("the differences are %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestInvalidNamesTheFieldsOfAComparison(t *testing.T) {
+	const claim = "Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n" +
+		"  core.PersistentVolumeClaimSpec{\n  \tAccessModes:      {\"ReadWriteOnce\"},\n- \tStorageClassName: &\"slow\",\n" +
+		"+ \tStorageClassName: &\"fast\",\n\u00a0\u00a0\tVolumeMode: &\"Filesystem\",\n-\u00a0\tVolumeName: \"pvc-1\",\n  }\n"
+	for _, c := range []struct{ name, message, want string }{
+		{
+			"of a claim", claim, "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for " +
+				"bound claims (changed: storageClassName, volumeName)",
+		},
+		{"of nothing", "Forbidden: no\nother text", "spec: Forbidden: no\nother text"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			causes := []metav1.StatusCause{{Field: "spec", Message: c.message}}
+			if got := invalid(metav1.Status{Details: &metav1.StatusDetails{Causes: causes}}); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
