@@ -41,8 +41,9 @@ func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.
 		return err
 	}
 	return component.RefuseDeletion(fmt.Errorf(
-		"it has the dependent Deployment %s, in which the operator itself runs, so no operator would finish the deletion; "+
-			"delete all other components first, then %s", s.deployment, elsewhere))
+		"it has the dependent Deployment %s, in which the operator itself runs, so no operator would finish the deletion; to "+
+			"keep it, remove the finalizer %s/finalizer from this component, and its dependents stay; to uninstall everything, "+
+			"delete all other components first, with their dependents, then %s", s.deployment, ReconcilerName, elsewhere))
 }
 
 // goesWith reports whether the Deployment is a dependent of a component and would be deleted together with the

@@ -20,7 +20,7 @@ func (p *run[C]) setUp(ctx context.Context) error {
 	err := p.client.Create(ctx, newObject("Namespace", "", p.namespace))
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("the namespace %s already exists, because an earlier run failed and kept it, or because another "+
-			"scenario has the same name; delete the namespace, or set Scenario.Name", p.namespace)
+			"scenario has the same name; set Scenario.Name, or delete the namespace with all objects in it", p.namespace)
 	}
 	if err != nil {
 		return err

@@ -127,7 +127,7 @@ func (r *references) kustomizationFile(folder string) (string, error) {
 		}
 	}
 	if len(found) > 1 {
-		return "", fmt.Errorf("%s: a folder must have only one kustomization file: remove the others",
+		return "", fmt.Errorf("%s: a folder must have only one kustomization file: move the others elsewhere",
 			strings.Join(found, ", "))
 	}
 	return strings.Join(found, ""), nil

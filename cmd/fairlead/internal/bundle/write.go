@@ -67,7 +67,7 @@ func (b Bundle) saveFile(name string, objects []*unstructured.Unstructured) ([]s
 	}
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%q exists; remove it, or choose another file", name)
+		return nil, fmt.Errorf("%q exists; choose another file", name)
 	}
 	if err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func (r Runner) create(ctx context.Context, test *unstructured.Unstructured) (*u
 	case holdsOthers(test):
 		return former, nil
 	case !isTest(former):
-		return nil, exit.Refuse("an object of this name exists and is no test; rename the test, or delete the object")
+		return nil, exit.Refuse("an object of this name exists and is no test; rename the test")
 	case deletedAt(test, beforeHookCreation):
 		if err := r.deleteAndWait(ctx, former); err != nil {
 			return nil, err

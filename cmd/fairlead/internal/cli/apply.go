@@ -201,8 +201,8 @@ func (a *app) warnOfUnserved(unserved []component.Waiting) {
 // reports an earlier failure, await requests another attempt from the operator, and waits for its result.
 func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error {
 	if suspend, _, _ := unstructured.NestedBool(f.Live.Object, "spec", "suspend"); suspend {
-		idle := exit.Refuse("%s is suspended, so nothing is applied; to resume it, run: fairlead resume %s", f.Target,
-			f.Target.Name)
+		idle := exit.Refuse("%s is suspended, so nothing is applied; to resume it, run: %s", f.Target,
+			f.Target.Command("resume"))
 		if o.wait {
 			return idle
 		}

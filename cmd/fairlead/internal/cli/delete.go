@@ -67,7 +67,9 @@ func (a *app) newDelete() *cobra.Command {
 				return errNegativeTimeout(o.timeout)
 			}
 			for _, group := range o.accepted {
-				if problems := validation.IsDNS1123Subdomain(group); len(problems) > 0 {
+				// The group of an additional managed type may be * or *.suffix.
+				suffix := strings.TrimPrefix(group, "*.")
+				if problems := validation.IsDNS1123Subdomain(suffix); group != "*" && len(problems) > 0 {
 					return exit.BadUsage("--accept-unknown %q is no API group: %s", group, problems[0])
 				}
 			}

@@ -124,7 +124,7 @@ var _ = Describe("scaffold", func() {
 		dir := folder("main.go", "mine", "chart/Chart.yaml", "mine", "notes.txt", "mine")
 		r := scaffoldShop(ctx, dir)
 		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: nothing was written: " + dir +
-			" already has chart/Chart.yaml, main.go; --force overwrites these files, and --dry-run lists them\n"}))
+			" already has chart/Chart.yaml, main.go; --dry-run lists these files, and --force overwrites them, so that their content is lost\n"}))
 		Expect(entries(dir)).To(ConsistOf("main.go", "chart", "notes.txt"))
 	})
 

@@ -126,7 +126,8 @@ func (a *app) findTestable(
 		return nil, exit.Refuse("%s: its dependents are in another cluster, and tests run in the cluster of the component",
 			target)
 	case component.Status.Revision == 0:
-		return nil, exit.Refuse("%s: no revision of it has been applied yet; wait for it with fairlead apply --wait", target)
+		return nil, exit.Refuse("%s: no revision of it has been applied yet; %s shows why", target,
+			target.Command("status"))
 	case !isReadyNow(component):
 		a.warn(fmt.Errorf("%s is not ready", target))
 	}

@@ -47,6 +47,18 @@ func (t Target) String() string {
 	return gk.String() + "/" + t.Name
 }
 
+// Command returns a command of this program about the component, for a message: fairlead resume -n shop web.
+func (t Target) Command(command string) string {
+	text := "fairlead " + command
+	if t.Namespace != "" {
+		text += " -n " + t.Namespace
+	}
+	if t.IsReadyMade() {
+		return text + " " + t.Name
+	}
+	return text + " " + t.String()
+}
+
 // IsReadyMade reports whether the type is Component, which is the type of the ready-made operator.
 func (t Target) IsReadyMade() bool {
 	return t.Mapping.GroupVersionKind.GroupKind() == readyMade

@@ -197,8 +197,8 @@ func (r *Resolver) await(
 	})
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return "", nil, exit.Unasked("%s: the answer is recorded, but the operator has not used it within %s; "+
-			"the state of %s is shown by: fairlead external list %s", r.component.Target, timeout, r.external.Name(),
-			r.component.Target.Name)
+			"the state of %s is shown by: %s", r.component.Target, timeout, r.external.Name(),
+			r.component.Target.Command("external list"))
 	}
 	return said, last, err
 }

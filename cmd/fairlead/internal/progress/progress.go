@@ -72,7 +72,7 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 		return Report{Verdict: Reached, Lines: []string{fmt.Sprintf("ready: %s dependents, revision %d", Count(s),
 			s.Revision)}}
 	case s.State == metav1alpha1.StateSuspended:
-		return Report{Verdict: Failed, Summary: "the component is suspended; to resume it, run fairlead resume"}
+		return Report{Verdict: Failed, Summary: "the component is suspended; fairlead resume resumes it"}
 	}
 	if stalled := conditionOf(s, metav1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
 		return Report{Verdict: Failed, Summary: explain(stalled)}

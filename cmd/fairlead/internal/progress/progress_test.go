@@ -131,7 +131,7 @@ var _ = Describe("OfApply", func() {
 			"GenerateFailed: templates/web.yaml:3: no value"),
 		Entry("Suspended, because the wait would never end",
 			at(2, metav1alpha1.StateSuspended, metav1.ConditionUnknown, metav1alpha1.ReasonSuspended, ""), progress.Failed,
-			"the component is suspended; to resume it, run fairlead resume"),
+			"the component is suspended; fairlead resume resumes it"),
 		Entry("dependents that are not ready, with their names",
 			notReady(4, report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2"),
 				report(1, "Job.batch shop/migrate", "InProgress", "")),

@@ -217,7 +217,7 @@ var _ = Describe("Publish, with a source of several ConfigMaps", func() {
 		_, err := s.publishArchive(ctx, archive)
 		Expect(exit.CodeOf(err)).To(Equal(exit.No))
 		Expect(err).To(MatchError(ContainSubstring("configmap/" + other.Name +
-			` in namespace "apps" has content that does not match its name; delete it`)))
+			` in namespace "apps" has content that does not match its name; make sure that no other component names it`)))
 		Expect(s.Get(ctx, client.ObjectKeyFromObject(shop()), shop())).NotTo(Succeed())
 	})
 

@@ -164,7 +164,7 @@ var _ = Describe("Publish", func() {
 		s := newScene(interceptor.Funcs{}, sourceMap(nameOf(folder()), "", 0))
 		_, err := s.publish(ctx)
 		Expect(exit.CodeOf(err)).To(Equal(exit.No))
-		Expect(err).To(MatchError(ContainSubstring("has content that does not match its name; delete it")))
+		Expect(err).To(MatchError(ContainSubstring("has content that does not match its name; make sure that no other component names it")))
 		Expect(s.Get(ctx, client.ObjectKeyFromObject(shop()), shop())).NotTo(Succeed())
 	})
 

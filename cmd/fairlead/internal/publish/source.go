@@ -223,8 +223,8 @@ func (p *Publisher) providePart(ctx context.Context, s stored, piece part, owner
 		case err != nil:
 			return err
 		case have.DeletionTimestamp != nil || !s.holds(piece, have):
-			return exit.Refuse("configmap/%s in namespace %q has content that does not match its name; delete it, "+
-				"and apply again", piece.name, s.target.Namespace)
+			return exit.Refuse("configmap/%s in namespace %q has content that does not match its name; make sure "+
+				"that no other component names it in spec.source, delete it, and apply again", piece.name, s.target.Namespace)
 		case !willBeCollected(have, owner):
 			return nil
 		}

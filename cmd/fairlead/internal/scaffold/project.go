@@ -146,7 +146,7 @@ func (p *Project) noteStrangers() error {
 			return err
 		}
 		p.Notes = append(p.Notes,
-			name+" existed before, and is now part of the source that the operator renders: remove the file unless you need it")
+			name+" existed before, and is now part of the source that the operator renders: move the file elsewhere unless the operator shall render it")
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,6 +171,6 @@ func (e *ExistsError) Error() string {
 		named, rest = e.Files[:maxNamed], fmt.Sprintf(" and %d more files of the project", more)
 	}
 	return fmt.Sprintf("nothing was written: %s already has %s%s; "+
-		"--force overwrites these files, and --dry-run lists them",
+		"--dry-run lists these files, and --force overwrites them, so that their content is lost",
 		e.Dir, strings.Join(named, ", "), rest)
 }

@@ -57,14 +57,14 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 		return &Change{Verb: VerbDelete, File: path}, nil, nil
 	case v.Newer == nil:
 		return nil,
-			[]Conflict{{File: path, Why: "the template no longer has the file, but you changed it: delete or rename it"}}, nil
+			[]Conflict{{File: path, Why: "the template no longer has the file, but you changed it: rename it, or delete it with your changes"}}, nil
 	case same(v.Base, v.Mine):
 		return &Change{Verb: VerbUpdate, File: path, Content: v.Newer}, nil, nil
 	case bytes.IndexByte(v.Mine, 0) >= 0:
 		return nil,
 			[]Conflict{{
 				File: path,
-				Why:  "the template changed the file, but your file is not a text: move it, or use the template's file",
+				Why:  "the template changed the file, but your file is not a text: move it, or replace it by the template's file",
 			}}, nil
 	case path == "go.mod":
 		merged, err := mergeModule(v.Mine, v.Base, v.Newer)

@@ -85,7 +85,7 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 		want string
 	}{
 		"a file that is new in the template and in the project":       {Versions{nil, former, newer}, "rename your file"},
-		"a file that a person changed and the template no longer has": {Versions{former, newer, nil}, "delete or rename it"},
+		"a file that a person changed and the template no longer has": {Versions{former, newer, nil}, "rename it, or delete it with your changes"},
 		"a binary file": {Versions{former, []byte("\x7fELF\x00"), newer}, "your file is not a text"},
 	} {
 		t.Run(name, func(t *testing.T) {
