@@ -139,8 +139,9 @@ var _ = Describe("Bad input", func() {
 			fmt.Appendf(nil, `{"spec":{"targetNamespace":%q,"values":{"level":"debug"}}}`, other))
 		Expect(administrator.Patch(ctx, component, patch)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(fmt.Sprintf(
-			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while 1 dependents exist; change it back, or "+
-				"delete the component first", namespace, other)))
+			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while 1 dependents exist; change it back; to move it, "+
+				"create another component with the new target first, and delete this one, which deletes its dependents",
+			namespace, other)))
 		var untouched corev1.ConfigMap
 		Expect(administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &untouched)).To(Succeed())
 		Expect(untouched.Data).To(Equal(map[string]string{"level": "info"}))

@@ -117,7 +117,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		server.Down(true)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True ForeignInstances"), ContainSubstring("does not answer"), ContainSubstring("delete it yourself")))
+			HavePrefix("True ForeignInstances"), ContainSubstring("does not answer"), ContainSubstring("make it available; if you delete it, nothing protects what its API server stored")))
 		untouched(ctx)
 		server.Down(false)
 		expectGone(ctx, g)

@@ -147,7 +147,7 @@ func rivals() map[string]rival {
 	return map[string]rival{
 		"a value of a ConfigMap": {
 			settings, mergeAs("tuner", "settings", `{"data":{"value":"theirs"}}`),
-			`data.value is changed repeatedly by "tuner" (Update); name data.value in the annotation ignore or remove it from the manifest to let "tuner" own it, or stop "tuner" from writing it`,
+			`data.value is changed repeatedly by "tuner" (Update); name data.value in the annotation ignore to let "tuner" own it, or stop "tuner" from writing it`,
 			valueLost,
 		},
 		"a label of the operator, in a kind whose watch receives only metadata": {
@@ -177,7 +177,7 @@ func rivals() map[string]rival {
 				scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
 				Expect(k8s.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(scale), client.FieldOwner("kube-controller-manager"))).To(Succeed())
 			},
-			`spec.replicas is changed repeatedly by "kube-controller-manager" (Update of scale); a HorizontalPodAutoscaler sets it: name spec.replicas in the annotation ignore or remove it from the manifest`,
+			`spec.replicas is changed repeatedly by "kube-controller-manager" (Update of scale); a HorizontalPodAutoscaler sets it: name spec.replicas in the annotation ignore to let the autoscaler own it`,
 			func(ctx context.Context, namespace string) bool {
 				n, _, _ := unstructured.NestedInt64(mustGet(ctx, "apps/v1", "Deployment", namespace, "web").Object, "spec", "replicas")
 				return n != 1

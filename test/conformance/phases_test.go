@@ -230,7 +230,7 @@ var _ = Describe("Deletions with phases:", func() {
 		remove(ctx, g)
 		failJob(ctx, namespace, "clean")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete the failed objects")))
+			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete the failed Jobs and Pods")))
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"patch jobs/clean"}))
 
 		labelNode(ctx, label)
@@ -251,7 +251,7 @@ var _ = Describe("Deletions with phases:", func() {
 		remove(ctx, g)
 		failJob(ctx, namespace, "clean")
 		stalled := And(HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"),
-			ContainSubstring("it was deleted, as its manifest says; it is created again when a pass is requested"), Not(ContainSubstring("delete the failed objects")))
+			ContainSubstring("it was deleted, as its manifest says; it is created again when a pass is requested"), Not(ContainSubstring("delete the failed Jobs and Pods")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, stalled)
 		_, err := previewOf(operator).Delete(ctx, current(ctx, g))
 		Expect(err).NotTo(HaveOccurred())

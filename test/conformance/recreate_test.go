@@ -82,7 +82,7 @@ var _ = Describe("Immutable fields:", func() {
 			for i, g := range gadgets {
 				says := []types.GomegaMatcher{
 					HavePrefix("True DependentFailed"), ContainSubstring(render(fixedFields[i].name, policy)),
-					ContainSubstring("set the update policy recreate, or delete the object first"),
+					ContainSubstring("the update policy recreate deletes it and creates it again with the new value"),
 				}
 				for _, text := range fixedFields[i].says {
 					says = append(says, ContainSubstring(text))

@@ -34,7 +34,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 	blocked := func(ctx context.Context, g *gadget.Gadget, message string) {
 		GinkgoHelper()
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"),
-			ContainSubstring(message), ContainSubstring("fairlead delete --accept-unknown "+group)))
+			ContainSubstring(message), MatchRegexp(`fairlead delete -n \S+ \S+ --accept-unknown `+group)))
 	}
 
 	It("a definition that never served a version does not block a deletion", func(ctx SpecContext) {
@@ -134,7 +134,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		GinkgoHelper()
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"),
 			ContainSubstring("it was not created for this component, or was available before, or the record of that was lost"),
-			ContainSubstring("fairlead delete --accept-unknown "+group())))
+			MatchRegexp(`fairlead delete -n \S+ \S+ --accept-unknown `+group())))
 		mustGet(ctx, "apiregistration.k8s.io/v1", "APIService", "", server.APIService())
 	}
 	acceptAndEnd := func(ctx context.Context, g *gadget.Gadget) {

@@ -51,7 +51,8 @@ func (r *Reader) Resources(ctx context.Context, verbs ...string) ([]Resource, er
 func (r *Reader) AggregatedKinds(ctx context.Context, gv schema.GroupVersion) ([]schema.GroupKind, error) {
 	list, err := r.client.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 	if err != nil {
-		return nil, fmt.Errorf("APIService %s.%s does not answer (%w); make it available, or delete it yourself",
+		return nil, fmt.Errorf("APIService %s.%s does not answer (%w); make it available; if you delete it, "+
+			"nothing protects what its API server stored",
 			gv.Version, gv.Group, err)
 	}
 	var kinds []schema.GroupKind
@@ -78,7 +79,8 @@ func PartialFailure(err error, concerns func(group string) bool) string {
 	for gv, cause := range partial.Groups {
 		if concerns(gv.Group) {
 			failures = append(failures,
-				fmt.Sprintf("%s does not answer (%v); make it available, or delete its APIService", gv, cause))
+				fmt.Sprintf("%s does not answer (%v); make it available; if you delete its APIService, nothing protects what its "+
+					"API server stored", gv, cause))
 		}
 	}
 	slices.Sort(failures)

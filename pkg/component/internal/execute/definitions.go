@@ -105,23 +105,19 @@ func (c *clients) confirmNeverServed(ctx context.Context, definition Definition,
 	case !isEstablished(crd), neverServed(crd, definition):
 		return nil
 	case inspect.Unserved(crd) != "":
-		return fmt.Errorf("%s serves no version, but may have served a version before, so instances may exist; serve a "+
-			"version of it: %w; %s", definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
+		return &UnservedError{fmt.Errorf("%s serves no version, but may have served a version before, so instances may "+
+			"exist; serve a version of it: %w", definition.Name, cause)}
 	}
-	return fmt.Errorf("%s has served a version before, so instances may exist; serve a version of it: %w; %s",
-		definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
+	return &UnservedError{fmt.Errorf("%s has served a version before, so instances may exist; serve a version of it: %w",
+		definition.Name, cause)}
 }
 
-func groupOf(crd *unstructured.Unstructured) string {
-	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
-	return group
-}
+// UnservedError is the error for a type that is not served, so that only a person can say whether its instances may be
+// lost.
+type UnservedError struct{ error }
 
-// HintAcceptUnknown returns the command that lets a deletion continue although the instances of a group cannot be
-// listed.
-func HintAcceptUnknown(group string) string {
-	return fmt.Sprintf("or accept the loss of its instances: fairlead delete --accept-unknown %s", group)
-}
+// Unwrap returns the error that it wraps.
+func (e *UnservedError) Unwrap() error { return e.error }
 
 // neverServed reports whether a live definition serves no version and never served a version. neverServed compares the
 // live state with the recorded state.

@@ -146,8 +146,8 @@ func componentOf(a plan.Action) string {
 // noteOf returns a text that says when a guard can be removed, and how.
 func noteOf(a plan.Action) string {
 	return "This guard lasts for seconds, until the definition is deleted or its deletion is refused. " +
-		"If it lasts for minutes, an administrator can remove it: " +
-		"kubectl delete validatingadmissionpolicybindings,validatingadmissionpolicies " + a.Key.Name
+		"If it lasts for minutes, an administrator can remove it. Instances that are created after that can be lost with " +
+		"the definition: kubectl delete validatingadmissionpolicybindings,validatingadmissionpolicies " + a.Key.Name
 }
 
 // rulesFor returns the rules of the policy. The rules match the creation of instances in every version, and the

@@ -168,7 +168,8 @@ func (it *item) missingNow() plan.Observed {
 	case named && it.state == nil:
 		return failure(plan.Failure{
 			Class: plan.Terminal, Reason: plan.WaitNotFound,
-			Message: fmt.Sprintf("its annotation %s names the external %q, which does not exist; correct it, or remove it",
+			Message: fmt.Sprintf("its annotation %s names the external %q, which does not exist; correct it; without "+
+				"the annotation another external is created",
 				manifests.AnnotationExternalID, it.desired.Settings.ExternalID()),
 		})
 	case !it.info().Creates && it.desired != nil:
@@ -218,22 +219,9 @@ func (it *item) uncertain() plan.Observed {
 	}
 	return failure(plan.Failure{
 		Class: plan.Terminal, Reason: reason,
-		Message: fmt.Sprintf("%s; find out whether it exists, and run: fairlead external resolve%s %s/%s "+
-			"--id ID, or --absent", cause, it.owner.argument(), it.key.Kind, it.key.Name),
+		Message: fmt.Sprintf("%s; find out whether it exists, and run: fairlead%s %s/%s --id ID, or "+
+			"--absent", cause, plan.CommandFor("external resolve", it.owner.owner.Component()), it.key.Kind, it.key.Name),
 	})
-}
-
-// argument returns the arguments with which the command fairlead finds the component. A name without a type is that of
-// a Component of the ready-made operator.
-func (o *owner) argument() string {
-	argument := " "
-	if o.name.Namespace != "" {
-		argument = " -n " + o.name.Namespace + " "
-	}
-	if o.owner.Kind != "Component" || o.owner.Group != "fairlead.io" {
-		argument += strings.ToLower(o.owner.Kind) + "." + o.owner.Group + "/"
-	}
-	return argument + o.name.Name
 }
 
 func (it *item) since() time.Time {

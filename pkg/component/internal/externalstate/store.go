@@ -249,7 +249,8 @@ func (s *Store) create(ctx context.Context, r *Record, object *unstructured.Unst
 		Get(ctx, object.GetName(), metav1.GetOptions{})
 	if readErr == nil && !s.Records.IsMarked(existing, r.owner) {
 		return nil, terminal(metav1alpha1.ReasonOwnershipConflict, "Secret %s/%s exists, but does not have the label "+
-			"and the annotation of a record of %s; restore them, or delete the Secret",
+			"and the annotation of a record of %s; restore them; if it is no such record, save it under another name; "+
+			"deleted, a record loses what it says about externals",
 			object.GetNamespace(), object.GetName(), r.owner.Component())
 	}
 	return nil, apierrors.NewConflict(secretResource.GroupResource(), object.GetName(), err)

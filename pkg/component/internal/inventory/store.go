@@ -253,7 +253,7 @@ func (s *Store) writeError(obj components.Object, err error) error {
 		Reason: metav1alpha1.ReasonForbidden, Terminal: true,
 		Message: fmt.Sprintf("the inventory is too large for the status, and cannot be written to Secrets: %v; "+
 			"allow the operator to get, list, create, patch and delete Secrets in the namespace %s, "+
-			"or split the component into several components",
+			"or let other components take over some of its dependents",
 			err, s.Records.NamespaceOf(s.Owners.Known(client.ObjectKeyFromObject(obj)))),
 	}
 }

@@ -76,7 +76,9 @@ func ruleUnowned(c candidate) (decision, bool) {
 		return decision{}, false
 	case c.adoption == metav1alpha1.AdoptNever:
 		return c.refuseAdoption(fmt.Sprintf(
-			"it exists already, and its adoption policy is never; delete it, %s, or change the policy", avoidance(c),
+			"it exists already, and its adoption policy is never; %s; to adopt it, set the policy if-unowned, and the values "+
+				"of its manifest replace those that it has; do not delete it for that (%s)",
+			avoidance(c), LossOf(c.object.Key),
 		)), true
 	case c.object.Key.IsExternal():
 		return c.update(ReasonAdopted), true

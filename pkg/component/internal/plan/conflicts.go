@@ -37,7 +37,7 @@ func (r Repairs) describe() string {
 			"stop clients that change it, or correct the matcher" + meanwhile
 	case slices.Contains(r.Losses, lostObject):
 		return "an unknown client deletes it repeatedly; " +
-			"stop that client, or remove the object from the manifests" + meanwhile
+			"stop that client, or leave the object out of the manifests if nobody needs it" + meanwhile
 	}
 	return "an unknown client changes fields of its manifest repeatedly; " +
 		"stop that client, or name the fields in the annotation ignore" + meanwhile
@@ -98,14 +98,15 @@ func cause(group []ConflictingManager) string {
 // group have the same manager.
 func remedy(group []ConflictingManager) string {
 	m, fields := group[0], fieldsText(group, "", "")
-	leave := fmt.Sprintf("name %s in the annotation ignore or remove %s from the manifest", fields, pronoun(group))
+	leave := fmt.Sprintf("name %s in the annotation ignore", fields)
 	switch {
 	case m.Mark:
 		return "stop that client: dependents are identified by such labels and annotations"
 	case m.Manager == "":
-		return leave + ", or stop that client"
+		return leave + " to accept that, or stop that client"
 	case m.isAutoscaler():
-		return "a HorizontalPodAutoscaler sets it: " + leave + " to let the autoscaler own it, or delete the autoscaler"
+		return "a HorizontalPodAutoscaler sets it: " + leave + " to let the autoscaler own it; if the autoscaler is deleted " +
+			"instead, the manifest decides"
 	}
 	return fmt.Sprintf("%s to let %q own %s, or stop %[2]q from writing %[3]s", leave, m.Manager, pronoun(group))
 }

@@ -29,7 +29,8 @@ func (c candidate) updateExternal(reason Reason) decision {
 		return c.fail(Failure{
 			Class: Terminal, Reason: WaitImmutable,
 			Message: fmt.Sprintf("it differs from its manifest, and externals of its kind cannot be changed: %s; "+
-				"restore it, or delete it, and it is created again", c.live.Verdict.Differs),
+				"restore it outside Kubernetes, or accept the difference in the manifest; if it is deleted there, it is created "+
+				"again without its data", c.live.Verdict.Differs),
 		})
 	}
 	return c.act(VerbApply, reason)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -80,6 +81,14 @@ func IsNamespace(key manifests.Key) bool {
 // definition.
 func IsDefinition(key manifests.Key) bool { return key.GroupKind() == CustomResourceDefinition }
 
+// isPermanent reports whether an object is a namespace whose deletion every API server refuses.
+func isPermanent(key manifests.Key) bool {
+	return IsNamespace(key) && slices.Contains(permanent, key.Name)
+}
+
+// permanent are the namespaces of the admission plugin NamespaceLifecycle.
+var permanent = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}
+
 // IsClaim reports whether an object is a PersistentVolumeClaim. The deletion of a claim may delete data.
 func IsClaim(key manifests.Key) bool {
 	return key.GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"}
@@ -119,11 +128,13 @@ func DefaultDeletePolicy(
 // Orphans reports whether a recorded object is orphaned instead of deleted when it is removed for the given reason. The
 // recorded policy decides, not the current manifest or defaults. If this version does not know the policy, the object
 // is orphaned. A purge ignores the policy and deletes the object. A PersistentVolumeClaim is always orphaned unless its
-// policy is delete, even by a purge.
+// policy is delete, even by a purge. A namespace that Kubernetes never deletes is always orphaned.
 func Orphans(e metav1alpha1.InventoryEntry, reason Reason) bool {
 	switch {
 	case IsClaim(KeyOf(e)):
 		return e.DeletePolicy != metav1alpha1.DeleteDelete
+	case isPermanent(KeyOf(e)):
+		return true
 	case reason == ReasonPurged:
 		return false
 	}

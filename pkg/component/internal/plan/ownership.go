@@ -14,8 +14,8 @@ func ruleReserved(c candidate) (decision, bool) {
 	if c.live.Presence != Absent || !c.ownedByOther() || c.takesOver() {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("it does not exist now, but %s owns it and may create it again; %s, or remove it there",
-		ownerText(c), avoidance(c))
+	message := fmt.Sprintf("it does not exist now, but %s owns it and may create it again; %s; %s",
+		ownerText(c), avoidance(c), moving(c))
 	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
 }
 
@@ -55,13 +55,14 @@ func ruleOwned(c candidate) (decision, bool) {
 	if !c.ownedByOther() {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("it is owned by %s; %s, or remove it there", ownerText(c), avoidance(c))
+	message := fmt.Sprintf("it is owned by %s; %s; %s", ownerText(c), avoidance(c), moving(c))
 	switch advice := movedAdvice(c); {
 	case advice != "":
 		message = fmt.Sprintf("the component owned it in another cluster; %s, or, %s", avoidance(c), advice)
 	case c.adoption == metav1alpha1.AdoptAlways:
 		message = fmt.Sprintf(
-			"it was taken over by %s; remove it there or here, or change its manifest here to take it back", ownerText(c),
+			"it was taken over by %s; leave it out here, which does not delete it; to take it back, change its manifest here "+
+				"before it is removed there, which deletes it (%s)", ownerText(c), LossOf(c.object.Key),
 		)
 	}
 	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
@@ -91,6 +92,13 @@ func avoidance(c candidate) string {
 		return "leave it out here"
 	}
 	return "rename it here"
+}
+
+// moving returns advice on how to move an object from its owner to this component. The order of the steps matters: an
+// object that its owner stops rendering is deleted, unless it has another owner by then.
+func moving(c candidate) string {
+	return fmt.Sprintf("to move it here, set its adoption policy to always here before it is removed there, which deletes "+
+		"it otherwise (%s)", LossOf(c.object.Key))
 }
 
 func ruleUnlabelled(c candidate) (decision, bool) {

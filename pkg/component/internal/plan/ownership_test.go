@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func TestManagedFieldsArePutInOrder(t *testing.T) {
@@ -89,17 +91,63 @@ func TestAdvice(t *testing.T) {
 		scene []func(*scene)
 		want  string
 	}{
-		{"to recreate", edits(newManifest), "keep its value, set the update policy recreate, or delete the object first"},
+		{
+			"to recreate, with what that loses",
+			edits(newManifest), "keep its value; the update policy recreate deletes it and creates it again with the new value, but " + podsStop,
+		},
 		{
 			"not to set the policy recreate if the object has this policy",
-			edits(recreating, drifted), "keep its value, or delete the object first",
+			edits(recreating, drifted), "keep its value; if it is deleted, " + podsStop,
 		},
-		{"not to recreate a PersistentVolumeClaim", edits(newManifest, claim), "keep its value, or delete the object first"},
+		{
+			"not to recreate a PersistentVolumeClaim", edits(newManifest, claim),
+			"keep its value, or render another claim beside it and copy the data; if this claim is deleted, its data is lost, " +
+				"unless its volume has the reclaim policy Retain",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if a := decide(applyRules, newScene(c.scene).candidate()).action; a == nil || a.Advice != c.want {
 				t.Errorf("the action has the wrong advice: %+v", a)
 			}
 		})
+	}
+}
+
+func TestLossOf(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		key  manifests.Key
+		want string
+	}{
+		{"a definition", manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}, "all its custom resources, of every owner"},
+		{"a claim", manifests.Key{Kind: "PersistentVolumeClaim"}, "its data is lost"},
+		{"a volume", manifests.Key{Kind: "PersistentVolume"}, "loses its data"},
+		{"a namespace", manifests.Key{Kind: "Namespace"}, "all objects in it"},
+		{"a StatefulSet", manifests.Key{Group: "apps", Kind: "StatefulSet"}, "its claims are deleted if it says so"},
+		{"a Secret", manifests.Key{Kind: "Secret"}, "values that only the cluster has are lost"},
+		{"a custom resource", manifests.Key{Group: "db.example.com", Kind: "Database"}, "with its data"},
+		{"an external", manifests.Key{Group: manifests.ExternalGroup, Kind: "Schema"}, "also lost outside Kubernetes, with its data"},
+		{"another object of Kubernetes", manifests.Key{Group: "policy", Kind: "PodDisruptionBudget"}, "what only the cluster has of it is lost"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := LossOf(c.key); !strings.Contains(got, c.want) {
+				t.Errorf("the loss is %q", got)
+			}
+		})
+	}
+}
+
+func TestCommandFor(t *testing.T) {
+	component := manifests.Key{Group: "fairlead.io", Kind: "Component", Namespace: "a", Name: "shop"}
+	for want, got := range map[string]string{
+		" delete -n a shop":             CommandFor("delete", component),
+		" delete shops.example.com/web": CommandFor("delete", manifests.Key{Group: "example.com", Kind: "Shops", Name: "web"}),
+	} {
+		if got != want {
+			t.Errorf("the command is %q, want %q", got, want)
+		}
+	}
+	if got, want := AcceptUnknown("demo.io", component), "fairlead delete -n a shop --accept-unknown demo.io"; !strings.HasSuffix(got, want) {
+		t.Errorf("the advice is %q, want it to end with %q", got, want)
 	}
 }

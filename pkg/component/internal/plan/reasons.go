@@ -44,6 +44,7 @@ const (
 	ReasonClaimOrphaned  Reason = "a claim is deleted only if its delete policy is delete"
 	ReasonOrphaned       Reason = "its delete policy orphans it"
 	ReasonNotDeletable   Reason = "its kind cannot delete it"
+	ReasonPermanent      Reason = "Kubernetes never deletes this namespace"
 	ReasonTryDelete      Reason = "the deletion of a definition is tried before a guard is set up"
 	ReasonGuard          Reason = "definitions are about to be deleted"
 	ReasonUnguard        Reason = "no definition is about to be deleted"

@@ -153,6 +153,8 @@ func deleteOrphan(r removal) (decision, bool) {
 	switch {
 	case IsClaim(r.key):
 		reason = ReasonClaimOrphaned
+	case isPermanent(r.key):
+		reason = ReasonPermanent
 	case r.live.notDeletable():
 		reason = ReasonNotDeletable
 	}
@@ -193,7 +195,8 @@ func deleteNotEmpty(r removal) (decision, bool) {
 		failure = &Failure{
 			Class: Terminal, Reason: WaitNotEmpty,
 			Message: fmt.Sprintf(
-				"the namespace contains objects that would be deleted with it (%d): %s; delete or move these objects", n, names,
+				"the namespace contains objects that would be deleted with it (%d): %s; it is kept until they are gone; to keep "+
+					"it and them, %s; what you delete in it is lost", n, names, keeping(r.reason),
 			),
 		}
 	}
@@ -201,6 +204,14 @@ func deleteNotEmpty(r removal) (decision, bool) {
 		return decision{}, false
 	}
 	return r.wait(failure.Reason, failure.Message, failure), true
+}
+
+// keeping returns advice on how to keep an object that is to be removed for a reason.
+func keeping(reason Reason) string {
+	if reason == ReasonDeleted {
+		return "remove the operator's finalizer from the component, and all its dependents stay"
+	}
+	return "render it again, or first with the delete policy orphan"
 }
 
 // deleteUntried tries the deletion of a definition as the identity of the component. A guard for a definition that the

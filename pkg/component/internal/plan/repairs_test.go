@@ -209,22 +209,21 @@ func TestTheRemediesOfRepairConflicts(t *testing.T) {
 		{
 			"a field of another controller",
 			[]ConflictingManager{{Field: "data.a", Manager: "tuner", Operation: "Update"}},
-			`data.a is changed repeatedly by "tuner" (Update); name data.a in the annotation ignore or remove it from the ` +
-				`manifest to let "tuner" own it, or stop "tuner" from writing it`,
+			`data.a is changed repeatedly by "tuner" (Update); name data.a in the annotation ignore to let "tuner" own it, or stop "tuner" from writing it`,
 		},
 		{
 			"two fields of another controller",
 			[]ConflictingManager{
 				{Field: "data.a", Manager: "tuner", Operation: "Apply"}, {Field: "data.b", Manager: "tuner", Operation: "Apply"},
 			},
-			`data.a, data.b are changed repeatedly by "tuner" (Apply); name data.a, data.b in the annotation ignore or remove ` +
-				`them from the manifest to let "tuner" own them, or stop "tuner" from writing them`,
+			`data.a, data.b are changed repeatedly by "tuner" (Apply); name data.a, data.b in the annotation ignore ` +
+				`to let "tuner" own them, or stop "tuner" from writing them`,
 		},
 		{
 			"a field that somebody removes",
 			[]ConflictingManager{{Field: "data.a"}},
-			"data.a is removed repeatedly by an unknown client; name data.a in the annotation ignore or remove it from the " +
-				"manifest, or stop that client",
+			"data.a is removed repeatedly by an unknown client; name data.a in the annotation ignore to accept " +
+				"that, or stop that client",
 		},
 		{
 			"a label that cannot be ignored, because it identifies the dependent",

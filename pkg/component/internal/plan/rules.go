@@ -277,14 +277,6 @@ func complete(c candidate) decision {
 	return decision{entry: &e}
 }
 
-// immutableAdvice returns advice for the user about an immutable field.
-func immutableAdvice(c candidate) string {
-	if c.holdsOthers() || c.policy == metav1alpha1.UpdateRecreate {
-		return "keep its value, or delete the object first"
-	}
-	return "keep its value, set the update policy recreate, or delete the object first"
-}
-
 // ruleRetained returns a failure if the manifest drops an immutable field. The API server accepts such an update, and
 // silently retains the value. For example, a headless Service would stay headless.
 func ruleRetained(c candidate) (decision, bool) {

@@ -46,19 +46,19 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not take back an object from another owner without a change, because both owners could take it again and again",
 		edits(always, ownedByOthers),
-		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change " +
-			"its manifest here to take it back",
+		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not delete it; to take it back, change " +
+			"its manifest here before it is removed there, which deletes it (" + podsStop + ")",
 	},
 	{
 		"does not take back an object from another owner after a new rendering of the same manifest",
 		edits(always, ownedByOthers, renderedAgain),
-		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change " +
-			"its manifest here to take it back",
+		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not delete it; to take it back, change " +
+			"its manifest here before it is removed there, which deletes it (" + podsStop + ")",
 	},
 	{
 		"does not take back an object that the new owner recreated", edits(always, ownedByOthers, recreatedByOthers),
-		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change " +
-			"its manifest here to take it back",
+		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not delete it; to take it back, change " +
+			"its manifest here before it is removed there, which deletes it (" + podsStop + ")",
 	},
 	{
 		"waits until an object that another client deletes is gone, also with the adoption policy always",
@@ -390,13 +390,13 @@ var applyRows = slices.Concat(flowRows, []row{
 	// An object with another owner is a conflict.
 	{
 		"reports an ownership conflict for an object of another component", edits(unrecorded, ownedByOthers),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
 	},
 	{
 		"reports an ownership conflict for an absent object that its owner may create again",
 		edits(unrecorded, absent, ownedByOthers),
 		"fails (Terminal), OwnershipConflict: it does not exist now, but Component b/them owns it and may create it again; " +
-			"rename it here, or remove it there",
+			"rename it here" + moves(podsStop),
 	},
 	{
 		"creates an absent object that its owner may create again, with the adoption policy always",
@@ -406,26 +406,26 @@ var applyRows = slices.Concat(flowRows, []row{
 		"names the other owner and its reconciler in an ownership conflict",
 		edits(unrecorded, ownedBy("c/shop.example.com/fairlead.io/Component/b/them")),
 		"fails (Terminal), OwnershipConflict: it is owned by Component.fairlead.io b/them (reconciler shop.example.com); " +
-			"rename it here, or remove it there",
+			"rename it here" + moves(podsStop),
 	},
 	{
 		"names the cluster if a component of the same name in another cluster owns the object",
 		edits(unrecorded, ownedBy("c0ffee/us.example.com/example.com/Shop/a/us")),
 		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler us.example.com) " +
-			"in the cluster whose namespace kube-system has the UID c0ffee; rename it here, or remove it there",
+			"in the cluster whose namespace kube-system has the UID c0ffee; rename it here" + moves(podsStop),
 	},
 	{
 		"does not propose to rename a definition", edits(definition(Guard{}), unrecorded, ownedByOthers),
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; leave the definition out here, because only one component can own it " +
-			"(for a chart, skipCRDs leaves out the folder crds), or remove it there",
+			"(for a chart, skipCRDs leaves out the folder crds)" + moves("Kubernetes also deletes all its custom resources, of every owner"),
 	},
 	{
 		"does not propose to rename a namespace", edits(namespace(Contents{}), unrecorded, ownedByOthers),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; leave it out here, or remove it there",
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; leave it out here" + moves("Kubernetes also deletes all objects in it"),
 	},
 	{
 		"reports an ownership conflict for a dependent that another component took over", edits(ownedByOthers),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
 	},
 
 	// An object of ours without its label is labelled again.
@@ -463,14 +463,14 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not adopt an object with the adoption policy never",
 		edits(unrecorded, unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it " +
-			"here, or change the policy",
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
+			"if-unowned, and the values of its manifest replace those that it has; do not delete it for that (" + podsStop + ")",
 	},
 	{
 		"does not adopt an object if the default adoption policy is never",
 		edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it " +
-			"here, or change the policy",
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
+			"if-unowned, and the values of its manifest replace those that it has; do not delete it for that (" + podsStop + ")",
 	},
 
 	// The component may list the objects that it adopts.
@@ -547,15 +547,15 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"takes no listed object from another component", edits(unrecorded, ownedByOthers, adopting(webRule)),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
 	},
 	{
 		"adopts no listed object with the adoption policy never",
 		edits(unrecorded, unowned, adopting(webRule), func(s *scene) {
 			s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever
 		}),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it " +
-			"here, or change the policy",
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
+			"if-unowned, and the values of its manifest replace those that it has; do not delete it for that (" + podsStop + ")",
 	},
 
 	// A component that was moved to another cluster takes over its objects if it lists the cluster.
@@ -578,7 +578,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"takes over no object of another component in a listed cluster",
 		edits(unrecorded, ownedByOthers, adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
 	},
 	{
 		"takes over no object that the component owned in a cluster that is not listed",
@@ -592,7 +592,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		"reports that the clusterIP of a headless Service cannot be removed, instead of a write without effect",
 		edits(newManifest, keeps, body("{spec: {ports: []}}")),
 		"fails (Terminal), Immutable: the manifest no longer sets spec.clusterIP, but the API server would retain it, because the field cannot change " +
-			"(keep its value, set the update policy recreate, or delete the object first)",
+			"(keep its value; the update policy recreate deletes it and creates it again with the new value, but " + podsStop + ")",
 	},
 	{
 		"updates a Service whose manifest still sets the clusterIP",
@@ -1202,7 +1202,21 @@ var deleteRows = []row{
 		"does not delete a namespace that contains foreign objects",
 		edits(namespace(Contents{Count: 12, Names: []string{"ConfigMap shop/a", "Secret shop/b"}})),
 		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
-			"delete or move these objects",
+			"it is kept until they are gone; to keep it and them, render it again, or first with the delete policy orphan; what you delete in it is lost",
+	},
+	{
+		"says how to keep a namespace that contains foreign objects while its component is deleted",
+		edits(withComponent, namespace(Contents{Count: 1, Names: []string{"ConfigMap shop/a"}})),
+		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): ConfigMap shop/a; " +
+			"it is kept until they are gone; to keep it and them, remove the operator's finalizer from the component, and all its " +
+			"dependents stay; what you delete in it is lost",
+	},
+	{
+		"releases a namespace that Kubernetes never deletes",
+		edits(withComponent, namespace(Contents{Count: 1, Names: []string{"ConfigMap kube-public/a"}}), func(s *scene) {
+			s.become(manifests.Key{Kind: "Namespace", Name: "kube-public"})
+		}),
+		"Orphan: Kubernetes never deletes this namespace (uid u1, version 7)",
 	},
 	{
 		"does not delete a namespace whose contents are unknown",
@@ -1366,4 +1380,11 @@ func once(s *scene) { s.object.Settings.ReconcilePolicy = metav1alpha1.Reconcile
 
 func notListable(s *scene) {
 	s.live = Observed{Presence: Unknown, Reason: WaitNotListable, Message: "its type cannot be listed"}
+}
+
+const podsStop = "its pods stop, and their logs and local data are lost"
+
+// moves is the advice in an ownership conflict about an object whose deletion loses something.
+func moves(loss string) string {
+	return "; to move it here, set its adoption policy to always here before it is removed there, which deletes it otherwise (" + loss + ")"
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // contents lists the objects that would be lost with a namespace. contents leaves out incidental objects, and
@@ -55,7 +56,8 @@ func unlisted(err error) *plan.Failure {
 	failure := execute.Classify(err)
 	failure.Message = "the objects that would be deleted with the namespace could not be listed: " + failure.Message
 	if failure.Class == plan.Terminal {
-		failure.Message += "; grant the right to list all types in the namespace, or delete the namespace yourself"
+		failure.Message += "; grant the right to list all types in the namespace; if you delete the namespace yourself, " +
+			plan.LossOf(manifests.Key{Kind: "Namespace"})
 	}
 	return failure
 }

@@ -81,7 +81,7 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 				})
 			}, plan.Terminal, []string{
 				"the objects that would be deleted with the namespace could not be listed: ", "widgets.example.com",
-				"grant the right to list all types in the namespace, or delete the namespace yourself",
+				"grant the right to list all types in the namespace; if you delete the namespace yourself, Kubernetes also deletes all objects in it",
 			},
 		},
 		{

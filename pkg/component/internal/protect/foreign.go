@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -84,11 +85,14 @@ func (p *Protector) foreignOf(
 	}
 	var all []inspect.Instance
 	var failures []string
-	if m.failure != "" {
+	acceptable := m.failure != ""
+	if acceptable {
 		failures = append(failures, m.failure)
 	}
 	for _, gk := range m.kinds {
 		instances, err := ask(gk)
+		_, unserved := errors.AsType[*execute.UnservedError](err)
+		acceptable = acceptable || unserved
 		switch {
 		case err != nil && gk != m.GroupKind:
 			failures = append(failures, gk.String()+": "+err.Error())
@@ -98,6 +102,9 @@ func (p *Protector) foreignOf(
 		all = append(all, instances...)
 	}
 	if len(failures) > 0 && !p.accepts(m.Group) {
+		if acceptable && f.Reason == plan.ReasonDeleted {
+			failures = append(failures, plan.AcceptUnknown(m.Group, f.Component))
+		}
 		return plan.ForeignInstances{Err: errors.New(strings.Join(failures, "; "))}
 	}
 	return foreign(f, all)

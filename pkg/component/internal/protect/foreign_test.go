@@ -372,7 +372,8 @@ func TestAdditionalTypesThatTheIdentityMayNotList(t *testing.T) {
 	watchInstances(t, p, widgetKind)
 	got := p.WatchedForeign(t.Context(), deleting(), types)
 	want := "tenant may not list gizmos.other.example.com in all namespaces, so it is not known whether there are " +
-		"foreign instances; grant this right, or accept the loss of its instances: fairlead delete --accept-unknown *.example.com"
+		"foreign instances; grant this right; if nothing can be done about that, a person can accept the loss of these instances: " +
+		"fairlead delete -n shop shop.example.com/web --accept-unknown '*.example.com'"
 	if f := got[chosen]; f.Err == nil || f.Err.Error() != want || f.Count != 0 || len(f.Names) != 0 {
 		t.Errorf("got %+v, want the error %q and no names", f, want)
 	}

@@ -92,8 +92,7 @@ func (p *Protector) aggregated(
 	case unread != nil:
 		why = "cannot be read: " + unread.Error()
 	}
-	m.failure = fmt.Sprintf("%v; the APIService may have instances, because it %s; %s",
-		err, why, execute.HintAcceptUnknown(t.Group))
+	m.failure = fmt.Sprintf("%v; the APIService may have instances, because it %s", err, why)
 	return m
 }
 
@@ -122,7 +121,7 @@ func (p *Protector) additional(
 			switch why, isRefused := refused[r.GroupKind()]; {
 			case !t.Matches(r.GroupKind()):
 			case isRefused:
-				m.merge(managedType{failure: why + ", " + execute.HintAcceptUnknown(t.Group)})
+				m.merge(managedType{failure: why})
 			default:
 				m.kinds = append(m.kinds, r.GroupKind())
 			}

@@ -37,7 +37,8 @@ func checkPlacement(
 		return nil
 	}
 	return passerror.InvalidSpec(fmt.Errorf(
-		"target %s/%s cannot change to %s/%s while %d dependents exist; change it back, or delete the component first",
+		"target %s/%s cannot change to %s/%s while %d dependents exist; change it back; to move it, create another "+
+			"component with the new target first, and delete this one, which deletes its dependents",
 		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, dependents))
 }
 

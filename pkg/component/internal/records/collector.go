@@ -221,12 +221,13 @@ func (c *Collector) keepsExternals(
 	logger := log.FromContext(ctx).WithValues("secret", client.ObjectKeyFromObject(secret),
 		"component", owner.Component().String(), "externals", secret.Annotations[c.Store.keys.name(annotationLeft)])
 	if secret.DeletionTimestamp != nil {
-		logger.Info("somebody deleted the record of externals of a component that does not exist; " +
-			"delete the externals by hand")
+		logger.Info("somebody deleted the record of externals of a component that does not exist; the externals still " +
+			"exist, and nothing manages them any more")
 		return false
 	}
-	logger.Info("the externals of a component that does not exist were not deleted; create the component again and " +
-		"delete it, or delete the externals by hand and then the Secret with their record")
+	logger.Info("the externals of a component that does not exist still exist, and the Secret is their only record; " +
+		"create the component again to manage them, or to delete them with it; delete the Secret only when no external " +
+		"is left")
 	return true
 }
 

@@ -63,6 +63,6 @@ func partialDiscoveryMessage(undiscovered []string) string {
 		services = append(services, version+"."+group)
 	}
 	return fmt.Sprintf("discovery of %s failed, and this rendering would drop or change applied objects: "+
-		"nothing is changed until APIService %s answers or is deleted",
+		"nothing is changed until APIService %s answers; if it is deleted, these objects are dropped or changed",
 		strings.Join(undiscovered, ", "), strings.Join(services, ", "))
 }

@@ -334,7 +334,7 @@ func checkEmpty(allowed bool, desired, dependents int) error {
 	}
 	return &passerror.Error{
 		Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true, Message: fmt.Sprintf(
-			"the rendering is empty, although the component has dependents (%d); to delete all dependents, "+
-				"delete the component, or allow an empty rendering, for example with spec.allowEmpty of a Component", dependents),
+			"the rendering is empty, although the component has dependents (%d); correct the source or the values; to delete "+
+				"all dependents, allow an empty rendering, for example with spec.allowEmpty of a Component", dependents),
 	}
 }

@@ -69,7 +69,7 @@ var ends = []struct {
 		waits("A a", "InProgress", "x"), fails("B b", "InternalError", "x", false), fails("Service shop/web", "Invalid", "spec.ports: Required value", true),
 	}}},
 	{name: "somebody else owns a dependent", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{
-		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it here, or remove it there", true),
+		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it here", true),
 	}}},
 	{name: "it is not known whether an external was created", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{
 		fails("Schema.external.fairlead.io orders", metav1alpha1.ReasonCreateUncertain, "the result of its creation is not known", true),

@@ -26,7 +26,8 @@ const (
 const (
 	hintDeletion = "; resolve the failures, and the deletion continues within the retry interval"
 	// HintGiveUp is advice for users: how to delete the component without its dependents.
-	HintGiveUp = "; or remove the operator's finalizer from the component: its dependents then stay unchanged"
+	HintGiveUp = "; or " + giveUp
+	giveUp     = "remove the operator's finalizer from the component: its dependents then stay unchanged"
 )
 
 // Verdict is the state of a component at the end of a pass, with the reason and the message for its conditions.
@@ -134,10 +135,18 @@ func judgeBlocked(deleting bool, blocked []outcome.Blocked) Verdict {
 	}
 	advice := "the " + work + " continues once this is known"
 	if slices.ContainsFunc(blocked, func(b outcome.Blocked) bool { return b.Count > 0 }) {
-		advice = "delete these instances, and the " + work + " continues"
+		advice = "the " + work + " continues when they are gone, and their data with them; " + keepInstances(deleting)
 	}
 	v.Message = work + " is refused, because " + describeBlocked(blocked) + "; " + advice
 	return v
+}
+
+// keepInstances returns advice on how to keep foreign instances, with the definition of their type.
+func keepInstances(deleting bool) string {
+	if deleting {
+		return "to keep them, " + giveUp
+	}
+	return "to keep them, render the definition of their type again"
 }
 
 // describeBlocked returns a short text about the types that block a removal. The status has the complete list. If there
@@ -236,8 +245,8 @@ func judgePhase(o outcome.Outcome) Verdict {
 	return Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
 }
 
-// phaseAdvice returns advice for users about failed objects of a phase. An object that exists and failed has to be
-// deleted, so that it is applied again. If the API server refused to create an object, the cause of the refusal has to
+// phaseAdvice returns advice for users about failed objects of a phase. A Job or Pod that exists and failed has to
+// be deleted, so that it is applied again. If the API server refused to create an object, the cause of the refusal has to
 // be resolved. The message of a failed object that was deleted already has the advice.
 func phaseAdvice(terminal []outcome.Waiting) string {
 	failed := func(w outcome.Waiting) bool {
@@ -245,7 +254,8 @@ func phaseAdvice(terminal []outcome.Waiting) string {
 	}
 	advice := ""
 	if slices.ContainsFunc(terminal, func(w outcome.Waiting) bool { return failed(w) && !w.Purged }) {
-		advice = "; delete the failed objects: they are applied again, and the deletion continues"
+		advice = "; resolve the cause, save the logs that you need, and delete the failed Jobs and Pods: they are applied " +
+			"again, and the deletion continues"
 	}
 	if slices.ContainsFunc(terminal, func(w outcome.Waiting) bool { return !failed(w) }) {
 		advice += "; resolve the cause of the refusal: refused objects are applied again within the retry interval"
