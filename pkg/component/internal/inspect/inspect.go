@@ -56,7 +56,7 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 	}
 	switch {
 	case o.Terminating:
-		o.Readiness = ready.Result{State: ready.Terminating, Message: "it is being deleted"}
+		o.Readiness = ready.BeingDeleted(obj)
 		if hasGoneWhen(obj, reconciler) {
 			o.Gone = plan.GoneUnread
 		}

@@ -120,7 +120,7 @@ func (v View) byType(obj *unstructured.Unstructured) ready.Result {
 	case analyze == nil:
 		return ready.Of(obj, hints)
 	case obj.GetDeletionTimestamp() != nil:
-		return ready.Result{State: ready.Terminating, Message: "it is being deleted"}
+		return ready.BeingDeleted(obj)
 	}
 	r := analyzed(obj, gk, analyze)
 	if message := hints.Missing(obj); r.State == ready.Ready && message != "" {

@@ -151,7 +151,7 @@ func byKstatus(obj *unstructured.Unstructured) Result {
 	case status.FailedStatus:
 		return Result{State: Failed, Message: r.Message}
 	case status.TerminatingStatus:
-		return Result{State: Terminating, Message: "it is being deleted"}
+		return BeingDeleted(obj)
 	case status.InProgressStatus:
 		return Result{State: InProgress, Message: r.Message}
 	case status.NotFoundStatus, status.UnknownStatus:

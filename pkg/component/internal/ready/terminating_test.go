@@ -1,0 +1,29 @@
+package ready
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestBeingDeletedNamesTheFinalizersOfControllers(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		finalizers []string
+		want       string
+	}{
+		{"without a finalizer", nil, "it is being deleted"},
+		{"with finalizers of the garbage collection", []string{"foregroundDeletion", "orphan"}, "it is being deleted"},
+		{
+			"with finalizers of controllers", []string{"b.example.com/x", "foregroundDeletion", "a.example.com/y"},
+			"it is being deleted; it is gone when other controllers have removed their finalizers: a.example.com/y, b.example.com/x",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := BeingDeleted(&metav1.ObjectMeta{Finalizers: c.finalizers})
+			if got.State != Terminating || got.Message != c.want {
+				t.Errorf("got %+v, want the message %q", got, c.want)
+			}
+		})
+	}
+}
