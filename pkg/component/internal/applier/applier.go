@@ -120,6 +120,10 @@ func (a *Applier) run(
 				facts.Live, confirmed = latest, true
 				continue
 			}
+			if known, asked := a.NameOwners(ctx, client, facts, decided); asked {
+				facts.Names.Known = known
+				continue
+			}
 			return a.end(client, r, facts, decided, changes, guard), nil
 		}
 		confirmed = false
@@ -168,6 +172,7 @@ func (a *Applier) end(
 ) outcome.Outcome {
 	client.Observer.StopWatchesExcept(facts.Owner, watchedResources(client, r, decided.Inventory))
 	a.memory.keepRepairs(facts.Owner, r.RepairNonce, decided.Repairs)
+	a.memory.keepNames(facts.Owner, client.User, facts.Names.Known, decided.Unnamed(facts))
 	awaitNamespaces(client, facts.Owner, decided.Waiting, r.Wake)
 	a.keepObserved(client, facts)
 	unheard := awaitAbsent(client, facts.Owner, decided.Waiting, facts.Observed, r.Wake)

@@ -46,6 +46,9 @@ type remembered struct {
 	repairs map[manifests.Key]plan.Repairs
 	// read are the facts about the observed objects; nil if the owner observes no objects.
 	read *readObjects
+	// names are the answers of access reviews about objects of other owners, for a user; see plan.Names.
+	names map[manifests.Key]bool
+	user  string
 }
 
 // hasGuard reports whether a guard was set up.
@@ -151,6 +154,32 @@ func (m *memory) keepRepairs(ownerID, nonce string, repairs map[manifests.Key]pl
 	})
 }
 
+// namesOf returns the answers of access reviews for an owner whose identity is a user; nil if there are none.
+func (m *memory) namesOf(ownerID, user string) map[manifests.Key]bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if own := m.owners[ownerID]; own.user == user {
+		return maps.Clone(own.names)
+	}
+	return nil
+}
+
+// keepNames replaces the answers of access reviews for an owner. Only the answers about the conflicts that last are
+// kept.
+func (m *memory) keepNames(ownerID, user string, names map[manifests.Key]bool, conflicts []manifests.Key) {
+	m.change(ownerID, func(own *remembered) {
+		own.names, own.user = nil, user
+		for _, key := range conflicts {
+			if allowed, known := names[key]; known {
+				if own.names == nil {
+					own.names = map[manifests.Key]bool{}
+				}
+				own.names[key] = allowed
+			}
+		}
+	})
+}
+
 func (m *memory) change(ownerID string, by func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,7 +190,7 @@ func (m *memory) change(ownerID string, by func(*remembered)) {
 
 // put stores the memory of an owner. The caller must hold the lock.
 func (m *memory) put(ownerID string, own remembered) {
-	if own.guard == nil && own.repairs == nil && own.read == nil && own.passes == 0 {
+	if own.guard == nil && own.repairs == nil && own.read == nil && own.names == nil && own.passes == 0 {
 		delete(m.owners, ownerID)
 		return
 	}
@@ -179,6 +208,7 @@ func (m *memory) forget(ownerID string) {
 		m.left = append(m.left, unusedGuard{ownerID: ownerID, name: own.guard.Name, client: own.client})
 	}
 	own.guard, own.client, own.nonce, own.repairs, own.read = nil, nil, "", nil, nil
+	own.names, own.user = nil, ""
 	m.put(ownerID, own)
 	left := len(m.left) > 0
 	m.mu.Unlock()

@@ -20,12 +20,16 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 		})
 	}
 	for _, b := range p.Blocked {
+		var names []string
+		for _, key := range b.Foreign.Keys {
+			names = append(names, key.String())
+		}
 		o.Blocked = append(
 			o.Blocked,
 			outcome.Blocked{
 				Type:  b.Type.String(),
 				Count: b.Foreign.Count,
-				Names: b.Foreign.Names,
+				Names: names,
 				Error: b.Foreign.Message(),
 			},
 		)

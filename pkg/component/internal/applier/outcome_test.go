@@ -103,7 +103,7 @@ func TestOutcomeOf(t *testing.T) {
 		},
 		RepairConflicts: []plan.RepairConflict{{Key: key("d"), Wave: 3, Message: "n"}},
 		Blocked: []plan.Blocker{
-			{Type: widgets, Foreign: plan.ForeignInstances{Count: 2, Names: []string{"x", "y"}}},
+			{Type: widgets, Foreign: plan.ForeignInstances{Count: 2, Keys: []manifests.Key{{Kind: "X", Name: "x"}, {Kind: "X", Name: "y"}}}},
 			{Type: widgets, Foreign: plan.ForeignInstances{Err: errors.New("refused")}},
 		},
 	}, changes)
@@ -123,7 +123,7 @@ func TestOutcomeOf(t *testing.T) {
 		},
 		RepairConflicts: []metav1alpha1.DependentReport{report("d", 3, plan.WaitRepairConflict, "n")},
 		Blocked: []outcome.Blocked{
-			{Type: "Widget.example.com", Count: 2, Names: []string{"x", "y"}},
+			{Type: "Widget.example.com", Count: 2, Names: []string{"X x", "X y"}},
 			{Type: "Widget.example.com", Error: "refused"},
 		},
 		Changes: changes,

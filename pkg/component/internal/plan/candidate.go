@@ -11,8 +11,11 @@ import (
 // candidate is a desired object with the facts about it.
 type candidate struct {
 	owner string
-	// component is the key of the component itself.
+	// component is the key of the component itself. remote is set if it is in another cluster than the object.
 	component manifests.Key
+	remote    bool
+	// named is set if messages may name the owner of the object.
+	named bool
 	// adoptions are the existing objects that the component may take over.
 	adoptions Adoptions
 	// previousManagers are the field managers of other tools, such as kubectl and Helm, whose fields the component takes
@@ -49,7 +52,8 @@ type candidate struct {
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, component: f.Component, adoptions: f.Adoptions, previousManagers: f.PreviousManagers,
+		owner: f.Owner, component: f.Component, remote: f.RemoteTarget, named: f.Names.mayName(o.Key),
+		adoptions: f.Adoptions, previousManagers: f.PreviousManagers,
 		revision: f.Revision, rendition: f.Rendition, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
 		policy:    cmp.Or(o.Settings.UpdatePolicy, f.Defaults.Update),

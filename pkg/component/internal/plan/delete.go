@@ -132,6 +132,7 @@ func blocking(f Facts, types []manifests.ManagedType) []Blocker {
 	var found []Blocker
 	for _, t := range types {
 		if foreign := f.Foreign[t]; foreign.Count > 0 || foreign.Err != nil {
+			foreign.Keys = f.Names.of(foreign.Keys)
 			found = append(found, Blocker{Type: t, Foreign: foreign})
 		}
 	}

@@ -27,6 +27,8 @@ type Facts struct {
 	Adoptions Adoptions
 	// PreviousManagers are the field managers whose fields are taken over; see the variable PreviousManagers.
 	PreviousManagers []string
+	// Names says which owners of objects messages may name.
+	Names Names
 	// Defaults are the policies of dependents whose manifests set no policies.
 	Defaults Policies
 	// PreDelete are the objects that a deletion applies, in their order, before it changes any other object. PostDelete
@@ -330,9 +332,9 @@ const (
 type ForeignInstances struct {
 	// Err is the error of the list request; nil if Count is known. If Err is set, nothing may be deleted.
 	Err error
-	// Count is the number of instances; Names are the first names.
+	// Count is the number of instances; Keys are the first of them.
 	Count int
-	Names []string
+	Keys  []manifests.Key
 }
 
 // Message returns the message of Err, or an empty string if Err is nil.
@@ -347,7 +349,7 @@ func (f ForeignInstances) Message() string {
 type Contents struct {
 	// Failure is set if the objects could not be listed. The namespace must not be deleted then.
 	Failure *Failure
-	// Count is the number of objects; Names are the first names.
+	// Count is the number of objects; Keys are the first of them.
 	Count int
-	Names []string
+	Keys  []manifests.Key
 }

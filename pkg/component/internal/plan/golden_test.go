@@ -231,7 +231,7 @@ var stories = []story{
 			c.applied(o)
 		}
 		c.deleting = true
-		c.foreign = map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1, Names: []string{"Widget.example.com other/theirs"}}}
+		c.foreign = map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1, Keys: []manifests.Key{{Group: "example.com", Kind: "Widget", Namespace: "other", Name: "theirs"}}}}
 	}},
 	{"deletion-keeps-claims", "One PersistentVolumeClaim is orphaned, and another claim is deleted. The namespace is not deleted while it holds the orphaned claim.", func(c *component) {
 		kept, cache := desiredObject(0, manifests.StageConfiguration, "data"), desiredObject(0, manifests.StageConfiguration, "cache")
@@ -241,7 +241,7 @@ var stories = []story{
 			c.applied(o)
 		}
 		c.deleting = true
-		c.contents = map[string]Contents{"shop": {Count: 1, Names: []string{"PersistentVolumeClaim shop/data"}}}
+		c.contents = map[string]Contents{"shop": {Count: 1, Keys: []manifests.Key{{Kind: "PersistentVolumeClaim", Namespace: "shop", Name: "data"}}}}
 	}},
 	{"deletion-blind", "Workloads cannot be watched for a while. They are not treated as gone.", func(c *component) {
 		for _, o := range shop {
@@ -329,7 +329,7 @@ func (p Plan) text(before Inventory) string {
 		fmt.Fprintf(&b, "  wave %d: wait for %s: %s: %s\n", w.Wave, w.Key, w.Reason, w.Message)
 	}
 	for _, x := range p.Blocked {
-		fmt.Fprintf(&b, "  blocked: %d foreign instances of %s: %s\n", x.Foreign.Count, x.Type, strings.Join(x.Foreign.Names, ", "))
+		fmt.Fprintf(&b, "  blocked: %d foreign instances of %s: %s\n", x.Foreign.Count, x.Type, strings.Trim(fmt.Sprint(x.Foreign.Keys), "[]"))
 	}
 	if p.Desired > 0 {
 		fmt.Fprintf(&b, "  %d/%d ready, applied: %v\n", p.Ready, p.Desired, p.Applied)

@@ -340,7 +340,7 @@ func largeGraph(inSync bool) Facts {
 		}
 	}
 	return Facts{
-		Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+		Owner: us, Names: Names{All: true}, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 		Desired: c.desired, Inventory: c.inventory,
 	}.seen(c.world.watched)
 }
@@ -375,7 +375,7 @@ func BenchmarkForApplyOfALargeGroup(b *testing.B) {
 		c.desired = append(c.desired, o)
 	}
 	f := Facts{
-		Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+		Owner: us, Names: Names{All: true}, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 		Desired: c.desired, Inventory: c.inventory,
 	}.seen(c.world.watched)
 	for b.Loop() {

@@ -95,7 +95,7 @@ func (c *process) pass() (p Plan, done bool) {
 	record := false
 	for {
 		f := Facts{
-			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+			Owner: us, Names: Names{All: true}, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 			Desired: c.desired, Revision: c.revision, Inventory: inventory, Recorded: c.recorded, Results: results, Now: sceneTime,
 		}
 		f = f.seen(func(key manifests.Key) Observed {

@@ -68,10 +68,17 @@ func ruleOwned(c candidate) (decision, bool) {
 	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
 }
 
-// ownerText returns the name of the live object's owner, from the owner annotation of the object.
+// ownerText returns the name of the live object's owner, from the owner annotation of the object, or a text without a
+// name if the component may not name it; see Names.
 func ownerText(c candidate) string {
 	owner, ok := manifests.ParseOwner(c.live.OwnerName)
-	if !ok {
+	named := c.named || isNeighbour(c.component, c.remote, c.live.OwnerName) || ok && owner.Component() == c.component
+	switch {
+	case !named && ok:
+		return "another component"
+	case !named:
+		return "somebody else"
+	case !ok:
 		return c.live.OwnerName
 	}
 	name := fmt.Sprintf("%s (reconciler %s)", owner.Component(), owner.Reconciler)

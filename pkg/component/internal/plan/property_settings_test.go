@@ -42,7 +42,7 @@ func (r *randomRun) randomSettings(o *manifests.Object) {
 // randomForeign adds, at random, foreign instances of the type that the component defines.
 func (r *randomRun) randomForeign() {
 	if r.chance(20) {
-		r.foreign = map[manifests.ManagedType]ForeignInstances{widgets: {Count: 2, Names: []string{"theirs"}}}
+		r.foreign = map[manifests.ManagedType]ForeignInstances{widgets: {Count: 2, Keys: []manifests.Key{{Name: "theirs"}}}}
 	}
 }
 

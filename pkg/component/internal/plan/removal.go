@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -20,7 +21,8 @@ type removal struct {
 	wave   int
 	live   Observed
 	result Result
-	// contents are the objects in the namespace, if the object to be removed is a namespace.
+	// contents are the objects in the namespace, if the object to be removed is a namespace. Its keys are those that may
+	// be named.
 	contents Contents
 	// protected is set if the object may be deleted even if it is a definition: an admission guard refuses new
 	// instances of its type, or a guard cannot be set up.
@@ -44,6 +46,7 @@ func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 	r.tried = r.result.Verb == VerbTryDelete || slices.Contains(f.Guard.Definitions, key.Name)
 	if IsNamespace(key) {
 		r.contents = f.Contents[key.Name]
+		r.contents.Keys = f.Names.of(r.contents.Keys)
 	}
 	return r
 }
@@ -171,8 +174,11 @@ func deleteGoneUnread(r removal) (decision, bool) {
 
 func deleteTerminating(r removal) (decision, bool) {
 	message := "it is being deleted; finalizers or pods may hold it"
-	if r.key.IsExternal() {
+	switch held := r.live.Readiness.Message; {
+	case r.key.IsExternal():
 		message = "it is being deleted outside Kubernetes"
+	case r.live.Gone == GoneUnset && r.live.Readiness.State == ready.Terminating && held != ready.Deleting:
+		message = held
 	}
 	if r.live.Gone != GoneUnset {
 		message += "; " + r.live.Readiness.Message
@@ -188,15 +194,11 @@ func deleteTerminating(r removal) (decision, bool) {
 func deleteNotEmpty(r removal) (decision, bool) {
 	failure := r.contents.Failure
 	if n := r.contents.Count; n > 0 {
-		names := strings.Join(r.contents.Names, ", ")
-		if n > len(r.contents.Names) {
-			names += " and more"
-		}
 		failure = &Failure{
 			Class: Terminal, Reason: WaitNotEmpty,
 			Message: fmt.Sprintf(
-				"the namespace contains objects that would be deleted with it (%d): %s; it is kept until they are gone; to keep "+
-					"it and them, %s; what you delete in it is lost", n, names, keeping(r.reason),
+				"the namespace contains objects that would be deleted with it (%d)%s; it is kept until they are gone; to keep "+
+					"it and them, %s; what you delete in it is lost", n, listed(r.contents), keeping(r.reason),
 			),
 		}
 	}
@@ -204,6 +206,22 @@ func deleteNotEmpty(r removal) (decision, bool) {
 		return decision{}, false
 	}
 	return r.wait(failure.Reason, failure.Message, failure), true
+}
+
+// listed returns a text with the objects of a namespace that may be named.
+func listed(c Contents) string {
+	if len(c.Keys) == 0 {
+		return ", which the identity of the component may not get"
+	}
+	names := make([]string, 0, len(c.Keys))
+	for _, key := range c.Keys {
+		names = append(names, key.String())
+	}
+	text := ": " + strings.Join(names, ", ")
+	if c.Count > len(names) {
+		text += " and more"
+	}
+	return text
 }
 
 // keeping returns advice on how to keep an object that is to be removed for a reason.

@@ -1200,20 +1200,26 @@ var deleteRows = []row{
 	// A namespace is not deleted while it holds objects that would be deleted only with it.
 	{
 		"does not delete a namespace that contains foreign objects",
-		edits(namespace(Contents{Count: 12, Names: []string{"ConfigMap shop/a", "Secret shop/b"}})),
+		edits(namespace(Contents{Count: 12, Keys: []manifests.Key{{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, {Kind: "Secret", Namespace: "shop", Name: "b"}}})),
 		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
 			"it is kept until they are gone; to keep it and them, render it again, or first with the delete policy orphan; what you delete in it is lost",
 	},
 	{
 		"says how to keep a namespace that contains foreign objects while its component is deleted",
-		edits(withComponent, namespace(Contents{Count: 1, Names: []string{"ConfigMap shop/a"}})),
+		edits(withComponent, namespace(Contents{Count: 1, Keys: []manifests.Key{{Kind: "ConfigMap", Namespace: "shop", Name: "a"}}})),
 		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): ConfigMap shop/a; " +
 			"it is kept until they are gone; to keep it and them, remove the operator's finalizer from the component, and all its " +
 			"dependents stay; what you delete in it is lost",
 	},
 	{
+		"names no object in a namespace that the identity of the component may not get",
+		edits(namespace(Contents{Count: 3, Keys: []manifests.Key{{Kind: "ConfigMap", Namespace: "shop", Name: "a"}}}), func(s *scene) { s.unnamed = true }),
+		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (3), which the identity of the component " +
+			"may not get; it is kept until they are gone; to keep it and them, render it again, or first with the delete policy orphan; what you delete in it is lost",
+	},
+	{
 		"releases a namespace that Kubernetes never deletes",
-		edits(withComponent, namespace(Contents{Count: 1, Names: []string{"ConfigMap kube-public/a"}}), func(s *scene) {
+		edits(withComponent, namespace(Contents{Count: 1, Keys: []manifests.Key{{Kind: "ConfigMap", Namespace: "kube-public", Name: "a"}}}), func(s *scene) {
 			s.become(manifests.Key{Kind: "Namespace", Name: "kube-public"})
 		}),
 		"Orphan: Kubernetes never deletes this namespace (uid u1, version 7)",

@@ -41,6 +41,8 @@ type scene struct {
 	reason Reason
 	// adopt are the objects that the component may take over; nil if it has no list.
 	adopt []metav1alpha1.AdoptRule
+	// unnamed is set if the identity of the component may not get objects of others.
+	unnamed bool
 }
 
 func newScene(edits []func(*scene)) scene {
@@ -67,7 +69,7 @@ func newScene(edits []func(*scene)) scene {
 
 func (s scene) facts() Facts {
 	f := Facts{
-		Owner: us, Component: sceneComponent, Defaults: s.defaults, Revision: s.revision(), Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
+		Owner: us, Names: Names{All: !s.unnamed}, Component: sceneComponent, Defaults: s.defaults, Revision: s.revision(), Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
 		Guard: s.guard, Adoptions: NewAdoptions(sceneOwner("here"), "shop", s.adopt),

@@ -27,6 +27,7 @@ type simulation struct {
 	binder    applier.Binder
 	externals recordedExternals
 	asked     applier.Asked
+	applier   *applier.Applier
 	facts     plan.Facts
 	judge     applier.Judge
 	// recorded are all dependents of the simulation so far. Dependents that the simulation has deleted are included,
@@ -82,6 +83,7 @@ func (r *simulation) run(ctx context.Context) error {
 			}
 			clear(checked)
 			r.carryOut(ctx, decided)
+		case r.nameOwners(ctx, decided):
 		case len(decided.Blocked) > 0:
 			r.forecast.Blocked = applier.OutcomeOf(decided, nil).Blocked
 			return nil
@@ -89,6 +91,15 @@ func (r *simulation) run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// nameOwners asks for the right to name the owners of objects, and reports whether there are new answers.
+func (r *simulation) nameOwners(ctx context.Context, decided plan.Plan) bool {
+	known, asked := r.applier.NameOwners(ctx, r.client, r.facts, decided)
+	if asked {
+		r.facts.Names.Known = known
+	}
+	return asked
 }
 
 // changes reports whether an action changes an object or sets a guard.

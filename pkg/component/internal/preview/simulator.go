@@ -72,6 +72,7 @@ func (s *Simulator) simulate(
 		judge:        r.Judge,
 		binder:       s.Applier.Binder(r),
 		asked:        s.Applier.Asked(r),
+		applier:      s.Applier,
 		externals:    externals,
 		recorded:     maps.Clone(facts.Inventory),
 		written:      map[manifests.Key]bool{},

@@ -48,7 +48,7 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string
 	// by its policy, must not be deleted with the namespace. So it is listed like an object of another owner.
 	f.Inventory = going(f)
 	rest := foreign(f, found)
-	return plan.Contents{Count: rest.Count, Names: rest.Names}
+	return plan.Contents{Count: rest.Count, Keys: rest.Keys}
 }
 
 // unlisted returns the failure for a namespace whose contents cannot be listed.

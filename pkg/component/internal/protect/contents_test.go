@@ -38,12 +38,12 @@ func TestContentsOfANamespace(t *testing.T) {
 	entry := metav1alpha1.InventoryEntry{
 		Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings", UID: settings.GetUID(),
 	}
-	if diff := cmp.Diff(plan.Contents{Names: nil}, checkNamespace(t, p, deleting(namespace, entry))); diff != "" {
+	if diff := cmp.Diff(plan.Contents{Keys: nil}, checkNamespace(t, p, deleting(namespace, entry))); diff != "" {
 		t.Error(diff)
 	}
 	server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
 	server.Put("v1", "Secret", "shop", "theirs", nil)
-	want := plan.Contents{Count: 2, Names: []string{"Secret shop/theirs", "Widget.example.com shop/theirs"}}
+	want := plan.Contents{Count: 2, Keys: []manifests.Key{{Kind: "Secret", Namespace: "shop", Name: "theirs"}, {Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "theirs"}}}
 	if diff := cmp.Diff(want, checkNamespace(t, p, deleting(namespace, entry))); diff != "" {
 		t.Error(diff)
 	}

@@ -114,16 +114,16 @@ func (p *Protector) foreignOf(
 // recorded key, and the recorded UID or the label and annotation of its owner. The label and the annotation alone are
 // no proof, because a copy of a dependent also has them.
 func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
-	var names []string
+	var keys []manifests.Key
 	for _, i := range instances {
 		entry, recorded := f.Inventory[i.Key]
 		itself := !f.RemoteTarget && i.Key == f.Component
 		if !itself && (!recorded || entry.UID != i.UID && !isOurs(f.Live.Of(i.Key), f.Owner, i.UID)) {
-			names = append(names, i.Key.String())
+			keys = append(keys, i.Key)
 		}
 	}
-	slices.Sort(names)
-	return plan.ForeignInstances{Count: len(names), Names: names[:min(len(names), maxForeignNames)]}
+	slices.SortFunc(keys, func(a, b manifests.Key) int { return strings.Compare(a.String(), b.String()) })
+	return plan.ForeignInstances{Count: len(keys), Keys: keys[:min(len(keys), maxForeignNames)]}
 }
 
 // isOurs reports whether the live object of a recorded key has the given UID and owner. This reconciler created the

@@ -89,7 +89,7 @@ func TestForeign(t *testing.T) {
 			many = append(many, inspect.Instance{Key: key(string(name))})
 		}
 		got := foreign(facts, many)
-		if got.Count != 12 || len(got.Names) != 10 || got.Names[0] != "Widget.example.com shop/a" {
+		if got.Count != 12 || len(got.Keys) != 10 || got.Keys[0].String() != "Widget.example.com shop/a" {
 			t.Errorf("want 12 foreign instances with the names of the first ten, got %+v", got)
 		}
 	})
@@ -176,7 +176,7 @@ func TestWatchedForeignInstances(t *testing.T) {
 	}
 	watchInstances(t, p, widgetKind)
 	server.Requests()
-	want := plan.ForeignInstances{Count: 1, Names: []string{"Widget.example.com shop/theirs"}}
+	want := plan.ForeignInstances{Count: 1, Keys: []manifests.Key{{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "theirs"}}}
 	if diff := cmp.Diff(want, p.WatchedForeign(t.Context(), f, managed)[widgetType]); diff != "" {
 		t.Error(diff)
 	}
@@ -241,7 +241,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	if !p.Check(t.Context(), f, decided, checked) {
 		t.Error("Check did not list the instances")
 	}
-	want := plan.ForeignInstances{Count: 1, Names: []string{"Widget.example.com shop/late"}}
+	want := plan.ForeignInstances{Count: 1, Keys: []manifests.Key{{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "late"}}}
 	if diff := cmp.Diff(want, f.Foreign[widgetType]); diff != "" {
 		t.Error(diff)
 	}
@@ -374,7 +374,7 @@ func TestAdditionalTypesThatTheIdentityMayNotList(t *testing.T) {
 	want := "tenant may not list gizmos.other.example.com in all namespaces, so it is not known whether there are " +
 		"foreign instances; grant this right; if nothing can be done about that, a person can accept the loss of these instances: " +
 		"fairlead delete -n shop shop.example.com/web --accept-unknown '*.example.com'"
-	if f := got[chosen]; f.Err == nil || f.Err.Error() != want || f.Count != 0 || len(f.Names) != 0 {
+	if f := got[chosen]; f.Err == nil || f.Err.Error() != want || f.Count != 0 || len(f.Keys) != 0 {
 		t.Errorf("got %+v, want the error %q and no names", f, want)
 	}
 	if f := got[widgetType]; f.Err != nil {
@@ -432,7 +432,7 @@ func TestCheckListsTheInstancesOfAllDefinitionsAtTheSameTime(t *testing.T) {
 	want := map[manifests.ManagedType]plan.ForeignInstances{
 		widgetType: {},
 		{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Gadget"}}: {
-			Count: 1, Names: []string{"Gadget.example.com shop/late"},
+			Count: 1, Keys: []manifests.Key{{Group: "example.com", Kind: "Gadget", Namespace: "shop", Name: "late"}},
 		},
 	}
 	if diff := cmp.Diff(want, f.Foreign, cmpopts.EquateEmpty()); diff != "" {

@@ -100,6 +100,7 @@ var ends = []struct {
 	}}},
 	{name: "a foreign instance forbids a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
 	{name: "many foreign instances forbid a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(12, "Widget.example.com a", "Widget.example.com b")}},
+	{name: "foreign instances that may not be named forbid a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(12)}},
 	{name: "it is not known whether foreign instances exist", deleting: true, outcome: outcome.Outcome{Blocked: []outcome.Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}}}},
 	{name: "two types have foreign instances", deleting: true, outcome: outcome.Outcome{Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"), outcome.Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}})}},
 	{name: "it is not known whether foreign instances of four types exist", deleting: true, outcome: outcome.Outcome{Blocked: []outcome.Blocked{

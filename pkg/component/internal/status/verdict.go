@@ -179,6 +179,9 @@ func describeForeign(b outcome.Blocked) string {
 	switch {
 	case b.Error != "":
 		return fmt.Sprintf("it is not known whether foreign instances of %s exist: %s", b.Type, b.Error)
+	case len(b.Names) == 0:
+		return fmt.Sprintf("foreign instances of %s exist (%d), which the identity of the component may not get", b.Type,
+			b.Count)
 	case b.Count == 1:
 		return fmt.Sprintf("1 foreign instance of %s exists: %s", b.Type, names)
 	case b.Count > min(len(b.Names), maxNamed):
