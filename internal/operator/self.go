@@ -41,8 +41,8 @@ func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.
 		return err
 	}
 	return component.RefuseDeletion(fmt.Errorf(
-		"it has the dependent Deployment %s, in which the operator itself runs, so no operator would finish the deletion; to "+
-			"keep it, remove the finalizer %s/finalizer from this component, and its dependents stay; to uninstall everything, "+
+		"it has the dependent Deployment %s, in which the operator itself runs, so no operator would finish the deletion; "+
+			"to keep it, remove the finalizer %s/finalizer from this component, and its dependents stay; to uninstall everything, "+
 			"delete all other components first, with their dependents, then %s", s.deployment, ReconcilerName, elsewhere))
 }
 

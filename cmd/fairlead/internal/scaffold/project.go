@@ -146,7 +146,8 @@ func (p *Project) noteStrangers() error {
 			return err
 		}
 		p.Notes = append(p.Notes,
-			name+" existed before, and is now part of the source that the operator renders: move the file elsewhere unless the operator shall render it")
+			name+" existed before, and is now part of the source that the operator renders: move the file elsewhere unless "+
+				"the operator shall render it")
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {

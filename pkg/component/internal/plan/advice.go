@@ -10,54 +10,52 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// losses has, for kinds of Kubernetes, what is lost if an object of the kind is deleted, besides its manifest. Each text
-// is a clause without a full stop. Kinds that are not in the table have no state of their own.
+// losses has, for kinds of Kubernetes, what is lost if an object of the kind is deleted, besides its manifest. Each
+// text is a clause without a full stop. LossOf has the texts for all other kinds.
 var losses = map[schema.GroupKind]string{
-	CustomResourceDefinition:                                         "Kubernetes also deletes all its custom resources, of every owner",
-	APIService:                                                       "the objects of its API can no longer be reached",
-	{Kind: "Namespace"}:                                              "Kubernetes also deletes all objects in it",
-	{Kind: "PersistentVolumeClaim"}:                                  "its data is lost, unless its volume has the reclaim policy Retain",
-	{Kind: "PersistentVolume"}:                                       "the claim that uses it loses its data",
-	{Kind: "ConfigMap"}:                                              "values that only the cluster has are lost",
-	{Kind: "Secret"}:                                                 "values that only the cluster has are lost",
-	{Kind: "Pod"}:                                                    "it stops, and its logs and local data are lost",
-	{Kind: "ReplicationController"}:                                  lossOfPods,
-	{Kind: "Service"}:                                                "its cluster IP, node ports and load balancer can change",
-	{Kind: "ServiceAccount"}:                                         "its tokens become invalid",
-	{Group: "apps", Kind: "DaemonSet"}:                               lossOfPods,
-	{Group: "apps", Kind: "Deployment"}:                              lossOfPods,
-	{Group: "apps", Kind: "ReplicaSet"}:                              lossOfPods,
-	{Group: "apps", Kind: "StatefulSet"}:                             lossOfPods + ", and its claims are deleted if it says so",
-	{Group: "batch", Kind: "CronJob"}:                                "its Jobs and their logs are lost",
-	{Group: "batch", Kind: "Job"}:                                    "its logs are lost, and its work may be done again",
-	{Group: "networking.k8s.io", Kind: "Ingress"}:                    "its address can change",
-	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               lossOfRights,
-	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        lossOfRights,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:        lossOfRights,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: lossOfRights,
+	CustomResourceDefinition:                      lossOfInstances,
+	APIService:                                    "the objects of its API can no longer be reached",
+	{Kind: "Namespace"}:                           "Kubernetes also deletes all objects in it",
+	{Kind: "PersistentVolumeClaim"}:               "its data is lost, unless its volume has the reclaim policy Retain",
+	{Kind: "PersistentVolume"}:                    "the claim that uses it loses its data",
+	{Kind: "ConfigMap"}:                           "values that only the cluster has are lost",
+	{Kind: "Secret"}:                              "values that only the cluster has are lost",
+	{Kind: "Pod"}:                                 "it stops, and its logs and local data are lost",
+	{Kind: "ReplicationController"}:               lossOfPods,
+	{Kind: "Service"}:                             "its cluster IP, node ports and load balancer can change",
+	{Kind: "ServiceAccount"}:                      "its tokens become invalid",
+	{Group: "apps", Kind: "DaemonSet"}:            lossOfPods,
+	{Group: "apps", Kind: "Deployment"}:           lossOfPods,
+	{Group: "apps", Kind: "ReplicaSet"}:           lossOfPods,
+	{Group: "apps", Kind: "StatefulSet"}:          lossOfPods + ", and its claims are deleted if it says so",
+	{Group: "batch", Kind: "CronJob"}:             "its Jobs and their logs are lost",
+	{Group: "batch", Kind: "Job"}:                 "its logs are lost, and its work may be done again",
+	{Group: "networking.k8s.io", Kind: "Ingress"}: "its address can change",
 }
 
 const (
-	lossOfPods   = "its pods stop, and their logs and local data are lost"
-	lossOfRights = "the rights that it grants are lost"
+	lossOfInstances = "Kubernetes also deletes all its custom resources, of every owner"
+	lossOfPods      = "its pods stop, and their logs and local data are lost"
 )
 
-// LossOf returns what is lost if an object is deleted, also if it is created again after that. The result is a clause for
-// a message that mentions the deletion of the object.
+// LossOf returns what is lost if an object is deleted, also if it is created again after that. The result is a clause
+// for a message that mentions the deletion of the object.
 func LossOf(key manifests.Key) string {
 	switch loss := losses[key.GroupKind()]; {
 	case key.IsExternal():
 		return "it is also lost outside Kubernetes, with its data"
 	case loss != "":
 		return loss
+	case key.Group == "rbac.authorization.k8s.io":
+		return "the rights that it grants are lost"
 	case !manifests.IsBuiltIn(key.Group):
 		return "its controller may delete what it manages, with its data"
 	}
 	return "what only the cluster has of it is lost"
 }
 
-// immutableAdvice returns advice for the user about an immutable field: first what keeps the object, and at the end what
-// deletes it, with the loss.
+// immutableAdvice returns advice for the user about an immutable field: first what keeps the object, and at the end
+// what deletes it, with the loss.
 func immutableAdvice(c candidate) string {
 	loss := LossOf(c.object.Key)
 	switch {

@@ -240,7 +240,7 @@ func (c candidate) newEntry() metav1alpha1.InventoryEntry {
 		Occurrence: c.recordedNumber(), PrunePolicy: recordedPrunePolicy(o.Settings.PrunePolicy()),
 		DependsOn: o.DependsOn(), DependencyGroup: o.DependencyGroup(), External: o.Key.IsExternal(),
 		Immutable: o.Immutable,
-		Begun: c.entry.Begun, CreationToken: c.entry.CreationToken,
+		Begun:     c.entry.Begun, CreationToken: c.entry.CreationToken,
 	}
 	for _, t := range o.Types {
 		e.Types = append(e.Types, t.String())

@@ -105,8 +105,8 @@ func remedy(group []ConflictingManager) string {
 	case m.Manager == "":
 		return leave + " to accept that, or stop that client"
 	case m.isAutoscaler():
-		return "a HorizontalPodAutoscaler sets it: " + leave + " to let the autoscaler own it; if the autoscaler is deleted " +
-			"instead, the manifest decides"
+		return "a HorizontalPodAutoscaler sets it: " + leave + " to let the autoscaler own it; if the autoscaler is " +
+			"deleted instead, the manifest decides"
 	}
 	return fmt.Sprintf("%s to let %q own %s, or stop %[2]q from writing %[3]s", leave, m.Manager, pronoun(group))
 }

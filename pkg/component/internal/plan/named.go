@@ -6,9 +6,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Names says which objects of others, and which owners of objects, may be named in messages. Everybody who may read the component reads its messages,
-// also people who know nothing of the components of others. The name of an owner is in the metadata of the object, so it
-// is no secret for an identity that may get the object.
+// Names says which objects of others, and which owners of objects, may be named in messages. Everybody who may read the
+// component reads its messages, also people who know nothing of the components of others. The name of an owner is in
+// the metadata of the object, so it is no secret for an identity that may get the object.
 type Names struct {
 	// All is set if all of them may be named, because the component acts with the rights of whoever observes the objects.
 	All bool

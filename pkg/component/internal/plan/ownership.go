@@ -104,8 +104,8 @@ func avoidance(c candidate) string {
 // moving returns advice on how to move an object from its owner to this component. The order of the steps matters: an
 // object that its owner stops rendering is deleted, unless it has another owner by then.
 func moving(c candidate) string {
-	return fmt.Sprintf("to move it here, set its adoption policy to always here before it is removed there, which deletes "+
-		"it otherwise (%s)", LossOf(c.object.Key))
+	return fmt.Sprintf("to move it here, set its adoption policy to always here before it is removed there, which "+
+		"deletes it otherwise (%s)", LossOf(c.object.Key))
 }
 
 func ruleUnlabelled(c candidate) (decision, bool) {

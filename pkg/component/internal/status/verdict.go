@@ -249,8 +249,8 @@ func judgePhase(o outcome.Outcome) Verdict {
 }
 
 // phaseAdvice returns advice for users about failed objects of a phase. A Job or Pod that exists and failed has to
-// be deleted, so that it is applied again. If the API server refused to create an object, the cause of the refusal has to
-// be resolved. The message of a failed object that was deleted already has the advice.
+// be deleted, so that it is applied again. If the API server refused to create an object, the cause of the refusal has
+// to be resolved. The message of a failed object that was deleted already has the advice.
 func phaseAdvice(terminal []outcome.Waiting) string {
 	failed := func(w outcome.Waiting) bool {
 		return w.Reason == metav1alpha1.ReasonDependentFailed || w.Reason == metav1alpha1.ReasonTimeout

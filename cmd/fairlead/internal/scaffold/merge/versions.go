@@ -56,8 +56,10 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 	case v.Newer == nil && same(v.Base, v.Mine):
 		return &Change{Verb: VerbDelete, File: path}, nil, nil
 	case v.Newer == nil:
-		return nil,
-			[]Conflict{{File: path, Why: "the template no longer has the file, but you changed it: rename it, or delete it with your changes"}}, nil
+		return nil, []Conflict{{
+			File: path,
+			Why:  "the template no longer has the file, but you changed it: rename it, or delete it with your changes",
+		}}, nil
 	case same(v.Base, v.Mine):
 		return &Change{Verb: VerbUpdate, File: path, Content: v.Newer}, nil, nil
 	case bytes.IndexByte(v.Mine, 0) >= 0:
