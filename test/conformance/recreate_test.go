@@ -33,12 +33,12 @@ var fixedFields = []fixedField{
 		`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, POLICY}, spec: {replicas: 0, selector: {matchLabels: {app: db}},
   template: {metadata: {labels: {app: db}}, spec: {containers: [{name: a, image: "x:1"}]}},
   volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]}}`,
-		[]string{"spec: Forbidden: updates to statefulset spec", "the field cannot change"},
+		[]string{"spec: Forbidden: updates to statefulset spec", "the field cannot change", "differ from the object: spec.volumeClaimTemplates"},
 	},
 	{
 		"Job.batch NS/work", `{apiVersion: batch/v1, kind: Job, metadata: {name: work, POLICY}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "x:1"}]}}}}`,
 		`{apiVersion: batch/v1, kind: Job, metadata: {name: work, POLICY}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "x:2"}]}}}}`,
-		[]string{"spec.template", "the field cannot change"},
+		[]string{"spec.template", "the field cannot change", "differ from the object: spec.template.spec.containers[0].image"},
 	},
 	{
 		"StorageClass.storage.k8s.io NS", "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: NS, POLICY}, provisioner: example.com/a}",
@@ -63,6 +63,19 @@ var fixedFields = []fixedField{
 }
 
 var _ = Describe("Immutable fields:", func() {
+	It("the message about a claim that was restored with another storage class names this field, and what a deletion loses", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		claim := func(class string) string {
+			return fmt.Sprintf("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: %s}\n"+
+				"spec: {accessModes: [ReadWriteOnce], storageClassName: %s, volumeName: v, resources: {requests: {storage: 1Gi}}}", namespace, class)
+		}
+		create(ctx, claim("slow"))
+		g := newGadget(ctx, namespace, "app", claim("fast"), retryLate)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"),
+			ContainSubstring("these fields of the manifest differ from the object: spec.storageClassName"),
+			ContainSubstring("render another claim beside it and copy the data; if this claim is deleted, its data is lost")))
+	})
+
 	for _, policy := range inPlacePolicies {
 		It("a change of an immutable field with the update policy "+policy+" is reported with object, field and remedy, and applied with the policy recreate", func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
