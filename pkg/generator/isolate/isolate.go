@@ -10,16 +10,19 @@ import (
 	"time"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
 // Defaults of Options.
 const (
-	// DefaultMaxProcesses is the maximum of the default of Options.Processes.
+	// DefaultMinProcesses and DefaultMaxProcesses are the bounds of the default of Options.Processes.
+	DefaultMinProcesses = 2
 	DefaultMaxProcesses = 4
 	// DefaultMemory is enough for the largest public charts several times over.
 	DefaultMemory     = 512 << 20
@@ -30,8 +33,10 @@ const (
 
 // Options configure a Generator. Zero values select the defaults.
 type Options struct {
-	// Processes is the maximum number of children, and so of renderings at the same time. Further requests wait; the
-	// namespaces of their components take turns. The default is GOMAXPROCS, but at most DefaultMaxProcesses.
+	// Processes is the maximum number of children, and so of renderings at the same time. Further requests wait. The
+	// namespace of components that has used the least time is next. Renderings of more than 2 seconds use all processes
+	// except one while other namespaces wait; so a single process has no room for others beside a long rendering. The
+	// default is GOMAXPROCS, but at least DefaultMinProcesses and at most DefaultMaxProcesses.
 	Processes int
 	// Memory is the memory of a child in bytes. A child that needs more ends.
 	Memory int64
@@ -49,7 +54,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.Processes = cmp.Or(max(o.Processes, 0), min(runtime.GOMAXPROCS(0), DefaultMaxProcesses))
+	o.Processes = cmp.Or(max(o.Processes, 0), max(DefaultMinProcesses, min(runtime.GOMAXPROCS(0), DefaultMaxProcesses)))
 	o.Memory = cmp.Or(max(o.Memory, 0), DefaultMemory)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
 	o.Lookups = cmp.Or(max(o.Lookups, 0), DefaultLookups)
@@ -68,8 +73,8 @@ type Generator struct {
 	mu     sync.Mutex
 	idle   []*process
 	closed bool
-	// deaths is the number of children that died since the last rendering that succeeded.
-	deaths int
+	// failures is the number of children in a row that could not be started.
+	failures int
 	// reported is set when the measures that the system lacks were logged.
 	reported bool
 }
@@ -92,7 +97,7 @@ func New(inner generator.Generator, o Options) (*Generator, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	return &Generator{inner: inner, options: o, codec: codec, spawner: newSpawner(), line: newLine(o.Processes)}, nil
+	return &Generator{inner: inner, options: o, codec: codec, spawner: newSpawner(), line: newLine(o.Processes, clock.RealClock{})}, nil
 }
 
 // Version returns the version of the inner generator.
@@ -134,7 +139,8 @@ func (g *Generator) Notes(ctx context.Context, req generator.Request) (string, e
 	return o.Notes, nil
 }
 
-// render renders in a child, or returns the error of the rendering.
+// render renders in a child, or returns the error of the rendering. A rendering that was stopped because others wait is
+// made again; with a turn.Turn in the context, the error is turn.ErrLater instead.
 func (g *Generator) render(ctx context.Context, req generator.Request, notes bool) (*outcome, error) {
 	job, err := jobOf(req, g.options.Scheme)
 	if err != nil {
@@ -146,28 +152,54 @@ func (g *Generator) render(ctx context.Context, req generator.Request, notes boo
 		namespace = req.Component.GetNamespace()
 		component = namespace + "/" + req.Component.GetName()
 	}
-	if err := g.line.enter(ctx, namespace); err != nil {
-		return nil, busyError{err}
+	at, err := g.line.enter(ctx, namespace, component)
+	for err == nil {
+		var o *outcome
+		switch o, err = g.attempt(ctx, at, req, job); {
+		case !errors.Is(err, errStopped):
+			return o, err
+		case at.turn != nil:
+			return nil, turn.ErrLater
+		}
+		err = g.line.await(ctx, at)
 	}
-	defer g.line.leave()
-	p, err := g.take(ctx, component)
+	if errors.Is(err, turn.ErrLater) {
+		return nil, err
+	}
+	return nil, busyError{err}
+}
+
+// attempt renders once, with a place in the line. The error is errStopped if the rendering was stopped because others
+// wait.
+func (g *Generator) attempt(
+	ctx context.Context, at *place, req generator.Request, j *job,
+) (o *outcome, err error) {
+	defer func() { g.line.leave(at, errors.Is(err, errStopped)) }()
+	p, err := g.take(ctx, at.component)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := g.bounded(ctx)
 	defer cancel(nil)
+	g.line.begin(at, cancel)
 	c := &conversation{options: g.options, codec: g.codec, request: req, process: p, errors: map[uint64]error{}}
-	o, err := c.run(ctx, job)
+	o, err = c.run(ctx, j)
+	cause := context.Cause(ctx)
 	if budget.Refused(err) {
 		// The child did nothing wrong, but it may have sent more than this process has read.
 		p.kill()
 		return nil, err
 	}
 	if err != nil {
-		g.discard(p)
-		return nil, p.causeOf(context.Cause(ctx), err)
+		p.kill()
+		return nil, p.causeOf(cause, err)
 	}
-	g.give(p, component, o.Memory)
+	if cause != nil {
+		// The rendering was complete when the child was killed.
+		p.kill()
+	} else {
+		g.give(p, at.component, o.Memory)
+	}
 	return o, c.finish(ctx, o)
 }
 
@@ -213,33 +245,37 @@ func (g *Generator) take(ctx context.Context, component string) (*process, error
 			return p, nil
 		}
 	}
-	deaths := g.deaths
+	failures := g.failures
 	g.mu.Unlock()
-	return g.start(ctx, deaths)
+	return g.start(ctx, failures)
 }
 
-// Delays before a child is started after the death of several children in a row.
+// Delays before a child is started after several children in a row could not be started. Children that died in a
+// rendering do not count, because the delay would hold up the components of others.
 const (
-	freeDeaths = 3
-	firstDelay = 100 * time.Millisecond
-	maxDoubled = 6
+	freeFailures = 3
+	firstDelay   = 100 * time.Millisecond
+	maxDoubled   = 6
 )
 
-// start starts a child. After several deaths in a row it waits first.
-func (g *Generator) start(ctx context.Context, deaths int) (*process, error) {
-	if deaths > freeDeaths {
+// start starts a child. After several failures in a row it waits first.
+func (g *Generator) start(ctx context.Context, failures int) (*process, error) {
+	if failures > freeFailures {
 		select {
 		case <-ctx.Done():
 			return nil, busyError{ctx.Err()}
-		case <-time.After(firstDelay << min(deaths-freeDeaths-1, maxDoubled)):
+		case <-time.After(firstDelay << min(failures-freeFailures-1, maxDoubled)):
 		}
 	}
 	p, r, err := startProcess(ctx, g.spawner, g.codec, g.options)
 	if err != nil {
-		g.noteDeath()
+		g.mu.Lock()
+		g.failures++
+		g.mu.Unlock()
 		return nil, busyError{fmt.Errorf("start a process for the rendering: %w", err)}
 	}
 	g.mu.Lock()
+	g.failures = 0
 	first := !g.reported
 	g.reported = true
 	g.mu.Unlock()
@@ -248,18 +284,6 @@ func (g *Generator) start(ctx context.Context, deaths int) (*process, error) {
 			"missing", r.Missing)
 	}
 	return p, nil
-}
-
-func (g *Generator) noteDeath() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.deaths++
-}
-
-// discard kills a child after a failed conversation.
-func (g *Generator) discard(p *process) {
-	p.kill()
-	g.noteDeath()
 }
 
 // Limits above which a child is replaced after a rendering.
@@ -278,7 +302,6 @@ func (g *Generator) give(p *process, component string, memory uint64) {
 	slow := p.elapsed() > slowRendering
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.deaths = 0
 	if g.closed || slow || p.renderings >= g.options.Renderings || memory > uint64(g.options.Memory)/memoryShare {
 		p.kill()
 		return

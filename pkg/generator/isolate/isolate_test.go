@@ -525,47 +525,6 @@ func TestAChildIsReplacedAfterManyRenderings(t *testing.T) {
 	}
 }
 
-func TestNamespacesTakeTurns(t *testing.T) {
-	l := newLine(1)
-	if err := l.enter(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
-	order := make(chan string)
-	for i, namespace := range []string{"a", "a", "a", "b", "c", "c"} {
-		go func() {
-			if err := l.enter(t.Context(), namespace); err == nil {
-				order <- namespace
-			}
-		}()
-		for waiting := 0; waiting != i+1; {
-			l.mu.Lock()
-			waiting = 0
-			for _, requests := range l.waiting {
-				waiting += len(requests)
-			}
-			l.mu.Unlock()
-		}
-	}
-	// A request that gives up leaves the line.
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := l.enter(ended, "d"); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	got := ""
-	for range 6 {
-		l.leave()
-		got += <-order
-	}
-	if got != "abcaca" {
-		t.Errorf("order %s", got)
-	}
-	l.leave()
-	if l.free != 1 || len(l.turns) != 0 {
-		t.Errorf("%d free, turns %v", l.free, l.turns)
-	}
-}
-
 // BenchmarkGenerate measures what a child adds to a small rendering.
 func BenchmarkGenerate(b *testing.B) {
 	g, err := New(nil, Options{Processes: 1, Scheme: clientgoscheme.Scheme})
