@@ -91,6 +91,8 @@ func (r *Reconciler[T]) build(
 	if fetcher != nil {
 		fetches = input.NewFetches(ctx, fetcher, now, memory)
 	}
+	passMetrics := telemetry.NewPassMetrics(
+		r.name, tracing.New(r.options.TracerProvider, r.name), !r.options.SkipComponentMetrics)
 	return parts{
 		local: local, applier: made,
 		inputs: &input.Reader{
@@ -101,7 +103,7 @@ func (r *Reconciler[T]) build(
 		rendering: rendering.New(rendering.Options{
 			Reconciler: r.name, Generator: r.generator, Scheme: scheme, Fetches: fetches, Records: secrets, Clock: now,
 			CacheBytes: r.options.RenderedBytes, SkipDeterminismCheck: r.options.SkipDeterminismCheck, Wake: r.triggers.wake,
-			Conditions: r.options.conditionNames(),
+			Conditions: r.options.conditionNames(), Spent: passMetrics.CountRendering,
 		}),
 		recorded: reconcile.ComponentRecord{
 			Inventories: inventory.NewStore(inventory.Options{
@@ -111,9 +113,8 @@ func (r *Reconciler[T]) build(
 			Secrets: secrets, Components: store, Owners: owners, Memories: r.memories,
 			DeletePolicy: made.DefaultDeletePolicy(),
 		},
-		metrics: telemetry.NewPassMetrics(
-			r.name, tracing.New(r.options.TracerProvider, r.name), !r.options.SkipComponentMetrics),
-		budget: memory,
+		metrics: passMetrics,
+		budget:  memory,
 	}, nil
 }
 

@@ -9,11 +9,14 @@ import (
 
 // Instruments are the series of all reconcilers of a process.
 type Instruments struct {
-	requests   *prometheus.CounterVec
-	passes     *prometheus.CounterVec
-	steps      *prometheus.HistogramVec
-	ready      *prometheus.HistogramVec
-	repairs    *prometheus.CounterVec
+	requests *prometheus.CounterVec
+	passes   *prometheus.CounterVec
+	steps    *prometheus.HistogramVec
+	ready    *prometheus.HistogramVec
+	repairs  *prometheus.CounterVec
+	// renderings counts the time of renderings, and namespaces limits the values of its label.
+	renderings *prometheus.CounterVec
+	namespaces names
 	components *componentCollector
 	memory     *memoryCollector
 	externals  *externalCollector
@@ -21,6 +24,9 @@ type Instruments struct {
 }
 
 const labelReconciler = "reconciler"
+
+// maxNamespaces is the maximum number of namespaces with series of their own, for each reconciler.
+const maxNamespaces = 1000
 
 // Shared has the series of this process.
 var Shared = NewInstruments()
@@ -57,6 +63,12 @@ func NewInstruments() *Instruments {
 			Name: "fairlead_drift_repaired_total",
 			Help: "Repairs of dependents that another client changed or deleted, or whose owner label it removed.",
 		}, []string{labelReconciler, "group", "kind", "cause"}),
+		renderings: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "fairlead_rendering_seconds_total",
+			Help: "Time that renderings took, also stopped and killed ones, without the time in line for a process, by " +
+				"the namespace of the component. The namespace is <other> after the first 1,000 namespaces.",
+		}, []string{labelReconciler, "namespace"}),
+		namespaces: names{limit: maxNamespaces},
 		components: newComponentCollector(),
 		memory:     newMemoryCollector(),
 		externals:  newExternalCollector(),
@@ -67,7 +79,7 @@ func NewInstruments() *Instruments {
 // RegisterIn adds the instruments to a registry. It returns an error if the registry has them already.
 func (i *Instruments) RegisterIn(registry prometheus.Registerer) error {
 	for _, c := range []prometheus.Collector{
-		i.requests, i.passes, i.steps, i.ready, i.repairs, i.components, i.memory, i.externals, i.sources,
+		i.requests, i.passes, i.steps, i.ready, i.repairs, i.renderings, i.components, i.memory, i.externals, i.sources,
 	} {
 		if err := registry.Register(c); err != nil {
 			return err

@@ -71,6 +71,11 @@ func (m *Meter) CountRepair(kind schema.GroupKind, cause Cause) {
 	m.repairs.WithLabelValues(m.reconciler, kind.Group, kind.Kind, string(cause)).Inc()
 }
 
+// CountRendering counts the time that a rendering for a component of a namespace took.
+func (m *Meter) CountRendering(namespace string, took time.Duration) {
+	m.renderings.WithLabelValues(m.reconciler, m.namespaces.of(m.reconciler, namespace)).Add(took.Seconds())
+}
+
 // ObserveTimeToReady observes the time from new inputs to a ready component.
 func (m *Meter) ObserveTimeToReady(after time.Duration) {
 	m.ready.WithLabelValues(m.reconciler).Observe(after.Seconds())

@@ -41,6 +41,7 @@ func metricsInUse(t *testing.T) []*dto.MetricFamily {
 	m.CountPass("Ready")
 	m.ObserveTimeToReady(0)
 	m.CountRepair(configMaps, CauseChanged)
+	m.CountRendering("shop", 0)
 	m.request(requestKey{kind: configMaps, verb: "get", code: 200}).Inc()
 	p := m.NewComponentSet(nil, true)
 	m.Export(p)

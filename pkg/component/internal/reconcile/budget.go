@@ -2,11 +2,13 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 )
@@ -19,27 +21,32 @@ func reserve(ctx context.Context, dependents int) error {
 	return budget.Reserve(ctx, int64(dependents)*dependentBytes)
 }
 
-// lackedMemory ends the use of memory by a pass, and reports whether the pass failed because memory was not available.
-func lackedMemory(lease *budget.Lease, o outcome.Outcome, err error) bool {
+// waits ends the use of memory by a pass, and reports whether the pass ended because memory was not available, or
+// because other components render.
+func waits(lease *budget.Lease, o outcome.Outcome, err error) bool {
 	if err == nil && !o.Observing {
 		lease.Succeed()
 		return false
 	}
-	return lease.Waits()
+	return lease.Waits() || errors.Is(err, turn.ErrLater)
 }
 
-// maxWaitForMemory is the delay before the next pass over a component that waits for memory. The budget starts the pass
-// earlier, when the memory is available.
-const maxWaitForMemory = 10 * time.Minute
+// maxWait is the delay before the next pass over a component that waits for memory or for its turn to render. The pass
+// is started earlier, when the memory is available or the component is next.
+const maxWait = 10 * time.Minute
 
-// waitForMemory ends a pass without a report, because the memory for it is not available. All that the pass holds is
-// dropped, so that others can use the memory.
-func (r *Runner) waitForMemory(
-	ctx context.Context, c *Component, lease *budget.Lease, o outcome.Outcome,
-) time.Duration {
-	r.Sources.ForgetSource(c.Name())
-	r.Metrics.Pass(ctx, telemetry.ResultWaiting, nil)
+// wait ends a pass without a report, because others use the memory or render. All that the pass holds is dropped, and
+// its worker is free for other components.
+func (r *Runner) wait(ctx context.Context, c *Component, lease *budget.Lease, o outcome.Outcome) time.Duration {
+	result := telemetry.ResultWaitingForTurn
+	if lease.Waits() {
+		result = telemetry.ResultWaiting
+		r.Sources.ForgetSource(c.Name())
+		log.FromContext(ctx).Info("waits for memory, because other components use it", "bytes", lease.Needs())
+	} else {
+		log.FromContext(ctx).Info("waits for its turn to render, because other components render")
+	}
+	r.Metrics.Pass(ctx, result, nil)
 	r.tellChanges(ctx, c, o)
-	log.FromContext(ctx).Info("waits for memory, because other components use it", "bytes", lease.Needs())
-	return c.Memory.Schedule.End(maxWaitForMemory, r.MinInterval, r.Clock.Now())
+	return c.Memory.Schedule.End(maxWait, r.MinInterval, r.Clock.Now())
 }

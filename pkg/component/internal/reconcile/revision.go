@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
@@ -115,9 +116,9 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 }
 
 // unrendered ends a pass whose rendering failed. It enters the attempt into the status, unless the rendering waits for
-// memory.
+// memory or for its turn.
 func (p *Pass) unrendered(c *Component, in input.Inputs, err error) (outcome.Outcome, error) {
-	if errors.Is(err, budget.ErrWait) {
+	if errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater) {
 		return outcome.Outcome{}, err
 	}
 	changes := c.Memory.changesSince(c.GetStatus(), in)

@@ -82,10 +82,10 @@ type Records interface {
 	ReleaseVanished(ctx context.Context, name types.NamespacedName) error
 }
 
-// Sources has the fetched sources of components, until a pass takes them.
+// Sources has the fetched sources of components, until a pass takes them, and the turns of components to render.
 type Sources interface {
-	// BeginPass begins a pass. The returned function, which drops a source that the pass did not take, must be called at
-	// its end.
+	// BeginPass begins a pass. The returned function must be called at its end: it drops a source that the pass did not
+	// take, and a turn that it did not need.
 	BeginPass(name types.NamespacedName) (end func())
 	// ForgetSource drops the source of a component.
 	ForgetSource(name types.NamespacedName)
@@ -129,9 +129,9 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	if inFlight.Interrupted(err) {
 		return r.interrupt(ctx, c, inFlight, o), nil
 	}
-	if lackedMemory(lease, o, err) {
+	if waits(lease, o, err) {
 		inFlight.Finish(false)
-		return r.waitForMemory(ctx, c, lease, o), nil
+		return r.wait(ctx, c, lease, o), nil
 	}
 	if o.Observing && err == nil {
 		if after, inTime := r.observing(ctx, c, loaded); inTime {

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
@@ -503,6 +505,23 @@ func TestOtherFinalizersAreNamed(t *testing.T) {
 	}
 }
 
+// Other components render, so the pass ends without a write, and its worker is free for them.
+func TestAPassThatWaitsForItsTurnToRenderChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.fails["render"] = fmt.Errorf("wrapped: %w", turn.ErrLater)
+	if after := w.reconcile(); after != maxWait {
+		t.Errorf("the next pass is due after %s", after)
+	}
+	if s := w.stored().Status; len(w.events) != 0 || s.State != "" || len(s.History) != 0 {
+		t.Errorf("events %v, status %+v", w.events, s)
+	}
+	delete(w.fails, "render")
+	w.reconcile()
+	if state := w.stored().Status.State; state == "" {
+		t.Error("the pass after the wait writes no status")
+	}
+}
+
 // Another component has the memory, so the pass ends without a write, and is made again when the memory is free.
 func TestAPassWithoutMemoryWaitsAndChangesNothing(t *testing.T) {
 	const mebibyte = 1 << 20
@@ -513,7 +532,7 @@ func TestAPassWithoutMemoryWaitsAndChangesNothing(t *testing.T) {
 	if err := budget.Reserve(busy, mebibyte*9/10); err != nil {
 		t.Fatal(err)
 	}
-	if after := w.reconcile(); after != maxWaitForMemory {
+	if after := w.reconcile(); after != maxWait {
 		t.Errorf("the next pass is due after %s", after)
 	}
 	w.expect("release left", "validate", "owner", "target", "check the kubeconfig", "declare", "inputs", "load",

@@ -34,11 +34,20 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 	if err := req.Kills.refusal(req.attempt()); err != nil {
 		return Rendered{}, lost, err
 	}
+	err = r.inTurn(ctx, req.name(), func(ctx context.Context) error {
+		rendered, err = r.renderInTurn(ctx, req, pinned)
+		return err
+	})
+	return rendered, lost, explainMissing(err, rendered.Lookups.Exports)
+}
+
+// renderInTurn renders the inputs, and watches the looked-up objects.
+func (r *Renderer) renderInTurn(ctx context.Context, req Request, pinned Rendered) (Rendered, error) {
 	j, err := r.newJob(ctx, req)
 	if err != nil {
-		return Rendered{}, lost, err
+		return Rendered{}, err
 	}
-	rendered, err = r.check(ctx, req, j, pinned)
+	rendered, err := r.check(ctx, req, j, pinned)
 	err = req.Kills.note(req.attempt(), err)
 	// The looked-up objects are watched even if the rendering failed, because one of them may be the cause of the
 	// failure.
@@ -54,7 +63,7 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 	if err != nil {
 		r.cache.outdate(req.name())
 	}
-	return rendered, lost, explainMissing(err, rendered.Lookups.Exports)
+	return rendered, err
 }
 
 // pinned returns an earlier rendering of the same inputs whose values have to be kept, because a new rendering would

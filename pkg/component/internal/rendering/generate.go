@@ -17,6 +17,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
@@ -124,7 +125,7 @@ func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructure
 	if killed, ok := errors.AsType[*generator.KilledError](err); ok {
 		return nil, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: killed}
 	}
-	if errors.Is(err, budget.ErrWait) {
+	if errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater) {
 		return nil, err
 	}
 	if err != nil {
@@ -174,6 +175,7 @@ func generateFailed(format string, args ...any) error {
 func (r *Renderer) call(ctx context.Context, req generator.Request) (objects []client.Object, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxGenerate)
 	defer cancel()
+	defer r.count(ctx, req.Component)()
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("the generator panicked: %v", cause)
@@ -184,4 +186,19 @@ func (r *Renderer) call(ctx context.Context, req generator.Request) (objects []c
 	req.Target, req.Local = failures.Record(req.Target), failures.Record(req.Local)
 	objects, err = r.options.Generator.Generate(ctx, req)
 	return objects, failures.Explain(err)
+}
+
+// count counts the time until the returned function is called, without the time in line for a process.
+func (r *Renderer) count(ctx context.Context, component client.Object) func() {
+	if r.options.Spent == nil {
+		return func() {}
+	}
+	began := r.options.Clock.Now()
+	return func() {
+		spent := r.options.Clock.Since(began)
+		if t := turn.Of(ctx); t != nil {
+			spent -= t.TakeWait()
+		}
+		r.options.Spent(component.GetNamespace(), max(0, spent))
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,12 +47,16 @@ type Options struct {
 	Conditions []string
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
+	// Spent counts the time that a rendering for a component of a namespace took, without the time in line; nil counts
+	// nothing.
+	Spent func(namespace string, d time.Duration)
 }
 
 // Renderer renders the sets of components.
 type Renderer struct {
 	options Options
 	cache   *cache
+	turns   turns
 }
 
 // New returns a Renderer.
@@ -92,7 +97,8 @@ func (r Request) looker() lookup.Owner {
 }
 
 // Render returns the set of objects for the inputs, from the cache, from the record in Secrets, or by a new rendering.
-// The error is passerror.ErrObserving while a source is being fetched. If a rendered set is refused, it is returned
+// The error is passerror.ErrObserving while a source is being fetched, and turn.ErrLater while the component waits for
+// its turn to render. If a rendered set is refused, it is returned
 // together with the error, so that the caller can report the messages of the generator.
 //
 // The memory of the rendering is reserved while it is made; see package budget.
@@ -128,15 +134,16 @@ func (r *Renderer) ForgetSource(name types.NamespacedName) {
 
 // BeginPass begins a pass over a component. The returned function must be called at its end: it drops a source that was
 // there at the begin and that the pass did not take, so that a component without passes over its source does not hold
-// memory.
+// memory. It also gives up a turn that the pass did not need.
 func (r *Renderer) BeginPass(name types.NamespacedName) (end func()) {
 	if r.options.Fetches == nil || !r.options.Fetches.IsReady(name) {
-		return func() {}
+		return func() { r.turns.endPass(name) }
 	}
 	return func() {
 		if r.options.Fetches.IsReady(name) {
 			r.options.Fetches.Forget(name)
 		}
+		r.turns.endPass(name)
 	}
 }
 

@@ -20,12 +20,13 @@ import (
 
 // Results of passes that are not states of components.
 const (
-	ResultObserving   = "Observing"
-	ResultWaiting     = "WaitingForMemory"
-	resultRetrying    = "Retrying"
-	ResultInterrupted = "Interrupted"
-	ResultDeleted     = "Deleted"
-	ResultFailed      = "Failed"
+	ResultObserving      = "Observing"
+	ResultWaiting        = "WaitingForMemory"
+	ResultWaitingForTurn = "WaitingForTurn"
+	resultRetrying       = "Retrying"
+	ResultInterrupted    = "Interrupted"
+	ResultDeleted        = "Deleted"
+	ResultFailed         = "Failed"
 )
 
 // states are the states for which the number of components is exported even if the number is 0.
@@ -85,6 +86,11 @@ func (v *PassMetrics) ExportMemory(ctx context.Context, b *budget.Budget) {
 	}
 	v.meter.ExportMemory(func() metrics.Memory { return metrics.Memory(b.Usage()) })
 	context.AfterFunc(ctx, v.meter.StopExportMemory)
+}
+
+// CountRendering counts the time that a rendering for a component of a namespace took.
+func (v *PassMetrics) CountRendering(namespace string, took time.Duration) {
+	v.meter.CountRendering(namespace, took)
 }
 
 // Restore sets the recorded state of a component at the start of a pass, if no earlier pass of this process has set a
