@@ -128,10 +128,12 @@ func (o *renderingOptions) bind(flags *flag.FlagSet) {
 		"render in child processes without files and network, so that a rendering that needs too much memory or time\n"+
 			"harms its own component alone; if false, render in the operator")
 	flags.IntVar(&o.processes, "rendering-processes", 0,
-		"maximum number of child processes, and so of concurrent renderings; by default as many as processors, at most 4,\n"+
-			"and at most as many as fit into half of the memory limit of the pod")
+		"maximum number of child processes, and so of concurrent renderings; by default as many as processors, at least 2\n"+
+			"and at most 4, and at most as many as fit into half of the memory limit of the pod; long renderings of one\n"+
+			"namespace hold up others if there is only one")
 	flags.Int64Var(&o.memory, "rendering-memory-bytes", 0,
-		"maximum memory of a child process; by default 512 MiB, or a quarter of the memory limit of the pod if this is less")
+		"maximum memory of a child process; by default 512 MiB, or a quarter of the memory limit of the pod if this is less,\n"+
+			"or an equal part of its half with more than two --rendering-processes")
 	flags.Int64Var(&o.budget, "memory-budget-bytes", 0,
 		"maximum memory of all passes together, by an estimate of their sources, decoded renderings and records; above it,\n"+
 			"components wait for each other; by default half of the memory limit of the operator's own process, and no\n"+

@@ -81,8 +81,12 @@ func (o renderingOptions) budgetOf(own int64) int64 {
 	return own / budgetShare
 }
 
+// childrenShare is the part of the memory limit that the children have by default: one half.
+const childrenShare = 2
+
 // shares returns the options of the children, or nil without children, and the memory limit of the Go runtime of this
-// process: nine tenths of the memory that the children leave.
+// process: nine tenths of the memory that the children leave. By default at least two children share their half, so that
+// a long rendering leaves one process to others. Below 512 MiB only one child fits into it.
 func (o renderingOptions) shares(limit int64, processors int) (*isolate.Options, int64) {
 	if !o.isolated {
 		return nil, ownShare(limit)
@@ -92,12 +96,14 @@ func (o renderingOptions) shares(limit int64, processors int) (*isolate.Options,
 	if limit == 0 {
 		bound = math.MaxInt64
 	}
+	half := bound / childrenShare
 	if isolation.Memory == 0 {
-		isolation.Memory = max(minRenderingMemory, min(isolate.DefaultMemory, bound/4))
+		wanted := int64(max(isolate.DefaultMinProcesses, isolation.Processes))
+		isolation.Memory = max(minRenderingMemory, min(isolate.DefaultMemory, half/wanted))
 	}
 	if isolation.Processes == 0 {
-		fitting := min(isolate.DefaultMaxProcesses, bound/2/isolation.Memory)
-		isolation.Processes = max(1, min(processors, int(fitting)))
+		fitting := min(isolate.DefaultMaxProcesses, half/isolation.Memory)
+		isolation.Processes = max(1, min(max(isolate.DefaultMinProcesses, processors), int(fitting)))
 	}
 	return &isolation, ownShare(limit - int64(isolation.Processes)*isolation.Memory)
 }
