@@ -40,6 +40,14 @@ var admission = regexp.MustCompile(
 // the webhook or policy, and may quote the object.
 func Admission(message string) string { return admission.FindString(message) }
 
+// RefusedByAdmission reports whether an admission webhook or policy refused a request, or did not answer.
+func RefusedByAdmission(err error) bool { return isStatus(err) && Admission(messageOf(err)) != "" }
+
+// Allocated reports whether a Service was refused because another Service has its node port or its address.
+func Allocated(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(messageOf(err), " is already allocated")
+}
+
 // MissingImpersonation reports whether a message says that a user may not act as another user.
 func MissingImpersonation(message string) bool {
 	return strings.Contains(message, `" cannot impersonate`)

@@ -58,6 +58,21 @@ func TestRecognises(t *testing.T) {
 		{"a webhook without dry runs", DryRunUnsupported, answer(400, "BadRequest", `admission webhook "v" does not support dry run`), true},
 		{"another bad request", DryRunUnsupported, answer(400, "BadRequest", "no"), false},
 		{"an error without a status is not a response", DryRunUnsupported, errors.New("it does not support dry run"), false},
+		{"a refusal by a webhook", RefusedByAdmission, answer(422, "Invalid", `admission webhook "v" denied the request: no`), true},
+		{"an invalid object", RefusedByAdmission, answer(422, "Invalid", "spec.replicas: must be positive"), false},
+		{"no response", RefusedByAdmission, errors.New(`admission webhook "v" denied the request: no`), false},
+		{
+			"a node port of another Service", Allocated,
+			answer(422, "Invalid", "spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated"), true,
+		},
+		{
+			"an address of another Service", Allocated, answer(422, "Invalid",
+				`spec.clusterIPs: Invalid value: ["10.0.0.5"]: failed to allocate IP 10.0.0.5: provided IP is already allocated`), true,
+		},
+		{
+			"a node port outside the range", Allocated,
+			answer(422, "Invalid", "spec.ports[0].nodePort: Invalid value: 1: provided port is not in the valid range"), false,
+		},
 		{
 			"a definition that is being deleted", of(DefinitionTerminating),
 			answer(403, "Forbidden", "create not allowed while custom resource definition is terminating"), true,

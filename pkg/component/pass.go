@@ -130,6 +130,9 @@ type Waiting struct {
 	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is set
 	// if a retry cannot help.
 	Failed, Terminal bool
+	// Refused is set if the failure is a property of the object: the API server refuses its manifest, or the object
+	// belongs to somebody else. Neither time nor rights nor other dependents end such a failure.
+	Refused bool
 	// Undefined is set if the type of the dependent is not served, and neither a dependent nor the component defines it.
 	// The component continues when the type is served.
 	Undefined bool
@@ -223,7 +226,10 @@ func publicOutcome(o outcome.Outcome) Outcome {
 
 func publicWaiting(waiting []outcome.Waiting) []Waiting {
 	return convert(waiting, func(w outcome.Waiting) Waiting {
-		return Waiting{DependentReport: w.DependentReport, Failed: w.Failed, Terminal: w.Terminal, Undefined: w.Undefined}
+		return Waiting{
+			DependentReport: w.DependentReport, Failed: w.Failed, Terminal: w.Terminal, Refused: w.Refused,
+			Undefined: w.Undefined,
+		}
 	})
 }
 

@@ -47,6 +47,7 @@ func Waiting(planned []plan.Waiting) []outcome.Waiting {
 			},
 			Failed:    w.Failure != nil,
 			Terminal:  w.Failure != nil && w.Failure.Class == plan.Terminal,
+			Refused:   w.Failure != nil && w.Failure.Inherent(),
 			Purged:    w.Failure != nil && w.Failure.Cause == plan.CausePurged,
 			Open:      w.Reason == plan.WaitOpenSet,
 			Undefined: w.Undefined,

@@ -70,7 +70,7 @@ func Classify(err error) *plan.Failure {
 	case s.Reason == metav1.StatusReasonNotFound:
 		return missing(s)
 	case s.Reason == metav1.StatusReasonInvalid:
-		return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}
+		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: invalid(s)}
 	case apitext.Untyped(s):
 		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: s.Message}
 	case apitext.TooLarge(s):
@@ -92,6 +92,10 @@ func causeOf(err error) plan.FailureCause {
 		return plan.CauseMissingRight
 	case apitext.DryRunUnsupported(err):
 		return plan.CauseDryRunUnsupported
+	case apitext.RefusedByAdmission(err):
+		return plan.CauseAdmission
+	case apitext.Allocated(err):
+		return plan.CauseAllocated
 	}
 	return plan.CauseNone
 }

@@ -278,8 +278,19 @@ func TestCausesOfFailures(t *testing.T) {
 		},
 		{
 			"a refusal by a webhook", answer(403, metav1.StatusReasonForbidden, `admission webhook "v" denied the request: no`),
-			plan.CauseNone,
+			plan.CauseAdmission,
 		},
+		{
+			"a refusal by a policy", answer(422, metav1.StatusReasonInvalid,
+				`secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: no`),
+			plan.CauseAdmission,
+		},
+		{
+			"a node port of another Service", answer(422, metav1.StatusReasonInvalid,
+				"spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated"),
+			plan.CauseAllocated,
+		},
+		{"an invalid object", answer(422, metav1.StatusReasonInvalid, "spec.replicas: must be positive"), plan.CauseNone},
 		{
 			"a webhook without support for dry runs",
 			answer(400, metav1.StatusReasonBadRequest, `admission webhook "v" does not support dry run`),

@@ -76,6 +76,8 @@ type Waiting struct {
 	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is
 	// set if a retry cannot help.
 	Failed, Terminal bool
+	// Refused is set if the failure is a property of the object; see plan.Failure.Inherent.
+	Refused bool
 	// Purged is set if the dependent had failed and was deleted, as its manifest requires.
 	Purged bool
 	// Open is set if the rendering asked for an export that the dependent has no value of.

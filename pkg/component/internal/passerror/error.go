@@ -75,6 +75,22 @@ func Interrupted(err error) bool {
 // as temporary.
 func InvalidSpec(err error) *Error { return FromAuthor(err, metav1alpha1.ReasonInvalidSpec, true) }
 
+// ErrPlacement is in the chain of the error of a component whose target cluster, namespace or name changed while
+// dependents exist in the former target.
+var ErrPlacement = errors.New("the target changed while dependents exist")
+
+// placementError has the message of an error that is an ErrPlacement.
+type placementError struct{ message string }
+
+func (e *placementError) Error() string { return e.message }
+
+func (e *placementError) Is(target error) bool { return target == ErrPlacement }
+
+// Placement returns the error of a component whose target changed while dependents exist in the former target.
+func Placement(format string, args ...any) *Error {
+	return InvalidSpec(&placementError{message: fmt.Sprintf(format, args...)})
+}
+
 // QuotaExceeded returns the error of a component that exceeds a quota of its namespace.
 func QuotaExceeded(err error) *Error {
 	return &Error{Reason: metav1alpha1.ReasonQuotaExceeded, Message: err.Error(), Terminal: true, Cause: err}

@@ -311,6 +311,20 @@ type Failure struct {
 // permanent reports whether the same request would fail in the same way.
 func (f Failure) permanent() bool { return f.Class == Terminal || f.Reason == WaitNotServed }
 
+// Inherent reports whether the failure is a property of the object: its manifest is invalid for the API server, it
+// changes what cannot change, or the object belongs to somebody else. Neither time nor rights nor other objects of the
+// apply set end such a failure.
+func (f Failure) Inherent() bool {
+	if f.Class != Terminal || f.Cause != CauseNone {
+		return false
+	}
+	return f.Reason.isInherent()
+}
+
+// IsInvalid reports whether the API server refused the object for its content, which a webhook or a newer definition of
+// its type may change.
+func (f Failure) IsInvalid() bool { return f.Cause == CauseNone && f.Reason.isInvalid() }
+
 // FailureCause distinguishes failures with the same reason.
 type FailureCause string
 
@@ -326,6 +340,10 @@ const (
 	// CauseDryRunUnsupported: the request was a dry run, and a webhook or the API server of the type does not support
 	// dry runs.
 	CauseDryRunUnsupported FailureCause = "DryRunUnsupported"
+	// CauseAdmission: a webhook or an admission policy refused the request, or did not answer.
+	CauseAdmission FailureCause = "Admission"
+	// CauseAllocated: another object has the port or the address that the object demands.
+	CauseAllocated FailureCause = "Allocated"
 )
 
 // ForeignInstances are the instances of a managed type that do not belong to the component.

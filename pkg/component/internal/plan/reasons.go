@@ -102,6 +102,16 @@ func (r WaitReason) IsRefusal() bool {
 	return true
 }
 
+// isInherent reports whether a failure with this reason, and without a cause, is a property of the object.
+func (r WaitReason) isInherent() bool {
+	return r == WaitOwnershipConflict || r == WaitTooLarge || r.isInvalid()
+}
+
+// isInvalid reports whether the API server refused an object for its content.
+func (r WaitReason) isInvalid() bool {
+	return r == WaitInvalid || r == WaitImmutable || r == WaitReason(metav1.StatusReasonBadRequest)
+}
+
 // The reasons for which an object is Unknown.
 const (
 	// WaitNone: the state of the object is known.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
@@ -28,7 +30,7 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 			return asked{unchecked: reason}
 		}
 		answer := asked{DryRunResult: r.client.Executor.DryRun(ctx, a)}
-		if answer.unchecked = r.undecided(answer.Failure); answer.unchecked != "" {
+		if answer.unchecked = r.undecided(a, answer.Failure); answer.unchecked != "" {
 			answer.Result = plan.Result{}
 		}
 		return answer
@@ -71,7 +73,7 @@ func serves(client *target.Client, key manifests.Key, version string) bool {
 // undecided returns the reason why a failed dry run does not predict the result of the reconciler's write. The reason
 // is empty if the dry run did not fail, or if the write would fail in the same way. The rights of an impersonated user
 // are those of the reconciler's write.
-func (r *simulation) undecided(f *plan.Failure) string {
+func (r *simulation) undecided(a plan.Action, f *plan.Failure) string {
 	switch {
 	case f == nil:
 		return ""
@@ -79,6 +81,16 @@ func (r *simulation) undecided(f *plan.Failure) string {
 		return "you lack a right for the dry run: " + strings.TrimSuffix(f.Message, "; "+rights.Grant)
 	case f.Cause == plan.CauseDryRunUnsupported:
 		return f.Message
+	case f.IsInvalid() && r.defined(a.Key):
+		return "its definition is written before it; the current definition refuses it: " + f.Message
+	case f.IsInvalid() && r.mutated:
+		return "what changes objects at admission is written before it; without it, it is refused: " + f.Message
 	}
 	return ""
+}
+
+// mutates reports whether objects of a kind change other objects at admission.
+func mutates(kind schema.GroupKind) bool {
+	return kind.Group == "admissionregistration.k8s.io" &&
+		(kind.Kind == "MutatingWebhookConfiguration" || strings.HasPrefix(kind.Kind, "MutatingAdmissionPolicy"))
 }

@@ -40,6 +40,8 @@ type simulation struct {
 	away       map[manifests.Key]bool
 	namespaces map[string]bool
 	types      []manifests.ManagedType
+	// mutated is set if the simulation has written a webhook or a policy that changes objects at admission.
+	mutated bool
 	// waited are the waits whose end was simulated, by object and reason.
 	waited map[string]bool
 	// unbound are the objects whose missing values were simulated.
@@ -219,13 +221,14 @@ func (r *simulation) enter(s Step) {
 	r.forecast.Steps = append(r.forecast.Steps, s)
 }
 
-// begins records the namespace and the types that an action creates.
+// begins records the namespace and the types that an action creates, and whether it changes the admission of others.
 func (r *simulation) begins(a plan.Action) {
 	if plan.IsNamespace(a.Key) && a.Preconditions.UID == "" {
 		r.namespaces[a.Key.Name] = true
 	}
 	if a.Object != nil {
 		r.types = append(r.types, a.Object.Types...)
+		r.mutated = r.mutated || mutates(a.Key.GroupKind())
 	}
 }
 

@@ -150,6 +150,68 @@ func TestARefusedWriteHoldsUpWhatFollows(t *testing.T) {
 	}
 }
 
+func TestWhatAnEarlierObjectMayMakeValidIsNoFailure(t *testing.T) {
+	definition := func(value string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+			"group": "gadgets.example.com", "names": map[string]any{"kind": "Gadget", "plural": "gadgets"}, "scope": "Namespaced",
+			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true}}, "value": value,
+		}}}
+		o.SetAPIVersion("apiextensions.k8s.io/v1")
+		o.SetKind("CustomResourceDefinition")
+		o.SetName("gadgets.gadgets.example.com")
+		return o
+	}
+	webhook := body("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "", "w", "1")
+	checking := body("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "", "w", "1")
+	gadget := body("gadgets.example.com/v1", "Gadget", "shop", "g", "1")
+	first := func(o *unstructured.Unstructured) *unstructured.Unstructured {
+		o.SetAnnotations(map[string]string{reconciler + "/" + manifests.AnnotationOrder: "-1"})
+		return o
+	}
+	for _, c := range []struct {
+		name      string
+		set       []*unstructured.Unstructured
+		refused   string
+		unchecked string
+	}{
+		{
+			"a new definition of its type", []*unstructured.Unstructured{definition("2"), gadget}, "g",
+			"its definition is written before it; the current definition refuses it: ",
+		},
+		{"no definition", []*unstructured.Unstructured{configMap("a", "1")}, "a", ""},
+		{
+			"what changes objects at admission", []*unstructured.Unstructured{first(webhook), configMap("a", "1")}, "a",
+			"what changes objects at admission is written before it; without it, it is refused: ",
+		},
+		{"what only refuses objects at admission", []*unstructured.Unstructured{first(checking), configMap("a", "1")}, "a", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster := newCluster(t)
+			cluster.Serve("gadgets.example.com/v1", "gadgets", "Gadget", true)
+			cluster.Serve("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false)
+			cluster.Serve("admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false)
+			cluster.desire(c.set...)
+			cluster.Refuse(func(r apiservertest.Request) error {
+				if r.DryRun && strings.Contains(r.Path, map[string]string{"g": "/gadgets", "a": "/configmaps"}[c.refused]) {
+					return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), c.refused, nil)
+				}
+				return nil
+			})
+			f := cluster.preview()
+			if c.unchecked == "" {
+				if len(f.Waiting) != 1 || !f.Waiting[0].Refused {
+					t.Fatalf("the preview waits for %+v, want the refused object", f.Waiting)
+				}
+				return
+			}
+			last := f.Steps[len(f.Steps)-1]
+			if last.Key.Name != c.refused || !strings.HasPrefix(last.Unchecked, c.unchecked) || len(f.Waiting) > 0 {
+				t.Errorf("the last step is %+v, and the preview waits for %+v", last, f.Waiting)
+			}
+		})
+	}
+}
+
 func TestARightThatTheCallerLacksIsNoFailure(t *testing.T) {
 	c := newCluster(t)
 	c.desire(configMap("a", "1"))

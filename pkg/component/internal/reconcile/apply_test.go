@@ -98,7 +98,7 @@ func TestDependentsAreNotMovedSilently(t *testing.T) {
 			_, err := w.Apply(t.Context(), w.component())
 			failure := passerror.Of(err)
 			if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec ||
-				!strings.Contains(failure.Message, c.message) {
+				!strings.Contains(failure.Message, c.message) || !errors.Is(failure.Cause, passerror.ErrPlacement) {
 				t.Errorf("Apply returned the wrong condition error %v", failure)
 			}
 			w.expect("validate", "owner", "target", "check the kubeconfig", "declare", "inputs", "load")

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,10 +36,10 @@ func checkPlacement(
 	if s.Revision == 0 || dependents == 0 || !moved {
 		return nil
 	}
-	return passerror.InvalidSpec(fmt.Errorf(
+	return passerror.Placement(
 		"target %s/%s cannot change to %s/%s while %d dependents exist; change it back; to move it, create another "+
 			"component with the new target first, and delete this one, which deletes its dependents",
-		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, dependents))
+		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, dependents)
 }
 
 // nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. If the

@@ -52,11 +52,11 @@ func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error 
 		}
 		return "cluster " + cluster
 	}
-	return passerror.InvalidSpec(fmt.Errorf(
+	return passerror.Placement(
 		"%d dependents exist in %s, but the target is now %s (the UID of the namespace kube-system identifies a cluster); "+
 			"point the component back to the former cluster; to move it, create another component for the new cluster "+
 			"first, and delete this one while it points to the former cluster, which deletes its dependents there",
-		dependents, name(status.TargetCluster), name(t.Cluster)))
+		dependents, name(status.TargetCluster), name(t.Cluster))
 }
 
 // Request has the name, the owner and the target declaration of a component.
