@@ -56,6 +56,9 @@ type Preview[T Component] struct {
 	// Credentials includes the references with credentials in the request for Generator. They are left out by default,
 	// because most generators do not need them.
 	Credentials bool
+	// AdoptUnowned assumes that the component may take over all existing objects without an owner, except those with the
+	// adoption policy never; see AdoptHolder. The forecast then has a step for each of them, with the one who has it.
+	AdoptUnowned bool
 }
 
 // RefusedError is an error that would end a pass of the reconciler before the pass changes any dependent.
@@ -120,6 +123,7 @@ func (p Preview[T]) run(
 	limit(simulator)
 	simulator.Published = copied.GetStatus().Exports
 	c := &reconcile.Component{Object: copied, Memory: &reconcile.Memory{}, Declared: pass.Author.Declare(copied)}
+	c.AdoptUnowned = p.AdoptUnowned
 	last := copied.GetStatus().Revision
 	if _, err := simulate(pass, ctx, c); err != nil {
 		return Forecast{}, refused(err)

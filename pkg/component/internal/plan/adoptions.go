@@ -20,6 +20,14 @@ type Adoptions struct {
 	self      manifests.Owner
 	namespace string
 	rules     []metav1alpha1.AdoptRule
+	// unowned permits all objects without an owner, whoever has them.
+	unowned bool
+}
+
+// Unowned returns adoptions that permit all objects without an owner, also those with the mark of another tool.
+func (a Adoptions) Unowned() Adoptions {
+	a.unowned = true
+	return a
 }
 
 // NewAdoptions returns the adoptions that the rules of a component permit. Nil rules and an empty list differ: a list is
@@ -88,7 +96,7 @@ func ruleUnowned(c candidate) (decision, bool) {
 		return d, true
 	case c.adoptions.names(c.object.Key):
 		return c.update(ReasonListed), true
-	case c.adoption == metav1alpha1.AdoptAlways:
+	case c.adoption == metav1alpha1.AdoptAlways || c.adoptions.unowned:
 		return c.update(ReasonAdopted), true
 	case c.live.Mark.By != "":
 		return c.refuseAdoption(fmt.Sprintf(

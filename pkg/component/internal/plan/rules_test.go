@@ -546,6 +546,16 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Apply: it exists and no component owns it (uid u1, version 7)",
 	},
 	{
+		"adopts an object with the mark of another tool in a preview that permits all objects without an owner",
+		edits(unrecorded, unowned, markedBy("the Helm release shop/web"), adopting(), adoptingUnowned),
+		"Apply: it exists and no component owns it (uid u1, version 7) from the Helm release shop/web",
+	},
+	{
+		"takes nothing from another component in such a preview",
+		edits(unrecorded, ownedByOthers, adopting(), adoptingUnowned),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
+	},
+	{
 		"takes no listed object from another component", edits(unrecorded, ownedByOthers, adopting(webRule)),
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
 	},

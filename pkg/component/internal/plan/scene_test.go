@@ -43,6 +43,8 @@ type scene struct {
 	adopt []metav1alpha1.AdoptRule
 	// unnamed is set if the identity of the component may not get objects of others.
 	unnamed bool
+	// adoptUnowned permits all objects without an owner, as in a preview.
+	adoptUnowned bool
 }
 
 func newScene(edits []func(*scene)) scene {
@@ -73,6 +75,9 @@ func (s scene) facts() Facts {
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
 		Guard: s.guard, Adoptions: NewAdoptions(sceneOwner("here"), "shop", s.adopt),
+	}
+	if s.adoptUnowned {
+		f.Adoptions = f.Adoptions.Unowned()
 	}
 	if s.matched {
 		f.Matched = Matched{s.object.Key.GroupKind(): true}
@@ -182,6 +187,8 @@ func managedBy(managers ...string) func(*scene) { return func(s *scene) { s.live
 func adopting(rules ...metav1alpha1.AdoptRule) func(*scene) {
 	return func(s *scene) { s.adopt = append([]metav1alpha1.AdoptRule{}, rules...) }
 }
+
+func adoptingUnowned(s *scene) { s.adoptUnowned = true }
 
 // webRule names the object of a scene.
 var webRule = metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}

@@ -68,10 +68,13 @@ func (p *Pass) newRequest(
 ) applier.Request {
 	// The name is copied here, because Wake may be called while a write decodes the response of the API server into
 	// c.Object. Reading the name from the object at that time would be a data race.
-	name := c.Name()
+	name, adoptions := c.Name(), plan.NewAdoptions(owner, c.Namespace, c.Adopt)
+	if c.AdoptUnowned {
+		adoptions = adoptions.Unowned()
+	}
 	request := applier.Request{
 		Owner: owner, Inventory: inventory, Policies: c.Policies, Now: p.Clock.Now(), Wake: func() { p.Wake(name) },
-		Adoptions: plan.NewAdoptions(owner, c.Namespace, c.Adopt),
+		Adoptions: adoptions,
 		Judge: func(condition string, self *unstructured.Unstructured) ready.Result {
 			return p.Author.Condition(c.Object, condition, self)
 		},
