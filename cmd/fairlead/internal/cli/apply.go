@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,27 +17,36 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
-	"github.com/fairlead-io/fairlead/internal/operator"
-	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHIVE, and create or update the
 component NAME from it.
 
-The command renders the source first, with your rights. It writes nothing if the source does not render, unless
-it cannot find that out, for example because you may not read an input. The values of --input NAME=FILE are for
-this check only. The command warns of objects whose types the cluster does not serve and nothing in the source
-defines. --skip-render-check leaves this out. For a component with a kubeconfig it reads as the identity of the
-component, if you may impersonate it.
+Before it writes anything, the command plans the writes of the operator as fairlead plan does, with your rights,
+and refuses what the operator could not apply, or would take away from others. The exit code is 2 if the source
+does not render, and 1 if an existing object would be taken over without --adopt, if an object belongs to another
+component, if the API server refuses a manifest, or if the target of a component with dependents would change.
+What nobody can know before the write is a warning: a right that you lack, a quota, a webhook, a type that is not
+served, or an object that needs an earlier object of the same set. If no plan is possible, for example because you
+may not read an input, the command warns and writes the component. --skip-plan writes it without a plan. The
+values of --input NAME=FILE are for the plan only. For a component with a kubeconfig the command reads as the
+identity of the component, if you may impersonate it.
+
+The command lists each existing object that would be taken over, who has it, and which of its values get lost.
+With --adopt it names these objects in spec.adopt. The list is complete: the operator takes over no other object.
+A component that the command creates always has a list, so that an object that appears after the plan is not
+taken over. An existing component keeps its list, and --adopt adds to it. If it has none, --adopt writes one,
+which is complete from then on. --adopt-cluster UID permits the component to take over the objects that it owned
+in another cluster, which the UID of the namespace kube-system there identifies.
 
 The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields
@@ -62,8 +71,12 @@ type applyOptions struct {
 	unserved time.Duration
 	// inputs are the values of inputs, as NAME=FILE.
 	inputs []string
-	// unchecked applies a source that may not render.
-	unchecked bool
+	// adopt permits the component to take over the existing objects that the plan finds. clusters are the clusters whose
+	// objects it may take over.
+	adopt    bool
+	clusters []string
+	// unplanned writes the component without a plan. renamed is set if its former flag is given.
+	unplanned, renamed bool
 }
 
 func (a *app) newApply() *cobra.Command {
@@ -89,7 +102,9 @@ func (a *app) newApply() *cobra.Command {
 	flags := cmd.Flags()
 	changed = flags.Changed
 	o.addSpecFlags(flags)
-	flags.BoolVar(&o.unchecked, "skip-render-check", false, "write the component without rendering it first")
+	flags.BoolVar(&o.unplanned, "skip-plan", false, "write the component without a plan of what its operator will do")
+	flags.BoolVar(&o.renamed, "skip-render-check", false, "the former name of --skip-plan")
+	_ = flags.MarkHidden("skip-render-check")
 	addInputFlag(flags, &o.inputs)
 	addWaitFlags(flags, &o.wait, &o.timeout, "wait until the component is Ready, and show its progress")
 	addUnservedFlag(flags, &o.unserved)
@@ -104,6 +119,9 @@ func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.values.Assignments, "set", nil,
 		"values as in helm --set, such as image.tag=v2; they override all files")
 	o.fields = specFlags(flags)
+	flags.BoolVar(&o.adopt, "adopt", false, "take over the existing objects that the plan lists")
+	flags.StringArrayVar(&o.clusters, "adopt-cluster", nil,
+		"UID of the namespace kube-system of another cluster; take over what the component owned there; may be repeated")
 }
 
 var generators = []string{"Helm", "Kustomize", "GoTemplate"}
@@ -157,20 +175,17 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	if err := checkApplicable(target); err != nil {
 		return err
 	}
-	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn}
-	if !o.unchecked {
-		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) error {
+	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn, CheckUnchanged: o.adopt}
+	if !o.unplanned {
+		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
 			change := preview.Sources{ConfigMaps: sources, Place: place, Inputs: given}
-			unserved, err := preview.Check(ctx, a.gate(c, false), target, obj, change)
-			if _, ok := errors.AsType[*egress.Refusal](err); ok || len(operator.InputErrors(err)) > 0 {
-				a.warn(fmt.Errorf("the source is not rendered before it is written: %w", err))
-				return nil
-			}
-			a.warnOfUnserved(unserved)
-			return err
+			found, err := preview.Check(ctx, a.gate(c, false), target, obj, change)
+			return a.judge(target, found, err, o.adopt)
 		}
 	}
-	applied, err := publisher.Publish(ctx, publish.Request{Target: target, Archive: archive, Fields: fields})
+	applied, err := publisher.Publish(ctx, publish.Request{
+		Target: target, Archive: archive, Fields: fields, Adopt: o.adoptClusters(),
+	})
 	if err != nil {
 		return err
 	}
@@ -182,19 +197,6 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	// component reports errors of the rendering.
 	_ = a.showNotes(ctx, c, target, given)
 	return nil
-}
-
-// maxUnserved is the number of objects that a warning names.
-const maxUnserved = 3
-
-// warnOfUnserved warns of dependents that have to wait because nobody serves their types.
-func (a *app) warnOfUnserved(unserved []component.Waiting) {
-	for _, w := range unserved[:min(len(unserved), maxUnserved)] {
-		a.warn(fmt.Errorf("%s has to wait: %s", w.Dependent, w.Message))
-	}
-	if more := len(unserved) - maxUnserved; more > 0 {
-		a.warn(fmt.Errorf("%d more objects have to wait for types that are not served", more))
-	}
 }
 
 // await waits until the applied component is Ready, if --wait is set. If the component is unchanged and its status
@@ -240,6 +242,9 @@ func (o applyOptions) spec(changed func(string) bool) (map[string]any, error) {
 	if o.unserved < 0 {
 		return nil, errNegativeUnserved(o.unserved)
 	}
+	if err := o.checkAdopt(); err != nil {
+		return nil, err
+	}
 	fields := map[string]any{}
 	for field, value := range o.fields {
 		if !changed(flagOfField[field]) {
@@ -266,6 +271,35 @@ func (o applyOptions) spec(changed func(string) bool) (map[string]any, error) {
 	}
 	fields["values"] = loaded
 	return fields, nil
+}
+
+// checkAdopt returns an error if the flags about existing objects contradict each other.
+func (o applyOptions) checkAdopt() error {
+	switch {
+	case o.renamed:
+		return exit.BadUsage("--skip-render-check is now --skip-plan")
+	case o.adopt && o.unplanned:
+		return exit.BadUsage("--adopt takes over the objects that the plan finds: leave --skip-plan out")
+	}
+	for _, uid := range o.clusters {
+		if !isUID.MatchString(uid) {
+			return exit.BadUsage("--adopt-cluster %q: want the UID of the namespace kube-system of the other cluster, "+
+				"such as 0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e", uid)
+		}
+	}
+	return nil
+}
+
+// isUID matches the UIDs of objects of an API server.
+var isUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// adoptClusters returns the entries of spec.adopt for the clusters of the flags.
+func (o applyOptions) adoptClusters() []metav1alpha1.AdoptRule {
+	var entries []metav1alpha1.AdoptRule
+	for _, uid := range o.clusters {
+		entries = append(entries, metav1alpha1.AdoptRule{Cluster: uid})
+	}
+	return entries
 }
 
 func checkField(field, value string) error {

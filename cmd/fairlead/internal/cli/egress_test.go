@@ -327,7 +327,7 @@ var _ = Describe("a component with a kubeconfig", onCluster(func() {
 		}
 		r := fairlead(ctx, namespace, "apply", "shop", folder(shopTemplates()...), "--as=assistant")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err",
-			HavePrefix("warning: the source is not rendered before it is written: "))))
+			HavePrefix("warning: there is no plan, so nothing is checked before the write: "))))
 		r = fairlead(ctx, namespace, "delete", "shop", "--as=assistant")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err",
 			HavePrefix("warning: the command does not search for foreign instances in the other cluster: "))))

@@ -9,8 +9,8 @@ import (
 const exitCodes = `The exit code is the result of a command:
 
     0  yes: the condition is true, or the change was made
-    1  no: the component does not exist, is Stalled or Suspended, the timeout is over, or the API server refused a
-       write; the reason is on stderr
+    1  no: the component does not exist, is Stalled or Suspended, the timeout is over, the API server refused a
+       write, or apply refuses it before; the reason is on stderr
     2  bad usage or input: flags, arguments, a folder, a file of values, a source that does not render, or a
        type that the cluster does not serve
     3  no access to the cluster: the kubeconfig is invalid, the API server is not reachable, you are not

@@ -32,7 +32,7 @@ func withInputs(ctx context.Context, namespace, dir string) {
 	Expect(k8s.Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "size"}, Data: map[string]string{"size": "small"},
 	})).To(Succeed())
-	Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--skip-render-check").Code).To(Equal(0))
+	Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--skip-plan").Code).To(Equal(0))
 	patch := `{"spec":{"inputs":[{"name":"rates","poll":{"url":"https://rates.example.com/"}},
 		{"name":"size","path":"size","object":{"apiVersion":"v1","kind":"ConfigMap","name":"size","field":"data.size"}}],
 		"webhook":{"secretRef":{"name":"caller"}}}}`
@@ -70,7 +70,7 @@ var _ = Describe("inputs of a component", onCluster(func() {
 		namespace, dir := newNamespace(ctx), pricesFolder()
 		withInputs(ctx, namespace, dir)
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "a=b")
-		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "warning: the source is not rendered before it is written: "+missing+"\n")))
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "warning: there is no plan, so nothing is checked before the write: "+missing+"\n")))
 		rates := "rates=" + folder("rates.json", `{"eur": 2}`) + "/rates.json"
 		r = fairlead(ctx, namespace, "apply", "shop", dir, "--set", "a=c", "--input", rates)
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ""), HaveField("Out", HaveSuffix("rate 2 small\n"))))

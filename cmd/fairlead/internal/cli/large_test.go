@@ -78,9 +78,9 @@ var _ = Describe("a large source", onCluster(func() {
 		Expect(k8s.Create(ctx, account)).To(Succeed())
 
 		operate(namespace)
-		r := fairlead(ctx, namespace, "apply", "shop", dir, "--service-account", "shop", "--wait")
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--service-account", "shop", "--adopt", "--wait")
 		Expect(r.Code).To(Equal(0), r.Err)
-		Expect(r.Out).To(MatchRegexp(`^configmap/shop-[0-9a-f]{12}-1 created\nconfigmap/shop-[0-9a-f]{12}-2 created\n` +
+		Expect(r.Out).To(MatchRegexp(`^adopting ServiceAccount ` + namespace + `/shop from .*\nconfigmap/shop-[0-9a-f]{12}-1 created\nconfigmap/shop-[0-9a-f]{12}-2 created\n` +
 			`configmap/shop-[0-9a-f]{12}-3 created\ncomponent.fairlead.io/shop created\n`))
 		c := shopIn(ctx, namespace)
 		Expect(c.Spec.Source.ConfigMap).To(BeNil())

@@ -43,7 +43,7 @@ var _ = Describe("notes", onCluster(func() {
 	It("report why they cannot be rendered, but do not fail an apply", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		dir := folder("Chart.yaml", chart, "templates/NOTES.txt", `{{ required "say who" .Values.who }}`)
-		r := fairlead(ctx, namespace, "apply", "shop", dir, "--skip-render-check")
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--skip-plan")
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Code).To(Equal(0))
 		r = fairlead(ctx, namespace, "notes", "shop")

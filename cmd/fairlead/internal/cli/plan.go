@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -100,6 +101,9 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 	if err := shown.Print(out); err != nil {
 		return err
 	}
+	if n := len(p.Adoptions); len(args) == 2 && n > 0 && !o.adopt {
+		a.warn(fmt.Errorf("fairlead apply takes over existing objects (%d) only with --adopt", n))
+	}
 	if err := p.Unreadable(); err != nil {
 		return err
 	}
@@ -156,6 +160,8 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 	if err := checkApplicable(target); err != nil {
 		return preview.Result{}, err
 	}
-	change := preview.Change{Archive: archive, Place: args[1], Fields: fields, Inputs: given, Warn: a.warn}
+	change := preview.Change{
+		Archive: archive, Place: args[1], Fields: fields, Adopt: o.adoptClusters(), Inputs: given, Warn: a.warn,
+	}
 	return preview.Applied(ctx, gate, target, change)
 }

@@ -192,11 +192,14 @@ func readyCondition(value metav1.ConditionStatus, reason, message string) []meta
 	}}
 }
 
-// requests returns the requests of the command line so far for resources of a namespace, from the audit log.
+// requests returns the requests of the command line so far for resources of a namespace, from the audit log, without dry
+// runs.
 func requests(ctx context.Context, namespace string, resources ...string) testcluster.Events {
 	GinkgoHelper()
 	events, err := kube.AuditEvents(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	return events.UserAgent("fairlead-cli/").Resource(resources...).
-		Where(func(e testcluster.Event) bool { return e.Namespace == namespace })
+		Where(func(e testcluster.Event) bool { return e.Namespace == namespace && !isDryRun(e) })
 }
+
+func isDryRun(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun=All") }

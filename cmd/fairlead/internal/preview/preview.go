@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,6 +27,8 @@ type Result struct {
 	Target    cluster.Target
 	Component *unstructured.Unstructured
 	Forecast  component.Forecast
+	// Adoptions are the steps of the forecast that take over an existing object which spec.adopt does not name.
+	Adoptions []component.Step
 	// Deletion reports whether Forecast is the forecast of a deletion.
 	Deletion bool
 	// ExternalsUnread is the reason why the externals that steps change could not be read in the records; nil if there are
@@ -43,6 +44,8 @@ type Change struct {
 	// Place is the folder or the archive that the source comes from.
 	Place  string
 	Fields map[string]any
+	// Adopt are the entries that the apply adds to spec.adopt.
+	Adopt []metav1alpha1.AdoptRule
 	// Inputs are the values of inputs; see Assumed.
 	Inputs map[string]any
 	// Warn is called with errors after which the preview continues.
@@ -73,74 +76,18 @@ func Component(ctx context.Context, gate egress.Gate, target cluster.Target, a A
 	return preview(ctx, gate, result, rendered{inputs: a.Inputs})
 }
 
-// Applied returns the forecast for the component that fairlead apply would write for a change.
+// Applied returns the forecast for the component that fairlead apply would write for a change. The forecast takes over
+// existing objects as fairlead apply --adopt does.
 func Applied(ctx context.Context, gate egress.Gate, target cluster.Target, change Change) (Result, error) {
 	publisher := publish.Publisher{Client: gate.Cluster.Client, Warn: change.Warn}
-	request := publish.Request{Target: target, Archive: change.Archive, Fields: change.Fields}
+	request := publish.Request{Target: target, Archive: change.Archive, Fields: change.Fields, Adopt: change.Adopt}
 	obj, sources, err := publisher.Preview(ctx, request)
 	if err != nil {
 		return Result{}, err
 	}
 	return preview(ctx, gate, Result{Target: target, Component: obj}, rendered{
-		contents: contentsOf(sources), inputs: change.Inputs, place: change.Place,
+		contents: contentsOf(sources), inputs: change.Inputs, place: change.Place, adoptUnowned: true,
 	})
-}
-
-// Sources are what a Check renders instead of the content of the cluster.
-type Sources struct {
-	// ConfigMaps have the source.
-	ConfigMaps []*corev1.ConfigMap
-	// Place is the folder or the archive that the source comes from.
-	Place string
-	// Inputs are the values of inputs; see Assumed.
-	Inputs map[string]any
-}
-
-// maxCheck bounds the time for a rendering before an apply.
-const maxCheck = 20 * time.Second
-
-// Check renders a component with the given sources as its operator would, with the rights that gate grants. It returns
-// an error of bad input if the component does not render. It returns no error if that cannot be found out, for example
-// because the person may not read a Secret with values: then the operator decides. If gate refuses the rendering, the
-// error wraps an egress.Refusal. If an input in spec.inputs has no value, the error wraps an operator.InputError. Check
-// also returns the dependents whose types the API server does not serve, and that nothing in the component defines.
-func Check(
-	ctx context.Context, gate egress.Gate, target cluster.Target, obj *unstructured.Unstructured, change Sources,
-) ([]component.Waiting, error) {
-	typed := &v1alpha1.Component{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
-		return nil, err
-	}
-	if typed.Spec.Function != nil {
-		// The API server refuses a component with a function and a source.
-		return nil, nil
-	}
-	use := egress.Use{Renders: true, Connects: true}
-	p, err := open(ctx, gate, typed, use, rendered{contents: contentsOf(change.ConfigMaps), inputs: change.Inputs})
-	if err != nil {
-		return nil, err
-	}
-	p.Options.SkipDeterminismCheck = true
-	ctx, cancel := context.WithTimeout(ctx, maxCheck)
-	defer cancel()
-	unserved, err := p.Render(ctx, typed)
-	if len(operator.InputErrors(err)) > 0 {
-		return unserved, render.WithRemedy(err, "", "")
-	}
-	refused, ok := errors.AsType[*component.RefusedError](err)
-	if !ok || ctx.Err() != nil || !isOfSource(refused) {
-		return unserved, nil
-	}
-	err = render.WithRemedy(refused, change.Place, typed.Spec.Path)
-	return nil, exit.BadInput("%s is not applied, because it does not render: %s: %w", target, refused.Reason, err)
-}
-
-// isOfSource reports whether the operator would refuse a component for the same reason: because of its source and its
-// values, and not because of missing rights or of the state of the cluster.
-func isOfSource(refused *component.RefusedError) bool {
-	byRendering := refused.Reason == metav1alpha1.ReasonGenerateFailed ||
-		refused.Reason == metav1alpha1.ReasonInvalidManifests
-	return refused.Terminal && byRendering && !exit.IsUnasked(refused.Cause)
 }
 
 // CheckReadyMade returns an error if the component is not of the ready-made operator.
@@ -164,6 +111,8 @@ type rendered struct {
 	// place is the folder or the archive that the component comes from, so that a person can correct its errors there. It
 	// is empty if there is none.
 	place string
+	// adoptUnowned previews spec.adopt as if it named all existing objects without an owner.
+	adoptUnowned bool
 }
 
 // open returns the preview of a component with the rights that gate grants.
@@ -194,11 +143,13 @@ func preview(ctx context.Context, gate egress.Gate, r Result, from rendered) (Re
 	if err != nil {
 		return Result{}, err
 	}
+	p.AdoptUnowned = from.adoptUnowned
 	run := p.Apply
 	if r.Deletion {
 		run = p.Delete
 	}
 	r.Forecast, err = run(ctx, typed)
+	r.Adoptions = adoptionsOf(typed, r.Forecast)
 	if err == nil {
 		r.addExternals(ctx, gate.Cluster)
 	}

@@ -255,7 +255,7 @@ var _ = Describe("Publish, with a source of several ConfigMaps", func() {
 		obj, err := s.publishArchive(ctx, folder())
 		Expect(err).NotTo(HaveOccurred())
 		Expect(obj.Object["spec"]).To(Equal(map[string]any{
-			"source": map[string]any{"configMap": map[string]any{"name": nameOf(folder())}},
+			"adopt": []any{}, "source": map[string]any{"configMap": map[string]any{"name": nameOf(folder())}},
 		}))
 	})
 })

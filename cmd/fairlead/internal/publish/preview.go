@@ -7,6 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 // Preview returns the component and the ConfigMaps of the source that Publish would write, and writes nothing. It makes
@@ -29,13 +31,16 @@ func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstr
 }
 
 // check calls Check with the component and the ConfigMaps that are about to be written.
-func (p *Publisher) check(before *unstructured.Unstructured, r Request, s stored) error {
+func (p *Publisher) check(before *unstructured.Unstructured, r Request, s stored) ([]metav1alpha1.AdoptRule, error) {
 	if p.Check == nil {
-		return nil
+		return nil, nil
 	}
 	component, err := expected(before, r, s)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if before != nil && sameSpec(before, component) && !p.CheckUnchanged {
+		return nil, nil
 	}
 	return p.Check(component, s.configMaps())
 }
@@ -55,7 +60,7 @@ func expected(before *unstructured.Unstructured, r Request, s stored) (*unstruct
 		before = r.Target.Blank()
 	}
 	after := before.DeepCopy()
-	if err := setSpec(after, r.Fields, s.spec()); err != nil {
+	if err := r.setSpec(after, s.spec()); err != nil {
 		return nil, err
 	}
 	if !sameSpec(before, after) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
@@ -22,15 +23,23 @@ type Request struct {
 	// Fields are the fields of the spec to set, except for the source. A nil value removes a field. Fields of an
 	// existing component that are not in the map stay unchanged.
 	Fields map[string]any
+	// Adopt are added to spec.adopt. A component that Publish creates gets a list in any case, because a list is complete,
+	// also an empty one: the operator takes over nothing that it does not name.
+	Adopt []metav1alpha1.AdoptRule
 }
+
+// Check decides whether a component may be written, and which objects it may take over.
+type Check func(component *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error)
 
 // Publisher writes components and their sources. A source exists before its component refers to it, and one write of
 // the component switches source and values together, so the operator never renders one without the other.
 type Publisher struct {
 	Client client.Client
-	// Check is called before anything is written, with the component and the ConfigMaps of its source as they will be. Its
-	// error ends the work. It may be nil.
-	Check func(component *unstructured.Unstructured, sources []*corev1.ConfigMap) error
+	// Check is called before anything is written, with the component and the ConfigMaps of its source as they will be. It
+	// returns entries that are added to Request.Adopt. Its error ends the work. It may be nil.
+	Check Check
+	// CheckUnchanged calls Check also if the spec of the component does not change.
+	CheckUnchanged bool
 	// Done is called with each write, and with each object that is unchanged.
 	Done func(what string)
 	// Warn is called with errors after which Publish continues.
@@ -44,9 +53,11 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 		return nil, err
 	}
 	s := p.source(ctx, before, r)
-	if err := p.check(before, r, s); err != nil {
+	adopted, err := p.check(before, r, s)
+	if err != nil {
 		return nil, err
 	}
+	r.Adopt = append(slices.Clip(r.Adopt), adopted...)
 	if s.isDivided() {
 		// An older definition of Component refuses such a source. That is found out before the parts are written.
 		if _, err := p.dryRun(ctx, before, r, s); apierrors.IsInvalid(err) {
@@ -181,17 +192,18 @@ func (p *Publisher) write(
 ) (*unstructured.Unstructured, error) {
 	if before == nil {
 		created := r.Target.Blank()
-		if err := setSpec(created, r.Fields, s.spec()); err != nil {
+		if err := r.setSpec(created, s.spec()); err != nil {
 			return nil, err
 		}
 		if err := p.Client.Create(ctx, created); err != nil {
 			return nil, err
 		}
 		p.Done(fmt.Sprintf("%s created", r.Target))
+		p.warnOfAdopt(created, r)
 		return created, nil
 	}
 	after := before.DeepCopy()
-	if err := setSpec(after, r.Fields, s.spec()); err != nil {
+	if err := r.setSpec(after, s.spec()); err != nil {
 		return nil, err
 	}
 	if sameSpec(before, after) {
@@ -202,5 +214,16 @@ func (p *Publisher) write(
 		return nil, err
 	}
 	p.Done(fmt.Sprintf("%s updated", r.Target))
+	if len(r.Adopt) > 0 {
+		p.warnOfAdopt(after, r)
+	}
 	return after, nil
+}
+
+// warnOfAdopt warns if the API server dropped spec.adopt of a component that was written.
+func (p *Publisher) warnOfAdopt(written *unstructured.Unstructured, r Request) {
+	if _, kept, _ := unstructured.NestedSlice(written.Object, "spec", "adopt"); !kept {
+		p.Warn(fmt.Errorf("%s: the definition of its type in the cluster is older than this program and lacks spec.adopt, "+
+			"so its operator may take over existing objects that the plan did not list", r.Target))
+	}
 }

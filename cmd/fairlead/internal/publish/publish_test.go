@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
@@ -223,3 +224,53 @@ var _ = Describe("Publish", func() {
 		}
 	})
 })
+
+var _ = Describe("The list of adoptions of a component", func() {
+	named := func(name string) metav1alpha1.AdoptRule { return metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: "apps", Name: name} }
+	DescribeTable("is", func(ctx SpecContext, before *v1alpha1.Component, entries, want []metav1alpha1.AdoptRule) {
+		s := newScene(interceptor.Funcs{})
+		if before != nil {
+			Expect(s.Create(ctx, before)).To(Succeed())
+		}
+		p := publish.Publisher{
+			Client: s, Done: func(string) {}, Warn: func(err error) { Fail(fmt.Sprint(err)) },
+			Check: func(*unstructured.Unstructured, []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) { return entries, nil },
+		}
+		_, err := p.Publish(ctx, publish.Request{Target: target("shop"), Archive: folder()})
+		Expect(err).NotTo(HaveOccurred())
+		after := &v1alpha1.Component{}
+		Expect(s.Get(ctx, client.ObjectKey{Namespace: "apps", Name: "shop"}, after)).To(Succeed())
+		if want == nil {
+			Expect(after.Spec.Adopt).To(BeNil())
+			return
+		}
+		Expect(after.Spec.Adopt).To(And(Equal(want), Not(BeNil())))
+	},
+		Entry("empty for a new component", nil, nil, []metav1alpha1.AdoptRule{}),
+		Entry("the entries of the check for a new component", nil, []metav1alpha1.AdoptRule{named("a")}, []metav1alpha1.AdoptRule{named("a")}),
+		Entry("absent as before", shop(), nil, nil),
+		Entry("new for a component without a list", shop(), []metav1alpha1.AdoptRule{named("a")}, []metav1alpha1.AdoptRule{named("a")}),
+		Entry("empty as before", listing(), nil, []metav1alpha1.AdoptRule{}),
+		Entry("completed, each entry once", listing(named("a")), []metav1alpha1.AdoptRule{named("a"), named("b")},
+			[]metav1alpha1.AdoptRule{named("a"), named("b")}),
+	)
+
+	It("is said to be dropped if the definition in the cluster is older", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if component, ok := obj.(*unstructured.Unstructured); ok {
+				unstructured.RemoveNestedField(component.Object, "spec", "adopt")
+			}
+			return c.Create(ctx, obj, o...)
+		}})
+		_, err := s.publish(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(s.warnings).To(ContainElement(MatchError(ContainSubstring("lacks spec.adopt"))))
+	})
+})
+
+// listing returns the component "shop" with a list of adoptions.
+func listing(entries ...metav1alpha1.AdoptRule) *v1alpha1.Component {
+	c := shop()
+	c.Spec.Adopt = append([]metav1alpha1.AdoptRule{}, entries...)
+	return c
+}

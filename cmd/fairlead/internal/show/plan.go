@@ -68,6 +68,8 @@ type PlanStep struct {
 	DependsOn []string `json:"dependsOn,omitempty"`
 	// Fields are the paths that an update changes.
 	Fields []string `json:"fields,omitempty"`
+	// Adopts is set if the step takes over an existing object.
+	Adopts *PlanAdoption `json:"adopts,omitempty"`
 	// Held reports whether a failure must be corrected before the operator makes the write.
 	Held bool `json:"held,omitempty"`
 	// Unchecked is the reason why the preview made no dry run of the write. It is empty if a dry run was made.
@@ -174,6 +176,7 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 			Namespace: s.Key.Namespace,
 			Name:      s.Key.Name,
 			Reason:    s.Reason,
+			Adopts:    adoptionOf(s),
 			Held:      s.Held,
 			Unchecked: s.Unchecked,
 		}
@@ -228,6 +231,7 @@ func (p Plan) Print(o Output) error {
 		}
 	}
 	var text strings.Builder
+	p.writeAdoptions(&text, o.Palette)
 	p.writeObstacles(&text, o.Palette)
 	if _, err := io.WriteString(o, text.String()); err != nil {
 		return err
@@ -327,6 +331,22 @@ func (s PlanStep) explanation() string {
 		why += "; not checked: " + oneLine(s.Unchecked)
 	}
 	return why
+}
+
+// writeAdoptions writes from whom existing objects are taken over, and which of their values get lost.
+func (p Plan) writeAdoptions(text *strings.Builder, colours terminal.Palette) {
+	title := "\n" + colours.In(terminal.Busy, "Taken over:") + "\n"
+	for _, s := range p.Steps {
+		if s.Adopts == nil {
+			continue
+		}
+		text.WriteString(title)
+		title = ""
+		object := withGroup(s.Kind, s.Group) + " " + withNamespace(s.Namespace, s.Name)
+		for _, line := range s.Adopts.lines(object) {
+			text.WriteString("  " + line + "\n")
+		}
+	}
 }
 
 // writeObstacles writes the instances and finalizers that block the plan, and the dependents that delay it.

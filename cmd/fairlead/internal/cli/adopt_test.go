@@ -1,0 +1,350 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// theirs creates a ConfigMap of somebody else.
+func theirs(ctx context.Context, namespace, name string, data map[string]string, annotations ...string) *corev1.ConfigMap {
+	GinkgoHelper()
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
+	for i := 0; i+1 < len(annotations); i += 2 {
+		metav1.SetMetaDataAnnotation(&obj.ObjectMeta, annotations[i], annotations[i+1])
+	}
+	Expect(k8s.Create(ctx, obj, client.FieldOwner("kubectl-create"))).To(Succeed())
+	return obj
+}
+
+// settingsFile returns a manifest of a ConfigMap.
+func settingsFile(name, data string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: %s\n", name, data)
+}
+
+// expectNothing checks that neither the component "shop" nor a source was written.
+func expectNothing(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "shop"}, &v1alpha1.Component{})
+	Expect(client.IgnoreNotFound(err)).To(Succeed())
+	Expect(err).To(HaveOccurred())
+	Expect(sources(ctx, namespace)).To(BeEmpty())
+	Expect(requests(ctx, namespace, "components", "configmaps").Writes()).To(BeEmpty())
+}
+
+// isReady returns the status and the reason of the condition Ready for the current generation of the component "shop".
+func isReady(ctx context.Context, namespace string) string {
+	GinkgoHelper()
+	c := shopIn(ctx, namespace)
+	ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
+	if ready == nil || c.Status.ObservedGeneration != c.Generation {
+		return ""
+	}
+	return string(ready.Status) + " " + ready.Reason + " " + ready.Message
+}
+
+func dataOf(ctx context.Context, namespace, name string) map[string]string {
+	GinkgoHelper()
+	obj := &corev1.ConfigMap{}
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)).To(Succeed())
+	return obj.Data
+}
+
+var _ = Describe("apply, over objects that exist", onCluster(func() {
+	It("lists who has them and what gets lost, and takes them over only with --adopt", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		theirs(ctx, namespace, "settings", map[string]string{"color": "blue", "other": "1", "third": "2"})
+		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))
+
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--wait")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Out).To(BeEmpty())
+		Expect(r.Err).To(Equal("would adopt ConfigMap " + namespace + "/settings from field manager kubectl-create\n" +
+			"  lost: data.color: \"blue\" becomes \"red\"\n  lost: data.other: \"1\"\n  lost: data.third: \"2\"\n" +
+			"fairlead: component.fairlead.io/shop is not applied, and nothing was written: existing objects " +
+			"would be taken over (1); rename them in the source, or add --adopt if those who have them now may lose them\n"))
+		expectNothing(ctx, namespace)
+
+		r = fairlead(ctx, namespace, "plan", "shop", dir)
+		Expect(r.Code).To(Equal(0))
+		Expect(r.Out).To(ContainSubstring("\nTaken over:\n  ConfigMap " + namespace + "/settings from field manager kubectl-create\n" +
+			"    lost: data.color: \"blue\" becomes \"red\"\n    lost: data.other: \"1\"\n"))
+		Expect(r.Err).To(Equal("warning: fairlead apply takes over existing objects (1) only with --adopt\n"))
+
+		r = fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--wait")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(r.Out).To(HavePrefix("adopting ConfigMap " + namespace + "/settings from field manager kubectl-create\n"))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(
+			metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: namespace, Name: "settings"}))
+		Expect(dataOf(ctx, namespace, "settings")).To(Equal(map[string]string{"color": "red"}))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
+	})
+
+	It("names the Helm release that they belong to", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		var files, names []string
+		for i := range 9 {
+			names = append(names, fmt.Sprintf("part-%d", i))
+			files = append(files, names[i]+".yaml", settingsFile(names[i], "{a: b}"))
+			theirs(ctx, namespace, names[i], map[string]string{"a": "b"},
+				"meta.helm.sh/release-name", "web", "meta.helm.sh/release-namespace", namespace)
+		}
+		r := fairlead(ctx, namespace, "apply", "shop", folder(files...))
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", "")))
+		for _, name := range names {
+			Expect(r.Err).To(ContainSubstring("would adopt ConfigMap " + namespace + "/" + name + " from the Helm release " + namespace + "/web\n"))
+		}
+		Expect(r.Err).To(ContainSubstring("existing objects would be taken over (9)"))
+		expectNothing(ctx, namespace)
+
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt", "--wait")).
+			To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(9))
+	})
+
+	It("withholds values of Secrets", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		Expect(k8s.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "login"}, StringData: map[string]string{"password": "hush"},
+		}, client.FieldOwner("kubectl-create"))).To(Succeed())
+		r := fairlead(ctx, namespace, "apply", "shop",
+			folder("login.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {user: eve}\n"))
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(And(ContainSubstring("lost: data.password (its value is withheld"), Not(ContainSubstring("hush")),
+			Not(ContainSubstring("aHVzaA"))))
+	})
+
+	It("reports all reasons at once: an adoption, an object of another component, and what the API server refuses", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		other := manifests.Owner{
+			Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: "other",
+		}
+		taken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "taken",
+			Labels:      map[string]string{"fairlead.io/owner-id": other.ID()},
+			Annotations: map[string]string{"fairlead.io/owner-id": other.String()},
+		}}
+		Expect(k8s.Create(ctx, taken)).To(Succeed())
+		theirs(ctx, namespace, "settings", nil)
+		dir := folder("settings.yaml", settingsFile("settings", "{}"), "taken.yaml", settingsFile("taken", "{}"),
+			"web.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 100000}]}\n")
+		r := fairlead(ctx, namespace, "apply", "shop", dir)
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(And(
+			ContainSubstring("would adopt ConfigMap "+namespace+"/settings from "),
+			ContainSubstring("refused: ConfigMap "+namespace+"/taken: OwnershipConflict: it is owned by "),
+			ContainSubstring("refused: Service "+namespace+"/web: Invalid: spec.ports[0].port: Invalid value: 100000"),
+			ContainSubstring("existing objects would be taken over (1); rename them in the source, or add --adopt if those who "+
+				"have them now may lose them; objects would be refused (2); correct them\n"),
+		))
+		expectNothing(ctx, namespace)
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")).To(And(HaveField("Code", 1),
+			HaveField("Err", ContainSubstring("objects would be refused (2)"))))
+		expectNothing(ctx, namespace)
+	})
+
+	It("does not let the operator take over an object that appears after the plan", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())))
+		theirs(ctx, namespace, "settings", map[string]string{"color": "blue"})
+		operate(namespace)
+		Eventually(ctx, func() string { return isReady(ctx, namespace) }).Should(HavePrefix("False OwnershipConflict "))
+		Expect(dataOf(ctx, namespace, "settings")).To(Equal(map[string]string{"color": "blue"}))
+
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 0), HaveField("Err", "")),
+			"nothing is written, so nothing is checked")
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--wait")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/settings from "))))
+		Expect(dataOf(ctx, namespace, "settings")).To(Equal(map[string]string{"color": "red"}))
+	})
+
+	It("keeps the list of a component, adds to it, and does not ask again", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		theirs(ctx, namespace, "a", nil)
+		theirs(ctx, namespace, "b", nil)
+		named := metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "a"}
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"web.yaml": ""}}
+		c.Spec.Adopt = []metav1alpha1.AdoptRule{named}
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+		files := []string{"a.yaml", settingsFile("a", "{}")}
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...))).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(named))
+
+		files = append(files, "b.yaml", settingsFile("b", "{}"))
+		r := fairlead(ctx, namespace, "apply", "shop", folder(files...))
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("existing objects would be taken over (1)"))))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt").Code).To(Equal(0))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(
+			named, metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: namespace, Name: "b"}))
+	})
+
+	It("leaves a component without a list as it is, and writes one with --adopt", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"web.yaml": ""}}
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("a.yaml", settingsFile("a", "{}"))).Code).To(Equal(0))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(BeNil())
+		theirs(ctx, namespace, "b", nil)
+		dir := folder("b.yaml", settingsFile("b", "{}"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(1))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt").Code).To(Equal(0))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(1))
+	})
+
+	It("takes over what the component owned in another cluster with --adopt-cluster", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		const there = "0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e"
+		former := manifests.Owner{
+			Cluster: there, Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: "shop",
+		}
+		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "settings",
+			Labels:      map[string]string{"fairlead.io/owner-id": former.ID()},
+			Annotations: map[string]string{"fairlead.io/owner-id": former.String()},
+		}})).To(Succeed())
+		operate(namespace)
+		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("--adopt-cluster "+there))))
+		expectNothing(ctx, namespace)
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt-cluster", there, "--wait")).To(HaveField("Code", 0))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(metav1alpha1.AdoptRule{Cluster: there}))
+		Expect(dataOf(ctx, namespace, "settings")).To(Equal(map[string]string{"color": "red"}))
+	})
+
+	DescribeTable("refuses flags that contradict each other", func(ctx SpecContext, want string, args ...string) {
+		r := fairlead(ctx, "default", append([]string{"apply", "shop", folder("a.yaml", "")}, args...)...)
+		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring(want))))
+	},
+		Entry("an adoption without a plan", "leave --skip-plan out", "--adopt", "--skip-plan"),
+		Entry("a cluster that is no UID", `--adopt-cluster "prod": want the UID of the namespace kube-system`, "--adopt-cluster", "prod"),
+		Entry("the former name of a flag", "--skip-render-check is now --skip-plan", "--skip-render-check"),
+	)
+}))
+
+var _ = Describe("the plan of apply", onCluster(func() {
+	It("refuses another target of a component with dependents before the write", func(ctx SpecContext) {
+		namespace, other := newNamespace(ctx), newNamespace(ctx)
+		operate(namespace)
+		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))
+		applied(ctx, namespace, dir)
+		before := shopIn(ctx, namespace)
+		for _, args := range [][]string{{"--target-namespace", other}, {"--target-name", "other"}} {
+			r := fairlead(ctx, namespace, append([]string{"apply", "shop", dir}, args...)...)
+			Expect(r).To(And(HaveField("Code", 1), HaveField("Out", ""), HaveField("Err", MatchRegexp(
+				"^fairlead: component.fairlead.io/shop is not applied: InvalidSpec: target .* cannot change to .* while 1 dependents exist"))))
+		}
+		Expect(shopIn(ctx, namespace).ResourceVersion).To(Equal(before.ResourceVersion))
+
+		Expect(fairlead(ctx, namespace, "suspend", "shop").Code).To(Equal(0))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--target-namespace", other)).To(HaveField("Code", 1))
+	})
+
+	It("asks also about a suspended component", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"web.yaml": ""}}
+		c.Spec.Suspend = true
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+		theirs(ctx, namespace, "settings", nil)
+		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 1),
+			HaveField("Err", ContainSubstring("existing objects would be taken over (1)"))))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")).To(HaveField("Code", 0))
+	})
+
+	It("is left out if nothing changes", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))
+		dryRuns := func() int {
+			events, err := kube.AuditEvents(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			return len(events.Where(func(e testcluster.Event) bool { return e.Namespace == namespace && isDryRun(e) }))
+		}
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(HaveField("Code", 0))
+		planned := dryRuns()
+		Expect(planned).To(Equal(1))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
+		Expect(dryRuns()).To(Equal(planned))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("a.yaml", settingsFile("a", "{}")), "--skip-plan")).To(HaveField("Code", 0))
+		Expect(dryRuns()).To(Equal(planned))
+	})
+
+	DescribeTable("goes on, and says so, where nobody can know the result of a write", func(
+		ctx SpecContext, prepare func(ctx context.Context, namespace string), manifest string, want ...string,
+	) {
+		namespace := newNamespace(ctx)
+		if prepare != nil {
+			prepare(ctx, namespace)
+		}
+		content := strings.ReplaceAll(manifest, "NAMESPACE", namespace)
+		r := fairlead(ctx, namespace, "apply", "shop", folder("a.yaml", content))
+		Expect(r.Code).To(Equal(0), r.Err)
+		for _, text := range want {
+			Expect(r.Err).To(ContainSubstring(strings.ReplaceAll(text, "NAMESPACE", namespace)))
+		}
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())))
+	},
+		Entry("an exceeded quota", func(ctx context.Context, namespace string) {
+			quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"}}
+			quota.Spec.Hard = corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")}
+			Expect(k8s.Create(ctx, quota)).To(Succeed())
+			quota.Status.Hard, quota.Status.Used = quota.Spec.Hard, quota.Spec.Hard
+			Expect(k8s.Status().Update(ctx, quota)).To(Succeed())
+			probe := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe"}}
+			Eventually(ctx, func() error { return k8s.Create(ctx, probe.DeepCopy(), client.DryRunAll) }).ShouldNot(Succeed())
+		}, "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n",
+			"warning: not checked: Secret NAMESPACE/a: Forbidden: ", "exceeded quota: few"),
+		Entry("objects in a namespace of the set", nil,
+			"apiVersion: v1\nkind: Namespace\nmetadata: {name: NAMESPACE-x}\n---\napiVersion: v1\nkind: ConfigMap\n"+
+				"metadata: {name: a, namespace: NAMESPACE-x}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: NAMESPACE-x}\n",
+			"warning: not checked: ConfigMap NAMESPACE-x/a and 1 more: its namespace does not exist yet\n"),
+		Entry("a type that nobody serves", nil, "apiVersion: example.com/v1\nkind: Unheard\nmetadata: {name: a}\n",
+			"warning: Unheard.example.com a has to wait: "),
+	)
+
+	It("goes on without a plan if the person may not read what it needs, and closes the list of adoptions", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		Expect(k8s.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "values"}, StringData: map[string]string{"values.yaml": "zone: a"},
+		})).To(Succeed())
+		allow(ctx, namespace, "applier", "fairlead-components-editor")
+		objectMeta := metav1.ObjectMeta{Namespace: namespace, Name: "publisher"}
+		Expect(k8s.Create(ctx, &rbacv1.Role{ObjectMeta: objectMeta, Rules: []rbacv1.PolicyRule{
+			ruleFor("configmaps", "get", "list", "create", "patch", "delete"),
+		}})).To(Succeed())
+		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: objectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "publisher"},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "applier"}},
+		})).To(Succeed())
+		dir := folder("Chart.yaml", shopChart, "templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"+
+			"  a: {{ required \"no values\" (lookup \"v1\" \"Secret\" .Release.Namespace \"values\").data | toString | quote }}\n")
+		var r result
+		Eventually(ctx, func() int {
+			r = fairlead(ctx, namespace, "apply", "shop", dir, "--as=applier")
+			return r.Code
+		}).Should(Equal(0), func() string { return r.Err })
+		Expect(r.Err).To(HavePrefix("warning: there is no plan, so nothing is checked before the write: "))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())))
+	})
+}))

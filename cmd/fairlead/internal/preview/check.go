@@ -1,0 +1,213 @@
+package preview
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Sources are what a Check renders instead of the content of the cluster.
+type Sources struct {
+	// ConfigMaps have the source.
+	ConfigMaps []*corev1.ConfigMap
+	// Place is the folder or the archive that the source comes from.
+	Place string
+	// Inputs are the values of inputs; see Assumed.
+	Inputs map[string]any
+}
+
+// Findings are what an operator would do with a component that is not written yet, as far as a person should know it
+// before the component is written.
+type Findings struct {
+	// Adoptions are the steps that take over an existing object which spec.adopt of the component does not name.
+	Adoptions []component.Step
+	// Refused are the objects that the operator could not apply, whatever happens outside the component: the API server
+	// refuses them, or they belong to somebody else.
+	Refused []component.Waiting
+	// Unchecked are the writes of which it is not known whether the API server accepts them.
+	Unchecked []Unchecked
+	// Unserved are the dependents whose types the API server does not serve, and that nothing in the component defines.
+	Unserved []component.Waiting
+}
+
+// Unchecked is a reason why writes were not checked. Object is the first of the objects, and More the number of the
+// others.
+type Unchecked struct {
+	Object, Reason string
+	More           int
+}
+
+// UnplannedError is the error of a Check that can make no plan, for example because the person may not read an input.
+// The operator may be able to apply the component.
+type UnplannedError struct{ Cause error }
+
+// Error implements error.
+func (e *UnplannedError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *UnplannedError) Unwrap() error { return e.Cause }
+
+// maxCheck bounds the time for a plan before an apply.
+const maxCheck = 2 * time.Minute
+
+// Check plans the writes of the operator for a component with the given sources, with the rights that gate grants, as
+// if spec.adopt of the component named all existing objects without an owner. It returns an error of bad input if the
+// component does not render, a refusal if its target has changed while it has dependents, and an UnplannedError if that
+// cannot be found out.
+func Check(
+	ctx context.Context, gate egress.Gate, target cluster.Target, obj *unstructured.Unstructured, change Sources,
+) (Findings, error) {
+	typed := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
+		return Findings{}, err
+	}
+	if typed.Spec.Function != nil {
+		// The API server refuses a component with a function and a source.
+		return Findings{}, nil
+	}
+	use := egress.Use{Renders: true, Connects: true}
+	p, err := open(ctx, gate, typed, use, rendered{contents: contentsOf(change.ConfigMaps), inputs: change.Inputs})
+	if exit.IsBadUsage(err) {
+		return Findings{}, err
+	}
+	if err != nil {
+		return Findings{}, &UnplannedError{Cause: err}
+	}
+	p.Options.SkipDeterminismCheck = true
+	p.AdoptUnowned = true
+	limited, cancel := context.WithTimeout(ctx, maxCheck)
+	defer cancel()
+	forecast, err := p.Apply(limited, typed)
+	switch {
+	case ctx.Err() != nil:
+		return Findings{}, ctx.Err()
+	case limited.Err() != nil:
+		return Findings{}, &UnplannedError{Cause: fmt.Errorf("it takes longer than %s", maxCheck)}
+	case err != nil:
+		return Findings{}, refusalOf(err, target, change.Place, typed.Spec.Path)
+	}
+	return findingsOf(typed, forecast), nil
+}
+
+// refusalOf returns the error of a Check whose plan ended with an error.
+func refusalOf(err error, target cluster.Target, place, folder string) error {
+	refused, ok := errors.AsType[*component.RefusedError](err)
+	switch {
+	case !ok, len(operator.InputErrors(err)) > 0:
+		return &UnplannedError{Cause: render.WithRemedy(err, "", "")}
+	case errors.Is(refused, component.ErrPlacement):
+		return exit.Refuse("%s is not applied: %s: %w", target, refused.Reason, refused)
+	case isOfSource(refused):
+		return exit.BadInput("%s is not applied, because it does not render: %s: %w", target, refused.Reason,
+			render.WithRemedy(refused, place, folder))
+	}
+	return &UnplannedError{Cause: fmt.Errorf("%s: %w", refused.Reason, refused)}
+}
+
+// isOfSource reports whether the operator would refuse a component for the same reason: because of its source and its
+// values, and not because of missing rights or of the state of the cluster.
+func isOfSource(refused *component.RefusedError) bool {
+	byRendering := refused.Reason == metav1alpha1.ReasonGenerateFailed ||
+		refused.Reason == metav1alpha1.ReasonInvalidManifests
+	return refused.Terminal && byRendering && !exit.IsUnasked(refused.Cause)
+}
+
+func findingsOf(c *v1alpha1.Component, forecast component.Forecast) Findings {
+	f := Findings{Adoptions: adoptionsOf(c, forecast)}
+	written := map[manifests.Key]bool{}
+	for _, s := range forecast.Steps {
+		// A preview asks no external, and checks only the first of several writes of an object.
+		if s.Unchecked != "" && !s.Key.IsExternal() && !written[s.Key] {
+			f.addUnchecked(s.Key.String(), s.Unchecked)
+		}
+		written[s.Key] = true
+	}
+	for _, w := range forecast.Waiting {
+		switch {
+		case w.Undefined:
+			f.Unserved = append(f.Unserved, w)
+		case w.Refused:
+			f.Refused = append(f.Refused, w)
+		case w.Failed && !isOfLiveObject(w):
+			f.addUnchecked(w.Dependent, w.Reason+": "+w.Message)
+		}
+	}
+	return f
+}
+
+// adoptionsOf returns the steps that take over an existing object which spec.adopt of a component does not name.
+func adoptionsOf(c *v1alpha1.Component, forecast component.Forecast) (adoptions []component.Step) {
+	for _, s := range forecast.Steps {
+		if s.Adopts != nil && !isListed(c, s) {
+			adoptions = append(adoptions, s)
+		}
+	}
+	return adoptions
+}
+
+// isOfLiveObject reports whether an object fails that is applied already, so that no write of it was checked.
+func isOfLiveObject(w component.Waiting) bool {
+	return w.Reason == metav1alpha1.ReasonDependentFailed || w.Reason == metav1alpha1.ReasonTimeout
+}
+
+// isListed reports whether an entry of spec.adopt permits a step that takes over an object.
+func isListed(c *v1alpha1.Component, s component.Step) bool {
+	return slices.ContainsFunc(c.Spec.Adopt, func(r metav1alpha1.AdoptRule) bool {
+		if r.Cluster != "" {
+			return r.Cluster == clusterOf(c, s)
+		}
+		namespace := cmp.Or(r.Namespace, c.Spec.TargetNamespace, c.Namespace)
+		return r.Group == s.Key.Group && r.Kind == s.Key.Kind && r.Name == s.Key.Name &&
+			(s.Key.Namespace == "" || s.Key.Namespace == namespace)
+	})
+}
+
+// clusterOf returns the cluster in which the component owned the object of a step; empty if it did not own it.
+func clusterOf(c *v1alpha1.Component, s component.Step) string {
+	if s.Before == nil {
+		return ""
+	}
+	_, name := manifests.OwnerOf(s.Before.GetLabels(), s.Before.GetAnnotations(), operator.ReconcilerName, "")
+	owner, ok := manifests.ParseOwner(name)
+	if !ok || owner.Namespace != c.Namespace || owner.Name != c.Name {
+		return ""
+	}
+	return owner.Cluster
+}
+
+// Entries returns the entries of spec.adopt that permit steps.
+func Entries(steps []component.Step) []metav1alpha1.AdoptRule {
+	var entries []metav1alpha1.AdoptRule
+	for _, s := range steps {
+		entries = append(entries, metav1alpha1.AdoptRule{
+			Group: s.Key.Group, Kind: s.Key.Kind, Namespace: s.Key.Namespace, Name: s.Key.Name,
+		})
+	}
+	return entries
+}
+
+func (f *Findings) addUnchecked(object, reason string) {
+	same := func(u Unchecked) bool { return u.Reason == reason }
+	if i := slices.IndexFunc(f.Unchecked, same); i >= 0 {
+		f.Unchecked[i].More++
+		return
+	}
+	f.Unchecked = append(f.Unchecked, Unchecked{Object: object, Reason: reason})
+}

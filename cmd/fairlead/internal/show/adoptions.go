@@ -1,0 +1,81 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+// PlanAdoption says from whom a step takes an existing object over, and which of its values get lost.
+type PlanAdoption struct {
+	From string     `json:"from"`
+	Lost []PlanLost `json:"lost,omitempty"`
+}
+
+// PlanLost is a value that a take-over removes or changes. Before and After are JSON. After is empty for a value that is
+// removed. Both are empty if the value is withheld, because the object is a Secret.
+type PlanLost struct {
+	Path     string `json:"path"`
+	Before   string `json:"before,omitempty"`
+	After    string `json:"after,omitempty"`
+	Withheld bool   `json:"withheld,omitempty"`
+}
+
+func adoptionOf(s component.Step) *PlanAdoption {
+	if s.Adopts == nil {
+		return nil
+	}
+	adoption := &PlanAdoption{From: s.Adopts.From}
+	for _, l := range s.Adopts.Lost {
+		adoption.Lost = append(adoption.Lost, PlanLost(l))
+	}
+	return adoption
+}
+
+// maxLost is the number of lost values of an object that a text names.
+const maxLost = 10
+
+// Adoption returns the lines about a step that takes over an existing object: the object and who has it, and a line for
+// each value that gets lost.
+func Adoption(s component.Step) []string {
+	text := s.Key.String()
+	if s.Adopts == nil {
+		return []string{terminal.Clean(text)}
+	}
+	return adoptionOf(s).lines(text)
+}
+
+func (a PlanAdoption) lines(object string) []string {
+	texts := []string{terminal.Clean(fmt.Sprintf("%s from %s", object, a.From))}
+	for _, l := range a.Lost[:min(len(a.Lost), maxLost)] {
+		texts = append(texts, "  lost: "+l.String())
+	}
+	if more := len(a.Lost) - maxLost; more > 0 {
+		texts = append(texts, fmt.Sprintf("  lost: %d more values; fairlead diff shows all", more))
+	}
+	return texts
+}
+
+// maxValue is the number of bytes of a value that a text shows.
+const maxValue = 60
+
+// String returns the value as texts show it.
+func (l PlanLost) String() string {
+	switch {
+	case l.Withheld:
+		return terminal.Clean(l.Path) + " (its value is withheld, because the object is a Secret)"
+	case l.After == "":
+		return fmt.Sprintf("%s: %s", terminal.Clean(l.Path), shortValue(l.Before))
+	}
+	return fmt.Sprintf("%s: %s becomes %s", terminal.Clean(l.Path), shortValue(l.Before), shortValue(l.After))
+}
+
+func shortValue(value string) string {
+	value = oneLine(value)
+	if len(value) <= maxValue {
+		return value
+	}
+	return strings.ToValidUTF8(value[:maxValue], "") + "…"
+}

@@ -1,0 +1,61 @@
+package show_test
+
+import (
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var _ = Describe("Adoption", func() {
+	taken := func(lost ...component.LostValue) component.Step {
+		return component.Step{
+			Change: component.Change{Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}}, Effect: component.EffectAdopt,
+			Adopts: &component.Adoption{From: "the Helm release shop/web", Lost: lost},
+		}
+	}
+
+	It("names the object, who has it, and what gets lost", func() {
+		Expect(show.Adoption(taken(
+			component.LostValue{Path: "data.a", Before: `"x"`}, component.LostValue{Path: "data.b", Before: `"x"`, After: `"y"`},
+			component.LostValue{Path: "data.c", Withheld: true},
+			component.LostValue{Path: "data.d", Before: strings.Repeat("0", 70)},
+		))).To(HaveExactElements(
+			"ConfigMap shop/a from the Helm release shop/web", `  lost: data.a: "x"`, `  lost: data.b: "x" becomes "y"`,
+			"  lost: data.c (its value is withheld, because the object is a Secret)", "  lost: data.d: "+strings.Repeat("0", 60)+"…",
+		))
+	})
+
+	It("cannot control the terminal", func() {
+		s := taken(component.LostValue{Path: "data.\x1b[2J", Before: "\"\x1b\n\""})
+		s.Adopts.From = "the Helm release \x1b[1m"
+		Expect(strings.Join(show.Adoption(s), "")).NotTo(ContainSubstring("\x1b"))
+	})
+
+	It("names the first ten values", func() {
+		var lost []component.LostValue
+		for i := range 12 {
+			lost = append(lost, component.LostValue{Path: fmt.Sprintf("data.k%02d", i), Before: "1"})
+		}
+		Expect(show.Adoption(taken(lost...))).To(And(HaveLen(12), ContainElement("  lost: 2 more values; fairlead diff shows all")))
+	})
+
+	It("is a part of the plan, as a text and as JSON", func() {
+		plan := show.NewPlan(&unstructured.Unstructured{}, component.Forecast{Steps: []component.Step{
+			taken(component.LostValue{Path: "data.a", Before: `"x"`}),
+		}}, false)
+		var text strings.Builder
+		Expect(plan.Print(show.Output{Writer: &text})).To(Succeed())
+		Expect(text.String()).To(ContainSubstring(
+			"\nTaken over:\n  ConfigMap shop/a from the Helm release shop/web\n    lost: data.a: \"x\"\n"))
+		text.Reset()
+		Expect(plan.Print(show.Output{Writer: &text, Format: "json"})).To(Succeed())
+		Expect(text.String()).To(ContainSubstring(`"from": "the Helm release shop/web"`))
+	})
+})
