@@ -16,7 +16,7 @@ func TestCommandsOfThePage(t *testing.T) {
 	c.Release = "main"
 	there, back := forChart(commands.there, c), forChart(commands.back, c)
 	for _, want := range []string{
-		"helm get values main -o yaml > values.yaml", "fairlead apply main /charts/db -f values.yaml --wait",
+		"helm get values main -o yaml > values.yaml", "fairlead apply main /charts/db -f values.yaml --adopt --wait",
 		"kubectl delete secret -l owner=helm,name=main",
 	} {
 		if !strings.Contains(there, want) {
