@@ -226,7 +226,9 @@ var _ = Describe("Publish", func() {
 })
 
 var _ = Describe("The list of adoptions of a component", func() {
-	named := func(name string) metav1alpha1.AdoptRule { return metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: "apps", Name: name} }
+	named := func(name string) metav1alpha1.AdoptRule {
+		return metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: "apps", Name: name}
+	}
 	DescribeTable("is", func(ctx SpecContext, before *v1alpha1.Component, entries, want []metav1alpha1.AdoptRule) {
 		s := newScene(interceptor.Funcs{})
 		if before != nil {
@@ -234,7 +236,9 @@ var _ = Describe("The list of adoptions of a component", func() {
 		}
 		p := publish.Publisher{
 			Client: s, Done: func(string) {}, Warn: func(err error) { Fail(fmt.Sprint(err)) },
-			Check: func(*unstructured.Unstructured, []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) { return entries, nil },
+			Check: func(*unstructured.Unstructured, []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
+				return entries, nil
+			},
 		}
 		_, err := p.Publish(ctx, publish.Request{Target: target("shop"), Archive: folder()})
 		Expect(err).NotTo(HaveOccurred())

@@ -175,12 +175,16 @@ func TestWhatAnEarlierObjectMayMakeValidIsNoFailure(t *testing.T) {
 		unchecked string
 	}{
 		{
-			"a new definition of its type", []*unstructured.Unstructured{definition("2"), gadget}, "g",
+			"a new definition of its type",
+			[]*unstructured.Unstructured{definition("2"), gadget},
+			"g",
 			"its definition is written before it; the current definition refuses it: ",
 		},
 		{"no definition", []*unstructured.Unstructured{configMap("a", "1")}, "a", ""},
 		{
-			"what changes objects at admission", []*unstructured.Unstructured{first(webhook), configMap("a", "1")}, "a",
+			"what changes objects at admission",
+			[]*unstructured.Unstructured{first(webhook), configMap("a", "1")},
+			"a",
 			"what changes objects at admission is written before it; without it, it is refused: ",
 		},
 		{"what only refuses objects at admission", []*unstructured.Unstructured{first(checking), configMap("a", "1")}, "a", ""},
