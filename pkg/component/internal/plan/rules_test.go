@@ -553,7 +553,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"takes nothing from another component in such a preview",
 		edits(unrecorded, ownedByOthers, adopting(), adoptingUnowned),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
 	},
 	{
 		"takes no listed object from another component", edits(unrecorded, ownedByOthers, adopting(webRule)),
