@@ -67,7 +67,7 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 	// expectRecorded waits until the record has both ConfigMaps and the gadget is ready.
 	expectRecorded := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
-		Eventually(ctx, func() map[string]string { return inventoryOfGadget(ctx, g) }).Should(And(HaveKey("settings"), HaveKey("newer")))
+		Eventually(ctx, func() []string { return recordedNames(ctx, g) }).Should(ConsistOf("settings", "newer"))
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RecordChanged") }).Should(ConsistOf(And(
 			ContainSubstring(fmt.Sprintf("%q wrote it", backupTool)),
 			ContainSubstring("recorded again (1): ConfigMap "+namespace+"/newer"))))

@@ -55,6 +55,19 @@ func fieldsOf(status gadget.GadgetStatus) map[string]any {
 	return fields
 }
 
+// recordedNames returns the names of the recorded dependents of a gadget, or nothing if the record cannot be read.
+func recordedNames(ctx context.Context, g *gadget.Gadget) (names []string) {
+	GinkgoHelper()
+	entries, err := component.Inventory(ctx, k8s, current(ctx, g).GetStatus())
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
 // pairs returns each element of a list alone, each pair, and all together.
 func pairs(list []string) (sets [][]string) {
 	for i, a := range list {
@@ -107,8 +120,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 	// expectIntact waits until the record of a gadget is complete and the gadget is ready, and then deletes the gadget.
 	expectIntact := func(ctx context.Context, e edited, why string) {
 		GinkgoHelper()
-		Eventually(ctx, func() map[string]string { return inventoryOfGadget(ctx, e.Gadget) }).Should(
-			And(HaveLen(3), HaveKey(e.Name+"-settings"), HaveKey(e.Name+"-login"), HaveKey(e.Name+"-newer")), why)
+		Eventually(ctx, func() []string { return recordedNames(ctx, e.Gadget) }).Should(
+			ConsistOf(e.Name+"-settings", e.Name+"-login", e.Name+"-newer"), why)
 		expectReady(ctx, e.Gadget)
 		Expect(content(ctx, "Secret", namespace, e.Name+"-login")["password"]).To(Equal(e.password), why)
 	}
@@ -150,7 +163,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 				for i, e := range all {
 					older := fieldsOf(e.older)
 					e.damage(ctx, sets[i/2], func(field string) any {
-						if i%2 == 0 {
+						// A status without all fields is that of a version that did not number records, and is believed.
+						if i%2 == 0 && len(sets[i/2]) < len(recordFields) {
 							return nil
 						}
 						return older[field]
@@ -189,6 +203,72 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 			expectEnd(ctx, all, 0)
 		})
 	}
+
+	// recordSecrets returns the Secrets with records of a gadget, by kind.
+	recordSecrets := func(ctx context.Context, e edited) map[string]*corev1.Secret {
+		GinkgoHelper()
+		list, found := &corev1.SecretList{}, map[string]*corev1.Secret{}
+		Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+		owner := mustGet(ctx, "v1", "ConfigMap", namespace, e.Name+"-settings").GetLabels()[operator+"/owner-id"]
+		for i, secret := range list.Items {
+			if kind, rest, _ := strings.Cut(secret.Name, "-"); strings.HasPrefix(rest, owner) {
+				found[kind] = &list.Items[i]
+			}
+		}
+		return found
+	}
+
+	It("content that was swapped between the Secrets of two components is not used: nothing is leaked, and no value changes", func(ctx SpecContext) {
+		options.component = component.Options{StatusInventory: -1}
+		all := start(ctx, []string{"inventory-1", "inventory-2", "phases-1", "phases-2", "rendered-1", "rendered-2"})
+		stop()
+		for i, kind := range []string{"inventory", "phases", "rendered"} {
+			one, two := recordSecrets(ctx, all[2*i]), recordSecrets(ctx, all[2*i+1])
+			Expect(one).To(HaveKey(kind))
+			one[kind].Data, two[kind].Data = two[kind].Data, one[kind].Data
+			Expect(k8s.Update(ctx, one[kind], client.FieldOwner(backupTool))).To(Succeed())
+			Expect(k8s.Update(ctx, two[kind], client.FieldOwner(backupTool))).To(Succeed())
+		}
+		runOperator(operator, options)
+		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(And(HaveLen(2), HaveEach(ContainSubstring("does not match its digest"))))
+		settle(ctx, operator)
+		for _, e := range all {
+			expectIntact(ctx, e, e.Name)
+			remove(ctx, e.Gadget)
+		}
+		for _, e := range all {
+			expectGone(ctx, e.Gadget)
+		}
+		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).Should(And(HaveLen(2), HaveEach(ContainSubstring("does not match its digest"))))
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		Expect(secretsOf(ctx, namespace)).To(BeEmpty())
+	})
+
+	It("older Secrets with records that are created again, with an older status, leak nothing and change no value", func(ctx SpecContext) {
+		options.component = component.Options{StatusInventory: -1}
+		all := start(ctx, []string{"app"})
+		older := recordSecrets(ctx, all[0])
+		status := current(ctx, all[0].Gadget).Status
+		change(ctx, all[0].Gadget, func(g *gadget.Gadget) { g.Spec.Manifests += "\n---\n" + configMap("app-newest", "a") })
+		Eventually(ctx, func() []string { return recordedNames(ctx, all[0].Gadget) }).Should(ContainElement("app-newest"))
+		expectReady(ctx, all[0].Gadget)
+		settle(ctx, operator)
+		password := content(ctx, "Secret", namespace, "app-login")["password"]
+		stop()
+		for kind, now := range recordSecrets(ctx, all[0]) {
+			if restored := older[kind]; restored.Name != now.Name {
+				restored.UID, restored.ResourceVersion, restored.ManagedFields = "", "", nil
+				Expect(k8s.Create(ctx, restored, client.FieldOwner(backupTool))).To(Succeed())
+			}
+		}
+		writeBack(ctx, all[0].Gadget, status)
+		runOperator(operator, options)
+		Eventually(ctx, func() []string { return recordedNames(ctx, all[0].Gadget) }).Should(ContainElement("app-newest"))
+		expectReady(ctx, all[0].Gadget)
+		settle(ctx, operator)
+		Expect(content(ctx, "Secret", namespace, "app-login")["password"]).To(Equal(password))
+		expectEnd(ctx, all, 0)
+	})
 
 	It("an older status that is written back before the deletion leaks nothing, and the deletion phases run", func(ctx SpecContext) {
 		all := start(ctx, []string{"app"})
