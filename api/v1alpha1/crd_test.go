@@ -67,6 +67,8 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 				images: [{name: a, newName: b, newTag: c, digest: d}], commonMetadata: {labels: {a: b}, annotations: {c: d}}}}], serviceAccountName: a,
 			kubeConfig: {secretRef: {name: a}}, adoptionPolicy: never, updatePolicy: recreate, deletePolicy: orphan, missingNamespacesPolicy: create,
 			additionalManagedTypes: [{group: "*.example.com", kind: "*"}], allowEmpty: true, suspend: true, interval: 1h30m, retryInterval: 500ms, timeout: 0s}`),
+		Entry("objects and clusters to adopt", "adopt", "{"+inline+`, adopt: [{kind: ConfigMap, name: a}, {group: apps, kind: Deployment,
+			namespace: b, name: a}, {cluster: 6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f}]}`),
 		Entry("a webhook with a poll", "webhook", "{"+inline+", inputs: [{name: a, object: {apiVersion: v1, kind: ConfigMap, name: a}}, {name: b, poll: {url: 'https://a'}}], webhook: {secretRef: {name: a, key: b}}}"),
 		Entry("a function", "function", "{generator: Function, function: {url: 'http://a.b:80/c'}, values: {a: b}}"),
 		Entry("every field of a function", "full-function", `{generator: Function, function: {url: 'https://a', caRef: {kind: ConfigMap, name: a, key: b},
@@ -76,6 +78,18 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 			caRef: {kind: ConfigMap, name: a, key: b}, tokenRef: {name: a, key: b}, clientCertificateRef: {name: a},
 			methods: [create, update, delete, find, list], timeout: 10m, poll: 24h, settle: 0s, idempotentFor: 720h, concurrency: 16, rate: 100}}]}`),
 	)
+
+	It("keeps an empty list of objects to adopt, and none", func(ctx SpecContext) {
+		for name, adopt := range map[string]string{"adopt-empty": ", adopt: []", "adopt-none": ""} {
+			Expect(create(ctx, name, "{"+inline+adopt+"}")).To(Succeed())
+			stored := &v1alpha1.Component{}
+			Expect(c.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, stored)).To(Succeed())
+			Expect(stored.AdoptRules() == nil).To(Equal(adopt == ""))
+			stored.Spec.Path = "changed"
+			Expect(c.Update(ctx, stored)).To(Succeed())
+			Expect(stored.AdoptRules() == nil).To(Equal(adopt == ""), "after an update by a typed client")
+		}
+	})
 
 	const functionAlone = "set either both generator: Function and function, or neither"
 	const sourceOrFunction = "set either source, or generator: Function with function"
@@ -108,6 +122,10 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Entry("a patch in a file", "{"+inline+", postRenderers: [{kustomize: {patches: [{path: a}]}}]}", `unknown field "spec.postRenderers[0].kustomize.patches[0].path"`),
 		Entry("an empty patch", "{"+inline+", postRenderers: [{kustomize: {patches: [{patch: ''}]}}]}", "patch in body should be at least 1 chars long"),
 		Entry("an image without name", "{"+inline+", postRenderers: [{kustomize: {images: [{newTag: a}]}}]}", "images[0].name: Required value"),
+		Entry("an adoption of nothing", "{"+inline+", adopt: [{}]}", "set either cluster, or kind and name"),
+		Entry("an adoption without a name", "{"+inline+", adopt: [{kind: ConfigMap}]}", "set either cluster, or kind and name"),
+		Entry("an adoption of an object and of a cluster", "{"+inline+", adopt: [{cluster: a, namespace: b}]}", "set either cluster, or kind and name"),
+		Entry("an adoption from a cluster without a name", "{"+inline+", adopt: [{cluster: ''}]}", "adopt[0].cluster in body should be at least 1 chars long"),
 		Entry("a webhook without an input", "{"+inline+", webhook: {secretRef: {name: a}}}", "webhook has an effect only with an input that is polled"),
 		Entry("a webhook with an object alone", "{"+inline+", inputs: [{name: a, object: {apiVersion: v1, kind: ConfigMap, name: a}}], webhook: {secretRef: {name: a}}}", "webhook has an effect only with an input that is polled"),
 		Entry("a function without generator", "{function: {url: 'https://a'}}", functionAlone),

@@ -95,6 +95,7 @@ type freightSpec struct {
 	metav1alpha1.ServiceAccountSpec `json:",inline"`
 	metav1alpha1.KubeConfigSpec     `json:",inline"`
 	metav1alpha1.IgnoreSpec         `json:",inline"`
+	metav1alpha1.AdoptSpec          `json:",inline"`
 	metav1alpha1.ManagedTypesSpec   `json:",inline"`
 	metav1alpha1.ExportsSpec        `json:",inline"`
 	metav1alpha1.EmptySpec          `json:",inline"`
@@ -117,7 +118,11 @@ func TestEachPartOfASpecDeclaresWhatItSays(t *testing.T) {
 	f.Spec.ServiceAccount, f.Spec.EmptyAllowed, f.Spec.ExportNames = "porter", true, []string{"color"}
 	f.Spec.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: "remote", Key: "config"}}
 	f.Spec.Ignore, f.Spec.ManagedTypes = []metav1alpha1.IgnoreRule{{Paths: []string{"spec.replicas"}}}, types
+	f.Spec.Adopt = []metav1alpha1.AdoptRule{}
 	d := a.Declare(f)
+	if d.Adopt == nil {
+		t.Error("an empty list of objects to adopt must not be the same as no list")
+	}
 	if a.Intervals(f).Retry != time.Second || d.Target.ServiceAccount != "porter" || !d.AllowEmpty ||
 		!slices.Equal(d.Exports, []string{"color"}) || !slices.Equal(d.ManagedTypes, types) {
 		t.Errorf("the spec declares %+v", d)

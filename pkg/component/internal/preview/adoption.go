@@ -89,11 +89,12 @@ func takeable(obj *unstructured.Unstructured) map[string]any {
 	return copied.Object
 }
 
-// addLost adds the values below a path that differ. Maps, and lists of equal length, are compared by their items.
+// addLost adds the values below a path that differ. Maps, and lists of equal length, are compared by their items. A map
+// that is removed counts as an empty map.
 func addLost(lost *[]LostValue, path string, before, after any) {
 	switch was := before.(type) {
 	case map[string]any:
-		if is, ok := after.(map[string]any); ok {
+		if is, ok := after.(map[string]any); ok || after == nil {
 			for name, value := range was {
 				addLost(lost, fieldPath(path, name), value, is[name])
 			}

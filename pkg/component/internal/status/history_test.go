@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func at(minute int) metav1.Time { return metav1.NewTime(time.Unix(int64(60*minute), 0)) }
@@ -201,5 +204,29 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	if len(history) != 10 || history[0].Revision != 25 || history[9].Revision != 16 {
 		t.Errorf("want the revisions 25 to 16 in the history, got %v", history)
+	}
+}
+
+func TestHistoryNamesTheFirstAdoptedObjectsAndCountsAll(t *testing.T) {
+	var changes []outcome.Change
+	for number := range 12 {
+		key := manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint("settings-", number)}
+		changes = append(changes, outcome.Change{Verb: "Adopt", Key: key, From: "the Helm release shop/web"})
+	}
+	changes = append(changes, outcome.Change{Verb: "Create", Key: manifests.Key{Kind: "ConfigMap", Name: "new"}})
+	before := []metav1alpha1.RevisionRecord{
+		attempt("b", "GenerateFailed", 2), revision(1, metav1alpha1.RevisionReady, "", 1, new(at(1))),
+	}
+	after := enterAdoptions(enterAdoptions(before, changes[:3]), changes[3:])
+	if len(before[1].Adopted) > 0 || len(after[0].Adopted) > 0 {
+		t.Errorf("want the objects in a copy of the latest revision, got %+v and %+v", before, after)
+	}
+	latest := after[1]
+	if len(latest.Adopted) != 10 || latest.AdoptedCount != 12 ||
+		latest.Adopted[0] != "ConfigMap shop/settings-0 from the Helm release shop/web" {
+		t.Errorf("the latest revision has %d adopted objects: %v", latest.AdoptedCount, latest.Adopted)
+	}
+	if none := enterAdoptions(nil, changes); none != nil {
+		t.Errorf("a history without revisions got %v", none)
 	}
 }

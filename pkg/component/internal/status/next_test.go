@@ -274,11 +274,31 @@ func TestDescribeChanges(t *testing.T) {
 	change := func(verb string, wave int) outcome.Change {
 		return outcome.Change{Verb: verb, Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Wave: wave, Reason: "it is new"}
 	}
+	adoption := func(from string) outcome.Change {
+		c := change("Adopt", 1)
+		c.Reason, c.From = "it exists and no component owns it", from
+		return c
+	}
 	for _, c := range []struct {
 		name    string
 		changes []outcome.Change
 		want    string
 	}{
+		{
+			"an adoption says who had the object",
+			[]outcome.Change{adoption("the Helm release shop/web")},
+			"adopt ConfigMap shop/a in wave 1: it exists and no component owns it, adopted from the Helm release shop/web",
+		},
+		{
+			"an adoption from nobody is described by its reason",
+			[]outcome.Change{adoption("nobody")},
+			"adopt ConfigMap shop/a in wave 1: it exists and no component owns it",
+		},
+		{
+			"several adoptions are counted by those who had the objects",
+			[]outcome.Change{change("Create", 1), adoption("the Helm release shop/web"), adoption("nobody"), adoption("the Helm release shop/web")},
+			"create 1 in wave 1, adopt 3 in wave 1; adopted from the Helm release shop/web 2, nobody 1",
+		},
 		{"one change is named", []outcome.Change{change("Create", 1)}, "create ConfigMap shop/a in wave 1: it is new"},
 		{"more are counted, by wave and verb, in order", []outcome.Change{
 			change("Create", 1), change("Apply", 1), change("Create", 1), change("Create", 2), change("Apply", 1),
