@@ -44,6 +44,9 @@ type Revision struct {
 	SourceVersion string `json:"sourceVersion,omitempty"`
 	// Changes are the values that differ from those of the revision before.
 	Changes []string `json:"changes,omitempty"`
+	// Adopted are the first objects that the component took over, each with the one who had it. AdoptedCount counts all.
+	Adopted      []string `json:"adopted,omitempty"`
+	AdoptedCount int32    `json:"adoptedCount,omitempty"`
 }
 
 // NewHistory returns the revisions in a status.
@@ -53,7 +56,7 @@ func NewHistory(obj *unstructured.Unstructured, status metav1alpha1.Status) Hist
 		h.Revisions = append(h.Revisions, Revision{
 			Revision: r.Revision, Generation: r.Generation, Outcome: string(r.Outcome), Reason: r.Reason,
 			Started: r.Started, Ended: r.Ended, Digest: r.Digest, Source: r.Source, SourceDigest: r.SourceDigest,
-			SourceVersion: r.SourceVersion, Changes: r.Changes,
+			SourceVersion: r.SourceVersion, Changes: r.Changes, Adopted: r.Adopted, AdoptedCount: r.AdoptedCount,
 		})
 	}
 	return h
@@ -84,7 +87,7 @@ func (h History) Print(o Output, now time.Time) error {
 // maxChanges is the number of changes of a revision in a table that is not wide.
 const maxChanges = 3
 
-// changes returns how a revision differs from the revision that was applied before it.
+// changes returns how a revision differs from the revision that was applied before it, and what was adopted for it.
 func (h History) changes(at int, wide bool) string {
 	r, texts := h.Revisions[at], []string(nil)
 	if before := h.revisionBefore(at); before != nil {
@@ -94,6 +97,12 @@ func (h History) changes(at int, wide bool) string {
 		case r.SourceDigest != before.SourceDigest:
 			texts = append(texts, "the source changed")
 		}
+	}
+	switch {
+	case r.AdoptedCount == 1 && len(r.Adopted) == 1:
+		texts = append(texts, "adopted "+r.Adopted[0])
+	case r.AdoptedCount > 0:
+		texts = append(texts, fmt.Sprintf("adopted %d objects", r.AdoptedCount))
 	}
 	texts = append(texts, r.Changes...)
 	if more := len(texts) - maxChanges; more > 0 && !wide {

@@ -220,7 +220,8 @@ var _ = Describe("History", func() {
 		},
 		{
 			Revision: 1, Generation: 1, Outcome: metav1alpha1.RevisionReady, Started: metav1.NewTime(now.Add(-50 * time.Hour)),
-			Ended: new(metav1.NewTime(now.Add(-49 * time.Hour))),
+			Ended:   new(metav1.NewTime(now.Add(-49 * time.Hour))),
+			Adopted: []string{"ConfigMap shop/settings from the Helm release shop/shop"}, AdoptedCount: 12,
 		},
 	}
 
