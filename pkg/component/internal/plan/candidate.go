@@ -192,9 +192,14 @@ func (c candidate) update(reason Reason) decision {
 	d := c.act(VerbApply, reason)
 	d.action.TakeAllFields = c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
 	d.action.Migrate = d.action.TakeAllFields || c.live.Updated != "" || c.live.FormerOwner ||
-		c.listedBeforeFirstApply() ||
-		reason.Adopts() && (c.hasPreviousManagers() || c.live.Mark != nil && c.live.Mark.By != "")
+		c.listedBeforeFirstApply() || reason.Adopts() && c.isClaimed()
 	return d
+}
+
+// isClaimed reports whether other tools have fields of the live object that an adoption takes over: as previous managers,
+// or as marks.
+func (c candidate) isClaimed() bool {
+	return c.hasPreviousManagers() || c.live.Mark != nil && c.live.Mark.By != ""
 }
 
 // inDeletion reports whether the object belongs to a phase of the deletion.

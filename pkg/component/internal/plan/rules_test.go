@@ -486,31 +486,31 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"restores the owner label of an object with the recorded UID, whatever mark it has and whatever is listed",
-		edits(unowned, markedBy("the Helm release shop/web"), adopting()),
+		edits(unowned, markedByHelm, adopting()),
 		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
 	},
 	{
 		"does not adopt an object with the mark of another tool",
-		edits(unrecorded, unowned, markedBy("the Helm release shop/web")),
+		edits(unrecorded, unowned, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
 			"fairlead plan shows which of its values get lost",
 	},
 	{
 		"does not adopt an object with the mark of another tool that replaced a dependent",
-		edits(unowned, recreatedByOthers, markedBy("the Helm release shop/web")),
+		edits(unowned, recreatedByOthers, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
 			"fairlead plan shows which of its values get lost",
 	},
 	{
 		"adopts an object with the mark of another tool if its adoption policy is always",
-		edits(always, unrecorded, unowned, markedBy("the Helm release shop/web")),
+		edits(always, unrecorded, unowned, markedByHelm),
 		"Apply: it exists and no component owns it (uid u1, version 7) from the Helm release shop/web",
 	},
 	{
 		"adopts an object with the mark of another tool if the component lists it",
-		edits(unrecorded, unowned, markedBy("the Helm release shop/web"), adopting(webRule)),
+		edits(unrecorded, unowned, markedByHelm, adopting(webRule)),
 		"Apply: it exists, and spec.adopt names it (uid u1, version 7) from the Helm release shop/web",
 	},
 	{
@@ -571,18 +571,18 @@ var applyRows = slices.Concat(flowRows, []row{
 	// A component that was moved to another cluster takes over its objects if it lists the cluster.
 	{
 		"prints the entry that permits the take-over of an object that the component owned in another cluster",
-		edits(unrecorded, ownedIn("old-cluster")),
+		edits(unrecorded, ownedElsewhere),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
 			"here from there, add {cluster: \"old-cluster\"} to spec.adopt (fairlead apply --adopt-cluster old-cluster)",
 	},
 	{
 		"takes over an object that the component owned in a listed cluster",
-		edits(unrecorded, ownedIn("old-cluster"), adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
+		edits(unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
 		"Apply: the component owned it in another cluster, from " + sceneOwner("old-cluster").ID() + " (uid u1, version 7)",
 	},
 	{
 		"takes over an object that the component owned in a listed cluster, with a restored inventory",
-		edits(ownedIn("old-cluster"), adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
+		edits(ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
 		"Apply: the component owned it in another cluster, from " + sceneOwner("old-cluster").ID() + " (uid u1, version 7) [repair]",
 	},
 	{
@@ -592,7 +592,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"takes over no object that the component owned in a cluster that is not listed",
-		edits(unrecorded, ownedIn("old-cluster"), adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
+		edits(unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
 			"here from there, add {cluster: \"old-cluster\"} to spec.adopt (fairlead apply --adopt-cluster old-cluster)",
 	},

@@ -178,8 +178,8 @@ func unowned(s *scene) { s.live.Owner, s.live.OwnerName, s.live.Mark = "", "", &
 // unmarked makes a watch show the object without an owner.
 func unmarked(s *scene) { s.live.Mark = nil }
 
-// markedBy adds the mark of another tool.
-func markedBy(tool string) func(*scene) { return func(s *scene) { s.live.Mark = &ToolMark{By: tool} } }
+// markedByHelm adds the mark of a Helm release.
+func markedByHelm(s *scene) { s.live.Mark = &ToolMark{By: "the Helm release shop/web"} }
 
 func managedBy(managers ...string) func(*scene) { return func(s *scene) { s.live.Managers = managers } }
 
@@ -201,12 +201,10 @@ func sceneOwner(cluster string) manifests.Owner {
 	}
 }
 
-// ownedIn makes the component own the object in another cluster.
-func ownedIn(cluster string) func(*scene) {
-	return func(s *scene) {
-		owner := sceneOwner(cluster)
-		s.live.Owner, s.live.OwnerName = owner.ID(), owner.String()
-	}
+// ownedElsewhere makes the component own the object in the cluster old-cluster.
+func ownedElsewhere(s *scene) {
+	owner := sceneOwner("old-cluster")
+	s.live.Owner, s.live.OwnerName = owner.ID(), owner.String()
 }
 
 // orphaned removes our label, annotations and managed fields from the object.
