@@ -34,7 +34,7 @@ func (a *app) judge(
 	a.warnOfUnchecked(found.Unchecked)
 	a.listAdoptions(found.Adoptions, adopt)
 	for _, w := range found.Refused {
-		a.tell(fmt.Sprintf("refused: %s: %s: %s", w.Dependent, w.Reason, w.Message))
+		a.tell(fmt.Sprintf("refused: %s: %s: %s", w.Dependent, w.Reason, exit.Line(errors.New(w.Message))))
 	}
 	var reasons []string
 	if n := len(found.Adoptions); n > 0 && !adopt {
@@ -53,20 +53,21 @@ func (a *app) judge(
 // listAdoptions lists the existing objects that a component would take over. If that is permitted, the list is a part of
 // the output, and otherwise a part of the error.
 func (a *app) listAdoptions(steps []component.Step, permitted bool) {
+	say, verb := a.tell, "would adopt "
+	if permitted {
+		say, verb = a.println, "adopting "
+	}
 	for _, s := range steps {
 		lines := show.Adoption(s)
-		if permitted {
-			a.println("adopting " + strings.Join(lines, "\n"))
-			continue
+		say(verb + lines[0])
+		for _, line := range lines[1:] {
+			say(line)
 		}
-		_, _ = fmt.Fprintln(a.ErrOut, "would adopt "+strings.Join(lines, "\n"))
 	}
 }
 
 // tell prints a part of an error that has several lines.
-func (a *app) tell(line string) {
-	_, _ = fmt.Fprintln(a.ErrOut, terminal.Clean(exit.Line(errors.New(line))))
-}
+func (a *app) tell(line string) { _, _ = fmt.Fprintln(a.ErrOut, terminal.Clean(line)) }
 
 // maxWarnings is the number of warnings of the same kind.
 const maxWarnings = 3
