@@ -66,7 +66,7 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 		failure = interrupted(failure, exit.InterruptedBy(context.Cause(ctx)))
 	}
 	program := root.CommandPath()
-	_, _ = fmt.Fprintf(streams.ErrOut, "%s: %s\n", program, exit.Line(failure))
+	_, _ = fmt.Fprintf(streams.ErrOut, "%s: %s\n", program, terminal.Clean(exit.Line(failure)))
 	if failure.Usage {
 		_, _ = fmt.Fprintf(streams.ErrOut, "See '%s --help'.\n", command.CommandPath())
 	}
@@ -197,4 +197,6 @@ func (a *app) newWaiter(c *cluster.Cluster, target cluster.Target, timeout time.
 func (a *app) println(line string) { _, _ = fmt.Fprintln(a.Out, terminal.Clean(line)) }
 
 // warn prints an error after which the command continues.
-func (a *app) warn(err error) { _, _ = fmt.Fprintf(a.ErrOut, "warning: %s\n", exit.Line(err)) }
+func (a *app) warn(err error) {
+	_, _ = fmt.Fprintf(a.ErrOut, "warning: %s\n", terminal.Clean(exit.Line(err)))
+}

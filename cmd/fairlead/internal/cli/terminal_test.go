@@ -55,11 +55,23 @@ var _ = Describe("Text from a cluster or a chart:", onCluster(func() {
 			History: []metav1alpha1.RevisionRecord{{Revision: 1, Changes: []string{hostile}, Source: hostile, Reason: hostile, Outcome: "Failed", Started: metav1.Now()}},
 		})
 		for _, command := range [][]string{
-			{"status", "shop"}, {"status", "shop", "-o", "wide"}, {"status", "shop", "-o", "json"},
-			{"list"}, {"list", "-o", "wide"}, {"list", "-o", "json"}, {"tree", "shop"}, {"tree", "shop", "-o", "json"},
-			{"history", "shop"}, {"history", "shop", "-o", "json"}, {"events", "shop"}, {"plan", "shop"}, {"diff", "shop"},
-			{"why", "configmap/none"}, {"reconcile", "shop", "--wait", "--timeout", "1s"},
-			{"apply", "shop", folder("web.yaml", ""), "--wait", "--timeout", "1s"}, {"resume", "shop", "--wait", "--timeout", "1s"},
+			{"status", "shop"},
+			{"status", "shop", "-o", "wide"},
+			{"status", "shop", "-o", "json"},
+			{"list"},
+			{"list", "-o", "wide"},
+			{"list", "-o", "json"},
+			{"tree", "shop"},
+			{"tree", "shop", "-o", "json"},
+			{"history", "shop"},
+			{"history", "shop", "-o", "json"},
+			{"events", "shop"},
+			{"plan", "shop"},
+			{"diff", "shop"},
+			{"why", "configmap/none"},
+			{"reconcile", "shop", "--wait", "--timeout", "1s"},
+			{"apply", "shop", folder("web.yaml", ""), "--wait", "--timeout", "1s"},
+			{"resume", "shop", "--wait", "--timeout", "1s"},
 			{"delete", "shop", "--wait", "--timeout", "1s"},
 		} {
 			r := fairlead(ctx, namespace, command...)

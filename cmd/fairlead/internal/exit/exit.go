@@ -15,7 +15,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/apitext"
 )
 
@@ -141,8 +140,8 @@ func IsUnasked(err error) bool {
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
 }
 
-// Line returns the message of an error as one line, without characters that control a terminal. It joins lines with a
-// semicolon, except after a question mark or a colon.
+// Line returns the message of an error as one line. It joins lines with a semicolon, except after a question mark or a
+// colon.
 func Line(err error) string {
 	var line strings.Builder
 	for part := range strings.FieldsFuncSeq(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }) {
@@ -158,7 +157,7 @@ func Line(err error) string {
 		}
 		line.WriteString(part)
 	}
-	return terminal.Clean(line.String())
+	return line.String()
 }
 
 // maxUnreadable is the maximum number of objects that the error of Unreadable names.
