@@ -15,7 +15,8 @@ func TestBeingDeletedNamesTheFinalizersOfControllers(t *testing.T) {
 		{"without a finalizer", nil, "it is being deleted"},
 		{"with finalizers of the garbage collection", []string{"foregroundDeletion", "orphan"}, "it is being deleted"},
 		{
-			"with finalizers of controllers", []string{"b.example.com/x", "foregroundDeletion", "a.example.com/y"},
+			"with finalizers of controllers",
+			[]string{"b.example.com/x", "foregroundDeletion", "a.example.com/y"},
 			"it is being deleted; it is gone when other controllers have removed their finalizers: a.example.com/y, b.example.com/x",
 		},
 	} {
