@@ -547,7 +547,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"adopts an object with the mark of another tool in a preview that permits all objects without an owner",
-		edits(unrecorded, unowned, markedBy("the Helm release shop/web"), adopting(), adoptingUnowned),
+		edits(unrecorded, unowned, markedByHelm, adopting(), adoptingUnowned),
 		"Apply: it exists and no component owns it (uid u1, version 7) from the Helm release shop/web",
 	},
 	{
