@@ -3,6 +3,7 @@ package manifests
 import (
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,7 +53,7 @@ func hashImmutable(body *unstructured.Unstructured) uint32 {
 	gk := body.GroupVersionKind().GroupKind()
 	fields := immutableFields[gk]
 	if frozen, _, _ := unstructured.NestedBool(body.Object, "immutable"); frozen && isFreezable(gk) {
-		fields = append(frozenFields[:len(frozenFields):len(frozenFields)], fields...)
+		fields = append(slices.Clip(frozenFields), fields...)
 	}
 	set := make([]any, 0, 2*len(fields))
 	for _, field := range fields {

@@ -46,8 +46,10 @@ func TestHashImmutable(t *testing.T) {
 		},
 		{"other data", settings, "{apiVersion: v1, kind: ConfigMap, data: {a: c}}", false},
 		{"other data of a frozen object", frozen, "{apiVersion: v1, kind: ConfigMap, immutable: true, data: {a: c}}", true},
-		{"other labels of a frozen object", frozen,
-			"{apiVersion: v1, kind: ConfigMap, metadata: {labels: {a: b}}, immutable: true, data: {a: b}}", false},
+		{
+			"other labels of a frozen object", frozen,
+			"{apiVersion: v1, kind: ConfigMap, metadata: {labels: {a: b}}, immutable: true, data: {a: b}}", false,
+		},
 		{
 			"another role", roleBinding,
 			"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, roleRef: {name: b}}", true,

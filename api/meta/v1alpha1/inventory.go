@@ -299,11 +299,11 @@ func (e *InventoryEntry) setField(f string) error {
 		*text, err = url.PathUnescape(value)
 		return err
 	}
+	if number := e.numberField(key); number != nil {
+		*number, err = strconv.ParseInt(value, 10, 64)
+		return err
+	}
 	switch key {
-	case "r":
-		e.Revision, err = strconv.ParseInt(value, 10, 64)
-	case "rn":
-		e.Rendition, err = strconv.ParseInt(value, 10, 64)
 	case "o":
 		e.Order, err = strconv.Atoi(value)
 	case "x":
@@ -318,8 +318,6 @@ func (e *InventoryEntry) setField(f string) error {
 		var hash uint64
 		hash, err = strconv.ParseUint(value, 16, 32)
 		e.Immutable = uint32(hash)
-	case "a":
-		e.AppliedAt, err = strconv.ParseInt(value, 10, 64)
 	case "t":
 		e.Types, err = unescapeAll(value)
 	case occurrenceKey:
@@ -334,6 +332,20 @@ func (e *InventoryEntry) setField(f string) error {
 		e.unknown = append(e.unknown, f)
 	}
 	return err
+}
+
+// numberField returns a pointer to the number field with the given key. It returns nil if the field is no such number or
+// is unknown.
+func (e *InventoryEntry) numberField(key string) *int64 {
+	switch key {
+	case "r":
+		return &e.Revision
+	case "rn":
+		return &e.Rendition
+	case "a":
+		return &e.AppliedAt
+	}
+	return nil
 }
 
 // textField returns a pointer to the text field with the given key. It returns nil if the field is not a text or is
