@@ -27,6 +27,7 @@ type Reader struct {
 	mapper       *mapper
 	lists        *resourceLists
 	capabilities *capabilityCache
+	types        *typeCache
 }
 
 // Options configure a Reader. All fields are required.
@@ -59,7 +60,13 @@ func New(ctx context.Context, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{client: client, lifetime: ctx, mapper: mapper, lists: lists, capabilities: capabilities}
+	types, err := newTypeCache(o.Config, o.Client)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{
+		client: client, lifetime: ctx, mapper: mapper, lists: lists, capabilities: capabilities, types: types,
+	}
 	mapper.reset, mapper.versions = lists.forget, r.versionsOf
 	return r, nil
 }
