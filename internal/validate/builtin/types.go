@@ -1,0 +1,16 @@
+// Package builtin has the schemas of the types of Kubernetes, of the version that this program was built with. The
+// operator does not use it: it asks the API server for its schemas.
+package builtin
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/applyconfigurations"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+)
+
+// Types returns the schemas. The first call compiles them.
+var Types = sync.OnceValue(func() managedfields.TypeConverter {
+	return applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
+})

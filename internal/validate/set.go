@@ -1,0 +1,54 @@
+package validate
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Invalid is an object of a set with its faults.
+type Invalid struct {
+	Object manifests.Object
+	Faults []Fault
+}
+
+// Set returns the invalid objects of a set that nothing was applied of, without an API server. builtIn has the schemas of
+// the types of Kubernetes. Types that the set defines are checked by their definitions, and other types are accepted. An
+// object with holes is left out, and so is an object outside Kubernetes or one that is only observed.
+func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Invalid, error) {
+	definitions := map[schema.GroupKind]manifests.Object{}
+	for _, o := range objects {
+		for _, t := range o.Types {
+			definitions[t.GroupKind] = o
+		}
+	}
+	var invalid []Invalid
+	for _, o := range objects {
+		if o.Settings.Binds() || o.Key.IsExternal() || o.Settings.IsObserved() {
+			continue
+		}
+		whole, err := o.Whole()
+		if err != nil {
+			return nil, err
+		}
+		s := Subject{
+			Object: whole, Types: builtIn, DropsUnknown: o.Settings.UpdatePolicy == metav1alpha1.UpdateReplace,
+		}
+		if d, ok := definitions[o.Key.GroupKind()]; ok {
+			if d, err = d.Whole(); err != nil {
+				return nil, err
+			}
+			if s.Types, err = Definition(d.Body, o.Version); err != nil {
+				return nil, fmt.Errorf("%s: %w", d.Key, err)
+			}
+		}
+		if faults := Faults(s); len(faults) > 0 {
+			invalid = append(invalid, Invalid{Object: whole, Faults: faults})
+		}
+	}
+	return invalid, nil
+}
