@@ -44,6 +44,8 @@ func Check(t testing.TB, g generator.Generator, o Options, requests ...generator
 //   - If the context ends before the rendering or during a look-up, Generate returns the error of the context.
 //   - Generate returns within the timeout, does not panic, and returns no more objects than the limit.
 //   - Every object has apiVersion, kind and name, can be encoded as JSON, and is returned only once.
+//   - An API server would accept every object, as far as its name, its labels, its size and the schema of its type show.
+//     Types that are neither built in nor defined by the objects are accepted.
 //
 // Run the test with the race detector (go test -race), which finds further shared state. If the generator calls a
 // service, as package function does, the service must be running.

@@ -57,7 +57,7 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			"apiVersion": "v1",
 			"kind":       "Service",
 			"metadata":   map[string]any{"name": "a"},
-			"spec":       map[string]any{"a": "b"},
+			"spec":       map[string]any{"clusterIP": "None"},
 		},
 	}
 	var calls, rendered atomic.Int64
@@ -120,6 +120,13 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			"the timeout": func(context.Context, generator.Request) ([]client.Object, error) { select {} },
 		"the generator returned 4 objects, more than the limit of 3": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a"), named("b"), named("c"), named("d")}, nil
+		},
+		"ConfigMap apps/a: an API server would refuse it: datum: field not declared in schema": func(
+			context.Context, generator.Request,
+		) ([]client.Object, error) {
+			return []client.Object{&unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "datum": "b",
+			}}}, nil
 		},
 		"ConfigMap apps/a is returned twice": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a"), named("a")}, nil

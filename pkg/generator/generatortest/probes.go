@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/validate"
+	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -170,6 +172,7 @@ func (s subject) valid(objects []client.Object) []error {
 		}
 	}
 	var errs []error
+	var named []manifests.Object
 	seen := map[manifests.Key]bool{}
 	for i, object := range objects {
 		if object == nil {
@@ -206,8 +209,41 @@ func (s subject) valid(objects []client.Object) []error {
 			errs = append(errs, fmt.Errorf("%s is returned twice", key))
 		}
 		seen[key] = true
+		if !hasHoles(manifest) {
+			named = append(named, manifests.Object{
+				Key: key, Version: manifest.GroupVersionKind().Version, Types: manifests.ManagedTypes(manifest), Body: manifest,
+			})
+		}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	return refused(named)
+}
+
+// refused returns an error for each field that an API server would refuse.
+func refused(objects []manifests.Object) []error {
+	invalid, err := validate.Set(objects, builtin.Types())
+	if err != nil {
+		return []error{err}
+	}
+	var errs []error
+	for _, i := range invalid {
+		for _, f := range i.Faults {
+			errs = append(errs, fmt.Errorf("%s: an API server would refuse it: %s", i.Object.Key, f))
+		}
 	}
 	return errs
+}
+
+// hasHoles reports whether the reconciler fills holes in a manifest before it is applied.
+func hasHoles(manifest *unstructured.Unstructured) bool {
+	for name, value := range manifest.GetAnnotations() {
+		if strings.HasSuffix(name, "/"+manifests.AnnotationBind) && value == "true" {
+			return true
+		}
+	}
+	return false
 }
 
 func asManifest(object client.Object) (*unstructured.Unstructured, error) {

@@ -45,6 +45,11 @@ With --lint the command prints probable mistakes instead of the objects, a line 
 ConfigMap, a Secret, a claim, a service account or a role that may be applied later or that is not in the set,
 and objects of types that nothing in the set defines. The mistakes do not change the exit code.
 
+With --validate the command prints why an API server would refuse objects, a line for each field, and fails if there
+is such a line: the syntax of names, labels and keys, sizes, and fields and values that the type does not have. The
+file is known for most sources, and the line for manifests without templates. The types of Kubernetes are those of
+the version that this program was built with. Other types are checked if the rendered objects define them.
+
 With --raw the command prints the unchanged output of the generator, like helm template and kubectl kustomize:
 in the generator's order, with hooks, and without additional annotations.`
 
@@ -64,6 +69,7 @@ type renderOptions struct {
 	raw         bool
 	graph       string
 	lint        bool
+	validate    bool
 }
 
 func (a *app) newRender() *cobra.Command {
@@ -96,7 +102,8 @@ func (a *app) newRender() *cobra.Command {
 	flags.StringVar(&o.graph, "graph", "", "print the order as a graph: mermaid or dot")
 	flags.Lookup("graph").NoOptDefVal = string(render.GraphMermaid)
 	flags.BoolVar(&o.lint, "lint", false, "print probable mistakes in the order and in references")
-	cmd.MarkFlagsMutuallyExclusive("raw", "graph", "lint")
+	flags.BoolVar(&o.validate, "validate", false, "print the fields that an API server would refuse, and fail if there are any")
+	cmd.MarkFlagsMutuallyExclusive("raw", "graph", "lint", "validate")
 	cmd.MarkFlagsMutuallyExclusive("raw", "sequencing")
 	completion.Values(cmd, "graph", render.GraphFormats...)
 	return cmd
@@ -146,6 +153,9 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 		a.warnOfNothing(place, len(objects))
 		return errNotWritten(render.WriteRaw(a.Out, objects))
 	}
+	if o.validate {
+		return a.validate(ctx, place, o.path, req)
+	}
 	objects, err := render.Dependents(ctx, req)
 	if err != nil {
 		return errNotRendered(ctx, place, o.path, err)
@@ -161,6 +171,24 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 		return a.lint(req.Namespace, objects)
 	}
 	return errNotWritten(render.WriteDependents(a.Out, objects))
+}
+
+// validate prints the fields of the dependents that an API server would refuse. It fails if there are any.
+func (a *app) validate(ctx context.Context, place, path string, req render.Request) error {
+	problems, objects, err := render.Validate(ctx, req)
+	if err != nil {
+		return errNotRendered(ctx, place, path, err)
+	}
+	a.warnOfNothing(place, objects)
+	for _, p := range problems {
+		if _, err := fmt.Fprintln(a.Out, terminal.Clean(p.String())); err != nil {
+			return errNotWritten(err)
+		}
+	}
+	if len(problems) > 0 {
+		return exit.Refuse("%s: an API server would refuse %d fields", place, len(problems))
+	}
+	return nil
 }
 
 // lint prints the probable mistakes of the dependents of a component in the given namespace.

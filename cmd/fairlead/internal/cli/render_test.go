@@ -69,6 +69,44 @@ var _ = Describe("render", func() {
 		Expect(run(ctx, "fairlead", "render", "testdata/render/groups", "--sequencing", "--raw").Code).NotTo(BeZero())
 	})
 
+	It("names object, field, file and line of what an API server would refuse with --validate, and fails", func(ctx SpecContext) {
+		dir := folder("good.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: good}, data: {a: b}}",
+			"more/bad.yaml", `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: one
+data:
+  a: "1"
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: two
+  labels:
+    team: a b
+data:
+  a: 1
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: three
+spec:
+  replica: 2
+`)
+		r := run(ctx, "fairlead", "render", dir, "--validate", "-n", "shop")
+		Expect(r.Code).NotTo(BeZero())
+		Expect(r.Out).To(And(
+			ContainSubstring("bad.yaml:15: ConfigMap shop/two: data.a: expected string\n"),
+			MatchRegexp(`bad.yaml:12: ConfigMap shop/two: metadata.labels: Invalid value: "a b"`),
+			ContainSubstring("bad.yaml:22: Deployment.apps shop/three: spec.replica: field not declared in schema\n"),
+			Not(ContainSubstring("good")), Not(ContainSubstring("shop/one"))))
+		Expect(r.Err).To(ContainSubstring("an API server would refuse 3 fields"))
+		r = run(ctx, "fairlead", "render", "testdata/render/chart", "--validate")
+		Expect(r.Code).To(BeZero(), r.Out)
+		Expect(r.Out).To(BeEmpty())
+	})
+
 	It("leaves out definitions with --include-crds=false", func(ctx SpecContext) {
 		Expect(run(ctx, "fairlead", "render", "testdata/render/chart").Out).
 			To(ContainSubstring("kind: CustomResourceDefinition"))

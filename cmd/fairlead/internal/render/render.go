@@ -50,6 +50,9 @@ type Request struct {
 	Exports generator.Exports
 	// Target reads the objects that templates look up in the cluster. If it is nil, look-ups find no objects.
 	Target generator.Lookup
+
+	// locate receives the source files of the objects; it may be nil.
+	locate func(generator.Origin)
 }
 
 // Raw returns the unchanged output of the engine, in the order in which the engine's own command, such as helm, prints
@@ -166,6 +169,7 @@ func generate(ctx context.Context, req Request, options operator.RenderOptions) 
 	rendered, err := g.Generate(ctx, generator.Request{
 		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities,
 		Target: req.Target, Exports: req.Exports, Inputs: inputs, Component: component,
+		Locate: req.locate,
 	})
 	if err != nil {
 		return nil, err
