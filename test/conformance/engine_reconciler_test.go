@@ -173,14 +173,14 @@ var _ = Describe("The reconcile function of an author:", func() {
 				configMap("after", "x", set("depends-on", "ConfigMap base, ConfigMap broken?")),
 				configMap("base", phase, set("ready-when", "self.data.value == 'done'")),
 				configMap("below", "x", set("depends-on", "ConfigMap broken")),
-				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken}\ndata: {"+key+": x}",
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken}\ndata: {key: x}\nbinaryData: {"+key+": eA==}",
 				configMap("plain", "x"),
 				configMap("view", "${{ mode }}", set("bind", "true")),
 				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, annotations: {"+set("reconcile-policy", "observe")+", "+
 					set("export", "mode=self.data.value")+"}}")
 		}
 		r := runEngine(name)
-		g := newGadget(ctx, namespace, "app", graph("begun", "not/a/key"), servedBy(name))
+		g := newGadget(ctx, namespace, "app", graph("begun", "key"), servedBy(name))
 		Eventually(ctx, func() []string { return r.waits(graphSet) }).Should(ConsistOf(
 			"after: DependencyNotReady", "base: InProgress", "below: DependencyNotReady", "broken: Invalid", "theirs: Absent", "view: ExportMissing"))
 		Expect(configMapExists(ctx, namespace, "single") && configMapExists(ctx, namespace, "plain")).To(BeTrue())
@@ -188,7 +188,7 @@ var _ = Describe("The reconcile function of an author:", func() {
 
 		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+"}\ndata: {value: 'on'}")
 		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "view") }).Should(BeTrue())
-		changeManifests(ctx, g, graph("done", "key"))
+		changeManifests(ctx, g, graph("done", "other"))
 		Eventually(ctx, func() bool {
 			return configMapExists(ctx, namespace, "after") && configMapExists(ctx, namespace, "below") && len(r.waits(graphSet)) == 0
 		}).Should(BeTrue())

@@ -30,7 +30,7 @@ var _ = Describe("The history of a component:", func() {
 
 		changeManifests(ctx, g, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {no key!: b}")
 		Eventually(ctx, func() []metav1alpha1.RevisionRecord { return current(ctx, g).Status.History }).Should(HaveExactElements(
-			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionFailed), HaveField("Reason", metav1alpha1.ReasonDependentFailed),
+			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionFailed), HaveField("Reason", metav1alpha1.ReasonInvalidManifests),
 				HaveField("Ended", BeNil())),
 			HaveField("Revision", int64(1))))
 

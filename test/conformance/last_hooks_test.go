@@ -77,7 +77,7 @@ var _ = Describe("The last hooks of a pass:", func() {
 
 		By("failing because the API server refuses a dependent")
 		changeManifests(ctx, g, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {value: [1]}")
-		Eventually(ctx, func() string { return failure.Load().Reason }).Should(Equal(metav1alpha1.ReasonDependentFailed))
+		Eventually(ctx, func() string { return failure.Load().Reason }).Should(Equal(metav1alpha1.ReasonInvalidManifests))
 		Expect(failure.Load().Message).To(ContainSubstring("ConfigMap"))
 
 		By("failing in a deletion")

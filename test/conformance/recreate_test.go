@@ -94,7 +94,7 @@ var _ = Describe("Immutable fields:", func() {
 			}
 			for i, g := range gadgets {
 				says := []types.GomegaMatcher{
-					HavePrefix("True DependentFailed"), ContainSubstring(render(fixedFields[i].name, policy)),
+					Or(HavePrefix("True DependentFailed"), HavePrefix("True InvalidManifests")), ContainSubstring(render(fixedFields[i].name, policy)),
 					ContainSubstring("the update policy recreate deletes it and creates it again with the new value"),
 				}
 				for _, text := range fixedFields[i].says {

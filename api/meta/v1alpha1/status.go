@@ -102,7 +102,8 @@ const (
 	// ReasonValuesKept: two renderings of the same inputs have different values. The values of the first rendering are
 	// kept.
 	ReasonValuesKept = "ValuesKept"
-	// ReasonInvalidManifests: the rendered manifests, or annotations with settings in them, are invalid.
+	// ReasonInvalidManifests: the rendered manifests, or annotations with settings in them, are invalid, or the API server
+	// would refuse them.
 	ReasonInvalidManifests = "InvalidManifests"
 	// ReasonInvalidSpec: the spec of the component is invalid.
 	ReasonInvalidSpec = "InvalidSpec"

@@ -104,6 +104,7 @@ func (a *Applier) run(
 	waves := a.options.Monitor.Waves()
 	defer waves.End()
 	confirmed := false
+	facts.Validate = !r.deleting
 	for {
 		facts = binder.Bind(ctx, facts)
 		var renewed []metav1alpha1.AskedExport
@@ -112,6 +113,11 @@ func (a *Applier) run(
 		}
 		facts.Desired = asked.Hold(facts)
 		decided := a.plan(planner, facts)
+		if again, err := validateOnce(ctx, client, r, &facts, decided); again {
+			continue
+		} else if err != nil {
+			return cut(guard, facts, changes), err
+		}
 		facts.Inventory, facts.Repairs = decided.Inventory, decided.Repairs
 		guard.record = guard.record || decided.Record
 		if len(decided.Actions) == 0 {

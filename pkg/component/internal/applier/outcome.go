@@ -12,6 +12,7 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 	o := outcome.Outcome{
 		Phase: p.Phase, Skipped: p.Skipped, Inventory: p.Inventory.Sorted(), Observed: p.Observed, Applied: p.Applied,
 		Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue, LeftOut: p.LeftOut,
+		Held: p.Held,
 	}
 	o.Waiting = Waiting(p.Waiting)
 	for _, c := range p.RepairConflicts {

@@ -23,6 +23,8 @@ type Outcome struct {
 	Exports map[string][]byte
 	// Applied is set if all objects of the apply set have been applied.
 	Applied bool
+	// Held is set if nothing but repairs was written, because the API server would refuse manifests of the apply set.
+	Held bool
 	// Ready is the number of ready dependents, and Desired the number of desired dependents.
 	Ready, Desired int
 	// Observing is set if the first list of a watch is not complete yet. The pass then wrote nothing.

@@ -16,13 +16,14 @@ import (
 // prune policy at-once are removed earlier.
 func ForApply(f Facts) Plan {
 	p := newPlan(f)
+	p.Held = f.Hold
 	p.Desired, p.Applied, p.occurrences = CountObjects(f.Desired), true, occurrencesOf(f.Desired)
 	p.LeftOut = f.LeftOut
 	if p.removeGuardOfDesired(f); len(p.Actions) > 0 {
 		p.Repairs = f.Repairs
 		return p
 	}
-	var g gate
+	g := gate{holds: f.Hold}
 	inWaves, inGraph := splitGraph(f.Desired)
 	p.dependencies = newDependencies(inGraph)
 	purges := purgesOf(inWaves)
@@ -57,10 +58,13 @@ func newPlan(f Facts) Plan {
 	return p
 }
 
-// prune removes recorded objects that are no longer desired. While the component waits for other objects, prune removes
+// prune removes recorded objects that are no longer desired, unless only repairs are made. While the component waits for other objects, prune removes
 // only excluded objects, and the objects whose prune policy is at-once. While exports are open, it removes only
 // excluded objects; see openSet.
 func (p *Plan) prune(f Facts) {
+	if f.Hold {
+		return
+	}
 	removals := releaseObserved(f, Removals(p.Inventory, f.Desired))
 	if len(f.Open) > 0 {
 		p.openSet(f, removals)
@@ -138,6 +142,7 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 			continue
 		}
 		d := decide(applyRules, c)
+		p.collect(f, c, d)
 		p.add(c, d)
 		p.dependencies.enter(c, d)
 		g.count(c, d)
@@ -213,7 +218,7 @@ func (p *Plan) add(c candidate, d decision) {
 		return
 	}
 	if c.object.Scope != manifests.ScopeUnknown {
-		if _, recorded := p.Inventory[c.object.Key]; !recorded {
+		if _, recorded := p.Inventory[c.object.Key]; !recorded && !p.Held {
 			p.Record = true
 			p.Inventory[c.object.Key] = c.newEntry()
 			p.Inventory.recordPossibleGuard(c, c.live.Presence == Present)
@@ -285,6 +290,8 @@ func sameStage(a, b manifests.Object) bool {
 // gate decides whether the objects of a stage may be written, or must wait for earlier stages and waves. The caller
 // calls enter for each stage, and then count for the decision about each object of that stage.
 type gate struct {
+	// holds is set if the gate stays closed; see Facts.Hold.
+	holds   bool
 	wave    int
 	stage   manifests.Stage
 	started bool
@@ -313,7 +320,7 @@ func (g *gate) ends(order int) bool { return g.started && order != g.wave }
 
 // passed reports whether the current wave and all earlier waves are applied and ready.
 func (g *gate) passed() bool {
-	ok := !g.earlier && !g.unbound
+	ok := !g.holds && !g.earlier && !g.unbound
 	for s := range g.unready {
 		ok = ok && !g.unready[s] && !g.unapplied[s]
 	}
@@ -343,7 +350,7 @@ func waitsForConsumer(c candidate, d decision) bool {
 // open reports whether the objects of the current stage may be written: all earlier waves are ready, all earlier stages
 // of this wave are applied, and the earlier stages for which Stage.NeedsReady returns true are ready.
 func (g *gate) open() bool {
-	if g.earlier {
+	if g.holds || g.earlier {
 		return false
 	}
 	for s := range g.stage {

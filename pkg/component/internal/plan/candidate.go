@@ -46,6 +46,8 @@ type candidate struct {
 	attempts int
 	// last is set if the object has no later occurrence.
 	last bool
+	// refused is the failure of a manifest that the API server would refuse; nil for all others.
+	refused *Failure
 	// unbound says which value the object waits for; nil if the object has no holes, or if they are filled.
 	unbound *Unbound
 }
@@ -71,6 +73,9 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 	}
 	if u, ok := f.Unbound[o.Key]; ok {
 		c.unbound = &u
+	}
+	if refused, ok := f.Refused[o.Key]; ok {
+		c.refused = &refused
 	}
 	c.sameInputs = c.isSameInputs()
 	if m, ok := namespaceMissedBy(f, o, c.result); ok {

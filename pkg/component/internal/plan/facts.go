@@ -67,6 +67,12 @@ type Facts struct {
 	// Open are the exports that the rendering asked for and that have no value now. While there are any, Desired may lack
 	// objects, so nothing is removed because it is not in Desired.
 	Open []OpenExport
+	// Validate requests Plan.Unapplied.
+	Validate bool
+	// Refused are the objects whose manifests the API server would refuse. They are failures. If Hold is set, nothing but
+	// repairs is done, because an apply set is applied as a whole or not at all.
+	Refused map[manifests.Key]Failure
+	Hold    bool
 	// Live is the state of the objects named by Keys, taken right before the planning.
 	Live Snapshot
 	// Results has, by key, the result of the latest action on the object in this pass.

@@ -95,6 +95,7 @@ func (p *Plan) applyGraph(f Facts, inGraph []manifests.Object) {
 		}
 		c := newCandidate(f, &inGraph[i])
 		d := decide(applyRules, c)
+		p.collect(f, c, d)
 		h, held := p.dependencies.holdUp(c.object)
 		held = held && waitsForDependencies(c, d)
 		switch {
@@ -107,7 +108,7 @@ func (p *Plan) applyGraph(f Facts, inGraph []manifests.Object) {
 		if p.dependencies.enter(c, d); held {
 			p.dependencies.inherit(c.object.Key, h)
 		}
-		if d.action != nil {
+		if d.action != nil && (d.repair || !f.Hold) {
 			p.Actions = addAction(p.Actions, *d.action)
 			p.recordDependencies(c, *d.action)
 		}

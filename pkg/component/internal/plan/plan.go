@@ -23,6 +23,10 @@ type Plan struct {
 	// Inventory is the new record. If Record is set, the inventory must be persisted before the Actions run.
 	Inventory Inventory
 	Record    bool
+	// Unapplied are the writes of this plan and of later plans that apply manifests for the first time, in apply order,
+	// as far as the facts show them. It is set only if Facts.Validate is set. An object that waits for the definition of
+	// its type is among them.
+	Unapplied []Action
 	// Phase is the phase of a deletion whose objects are being applied.
 	Phase manifests.Phase
 	// Skipped are the objects of a phase that could not be applied because their namespace is being deleted.
@@ -42,6 +46,8 @@ type Plan struct {
 	RepairConflicts []RepairConflict
 	// Repairs must be passed to the next plan; see Facts.Repairs.
 	Repairs map[manifests.Key]Repairs
+	// Held is set if only repairs are made; see Facts.Hold.
+	Held bool
 	// occurrences are the occurrences of the objects in the apply set.
 	occurrences occurrences
 	// dependencies are the states of the objects that others depend on; nil if there are none.

@@ -17,6 +17,7 @@ var applyRules = []rule[candidate]{
 	{"a missing namespace is created if the policy permits that", ruleNamespaceMissing},
 	{"an object of a phase is skipped if its namespace is being deleted", ruleSkipped},
 	{"an object that failed in this pass is not tried again before the next pass", ruleFailed},
+	{"an object whose manifest the API server would refuse is a failure", ruleRefused},
 	{"an object of a type that is not served waits", ruleNotServed},
 	{"the component waits for an object that it only observes", ruleObserved},
 	{"an object that was purged is complete", rulePurged},

@@ -66,6 +66,13 @@ var applyRows = slices.Concat(flowRows, []row{
 		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
 	},
 
+	// A manifest that the API server would refuse is not sent.
+	{
+		"fails without a write if the API server would refuse the manifest",
+		edits(newManifest, func(s *scene) { s.refused = &Failure{Class: Terminal, Reason: WaitInvalid, Message: "bad"} }),
+		"fails (Terminal), Invalid: bad",
+	},
+
 	// A missing namespace is created if the policy permits that.
 	{
 		"creates a missing namespace after the API server refused to create an object in it", edits(homeless),

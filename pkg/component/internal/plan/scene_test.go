@@ -37,6 +37,8 @@ type scene struct {
 	matched bool
 	// unbound says which value the object waits for, if it has holes.
 	unbound *Unbound
+	// refused is the failure of a manifest that the API server would refuse.
+	refused *Failure
 	// reason is the reason for the removal of the object.
 	reason Reason
 	// adopt are the objects that the component may take over; nil if it has no list.
@@ -81,6 +83,9 @@ func (s scene) facts() Facts {
 	}
 	if s.matched {
 		f.Matched = Matched{s.object.Key.GroupKind(): true}
+	}
+	if s.refused != nil {
+		f.Refused, f.Hold = map[manifests.Key]Failure{s.object.Key: *s.refused}, true
 	}
 	if s.unbound != nil {
 		f.Unbound = map[manifests.Key]Unbound{s.object.Key: *s.unbound}

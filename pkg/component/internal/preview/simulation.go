@@ -54,6 +54,8 @@ type simulation struct {
 	// renewed are the exports that the rendering asked for, if a value differs. The simulation then ends, because the
 	// dependents must be rendered again.
 	renewed []metav1alpha1.AskedExport
+	// refused returns the failures of manifests that the API server would refuse; see applier.Refused.
+	refused func(context.Context, plan.Facts, []plan.Action) (map[manifests.Key]plan.Failure, error)
 	turn    int
 	held    bool
 	// blockersOnly ends the simulation before the first simulated write.
@@ -72,6 +74,12 @@ func (r *simulation) run(ctx context.Context) error {
 			return nil
 		}
 		decided := r.planner(r.facts)
+		if again, err := r.validate(ctx, decided); again || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		r.facts.Inventory, r.facts.Repairs = decided.Inventory, decided.Repairs
 		maps.Copy(r.recorded, decided.Inventory)
 		switch {
@@ -102,6 +110,20 @@ func (r *simulation) nameOwners(ctx context.Context, decided plan.Plan) bool {
 		r.facts.Names.Known = known
 	}
 	return asked
+}
+
+// validate checks the manifests of a plan before its first write, as a pass does. If some are invalid, a pass writes
+// nothing, so all steps are held, and the plan is made again with the failures.
+func (r *simulation) validate(ctx context.Context, decided plan.Plan) (again bool, err error) {
+	if !r.facts.Validate || len(decided.Actions) == 0 || r.blockersOnly {
+		return false, nil
+	}
+	r.facts.Validate = false
+	if r.facts.Refused, err = r.refused(ctx, r.facts, decided.Unapplied); err != nil {
+		return false, err
+	}
+	r.held = r.held || len(r.facts.Refused) > 0
+	return len(r.facts.Refused) > 0, nil
 }
 
 // changes reports whether an action changes an object or sets a guard.

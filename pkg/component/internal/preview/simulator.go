@@ -84,7 +84,11 @@ func (s *Simulator) simulate(
 		leftOut:      map[manifests.Key]bool{},
 		conditional:  map[manifests.Key]bool{},
 		touched:      map[manifests.Key]bool{},
+		refused: func(ctx context.Context, f plan.Facts, writes []plan.Action) (map[manifests.Key]plan.Failure, error) {
+			return applier.Refused(ctx, client, r.Owner, f, writes)
+		},
 	}
+	simulated.facts.Validate = len(r.Desired) > 0
 	if err := simulated.run(ctx); err != nil {
 		return outcome.Outcome{}, err
 	}

@@ -55,8 +55,9 @@ func (d dryRunOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // dryRunGuard refuses a dry run of an apply if the server of the type might execute it as a write. Such a dry run is
-// sent only for an update with the policy replace, if the managed fields of the object were removed (see restoredFields
-// in package execute). Its result is not important enough to risk a write.
+// sent for an update with the policy replace, if the managed fields of the object were removed (see restoredFields in
+// package execute), and for a manifest that is probably invalid (see Executor.Refused). Its result is not important
+// enough to risk a write.
 type dryRunGuard struct {
 	next http.RoundTripper
 	// prefix is the part before /apis in the paths of requests.

@@ -1,0 +1,225 @@
+package applier
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/validate"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const (
+	// maxAsked is the maximum number of dry runs for one set. Further suspected manifests are written as they are.
+	maxAsked = 100
+	// parallelDryRuns is the maximum number of concurrent dry runs.
+	parallelDryRuns = 8
+)
+
+// Refused returns the failures of those manifests that the API server would refuse, among the writes of a plan that
+// apply manifests for the first time; see plan.Plan.Unapplied. Nothing is refused without a certain reason: either the
+// API server confirms it by a dry run, or the object cannot exist, or a definition that is applied with it decides. A
+// dry run that does not confirm a fault shows that the schema is outdated, so it is read again at the next time.
+//
+// A set without faults costs one request for each group and version that is not cached. The error is that of
+// budget.Reserve, or that of ctx.
+func Refused(
+	ctx context.Context, client *target.Client, owner manifests.Owner, facts plan.Facts, writes []plan.Action,
+) (map[manifests.Key]plan.Failure, error) {
+	v := validation{client: client, inventory: facts.Inventory, defined: definitions(writes)}
+	if err := v.readTypes(ctx, writes); err != nil {
+		return nil, err
+	}
+	var suspects []suspect
+	refused := map[manifests.Key]plan.Failure{}
+	for _, a := range writes {
+		faults := v.faults(ctx, a)
+		switch {
+		case len(faults) == 0:
+		case slices.ContainsFunc(faults, func(f validate.Fault) bool { return f.Certain }):
+			refused[a.Key] = plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: describe(faults)}
+		case len(suspects) < maxAsked:
+			suspects = append(suspects, suspect{action: a, faults: faults})
+		}
+	}
+	v.ask(ctx, client.Home(owner), suspects)
+	for _, s := range suspects {
+		switch {
+		case s.confirmed != nil:
+			refused[s.action.Key] = *s.confirmed
+		case slices.ContainsFunc(s.faults, func(f validate.Fault) bool { return f.OfSchema }):
+			client.Discovery.ForgetType(s.action.Object.GroupVersionKind())
+		}
+	}
+	return refused, ctx.Err()
+}
+
+// validateOnce checks the first writes of a plan, before the first action of a pass. If the API server would refuse some
+// of them, again is set, and the next plan has repairs only.
+func validateOnce(
+	ctx context.Context, client *target.Client, r Request, facts *plan.Facts, decided plan.Plan,
+) (again bool, err error) {
+	if !facts.Validate || len(decided.Actions) == 0 {
+		return false, nil
+	}
+	facts.Validate = false
+	facts.Refused, err = Refused(ctx, client, r.Owner, *facts, decided.Unapplied)
+	facts.Hold = len(facts.Refused) > 0
+	return facts.Hold && err == nil, err
+}
+
+// validation checks the writes of one plan.
+type validation struct {
+	client    *target.Client
+	inventory plan.Inventory
+	// types are the schemas that the API server has. defined are the definitions among the writes.
+	types   discovery.Types
+	defined map[schema.GroupKind]*setDefinition
+}
+
+// setDefinition is a CustomResourceDefinition that is about to be written, with the schemas that were compiled from it.
+type setDefinition struct {
+	object   *manifests.Object
+	versions map[string]managedfields.TypeConverter
+}
+
+// suspect is a write whose manifest has faults. confirmed is set if the API server refuses it.
+type suspect struct {
+	action    plan.Action
+	faults    []validate.Fault
+	confirmed *plan.Failure
+}
+
+// definitions returns the definitions among the writes, by the kind that they define.
+func definitions(writes []plan.Action) map[schema.GroupKind]*setDefinition {
+	found := map[schema.GroupKind]*setDefinition{}
+	for _, a := range writes {
+		if !plan.IsDefinition(a.Key) || len(a.Object.Settings.Ignored()) > 0 {
+			continue
+		}
+		for _, t := range a.Object.Types {
+			found[t.GroupKind] = &setDefinition{object: a.Object, versions: map[string]managedfields.TypeConverter{}}
+		}
+	}
+	return found
+}
+
+// readTypes reads the schemas of the kinds that the API server serves.
+func (v *validation) readTypes(ctx context.Context, writes []plan.Action) (err error) {
+	var kinds []schema.GroupVersionKind
+	seen := map[schema.GroupVersionKind]bool{}
+	for _, a := range writes {
+		gvk := a.Object.GroupVersionKind()
+		if v.defined[gvk.GroupKind()] == nil && a.Object.Scope != manifests.ScopeUnknown && !seen[gvk] {
+			seen[gvk] = true
+			kinds = append(kinds, gvk)
+		}
+	}
+	v.types, err = v.client.Discovery.Types(ctx, kinds)
+	return err
+}
+
+// faults returns the faults of a write. A manifest that cannot be read has none, because its write reports that.
+func (v *validation) faults(ctx context.Context, a plan.Action) []validate.Fault {
+	whole, err := a.Object.Whole()
+	if err != nil {
+		return nil
+	}
+	gvk := whole.GroupVersionKind()
+	s := validate.Subject{
+		Object: whole, Types: v.types[gvk], Exists: a.Verb != plan.VerbCreate,
+		DropsUnknown: a.Policy == metav1alpha1.UpdateReplace,
+	}
+	if d := v.defined[gvk.GroupKind()]; d != nil {
+		s.Types, s.Defined = d.types(ctx, gvk.Version)
+	}
+	if e := v.inventory[a.Key]; a.Verb != plan.VerbDelete && e.UID == a.Preconditions.UID {
+		s.Recorded = e.Immutable
+	}
+	if s.Exists && len(whole.Settings.Ignored()) > 0 {
+		// The ignored fields are not sent.
+		s.Types = nil
+	}
+	return validate.Faults(s)
+}
+
+// types returns the schema of a version. known is false if the definition has none that can be used.
+func (d *setDefinition) types(ctx context.Context, version string) (types managedfields.TypeConverter, known bool) {
+	if types, compiled := d.versions[version]; compiled {
+		return types, types != nil
+	}
+	d.versions[version] = nil
+	whole, err := d.object.Whole()
+	if err != nil {
+		return nil, false
+	}
+	ctx, end := budget.Scope(ctx)
+	defer end()
+	if budget.Reserve(ctx, definitionCopies*budget.Value(whole.Body.Object)) != nil {
+		return nil, false
+	}
+	if types, err = validate.Definition(whole.Body, version); err != nil {
+		return nil, false
+	}
+	d.versions[version] = types
+	return types, types != nil
+}
+
+// definitionCopies is an estimate of the memory that the compilation of a definition takes, as a multiple of its
+// manifest.
+const definitionCopies = 4
+
+// ask makes a dry run of each suspected write.
+func (v *validation) ask(ctx context.Context, home string, suspects []suspect) {
+	executor := v.client.Executor.ForNamespace(home)
+	var asking errgroup.Group
+	asking.SetLimit(parallelDryRuns)
+	for i := range suspects {
+		s := &suspects[i]
+		asking.Go(func() error {
+			if refusal := executor.Refused(ctx, s.action); refusal != nil && s.confirms(refusal.Mistyped, refusal.Immutable) {
+				s.confirmed = &refusal.Failure
+			}
+			return nil
+		})
+	}
+	_ = asking.Wait()
+}
+
+// confirms reports whether a refusal of the dry run is about a fault, and not about something that the write avoids. A
+// recreated object may have other immutable fields, and most writes with the policy replace are other requests than
+// their dry run, which is always an apply.
+func (s *suspect) confirms(mistyped, immutable bool) bool {
+	replaces := s.action.Verb == plan.VerbReplace ||
+		s.action.Policy == metav1alpha1.UpdateReplace && !manifests.IsBuiltIn(s.action.Key.Group)
+	return slices.ContainsFunc(s.faults, func(f validate.Fault) bool {
+		switch {
+		case f.Immutable:
+			return immutable
+		case immutable && s.action.Verb == plan.VerbDelete:
+			return false
+		case f.OfSchema:
+			return true
+		}
+		return !mistyped || !replaces
+	})
+}
+
+// describe returns the message about certain faults.
+func describe(faults []validate.Fault) string {
+	texts := make([]string, 0, len(faults))
+	for _, f := range faults {
+		texts = append(texts, f.String())
+	}
+	return fmt.Sprintf("the manifest is invalid: %s", strings.Join(texts, "; "))
+}

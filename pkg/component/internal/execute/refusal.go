@@ -1,0 +1,101 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Refusal is the answer of an API server that refuses a manifest itself, whoever sends it.
+type Refusal struct {
+	Failure plan.Failure
+	// Mistyped is set if the manifest does not match its type. Immutable is set if the manifest changes a field that
+	// cannot change.
+	Mistyped, Immutable bool
+}
+
+// Refused asks the API server, by a dry run, whether it refuses the manifest of a create or an update. It returns nil if
+// the API server accepts the manifest, or if its answer says nothing about the manifest: a right is missing, a webhook
+// refuses or supports no dry run, or the object changed. If the namespace of the object does not exist, the dry run is
+// repeated in the namespace of the component, if that is known. Only the manifest counts for an update with the policy
+// replace, because its request depends on the live object.
+func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
+	whole, err := a.Object.Whole()
+	if err != nil {
+		return nil
+	}
+	a.Object = &whole
+	err = e.ask(ctx, a)
+	home := e.writer.clients.componentNamespace
+	if isNamespaceMissing(err) && home != "" && home != a.Key.Namespace {
+		moved := whole
+		moved.Body = whole.Body.DeepCopy()
+		moved.Body.SetNamespace(home)
+		a.Object, a.Key.Namespace = &moved, home
+		err = e.ask(ctx, a)
+	}
+	if !refusesManifest(err) {
+		return nil
+	}
+	if a.Verb != plan.VerbCreate {
+		a.Verb = plan.VerbApply
+	}
+	return &Refusal{
+		Failure:  *failureOf(err, a, e.writer.clients.user),
+		Mistyped: !apierrors.IsInvalid(err), Immutable: apitext.ImmutableField(err),
+	}
+}
+
+// ask sends the manifest of an action as a dry run.
+func (e *Executor) ask(ctx context.Context, a plan.Action) error {
+	w := e.writer
+	return discovery.WithRenewal(w.clients.mapper, func() error {
+		resource, err := w.clients.resource(a)
+		if err != nil {
+			return err
+		}
+		creates := a.Verb == plan.VerbCreate
+		// Only dry runs of applies are kept from servers that might write; see transport.WithDryRunGuard.
+		if creates && a.Policy == metav1alpha1.UpdateReplace && manifests.IsBuiltIn(a.Key.Group) {
+			options := metav1.CreateOptions{FieldManager: w.view.FieldManager(), DryRun: []string{metav1.DryRunAll}}
+			_, err = resource.Create(ctx, a.Object.Body, options)
+			return err
+		}
+		extra := map[string]any{"uid": string(a.Preconditions.UID)}
+		if creates {
+			extra = map[string]any{"resourceVersion": "1"}
+		}
+		_, err = w.patch(ctx, resource, a, extra, metav1.DryRunAll)
+		return err
+	})
+}
+
+func isNamespaceMissing(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
+}
+
+// refusesManifest reports whether an error is about the manifest itself.
+func refusesManifest(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || isConflict(err) || apitext.DryRunUnsupported(err) ||
+		apitext.Admission(status.Status().Message) != "" {
+		return false
+	}
+	s := status.Status()
+	return s.Code == http.StatusUnprocessableEntity || s.Code == http.StatusBadRequest ||
+		s.Code == http.StatusRequestEntityTooLarge || apitext.Untyped(s) || apitext.TooLarge(s)
+}

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// validated are the facts about a set in which one object changed, one is new, one drifted, one is no longer desired,
+// and one of a later wave is new.
+func validated() Facts {
+	entry := func(name, digest string) metav1alpha1.InventoryEntry {
+		return metav1alpha1.InventoryEntry{
+			Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name, UID: "u1", Digest: digest, Fields: "f1",
+			PrunePolicy: metav1alpha1.PruneAtOnce,
+		}
+	}
+	desired := func(order int, name string) manifests.Object {
+		o := desiredObject(order, manifests.StageConfiguration, name)
+		o.Key = manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: name}
+		o.Version, o.Scope, o.Digest = "v1", manifests.ScopeNamespaced, "d1"
+		return o
+	}
+	f := Facts{
+		Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride}, Now: sceneTime, Validate: true,
+		Desired: []manifests.Object{
+			desired(0, "changed"), desired(0, "new"), desired(1, "drifted"), desired(2, "later"),
+		},
+		Inventory: NewInventory([]metav1alpha1.InventoryEntry{
+			entry("changed", "d0"), entry("drifted", "d1"), entry("pruned", "d1"),
+		}),
+		Results: map[manifests.Key]Result{},
+	}
+	return f.seen(func(key manifests.Key) Observed {
+		e, recorded := f.Inventory[key]
+		if !recorded {
+			return Observed{Presence: Absent}
+		}
+		o := newScene(nil).live
+		o.Digest = e.Digest
+		if key.Name == "drifted" {
+			o.Applied = "other"
+		}
+		return o
+	})
+}
+
+func namesOf(actions []Action) []string {
+	var names []string
+	for _, a := range actions {
+		names = append(names, string(a.Verb)+" "+a.Key.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestWritesOfAllWavesAreValidated(t *testing.T) {
+	f := validated()
+	want := []string{"Apply changed", "Create later", "Create new"}
+	if got := namesOf(ForApply(f).Unapplied); !slices.Equal(got, want) {
+		t.Errorf("the writes to be validated are %q, want %q", got, want)
+	}
+	f.Validate = false
+	if got := ForApply(f).Unapplied; got != nil {
+		t.Errorf("the writes are %q without a request for them", namesOf(got))
+	}
+}
+
+func TestOnlyRepairsAreDoneInASetThatIsRefused(t *testing.T) {
+	f := validated()
+	refused := f.Desired[3].Key
+	f.Refused, f.Hold = map[manifests.Key]Failure{refused: {Class: Terminal, Reason: WaitInvalid}}, true
+	p := ForApply(f)
+	if got, want := namesOf(p.Actions), []string{"Apply drifted"}; !slices.Equal(got, want) {
+		t.Errorf("the plan has the actions %q, want %q", got, want)
+	}
+	if len(p.Waiting) != 1 || p.Waiting[0].Key != refused || p.Waiting[0].Failure == nil || p.Applied || !p.Held {
+		t.Errorf("the plan must have the failure alone, and not be applied, got %+v", p)
+	}
+	if len(p.Inventory) != len(f.Inventory) || p.Record {
+		t.Errorf("objects that are not written are recorded: %v", p.Inventory)
+	}
+}
