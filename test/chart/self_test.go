@@ -21,7 +21,7 @@ var _ = Describe("Fairlead", Ordered, func() {
 		Expect(config.Install(ctx, admin)).To(Succeed())
 		first := launch("--kubeconfig="+cluster.Kubeconfig(), "--leader-elect", "--leader-election-namespace="+system, "--metrics-bind-address=0", "--health-probe-bind-address=0")
 		// The objects of config/rbac do not belong to the chart and have no owner.
-		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", "--wait")
+		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", "--adopt", "--wait")
 		Expect(status(ctx, system, release)()).To(HavePrefix("Ready Ready: "))
 
 		By("stopping the first operator, so that the operator in the component takes over")
