@@ -21,14 +21,13 @@ import (
 )
 
 // theirs creates a ConfigMap of somebody else.
-func theirs(ctx context.Context, namespace, name string, data map[string]string, annotations ...string) *corev1.ConfigMap {
+func theirs(ctx context.Context, namespace, name string, data map[string]string, annotations ...string) {
 	GinkgoHelper()
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
 	for i := 0; i+1 < len(annotations); i += 2 {
 		metav1.SetMetaDataAnnotation(&obj.ObjectMeta, annotations[i], annotations[i+1])
 	}
 	Expect(k8s.Create(ctx, obj, client.FieldOwner("kubectl-create"))).To(Succeed())
-	return obj
 }
 
 // settingsFile returns a manifest of a ConfigMap.
@@ -57,10 +56,10 @@ func isReady(ctx context.Context, namespace string) string {
 	return string(ready.Status) + " " + ready.Reason + " " + ready.Message
 }
 
-func dataOf(ctx context.Context, namespace, name string) map[string]string {
+func settingsIn(ctx context.Context, namespace string) map[string]string {
 	GinkgoHelper()
 	obj := &corev1.ConfigMap{}
-	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)).To(Succeed())
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, obj)).To(Succeed())
 	return obj.Data
 }
 
@@ -91,7 +90,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(r.Out).To(HavePrefix("adopting ConfigMap " + namespace + "/settings from field manager kubectl-create\n"))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(
 			metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: namespace, Name: "settings"}))
-		Expect(dataOf(ctx, namespace, "settings")).To(Equal(map[string]string{"color": "red"}))
+		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "red"}))
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
 	})
 
@@ -167,13 +166,13 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		theirs(ctx, namespace, "settings", map[string]string{"color": "blue"})
 		operate(namespace)
 		Eventually(ctx, func() string { return isReady(ctx, namespace) }).Should(HavePrefix("False OwnershipConflict "))
-		Expect(dataOf(ctx, namespace, "settings")).To(Equal(map[string]string{"color": "blue"}))
+		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "blue"}))
 
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 0), HaveField("Err", "")),
 			"nothing is written, so nothing is checked")
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--wait")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/settings from "))))
-		Expect(dataOf(ctx, namespace, "settings")).To(Equal(map[string]string{"color": "red"}))
+		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "red"}))
 	})
 
 	It("keeps the list of a component, adds to it, and does not ask again", func(ctx SpecContext) {
@@ -229,7 +228,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		expectNothing(ctx, namespace)
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt-cluster", there, "--wait")).To(HaveField("Code", 0))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(metav1alpha1.AdoptRule{Cluster: there}))
-		Expect(dataOf(ctx, namespace, "settings")).To(Equal(map[string]string{"color": "red"}))
+		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "red"}))
 	})
 
 	DescribeTable("refuses flags that contradict each other", func(ctx SpecContext, want string, args ...string) {

@@ -46,9 +46,6 @@ func TestCommandsOfMessagesParse(t *testing.T) {
 // mention matches the mention of a command in a message.
 var mention = regexp.MustCompile(`\bfairlead ([a-z]+)((?: [^\s;,:"()]+)*)`)
 
-// newFlags are flags of apply that messages name and that the program gets with the same change.
-var newFlags = map[string]bool{"--adopt": true, "--adopt-cluster": true}
-
 // noCommands are the words after the name of the program that name no command.
 var noCommands = map[string]bool{"of": true}
 
@@ -83,7 +80,7 @@ func problemOf(name string, words []string) string {
 	}
 	for _, word := range rest {
 		flag, _, _ := strings.Cut(strings.TrimRight(word, ".'`"), "=")
-		if strings.HasPrefix(flag, "-") && !newFlags[flag] && !hasFlag(command, flag) {
+		if strings.HasPrefix(flag, "-") && !hasFlag(command, flag) {
 			return "has no flag " + flag
 		}
 	}

@@ -121,13 +121,8 @@ func (a *Applier) run(
 		facts.Inventory, facts.Repairs = decided.Inventory, decided.Repairs
 		guard.record = guard.record || decided.Record
 		if len(decided.Actions) == 0 {
-			if latest := Snapshot(client, r.externals(), r.Judge, facts); !confirmed && isOutdated(facts.Live, latest) {
-				// An object changed while the plan was made. Another plan now is sooner, and costs less, than another pass.
-				facts.Live, confirmed = latest, true
-				continue
-			}
-			if known, asked := a.NameOwners(ctx, client, facts, decided); asked {
-				facts.Names.Known = known
+			if newer, ok := a.newer(ctx, client, r, facts, decided, confirmed); ok {
+				facts, confirmed = newer, true
 				continue
 			}
 			return a.end(client, r, facts, decided, changes, guard), nil
@@ -154,6 +149,23 @@ func (a *Applier) run(
 		}
 		facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
 	}
+}
+
+// newer returns the facts for another plan after a plan without actions. ok is false if they would be the same, so that
+// the pass can end. confirmed is set if the plan was made from newer facts already.
+func (a *Applier) newer(
+	ctx context.Context, client *target.Client, r Request, facts plan.Facts, decided plan.Plan, confirmed bool,
+) (newer plan.Facts, ok bool) {
+	if latest := Snapshot(client, r.externals(), r.Judge, facts); !confirmed && isOutdated(facts.Live, latest) {
+		// An object changed while the plan was made. Another plan now is sooner, and costs less, than another pass.
+		facts.Live = latest
+		return facts, true
+	}
+	known, asked := a.NameOwners(ctx, client, facts, decided)
+	if asked {
+		facts.Names.Known = known
+	}
+	return facts, asked
 }
 
 // learn adds the result of an action to the facts. It returns changes with the write of the action.
