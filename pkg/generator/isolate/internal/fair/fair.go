@@ -78,20 +78,11 @@ type Decision struct {
 // LongPlaces returns the number of long places among a number of processes.
 func LongPlaces(processes int) int { return max(1, processes-1) }
 
-// Decide returns what has to be done now. It changes nothing.
+// Decide returns what has to be done now. It changes nothing. The line is locked meanwhile, so Decide looks at each
+// request a fixed number of times, and compares the namespaces once for each process that it gives or takes.
 func Decide(s State, now time.Time) Decision {
-	d := decider{
-		State: s, now: now, cost: costs(s, now), processes: map[string]int{},
-		reserved: map[*Rendering]bool{}, done: map[*Rendering]bool{},
-	}
-	for _, r := range s.Running {
-		d.processes[r.Namespace]++
-	}
-	d.givePlaces()
-	d.giveProcesses()
-	d.stop()
-	d.detach()
-	d.plan()
+	d := newDecider(s, now)
+	d.decide()
 	return d.Decision
 }
 
@@ -114,6 +105,30 @@ type decider struct {
 	processes map[string]int
 	// reserved are the waiting requests that have a long place if they get a process, and done the decided ones.
 	reserved, done map[*Rendering]bool
+	// ready are the requests in line that can run if they get a process; see findReady.
+	ready candidates
+	// compared is the number of comparisons, which tests bound.
+	compared int
+}
+
+func newDecider(s State, now time.Time) *decider {
+	d := &decider{
+		State: s, now: now, cost: costs(s, now), processes: map[string]int{},
+		reserved: map[*Rendering]bool{}, done: map[*Rendering]bool{},
+	}
+	for _, r := range s.Running {
+		d.processes[r.Namespace]++
+	}
+	return d
+}
+
+func (d *decider) decide() {
+	d.givePlaces()
+	d.findReady()
+	d.giveProcesses()
+	d.stop()
+	d.detach()
+	d.plan()
 }
 
 // overdue reports whether a rendering has run for longer than a quick one, without a long place.
@@ -122,19 +137,28 @@ func (d *decider) overdue(r *Rendering) bool { return r.Phase == Running && !r.L
 // isOld reports whether the phase of a rendering has lasted for Quick.
 func (d *decider) isOld(r *Rendering) bool { return d.now.Sub(r.Since) >= Quick }
 
-// least returns the candidate whose namespace has spent the least time. Among equals it returns the first one of the
-// namespace with the fewest processes.
-func (d *decider) least(candidates ...*Rendering) *Rendering {
-	var found *Rendering
-	for _, r := range candidates {
-		if found == nil || cmp.Or(
-			cmp.Compare(d.cost[r.Namespace], d.cost[found.Namespace]),
-			cmp.Compare(d.processes[r.Namespace], d.processes[found.Namespace]),
-		) < 0 {
-			found = r
+// take removes the candidate whose namespace has spent the least time, and returns it, or nil. Among equals it is the
+// first one of the namespaces with the fewest processes.
+func (d *decider) take(c *candidates) *Rendering {
+	least := -1
+	for i, list := range *c {
+		if least < 0 || d.compare(list[0], (*c)[least][0]) < 0 {
+			least = i
 		}
 	}
-	return found
+	if least < 0 {
+		return nil
+	}
+	return c.takeFirst(least)
+}
+
+// compare compares two candidates by what their namespaces have spent, then by their processes, then by their order.
+func (d *decider) compare(a, b candidate) int {
+	d.compared++
+	if byCost := cmp.Compare(d.cost[a.Namespace], d.cost[b.Namespace]); byCost != 0 {
+		return byCost
+	}
+	return cmp.Or(cmp.Compare(d.processes[a.Namespace], d.processes[b.Namespace]), cmp.Compare(a.position, b.position))
 }
 
 // choose marks a rendering as decided. Its namespace has to pay for a quick rendering in the rest of the decision.
@@ -151,19 +175,22 @@ func (d *decider) givePlaces() {
 			free--
 		}
 	}
-	for ; free > 0; free-- {
-		var candidates []*Rendering
-		for _, r := range d.Running {
-			if d.overdue(r) && !d.done[r] {
-				candidates = append(candidates, r)
-			}
+	if free <= 0 {
+		return
+	}
+	var long []*Rendering
+	for _, r := range d.Running {
+		if d.overdue(r) {
+			long = append(long, r)
 		}
-		for _, r := range d.Waiting {
-			if r.Long && !d.reserved[r] {
-				candidates = append(candidates, r)
-			}
+	}
+	for _, r := range d.Waiting {
+		if r.Long {
+			long = append(long, r)
 		}
-		next := d.least(candidates...)
+	}
+	for c := candidatesOf(long); free > 0; free-- {
+		next := d.take(&c)
 		switch {
 		case next == nil:
 			return
@@ -176,21 +203,21 @@ func (d *decider) givePlaces() {
 	}
 }
 
-// ready returns the requests in line that can run if they get a process.
-func (d *decider) ready() []*Rendering {
+// findReady finds the requests in line that can run if they get a process.
+func (d *decider) findReady() {
 	var ready []*Rendering
 	for _, r := range d.Waiting {
-		if !d.done[r] && (!r.Long || d.reserved[r]) {
+		if !r.Long || d.reserved[r] {
 			ready = append(ready, r)
 		}
 	}
-	return ready
+	d.ready = candidatesOf(ready)
 }
 
 // giveProcesses gives the free processes to requests in line.
 func (d *decider) giveProcesses() {
 	for free := d.Processes - len(d.Running); free > 0; free-- {
-		next := d.least(d.ready()...)
+		next := d.take(&d.ready)
 		if next == nil {
 			return
 		}
@@ -201,32 +228,45 @@ func (d *decider) giveProcesses() {
 
 // stop stops overdue renderings for requests of other namespaces, and takes processes that were kept in vain.
 func (d *decider) stop() {
-	ready := d.ready()
+	victims := d.victims()
+	if len(victims) == 0 {
+		return
+	}
 	for _, r := range d.Running {
-		if r.Phase == Stopping && len(ready) > 0 {
+		if r.Phase == Stopping {
 			// Its process is free soon.
-			ready = slices.DeleteFunc(ready, equals(d.least(ready...)))
+			d.take(&d.ready)
 		}
 	}
-	for len(ready) > 0 {
-		next := d.least(ready...)
-		ready = slices.DeleteFunc(ready, equals(next))
-		var victim *Rendering
-		for _, r := range d.Running {
-			stoppable := d.overdue(r) && r.Namespace != next.Namespace || r.Phase == Kept && d.isOld(r)
-			if stoppable && !d.done[r] && (victim == nil || d.cost[r.Namespace] > d.cost[victim.Namespace]) {
-				victim = r
-			}
+	for len(victims) > 0 {
+		next := d.take(&d.ready)
+		if next == nil {
+			return
 		}
-		if victim != nil {
-			d.done[victim] = true
-			d.Stop = append(d.Stop, victim)
+		i := slices.IndexFunc(victims, func(r *Rendering) bool { return r.Phase == Kept || r.Namespace != next.Namespace })
+		if i < 0 {
+			// Nothing is stopped for the other requests of this namespace, either.
+			d.ready.drop(next.Namespace)
+			continue
 		}
+		d.done[victims[i]] = true
+		d.Stop = append(d.Stop, victims[i])
+		victims = slices.Delete(victims, i, i+1)
 	}
 }
 
-func equals(wanted *Rendering) func(*Rendering) bool {
-	return func(r *Rendering) bool { return r == wanted }
+// victims returns the renderings that can lose their process, the one whose namespace has spent the most in front.
+func (d *decider) victims() []*Rendering {
+	var victims []*Rendering
+	for _, r := range d.Running {
+		if !d.done[r] && (d.overdue(r) || r.Phase == Kept && d.isOld(r)) {
+			victims = append(victims, r)
+		}
+	}
+	slices.SortStableFunc(victims, func(a, b *Rendering) int {
+		return cmp.Compare(d.cost[b.Namespace], d.cost[a.Namespace])
+	})
+	return victims
 }
 
 // detach lets requests that wait for long give their workers back: those that need a long place or have waited for

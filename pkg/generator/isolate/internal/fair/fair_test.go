@@ -414,3 +414,63 @@ func (s *simulation) end(r *Rendering) {
 	s.running = slices.DeleteFunc(s.running, equals(r))
 	s.accounts.Charge(r.Namespace, s.now.Sub(r.Got))
 }
+
+func equals(wanted *Rendering) func(*Rendering) bool {
+	return func(r *Rendering) bool { return r == wanted }
+}
+
+// crowds are states with 5,000 requests in line.
+func crowds() map[string]State {
+	const requests = 5000
+	busy := []*Rendering{
+		long(running("0", 9)), long(running("0", 9)), long(running("0", 9)), running("0", 9), at("0", Stopping, 1),
+	}
+	crowds := map[string]State{}
+	for name, state := range map[string]State{
+		"quick renderings run":       {Processes: 2, Running: []*Rendering{running("0", 1), running("1", 1)}},
+		"a rendering is stopped":     {Processes: 5, Running: busy, Spent: map[string]time.Duration{"0": time.Hour}},
+		"its own namespace is next":  {Processes: 5, Running: busy, Spent: map[string]time.Duration{"0": -time.Hour}},
+		"all processes are free":     {Processes: 8},
+		"processes are kept in vain": {Processes: 2, Running: []*Rendering{at("0", Kept, 9), at("1", Kept, 9)}},
+	} {
+		for _, namespaces := range []int{1, 50, requests} {
+			state.Waiting = nil
+			for i := range requests {
+				r := detached(waiting(fmt.Sprint(i%namespaces), 1))
+				// A namespace has quick requests and long ones.
+				r.Long = i/namespaces%2 == 1
+				state.Waiting = append(state.Waiting, r)
+			}
+			crowds[fmt.Sprintf("%s, namespaces: %d", name, namespaces)] = state
+		}
+	}
+	return crowds
+}
+
+func TestADecisionComparesEachNamespaceOnceForEachProcess(t *testing.T) {
+	for name, s := range crowds() {
+		t.Run(name, func(t *testing.T) {
+			d := newDecider(s, now)
+			d.decide()
+			namespaces := map[string]bool{}
+			for _, r := range s.Waiting {
+				namespaces[r.Namespace] = true
+			}
+			// A process has at most one long place, one request that gets it, and one rendering that is stopped. One more
+			// choice finds a namespace for which nothing can be stopped.
+			if most := (3*s.Processes + 1) * len(namespaces); d.compared > most {
+				t.Errorf("%d comparisons for %d namespaces, want at most %d", d.compared, len(namespaces), most)
+			}
+		})
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	for name, s := range crowds() {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				Decide(s, now)
+			}
+		})
+	}
+}
