@@ -111,7 +111,8 @@ func claim(spec SpecReport) bool {
 		text = spec.ContainerHierarchyTexts[0]
 	}
 	if is, known := mine[text]; known {
-		Expect(spec.IsInOrderedContainer || spec.NumAttempts > 1).To(BeTrue(), "two specs have this text, and one of them would never run: %s", text)
+		Expect(spec.IsInOrderedContainer || spec.NumAttempts > 1).To(BeTrue(),
+			"two specs have this text, and one of them would never run: %s", text)
 		return is
 	}
 	sum := sha256.Sum256([]byte(text))

@@ -97,7 +97,9 @@ func New(inner generator.Generator, o Options) (*Generator, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	return &Generator{inner: inner, options: o, codec: codec, spawner: newSpawner(), line: newLine(o.Processes, clock.RealClock{})}, nil
+	return &Generator{
+		inner: inner, options: o, codec: codec, spawner: newSpawner(), line: newLine(o.Processes, clock.RealClock{}),
+	}, nil
 }
 
 // Version returns the version of the inner generator.
