@@ -84,8 +84,8 @@ type Records interface {
 
 // Sources has the fetched sources of components, until a pass takes them, and the turns of components to render.
 type Sources interface {
-	// BeginPass begins a pass. The returned function must be called at its end: it drops a source that the pass did not
-	// take, and a turn that it did not need.
+	// BeginPass begins a pass. The returned function must be called at its end: it drops a turn that the pass did not
+	// need, and a source that the pass did not take, except for a few components that wait for their turns.
 	BeginPass(name types.NamespacedName) (end func())
 	// ForgetSource drops the source of a component.
 	ForgetSource(name types.NamespacedName)

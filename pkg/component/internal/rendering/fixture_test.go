@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -224,10 +225,14 @@ func overloaded(r apiservertest.Request) error {
 }
 
 // slowFetcher returns a source when the channel release is closed.
-type slowFetcher struct{ release chan struct{} }
+type slowFetcher struct {
+	release chan struct{}
+	calls   atomic.Int32
+}
 
 // Fetch implements input.Fetcher.
 func (f *slowFetcher) Fetch(ctx context.Context, _ metav1alpha1.SourceReference) (fs.FS, error) {
+	f.calls.Add(1)
 	select {
 	case <-f.release:
 		return fstest.MapFS{"a.yaml": &fstest.MapFile{Data: []byte("content")}}, nil

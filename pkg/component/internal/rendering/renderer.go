@@ -132,18 +132,18 @@ func (r *Renderer) ForgetSource(name types.NamespacedName) {
 	}
 }
 
-// BeginPass begins a pass over a component. The returned function must be called at its end: it drops a source that was
-// there at the begin and that the pass did not take, so that a component without passes over its source does not hold
-// memory. It also gives up a turn that the pass did not need.
+// BeginPass begins a pass over a component. The returned function must be called at its end: it gives up a turn that the
+// pass did not need. It also drops a source that was there at the begin and that the pass did not take, so that a
+// component without passes over its source does not hold memory. The sources of a few components that wait for their
+// turns are kept; see maxKeptSources.
 func (r *Renderer) BeginPass(name types.NamespacedName) (end func()) {
-	if r.options.Fetches == nil || !r.options.Fetches.IsReady(name) {
-		return func() { r.turns.endPass(name) }
-	}
+	isReady := func() bool { return r.options.Fetches != nil && r.options.Fetches.IsReady(name) }
+	wasReady := isReady()
 	return func() {
-		if r.options.Fetches.IsReady(name) {
+		unused := wasReady && isReady()
+		if kept := r.turns.endPass(name, unused); unused && !kept {
 			r.options.Fetches.Forget(name)
 		}
-		r.turns.endPass(name)
 	}
 }
 

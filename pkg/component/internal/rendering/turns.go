@@ -24,7 +24,13 @@ type waitingTurn struct {
 	*turn.Turn
 	// wanted is set if the current pass needs a rendering.
 	wanted bool
+	// keepsSource is set if the fetched source of the component is kept until the turn comes.
+	keepsSource bool
 }
+
+// maxKeptSources is the number of components whose sources are kept until their turns come. Each of them is of another
+// namespace.
+const maxKeptSources = 4
 
 // begin returns the turn of a component for the renderings of a pass. The caller calls the returned function with the
 // error of the renderings.
@@ -65,20 +71,40 @@ func isFetching(err error) bool {
 	return ok && failure.Reason == metav1alpha1.ReasonFetching
 }
 
-// endPass gives up the turn of a component that the pass did not need.
-func (t *turns) endPass(name types.NamespacedName) {
+// endPass ends a pass over a component. It gives up a turn that the pass did not need. unused tells that the component
+// has a source that the pass did not take. The result reports whether the source is kept, because the component waits
+// for its turn. Otherwise a component whose source is fetched for longer than its place is kept would never render.
+func (t *turns) endPass(name types.NamespacedName, unused bool) (keepsSource bool) {
 	t.mu.Lock()
 	w := t.waiting[name]
-	if w == nil || w.wanted {
-		if w != nil {
-			w.wanted = false
-		}
+	if w == nil {
 		t.mu.Unlock()
-		return
+		return false
+	}
+	if w.wanted {
+		w.wanted, w.keepsSource = false, unused && t.mayKeepSource(name)
+		defer t.mu.Unlock()
+		return w.keepsSource
 	}
 	delete(t.waiting, name)
 	t.mu.Unlock()
 	w.GiveUp()
+	return false
+}
+
+// mayKeepSource reports whether the source of a component may be kept beside the kept sources of others. The caller
+// holds the lock.
+func (t *turns) mayKeepSource(name types.NamespacedName) bool {
+	kept := 0
+	for other, w := range t.waiting {
+		if !w.keepsSource || other == name {
+			continue
+		}
+		if kept++; other.Namespace == name.Namespace {
+			return false
+		}
+	}
+	return kept < maxKeptSources
 }
 
 // inTurn calls render with the turn of a component in the context. While the turn has not come, it returns
