@@ -161,7 +161,7 @@ func (j job) compare(
 ) (d determinism.Difference, readsStatus bool, err error) {
 	hasStatus := j.recorder.HasStatus()
 	d, err = j.difference(ctx, first, options{later: true, withoutStatus: hasStatus})
-	if !hasStatus || err == nil && d.Empty() {
+	if !hasStatus || waits(err) || err == nil && d.Empty() {
 		return d, false, err
 	}
 	with, failure := j.difference(ctx, first, options{later: true})

@@ -125,7 +125,7 @@ func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructure
 	if killed, ok := errors.AsType[*generator.KilledError](err); ok {
 		return nil, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: killed}
 	}
-	if errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater) {
+	if waits(err) {
 		return nil, err
 	}
 	if err != nil {
@@ -152,6 +152,9 @@ func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructure
 	}
 	return objects, nil
 }
+
+// waits reports whether a rendering failed because the component waits for memory, or for its turn.
+func waits(err error) bool { return errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater) }
 
 // objectCopies is the number of copies of a rendered object that are made of it, to compare and to normalise it.
 const objectCopies = 2

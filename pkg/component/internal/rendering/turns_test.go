@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
@@ -174,6 +176,27 @@ func TestFewSourcesAreKeptForTurns(t *testing.T) {
 				if got != want {
 					t.Errorf("%s: the source is kept: %t, want %t", text, got, want)
 				}
+			}
+		})
+	}
+}
+
+// The third rendering would begin in a process that is not free yet.
+func TestTheDeterminismCheckEndsIfTheComponentHasToWait(t *testing.T) {
+	for name, cause := range map[string]error{"for its turn": turn.ErrLater, "for memory": budget.ErrWait} {
+		t.Run(name, func(t *testing.T) {
+			p := newPool(t)
+			p.Put("example.com/v1", "Widget", "shop", "w", map[string]any{"status": map[string]any{"address": "10.0.0.1"}})
+			p.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+				if p.calls == 2 {
+					return nil, cause
+				}
+				widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+				_, err := req.Target.Get(ctx, widget, "shop", "w")
+				return []client.Object{settings("a", "1")}, err
+			}
+			if calls, err := p.pass(); calls != 2 || !errors.Is(err, cause) {
+				t.Errorf("%d calls, %v", calls, err)
 			}
 		})
 	}
