@@ -140,7 +140,8 @@ var _ = Describe("Bad input", func() {
 		Expect(administrator.Patch(ctx, component, patch)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(fmt.Sprintf(
 			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while 1 dependents exist; change it back; to move it, "+
-				"create another component with the new target first, and delete this one, which deletes its dependents",
+				"create another component with the new target first, and delete this one, which deletes its dependents, with what "+
+				"only the cluster has of them",
 			namespace, other)))
 		var untouched corev1.ConfigMap
 		Expect(administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &untouched)).To(Succeed())

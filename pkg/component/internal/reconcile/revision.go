@@ -38,7 +38,8 @@ func checkPlacement(
 	}
 	return passerror.Placement(
 		"target %s/%s cannot change to %s/%s while %d dependents exist; change it back; to move it, create another "+
-			"component with the new target first, and delete this one, which deletes its dependents",
+			"component with the new target first, and delete this one, which deletes its dependents, with what only the "+
+			"cluster has of them",
 		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, dependents)
 }
 

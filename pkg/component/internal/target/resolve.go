@@ -55,7 +55,8 @@ func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error 
 	return passerror.Placement(
 		"%d dependents exist in %s, but the target is now %s (the UID of the namespace kube-system identifies a cluster); "+
 			"point the component back to the former cluster; to move it, create another component for the new cluster "+
-			"first, and delete this one while it points to the former cluster, which deletes its dependents there",
+			"first, and delete this one while it points to the former cluster, which deletes its dependents there, with what "+
+			"only that cluster has of them",
 		dependents, name(status.TargetCluster), name(t.Cluster))
 }
 
