@@ -85,7 +85,8 @@ type Options struct {
 	Incidental []Incidental
 	// MinInterval is the minimum time between the end of a pass over a component and the start of the next pass over
 	// the same component. The next pass handles all events in between. The interval takes precedence over shorter
-	// delays of retries. Zero, the default, sets no limit.
+	// delays of retries. A pass that ends because the component waits for a watch, or for its turn to render, does not
+	// count. Zero, the default, sets no limit.
 	MinInterval time.Duration
 	// Limiter limits the rate of passes over each component in addition to MinInterval, such as PassesWithin(2,
 	// time.Minute). Nil, the default, sets no limit.

@@ -38,15 +38,17 @@ const maxWait = 10 * time.Minute
 // wait ends a pass without a report, because others use the memory or render. All that the pass holds is dropped, and
 // its worker is free for other components.
 func (r *Runner) wait(ctx context.Context, c *Component, lease *budget.Lease, o outcome.Outcome) time.Duration {
-	result := telemetry.ResultWaitingForTurn
+	var result string
+	var after time.Duration
 	if lease.Waits() {
-		result = telemetry.ResultWaiting
+		result, after = telemetry.ResultWaiting, c.Memory.Schedule.End(maxWait, r.MinInterval, r.Clock.Now())
 		r.Sources.ForgetSource(c.Name())
 		log.FromContext(ctx).Info("waits for memory, because other components use it", "bytes", lease.Needs())
 	} else {
+		result, after = telemetry.ResultWaitingForTurn, c.Memory.Schedule.Wait(maxWait, r.Clock.Now())
 		log.FromContext(ctx).Info("waits for its turn to render, because other components render")
 	}
 	r.Metrics.Pass(ctx, result, nil)
 	r.tellChanges(ctx, c, o)
-	return c.Memory.Schedule.End(maxWait, r.MinInterval, r.Clock.Now())
+	return after
 }

@@ -30,6 +30,8 @@ type State struct {
 	// observing is the time when the component began to wait for watches: the first of several consecutive passes that
 	// only waited. observing is zero if the last pass did not wait for watches.
 	observing time.Time
+	// waiting is set if the last pass ended because the component waits for its turn to render.
+	waiting bool
 	// delay is the delay of the last retry.
 	delay  time.Duration
 	denied denied
@@ -39,7 +41,7 @@ type State struct {
 // wait, it handles all events that arrive in the meantime. A pass that begins before its scheduled time was started by
 // an event. An event resets the back-off of retries, unless it is the end of a wait for a watch, a job or a turn.
 func (s *State) Begin(minimum time.Duration, now time.Time) (wait time.Duration) {
-	if s.observing.IsZero() && (s.due.IsZero() || now.Before(s.due)) {
+	if s.observing.IsZero() && !s.waiting && (s.due.IsZero() || now.Before(s.due)) {
 		s.ResetRetry()
 	}
 	if minimum <= 0 || s.ended.IsZero() {
@@ -55,7 +57,7 @@ func (s *State) End(after, minimum time.Duration, now time.Time) time.Duration {
 	if after > 0 {
 		after = max(after, minimum)
 	}
-	s.ended, s.due, s.observing = now, time.Time{}, time.Time{}
+	s.ended, s.due, s.observing, s.waiting = now, time.Time{}, time.Time{}, false
 	if after > 0 {
 		s.due = now.Add(after)
 	}
@@ -70,6 +72,7 @@ func (s *State) Observe(
 	timeout time.Duration,
 	now time.Time,
 ) (after time.Duration, inTime bool) {
+	s.waiting = false
 	if s.observing.IsZero() {
 		s.observing = now
 	}
@@ -79,6 +82,14 @@ func (s *State) Observe(
 	after = timeLeft(progressing, timeout, now)
 	s.due = now.Add(after)
 	return after, timeout <= 0 || after > 0
+}
+
+// Wait is called at the end of a pass that did nothing because the component waits for its turn to render. The turn
+// starts the next pass, which the rate limit does not delay, because the turn is kept for a short time only. after is
+// the delay before the next pass if the turn does not come. Wait returns after.
+func (s *State) Wait(after time.Duration, now time.Time) time.Duration {
+	s.due, s.observing, s.waiting = now.Add(after), time.Time{}, true
+	return after
 }
 
 // ObservingSince returns the time when the component began to wait for watches. The result is zero if the component

@@ -82,19 +82,46 @@ func TestEventsResetTheBackoff(t *testing.T) {
 }
 
 func TestTheEndOfAWaitKeepsTheBackoff(t *testing.T) {
-	var s State
-	now := start
-	for range 6 {
-		now = now.Add(s.End(s.Retry(), 0, now))
-		s.Begin(0, now)
+	for name, wait := range map[string]func(*State, time.Time){
+		"for a watch": func(s *State, now time.Time) { s.Observe(nil, time.Hour, now) },
+		"for a turn":  func(s *State, now time.Time) { s.Wait(time.Hour, now) },
+		"for a watch, then for a turn": func(s *State, now time.Time) {
+			s.Observe(nil, time.Hour, now)
+			s.Wait(time.Hour, now)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s State
+			now := start
+			for range 6 {
+				now = now.Add(s.End(s.Retry(), 0, now))
+				s.Begin(0, now)
+			}
+			wait(&s, now)
+			now = now.Add(time.Second) // The wait ends.
+			s.Begin(0, now)
+			between(t, s.End(s.Retry(), 0, now), 25*time.Second, 32*time.Second)
+			now = now.Add(time.Second) // An event starts a pass before the delay is over.
+			s.Begin(0, now)
+			between(t, s.End(s.Retry(), 0, now), 400*time.Millisecond, 500*time.Millisecond)
+		})
 	}
-	s.Observe(nil, time.Hour, now)
-	now = now.Add(time.Second) // The wait ends.
-	s.Begin(0, now)
-	between(t, s.End(s.Retry(), 0, now), 25*time.Second, 32*time.Second)
-	now = now.Add(time.Second) // An event starts a pass before the delay is over.
-	s.Begin(0, now)
-	between(t, s.End(s.Retry(), 0, now), 400*time.Millisecond, 500*time.Millisecond)
+}
+
+func TestTheRateLimitDoesNotDelayATurn(t *testing.T) {
+	var s State
+	s.End(0, time.Minute, start)
+	now := start.Add(time.Minute)
+	if after := s.Wait(time.Hour, now); after != time.Hour {
+		t.Errorf("the delay is %s", after)
+	}
+	if wait := s.Begin(time.Minute, now.Add(time.Second)); wait != 0 {
+		t.Errorf("the next pass has to wait %s after a pass that did nothing", wait)
+	}
+	s.End(0, time.Minute, now)
+	if wait := s.Begin(time.Minute, now.Add(time.Second)); wait != 59*time.Second {
+		t.Errorf("the next pass has to wait %s after a pass that rendered", wait)
+	}
 }
 
 func TestRateLimit(t *testing.T) {
