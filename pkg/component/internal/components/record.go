@@ -119,7 +119,8 @@ func number(status, stored *metav1alpha1.Status, last int64) {
 }
 
 // foreignOwner returns why the managed fields of a component show that another client wrote its record, or an empty
-// text. It returns an empty text if the managed fields are not known, because the cache dropped them.
+// text. It returns an empty text if the owner is not known, because the cache dropped the managed fields, or because the
+// API server joined the entries of many managers.
 func foreignOwner(component Object, ours []string) string {
 	entries := component.GetManagedFields()
 	if len(entries) == 0 || len(ours) == 0 || component.GetStatus().RecordDigest == "" {
@@ -130,7 +131,7 @@ func foreignOwner(component Object, ours []string) string {
 		if !inspect.OwnsStatusField(e, "recordDigest") {
 			continue
 		}
-		if slices.Contains(ours, e.Manager) {
+		if slices.Contains(ours, e.Manager) || e.Manager == inspect.AncientManager {
 			return ""
 		}
 		others = append(others, e.Manager)

@@ -60,6 +60,7 @@ func TestRecordsThatAreNotBelieved(t *testing.T) {
 		{"a record that a former field owner wrote is believed", owned(map[string]string{"former": ownsDigest}), ""},
 		{"a record whose checksum several managers own is believed", owned(map[string]string{reconciler: ownsDigest, "kubectl": ownsDigest}), ""},
 		{"not if another client wrote the checksum", owned(map[string]string{reconciler: ownsInventory, "kubectl": ownsDigest}), `"kubectl" wrote it`},
+		{"a record is believed whose checksum is owned by the entry of many managers", owned(map[string]string{"ancient-changes": ownsDigest, "kubectl": ownsInventory}), ""},
 		{"not if the managed fields name no writer of the checksum", owned(map[string]string{reconciler: ownsInventory}), "name no writer"},
 		{"not if the managed fields cannot be decoded", owned(map[string]string{reconciler: `{"f:recordDigest"`}), "name no writer"},
 		{"not if the number was changed", edit(func(st *metav1alpha1.Status) { st.InventoryWrites++ }), "checksum"},

@@ -37,11 +37,16 @@ func (v View) HasFormer(entries []metav1.ManagedFieldsEntry) bool {
 	})
 }
 
+// AncientManager is the manager of the entry into which the API server joins the oldest entries of an object with many
+// managers that update it. Nobody knows whose entries they were.
+const AncientManager = "ancient-changes"
+
 // Wrote reports whether the managed fields of an object show that the reconciler wrote a label. It returns true for an
-// object without managed fields, because there are API servers that have none.
+// object without managed fields, because there are API servers that have none, and for a label of AncientManager.
 func (v View) Wrote(entries []metav1.ManagedFieldsEntry, label string) bool {
 	return len(entries) == 0 || slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
-		if e.Subresource != "" || e.Manager != v.FieldManager() && !v.isFormer(e.Manager) {
+		isOurs := e.Manager == v.FieldManager() || v.isFormer(e.Manager) || e.Manager == AncientManager
+		if e.Subresource != "" || !isOurs {
 			return false
 		}
 		metadata, _ := fieldset.Decode(e.FieldsV1)["f:metadata"].(map[string]any)

@@ -58,6 +58,20 @@ func TestFieldsOfAllFieldOwnersAreOurs(t *testing.T) {
 	}
 }
 
+func TestTheWriterOfALabel(t *testing.T) {
+	view := View{Reconciler: reconciler, FormerFieldOwners: []string{"old"}}
+	for manager, want := range map[string]bool{
+		reconciler: true, "old": true, "ancient-changes": true, "kubectl": false,
+	} {
+		e := listed(manager, "Update")
+		e.FieldsV1.SetRawBytes([]byte(`{"f:metadata":{"f:labels":{"f:a":{}}}}`))
+		entries := []metav1.ManagedFieldsEntry{listed("kubectl", "Update", "a"), e}
+		if view.Wrote(entries, "a") != want || view.Wrote(entries, "b") || !view.Wrote(nil, "a") {
+			t.Errorf("%s wrote the label: %t", manager, !want)
+		}
+	}
+}
+
 func TestFactsAreEqualUnderAnotherFieldOwner(t *testing.T) {
 	obj := func(manager string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{
