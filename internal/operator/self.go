@@ -42,14 +42,15 @@ func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.
 	}
 	return component.RefuseDeletion(fmt.Errorf(
 		"it has the dependent Deployment %s, in which the operator itself runs, so no operator would finish the deletion; "+
-			"to keep it, remove the finalizer %s/finalizer from this component, and its dependents stay; to uninstall everything, "+
-			"delete all other components first, with their dependents, then %s", s.deployment, ReconcilerName, elsewhere))
+			"to keep it, remove the finalizer %s/finalizer from this component, and its dependents stay; to uninstall "+
+			"everything, delete all other components first, with their dependents, then %s",
+		s.deployment, ReconcilerName, elsewhere))
 }
 
 // goesWith reports whether the Deployment is a dependent of a component and would be deleted together with the
 // component. It would not be deleted if its delete policy is orphan or equals releases. If the status does not list all
-// dependents, because the inventory was lost or is in Secrets, goesWith reads the owner annotation of the Deployment
-// instead. It never reads the Secrets with inventories.
+// dependents, because the inventory was lost, is in Secrets, or must not be believed, goesWith reads the annotations of
+// the Deployment instead. It never reads the Secrets with inventories.
 func (s self) goesWith(
 	ctx context.Context, c *v1alpha1.Component, lost bool, releases metav1alpha1.DeletePolicy,
 ) (bool, error) {
@@ -61,7 +62,7 @@ func (s self) goesWith(
 	}
 	entries, unread := metav1alpha1.ParseInventory(c.Status.Inventory)
 	for _, e := range entries {
-		if s.key() == (manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}) {
+		if !lost && s.key() == (manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}) {
 			return goes(e.DeletePolicy), nil
 		}
 	}

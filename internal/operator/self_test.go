@@ -114,6 +114,8 @@ var _ = Describe("The operator's own Deployment", func() {
 			"it has the dependent Deployment"),
 		Entry("with a record that another client wrote, it is refused by the owner annotation", doubted(holds("web", "")),
 			of("shop"), "it has the dependent Deployment"),
+		Entry("the delete policy in a record that another client wrote is not used",
+			doubted(holds("operator", metav1alpha1.DeleteOrphan)), of("shop"), "it has the dependent Deployment"),
 		Entry("the Deployment is not read for a component that never had dependents",
 			metav1alpha1.Status{Reconciler: ReconcilerName},
 			answers{err: errors.New("asked")}, ""),
