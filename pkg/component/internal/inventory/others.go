@@ -25,14 +25,18 @@ func (s *Store) FindOthers(ctx context.Context, obj components.Object, owner man
 }
 
 // restoreOthers enters the ids of the records of phases and pinned renderings into a status that was lost, or that must
-// not be believed, either both ids or none. If the operator may not list Secrets, a status that names a record of phases is not changed. Any other
-// status gets the value PhasesUnknown. This is not an error, because an operator without rights on Secrets may never
-// have written a record.
+// not be believed, either both ids or none. If the operator may not list Secrets, a believed status that names a record
+// of phases is not changed. Any other status gets the value PhasesUnknown, and a status that must not be believed names
+// no pinned rendering any more. This is not an error, because an operator without rights on Secrets may never have
+// written a record.
 func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owner manifests.Owner) error {
 	found, err := s.Records.List(ctx, owner)
 	if apierrors.IsForbidden(err) {
-		if st.PhaseRecord == "" {
+		if believed(st, st.PhaseRecord) == "" {
 			st.PhaseRecord = records.PhasesUnknown
+		}
+		if components.Doubt(st) != "" && st.RenderedSet != "" {
+			st.RenderedSet, st.InputDigest = "", ""
 		}
 		return nil
 	}

@@ -72,6 +72,19 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T)
 	}
 }
 
+func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusIsNotBelieved(t *testing.T) {
+	c := newCluster(t)
+	st := &metav1alpha1.Status{PhaseRecord: "a", RenderedSet: "b", InputDigest: "inputs", RecordDigest: "doubt:1a2b edited"}
+	c.refuseLists(forbidden())
+	if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil {
+		t.Fatal(err)
+	}
+	if st.PhaseRecord != records.PhasesUnknown || st.RenderedSet != "" || st.InputDigest != "" {
+		t.Errorf("the status has the phase record %q, the pinned rendering %q and the input digest %q",
+			st.PhaseRecord, st.RenderedSet, st.InputDigest)
+	}
+}
+
 func TestPhasesAreRestoredFromTheirSecrets(t *testing.T) {
 	for name, test := range map[string]struct {
 		records []string
