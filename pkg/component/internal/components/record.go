@@ -215,10 +215,15 @@ func (m *Memory) replaced(component Object) string {
 }
 
 // restored returns why the status of a component was not written for it, or an empty text.
+// WrittenForAnother reports whether the status of a component names another component of the same name, because it
+// comes from a backup.
+func WrittenForAnother(component Object) bool {
+	_, uid, written := strings.Cut(component.GetStatus().Identity, "/")
+	return written && uid != string(component.GetUID())
+}
+
 func restored(component Object) string {
-	status := component.GetStatus()
-	_, uid, written := strings.Cut(status.Identity, "/")
-	if !written || !isNumbered(status) || uid == string(component.GetUID()) {
+	if !isNumbered(component.GetStatus()) || !WrittenForAnother(component) {
 		return ""
 	}
 	return "the status was written for another component of the same name"

@@ -97,6 +97,8 @@ type recovered struct {
 }
 
 // read returns the recorded inventory, or a recovered inventory with the report of the search.
+	// restored is set if the component may have been restored from a backup; see isRestored.
+	restored bool
 func (s *Store) read(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
 ) (recovered, error) {
@@ -128,11 +130,20 @@ func (s *Store) read(
 		live = append(live, outside...)
 	}
 	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(recorded), "found", len(live))
-	return join(recorded, live, report), nil
+	return join(recorded, live, report, isRestored(obj)), nil
 }
 
-// join returns the inventory with the entries of a record and of live dependents.
-func join(recorded, live []metav1alpha1.InventoryEntry, report Report) recovered {
+// isRestored reports whether a component may have been restored from a backup together with its dependents: its status
+// was written for another component of the same name, or was lost as a whole. Then the recorded UIDs are those of other
+// objects.
+func isRestored(obj components.Object) bool {
+	return obj.GetStatus().Reconciler == "" || components.WrittenForAnother(obj)
+}
+
+// join returns the inventory with the entries of a record and of live dependents. An object that another client wrote
+// counts only if the record has its UID: another object of a recorded name is a copy that somebody made of a deleted
+// dependent. If the component is restored, the name is enough.
+func join(recorded, live []metav1alpha1.InventoryEntry, report Report, restored bool) recovered {
 	known, inventory := plan.NewInventory(recorded), plan.NewInventory(live)
 	result := recovered{report: report}
 	for _, e := range live {
@@ -141,14 +152,14 @@ func join(recorded, live []metav1alpha1.InventoryEntry, report Report) recovered
 		}
 	}
 	for _, e := range report.unproven() {
-		if _, ok := known[plan.KeyOf(e)]; ok {
+		if r, ok := known[plan.KeyOf(e)]; ok && (restored || r.UID == e.UID) {
 			inventory[plan.KeyOf(e)] = e
 			continue
 		}
 		result.copies = append(result.copies, e)
 	}
 	for _, e := range recorded {
-		addRecorded(inventory, e)
+		result.addRecorded(inventory, e)
 	}
 	result.entries = inventory.Sorted()
 	return result
@@ -157,7 +168,10 @@ func join(recorded, live []metav1alpha1.InventoryEntry, report Report) recovered
 // addRecorded adds a recorded entry to an inventory of live dependents. An entry is not added if the object has been
 // created again, with another UID. The delete policy and the dependencies of a live object are used, because the record
 // may be older than the last apply of the object.
-func addRecorded(live plan.Inventory, e metav1alpha1.InventoryEntry) {
+func (r recovered) addRecorded(live plan.Inventory, e metav1alpha1.InventoryEntry) {
+	if r.isReplaced(e) {
+		return
+	}
 	found, ok := live[plan.KeyOf(e)]
 	if ok && found.UID != e.UID {
 		return
@@ -172,6 +186,14 @@ func addRecorded(live plan.Inventory, e metav1alpha1.InventoryEntry) {
 // newerRecord returns a condition error if err means that a newer version wrote the inventory, and nil for any other
 // error. This version must not use such an inventory. It must not recover the inventory either, because the recovered
 // inventory would replace the newer inventory.
+// isReplaced reports whether another client has created the object of a recorded entry again. An entry of that name
+// would let the plan delete the object, because it has the owner label.
+func (r recovered) isReplaced(e metav1alpha1.InventoryEntry) bool {
+	return !r.restored && slices.ContainsFunc(r.copies, func(copied metav1alpha1.InventoryEntry) bool {
+		return plan.KeyOf(copied) == plan.KeyOf(e) && copied.UID != e.UID
+	})
+}
+
 func newerRecord(err error) error {
 	unknown, ok := errors.AsType[*metav1alpha1.UnknownFieldError](err)
 	if !ok {
@@ -246,7 +268,7 @@ func (s *Store) restore(
 ) ([]metav1alpha1.InventoryEntry, error) {
 	st, inventory := obj.GetStatus(), plan.NewInventory(found.entries)
 	doubted := components.Doubt(st) != ""
-	secrets, err := s.addUnnamed(ctx, owner, inventory)
+	secrets, err := s.addUnnamed(ctx, owner, found, inventory)
 	if newer, ok := errors.AsType[*passerror.Error](err); ok {
 		return nil, newer
 	}
@@ -320,7 +342,7 @@ func (s *Store) enterRecovered(
 // addUnnamed reads the latest inventory in Secrets, and adds its entries to a recovered inventory; see addRecorded. The
 // lost or edited status may not name these Secrets. addUnnamed returns the Secrets of all inventories.
 func (s *Store) addUnnamed(
-	ctx context.Context, owner manifests.Owner, recovered plan.Inventory,
+	ctx context.Context, owner manifests.Owner, found recovered, inventory plan.Inventory,
 ) ([]metav1.PartialObjectMetadata, error) {
 	secrets, err := s.Records.ListKind(ctx, owner, records.Inventory)
 	if err != nil {
@@ -336,7 +358,7 @@ func (s *Store) addUnnamed(
 		return nil, newer
 	}
 	for _, e := range entries {
-		addRecorded(recovered, e)
+		found.addRecorded(inventory, e)
 	}
 	return secrets, nil
 }

@@ -127,6 +127,61 @@ func TestALostInventoryIsRecoveredFromUnnamedSecrets(t *testing.T) {
 	}
 }
 
+func TestAnObjectThatAnotherClientCreatedAgainIsNotRecorded(t *testing.T) {
+	recorded := entries(3)
+	again := recorded[1]
+	again.UID = "again"
+	for name, test := range map[string]struct {
+		identity string
+		found    []metav1alpha1.InventoryEntry
+		want     string
+	}{
+		"the recorded object counts":                         {"cluster/u", recorded[1:2], string(recorded[1].UID)},
+		"another object of the name does not count":          {"cluster/u", []metav1alpha1.InventoryEntry{again}, ""},
+		"it counts in a component restored from a backup":    {"cluster/former", []metav1alpha1.InventoryEntry{again}, "again"},
+		"a recorded object counts that the search lacks":     {"cluster/u", nil, string(recorded[1].UID)},
+		"an object of another name of a record counts never": {"cluster/u", entries(4)[3:], string(recorded[1].UID)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			c.write(recorded)
+			c.restart()
+			c.edit(func(st *metav1alpha1.Status) { st.Identity, st.RecordDigest = test.identity, "doubt:1a2b edited" })
+			searching := everything()
+			searching.report[0].unproven = test.found
+			got, event, err := c.store.Load(t.Context(), c.load(), c.owner(), searching.recovery)
+			if err != nil || event.Reason != "RecordChanged" {
+				t.Fatalf("the recovery returned the event %v and the error %v", event, err)
+			}
+			uid := ""
+			for _, e := range got {
+				if e.Name == again.Name {
+					uid = string(e.UID)
+				}
+			}
+			if uid != test.want || slices.ContainsFunc(got, func(e metav1alpha1.InventoryEntry) bool { return e.Name == "settings-3" }) {
+				t.Errorf("the recovered entry has the UID %q, want %q; all entries: %v", uid, test.want, got)
+			}
+		})
+	}
+}
+
+func TestALatestInventoryInSecretsDoesNotBringBackAReplacedObject(t *testing.T) {
+	c := newCluster(t)
+	recorded := entries(3000)
+	c.write(recorded)
+	c.restart()
+	c.edit(func(st *metav1alpha1.Status) { st.Identity, st.RecordDigest = "cluster/u", "doubt:1a2b edited" })
+	again := recorded[1]
+	again.UID = "again"
+	searching := everything(recorded[0])
+	searching.report[0].unproven = []metav1alpha1.InventoryEntry{again}
+	got, event, err := c.store.Load(t.Context(), c.load(), c.owner(), searching.recovery)
+	if err != nil || len(got) != 2999 || !strings.Contains(event.Note, "not counted") {
+		t.Errorf("the recovery returned %d entries, the event %v and the error %v, want 2999 entries", len(got), event, err)
+	}
+}
+
 func TestNothingIsWrittenForAComponentThatNeverHadAnything(t *testing.T) {
 	c := newCluster(t)
 	c.edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "edited" })
