@@ -39,8 +39,10 @@ type Memory struct {
 	// another one.
 	used  time.Time
 	share float64
-	// recovered is the time of the last recovery of the inventory.
-	recovered time.Time
+	// recovered is the time of the last recovery of the inventory. searches is the number of searches in the interval
+	// that began at searched, whose results could not be written.
+	recovered, searched time.Time
+	searches            int
 	// unsearched names the types and namespaces in which the recovery of the inventory could not search for dependents.
 	// It is set only for a component that is being deleted.
 	unsearched string
@@ -198,16 +200,24 @@ func (m *Memory) Unsearched() string {
 }
 
 // searchInterval is the shortest time between two recoveries of the inventory of a component. Another client may replace
-// its record all the time, and a search lists all types.
-const searchInterval = 5 * time.Minute
+// its record all the time, and a search lists all types. maxSearches is the number of searches in this time if their
+// results cannot be written, because other clients write the component.
+const (
+	searchInterval = 5 * time.Minute
+	maxSearches    = 3
+)
 
 // checkInterval returns the condition error for an inventory that has to be recovered less than searchInterval after the
-// last recovery. cause says why.
+// last recovery, or after maxSearches searches. cause says why.
 func (m *Memory) checkInterval(cause string, damaged bool, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	due := m.recovered.Add(searchInterval)
-	if !damaged || m.recovered.IsZero() || !now.Before(due) {
+	last := m.recovered
+	if m.searches >= maxSearches {
+		last = m.searched
+	}
+	due := last.Add(searchInterval)
+	if !damaged || last.IsZero() || !now.Before(due) {
 		return nil
 	}
 	return &passerror.Error{
@@ -222,7 +232,18 @@ func (m *Memory) checkInterval(cause string, damaged bool, now time.Time) error 
 func (m *Memory) setRecovered(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.recovered = now
+	m.recovered, m.searches = now, 0
+}
+
+// noteSearch counts a search for the dependents of a component whose record another client changed, until setRecovered
+// is called.
+func (m *Memory) noteSearch(now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.searches == 0 || !now.Before(m.searched.Add(searchInterval)) {
+		m.searched, m.searches = now, 0
+	}
+	m.searches++
 }
 
 func (m *Memory) setUnsearched(note string) {

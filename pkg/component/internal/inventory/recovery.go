@@ -70,6 +70,9 @@ func (s *Store) Load(
 		return found.entries, status.Event{}, err
 	}
 	found.cause = cause
+	if components.Doubt(obj.GetStatus()) != "" {
+		s.memory(obj).noteSearch(time.Now())
+	}
 	entries, err := s.restore(ctx, obj, owner, found, recovery().ManagedTypes)
 	if err != nil {
 		return entries, status.Event{}, err

@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -179,6 +180,26 @@ func TestALatestInventoryInSecretsDoesNotBringBackAReplacedObject(t *testing.T) 
 	got, event, err := c.store.Load(t.Context(), c.load(), c.owner(), searching.recovery)
 	if err != nil || len(got) != 2999 || !strings.Contains(event.Note, "not counted") {
 		t.Errorf("the recovery returned %d entries, the event %v and the error %v, want 2999 entries", len(got), event, err)
+	}
+}
+
+func TestSearchesAreLimitedWhoseResultsCannotBeWritten(t *testing.T) {
+	c := newCluster(t)
+	c.write(entries(2))
+	for i := range maxSearches + 1 {
+		p := c.load()
+		p.Status.RecordDigest = "doubt:1a2b edited"
+		// The stored component has another inventory record by the time of the write.
+		searching, conflict := everything(entries(2)...), errors.New("no search")
+		_, _, err := c.store.Load(t.Context(), p, c.owner(), func() Recovery {
+			conflict = nil
+			c.edit(func(st *metav1alpha1.Status) { st.Inventory = []string{fmt.Sprint(i)} })
+			return searching.recovery()
+		})
+		isLimited := passerror.Of(err) != nil && passerror.Of(err).RetryAfter > 0
+		if err == nil || isLimited != (i == maxSearches) || isLimited != (conflict != nil) {
+			t.Errorf("search %d returned %v", i, err)
+		}
 	}
 }
 
