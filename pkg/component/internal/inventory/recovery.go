@@ -97,11 +97,11 @@ type recovered struct {
 	// objects with the marks of the owner that the record does not have and that another client wrote. They do not count.
 	cause         string
 	added, copies []metav1alpha1.InventoryEntry
+	// restored is set if the component may have been restored from a backup; see isRestored.
+	restored bool
 }
 
 // read returns the recorded inventory, or a recovered inventory with the report of the search.
-	// restored is set if the component may have been restored from a backup; see isRestored.
-	restored bool
 func (s *Store) read(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
 ) (recovered, error) {
@@ -119,7 +119,7 @@ func (s *Store) read(
 	r := recovery()
 	report, err := r.Searcher.Search(ctx, owner, r.DeletePolicy, namespacesOf(obj, r, recorded))
 	if err != nil {
-		return recovered{}, readError("is lost or damaged, and cannot be rebuilt from the owner labels", err)
+		return recovered{}, readError(s.problem(obj)+", and cannot be rebuilt from the owner labels", err)
 	}
 	if err := s.checkReport(ctx, obj, owner, r, report); err != nil {
 		return recovered{}, err
@@ -128,7 +128,7 @@ func (s *Store) read(
 	if r.Externals != nil {
 		outside, err := r.Externals(ctx)
 		if err != nil {
-			return recovered{}, readError("is lost or damaged, and the states of externals cannot be read", err)
+			return recovered{}, readError(s.problem(obj)+", and the states of externals cannot be read", err)
 		}
 		live = append(live, outside...)
 	}
@@ -148,7 +148,7 @@ func isRestored(obj components.Object) bool {
 // dependent. If the component is restored, the name is enough.
 func join(recorded, live []metav1alpha1.InventoryEntry, report Report, restored bool) recovered {
 	known, inventory := plan.NewInventory(recorded), plan.NewInventory(live)
-	result := recovered{report: report}
+	result := recovered{report: report, restored: restored}
 	for _, e := range live {
 		if _, ok := known[plan.KeyOf(e)]; !ok {
 			result.added = append(result.added, e)
@@ -186,9 +186,6 @@ func (r recovered) addRecorded(live plan.Inventory, e metav1alpha1.InventoryEntr
 	live[plan.KeyOf(e)] = e
 }
 
-// newerRecord returns a condition error if err means that a newer version wrote the inventory, and nil for any other
-// error. This version must not use such an inventory. It must not recover the inventory either, because the recovered
-// inventory would replace the newer inventory.
 // isReplaced reports whether another client has created the object of a recorded entry again. An entry of that name
 // would let the plan delete the object, because it has the owner label.
 func (r recovered) isReplaced(e metav1alpha1.InventoryEntry) bool {
@@ -197,6 +194,9 @@ func (r recovered) isReplaced(e metav1alpha1.InventoryEntry) bool {
 	})
 }
 
+// newerRecord returns a condition error if err means that a newer version wrote the inventory, and nil for any other
+// error. This version must not use such an inventory. It must not recover the inventory either, because the recovered
+// inventory would replace the newer inventory.
 func newerRecord(err error) error {
 	unknown, ok := errors.AsType[*metav1alpha1.UnknownFieldError](err)
 	if !ok {
@@ -251,8 +251,8 @@ func (s *Store) checkReport(
 	}
 	refused := fmt.Sprint(report.refusal(r.Namespace))
 	advice := rights.Advice(refused, r.User, "allow that user to list the types of the dependents there")
-	message := fmt.Sprintf("the recorded inventory is lost or damaged, and cannot be rebuilt from the owner labels, "+
-		"because no type of dependents may be listed %s, such as: %v; %s", where, refused, advice)
+	message := fmt.Sprintf("the recorded inventory %s, and cannot be rebuilt from the owner labels, "+
+		"because no type of dependents may be listed %s, such as: %v; %s", s.problem(obj), where, refused, advice)
 	switch {
 	case deleting:
 		message += status.HintGiveUp
@@ -276,7 +276,7 @@ func (s *Store) restore(
 		return nil, newer
 	}
 	if err != nil && !apierrors.IsForbidden(err) {
-		return nil, readError("is lost or damaged, and its remaining Secrets cannot be read", err)
+		return nil, readError(s.problem(obj)+", and its remaining Secrets cannot be read", err)
 	}
 	if err := s.restoreOthers(ctx, st, owner); err != nil {
 		return nil, err
@@ -378,13 +378,25 @@ func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMe
 }
 
 // changedBy returns why the record in a status is not used, if another client changed it. It returns an empty text for a
-// record that is intact, for a status that was lost as a whole, and for a record without a number.
+// record that is intact, for a status that was lost as a whole, for a record without a number, and for a record whose
+// lines could not be written; see fallBack.
 func (s *Store) changedBy(obj components.Object) string {
 	st := obj.GetStatus()
 	if cause := components.Doubt(st); cause != "" || st.InventoryWrites == 0 || st.Reconciler == "" || !s.isDamaged(obj) {
 		return cause
 	}
+	if st.InventoryRecord != nil && st.InventoryRecord.Name == "" && len(st.Inventory) == 0 {
+		return ""
+	}
 	return "the inventory does not match inventoryDigest"
+}
+
+// problem returns the part of a message that says why the recorded inventory of a component is not used.
+func (s *Store) problem(obj components.Object) string {
+	if cause := s.changedBy(obj); cause != "" {
+		return "was changed by another client (" + cause + ")"
+	}
+	return "is lost or damaged"
 }
 
 // noteRecovery returns the event about a recovery: that another client changed the record, and which types and

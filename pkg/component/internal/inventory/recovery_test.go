@@ -203,6 +203,37 @@ func TestSearchesAreLimitedWhoseResultsCannotBeWritten(t *testing.T) {
 	}
 }
 
+func TestTheCauseOfARecordThatIsNotUsed(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*metav1alpha1.Status)
+		want   string
+	}{
+		"another client wrote the record": {
+			func(st *metav1alpha1.Status) { st.RecordDigest = "doubt:1a2b edited" }, "was changed by another client (edited)",
+		},
+		"lines were removed": {
+			func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] }, "was changed by another client (the inventory does",
+		},
+		"the lines could not be written": {
+			func(st *metav1alpha1.Status) {
+				st.Inventory, st.InventoryRecord, st.InventoryDigest = nil, &metav1alpha1.InventoryRecord{}, "other"
+			}, "is lost or damaged",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			c.write(entries(2))
+			p := c.load()
+			test.change(&p.Status)
+			failing := &search{err: errors.New("discovery failed")}
+			_, err := c.store.Read(t.Context(), p, c.owner(), failing.recovery)
+			if err == nil || !strings.Contains(err.Error(), "the recorded inventory "+test.want) {
+				t.Errorf("Read returned %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
 func TestNothingIsWrittenForAComponentThatNeverHadAnything(t *testing.T) {
 	c := newCluster(t)
 	c.edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "edited" })
