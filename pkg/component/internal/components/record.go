@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -214,7 +215,6 @@ func (m *Memory) replaced(component Object) string {
 	return ""
 }
 
-// restored returns why the status of a component was not written for it, or an empty text.
 // WrittenForAnother reports whether the status of a component names another component of the same name, because it
 // comes from a backup.
 func WrittenForAnother(component Object) bool {
@@ -222,11 +222,23 @@ func WrittenForAnother(component Object) bool {
 	return written && uid != string(component.GetUID())
 }
 
+// restored returns why the status of a component was not written for it, or an empty text.
 func restored(component Object) string {
 	if !isNumbered(component.GetStatus()) || !WrittenForAnother(component) {
 		return ""
 	}
 	return "the status was written for another component of the same name"
+}
+
+// isUndefined reports whether the response to a write of the status shows that the API server dropped a field of it,
+// because its CustomResourceDefinition is older. The response is decoded into the object that was sent, so a field that
+// it lacks keeps the sent value; its managed fields name the owner of each stored field. isUndefined returns false if
+// there are no managed fields.
+func isUndefined(response Object, field string) bool {
+	entries := response.GetManagedFields()
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return inspect.OwnsStatusField(e, field)
+	})
 }
 
 // examine marks the status of a component if its record must not be believed. Otherwise it notes the record.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // numbered returns a component with a record of some lines, with a number and its checksum.
@@ -59,8 +60,8 @@ func TestRecordsThatAreNotBelieved(t *testing.T) {
 		{"a record whose managed fields show that the reconciler wrote its checksum is believed", owned(map[string]string{reconciler: ownsDigest, "kubectl": ownsInventory}), ""},
 		{"a record that a former field owner wrote is believed", owned(map[string]string{"former": ownsDigest}), ""},
 		{"a record whose checksum several managers own is believed", owned(map[string]string{reconciler: ownsDigest, "kubectl": ownsDigest}), ""},
-		{"not if another client wrote the checksum", owned(map[string]string{reconciler: ownsInventory, "kubectl": ownsDigest}), `"kubectl" wrote it`},
 		{"a record is believed whose checksum is owned by the entry of many managers", owned(map[string]string{"ancient-changes": ownsDigest, "kubectl": ownsInventory}), ""},
+		{"not if another client wrote the checksum", owned(map[string]string{reconciler: ownsInventory, "kubectl": ownsDigest}), `"kubectl" wrote it`},
 		{"not if the managed fields name no writer of the checksum", owned(map[string]string{reconciler: ownsInventory}), "name no writer"},
 		{"not if the managed fields cannot be decoded", owned(map[string]string{reconciler: `{"f:recordDigest"`}), "name no writer"},
 		{"not if the number was changed", edit(func(st *metav1alpha1.Status) { st.InventoryWrites++ }), "checksum"},
@@ -200,6 +201,19 @@ func TestARecordIsBelievedWhoseNumberIsDroppedByAnOlderDefinition(t *testing.T) 
 			t.Fatal(err)
 		}
 		c.edit(func(g *gadget) { g.Labels = map[string]string{"a": fmt.Sprint(i)} })
+	}
+}
+
+func TestRecordsInSecretsAreNotAnnouncedInAnOlderDefinition(t *testing.T) {
+	c := newCluster(t, newGadget())
+	c.older = true
+	err := c.store.AnnounceRecord(t.Context(), c.load(), InventoryRef{})
+	if problem := passerror.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "no field status.inventoryRecord") {
+		t.Errorf("AnnounceRecord returned %v", err)
+	}
+	c.older = false
+	if err := c.store.AnnounceRecord(t.Context(), c.load(), InventoryRef{}); err != nil || c.stored().Status.InventoryRecord == nil {
+		t.Errorf("with the field, AnnounceRecord returned %v", err)
 	}
 }
 

@@ -234,7 +234,9 @@ func (s *Store) sendStatus(ctx context.Context, stored Object, status *metav1alp
 		return nil
 	}
 	status.InventoryWrites, status.RecordDigest = sent.InventoryWrites, sent.RecordDigest
-	// The response has no number if the CustomResourceDefinition is older than the field.
+	if isUndefined(stored, "recordDigest") {
+		stored.GetStatus().InventoryWrites, stored.GetStatus().RecordDigest = 0, ""
+	}
 	memory.noteRecord(stored)
 	return nil
 }
@@ -262,15 +264,24 @@ func (s *Store) AnnounceRecord(ctx context.Context, obj Object, recorded Invento
 		if err := s.sendStatus(ctx, stored, announced); err != nil {
 			return err
 		}
-		if stored.GetStatus().InventoryRecord == nil {
-			return &passerror.Error{
-				Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
-				Message: fmt.Sprintf("the inventory is too large for the status, and the CustomResourceDefinition of %s has no "+
-					"field status.inventoryRecord; update the CustomResourceDefinition", s.options.GVK.Kind),
-			}
+		if !isUndefined(stored, "inventoryRecord") {
+			return nil
 		}
-		return nil
+		return s.confirmAnnounced(ctx, client.ObjectKeyFromObject(obj))
 	})
+}
+
+// confirmAnnounced returns a terminal error if the stored status of a component has no field inventoryRecord.
+func (s *Store) confirmAnnounced(ctx context.Context, name types.NamespacedName) error {
+	live, err := s.Live(ctx, name)
+	if err != nil || live.GetStatus().InventoryRecord != nil {
+		return err
+	}
+	return &passerror.Error{
+		Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
+		Message: fmt.Sprintf("the inventory is too large for the status, and the CustomResourceDefinition of %s has no "+
+			"field status.inventoryRecord; update the CustomResourceDefinition", s.options.GVK.Kind),
+	}
 }
 
 // AddFinalizer adds the reconciler's finalizer to a component that lacks it, and removes its former finalizers in the
