@@ -223,7 +223,8 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 
 // needsPass reports whether a change of a component needs a pass: the changes that components.NeedsPass reports, a
 // changed annotation AnnotationReconcileRequested or AnnotationAcceptUnknown, and a status that names inventory Secrets
-// which this process did not write, or whose record another client wrote. With Options.WatchMetadata, all other changes of the metadata also need a pass.
+// which this process did not write, or whose record another client wrote. With Options.WatchMetadata, all other changes
+// of the metadata also need a pass.
 func (r *Reconciler[T]) needsPass(before, after client.Object) bool {
 	requested, accepted := r.name+"/"+AnnotationReconcileRequested, r.name+"/"+AnnotationAcceptUnknown
 	resolved := r.name + "/" + AnnotationResolveExternal

@@ -129,7 +129,10 @@ func (i *IdleInventories) fill(component Object) bool {
 // keep keeps the inventory of a component that was read from the API server.
 func (i *IdleInventories) keep(component Object) {
 	status := component.GetStatus()
-	if i != nil && i.idle > 0 && len(status.Inventory) >= minDropped && InventoryDigest(status.Inventory) == status.InventoryDigest {
+	if i == nil || i.idle == 0 || len(status.Inventory) < minDropped {
+		return
+	}
+	if InventoryDigest(status.Inventory) == status.InventoryDigest {
 		i.put(component.GetUID(), status.InventoryDigest, slices.Clone(status.Inventory))
 	}
 }
