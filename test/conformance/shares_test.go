@@ -18,6 +18,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/fairlead-io/fairlead/test/repeat"
 )
 
 const (
@@ -34,6 +36,9 @@ var claims string
 
 // mine reports for the text of each earlier spec or Ordered container whether this process runs it.
 var mine = map[string]bool{}
+
+// equal has the texts that a second spec has, too.
+var equal = map[string]bool{}
 
 // share starts further processes of this program, so that several processes run the specs together. Each process has
 // its own cluster, so that specs that count requests, or guard a type, are not disturbed by other specs. Each process
@@ -81,7 +86,8 @@ func startOther(t *testing.T) (wait func()) {
 	return func() {
 		err := other.Wait()
 		if err != nil {
-			t.Errorf("the other process of this test failed: %v\n%s", err, &output)
+			// The other process may have failed outside of specs, for example by a panic.
+			t.Errorf("%s%s: the other process failed: %v\n%s", repeat.NotRepeated, t.Name(), err, &output)
 		}
 	}
 }
@@ -111,8 +117,11 @@ func claim(spec SpecReport) bool {
 		text = spec.ContainerHierarchyTexts[0]
 	}
 	if is, known := mine[text]; known {
-		Expect(spec.IsInOrderedContainer || spec.NumAttempts > 1).To(BeTrue(),
-			"two specs have this text, and one of them would never run: %s", text)
+		if !spec.IsInOrderedContainer && spec.NumAttempts == 1 {
+			equal[text] = true
+		}
+		// Each attempt of the second spec fails.
+		Expect(equal).NotTo(HaveKey(text), "two specs have this text, and one of them would never run: %s", text)
 		return is
 	}
 	sum := sha256.Sum256([]byte(text))
@@ -125,4 +134,27 @@ func claim(spec SpecReport) bool {
 	mine[text] = true
 	Expect(file.Close()).To(Succeed())
 	return true
+}
+
+func TestTheSecondOfTwoEqualSpecsFailsInEachAttempt(t *testing.T) {
+	RegisterFailHandler(Fail)
+	claims = t.TempDir()
+	defer func() { claims, mine, equal = "", map[string]bool{}, map[string]bool{} }()
+	for _, c := range []struct {
+		name     string
+		text     string
+		attempts int
+		fails    bool
+	}{
+		{"a spec", "one", 1, false},
+		{"its second attempt", "one", 2, false},
+		{"another spec with its text", "one", 1, true},
+		{"the second attempt of the other spec", "one", 2, true},
+		{"a spec with another text", "two", 1, false},
+	} {
+		failures := InterceptGomegaFailures(func() { claim(SpecReport{LeafNodeText: c.text, NumAttempts: c.attempts}) })
+		if (len(failures) > 0) != c.fails {
+			t.Errorf("%s: failures %q", c.name, failures)
+		}
+	}
 }

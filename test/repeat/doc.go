@@ -4,8 +4,9 @@
 // Ginkgo repeats a failed spec within its suite, see [Specs]. [Program] repeats other tests. It is the program that
 // go test -exec calls for each package.
 //
-// A test that fails twice stays failed. A panic, a timeout, an exit of the process, or a failure outside of the tests
-// and specs is not repeated.
+// A test that fails twice stays failed. A panic, a timeout of the test binary, an exit of the process, or a failure
+// outside of the tests and specs stays failed, too. Ginkgo repeats a spec that panics, but the suite fails. A spec that
+// exceeds its own timeout failed by itself, and may be flaky.
 package repeat
 
 import (

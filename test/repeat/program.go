@@ -95,7 +95,7 @@ func run(arguments []string, output io.Writer) (code int, err error) {
 // failure is not only that of tests that can be repeated.
 func failedTests(output string) []string {
 	// Only a process that has run all its tests prints this line.
-	if !strings.HasSuffix(strings.TrimSpace(output), "\nFAIL") || strings.Contains(output, notRepeated) {
+	if !strings.HasSuffix(strings.TrimSpace(output), "\nFAIL") || strings.Contains(output, NotRepeated) {
 		return nil
 	}
 	var names []string

@@ -101,6 +101,7 @@ func TestAFailedTestIsRepeatedOnce(t *testing.T) {
 		{name: "TestGoneLater", runs: map[string]int{"TestGoneLater": 2}},
 		{name: "TestPanic", runs: map[string]int{"TestPanic": 1}},
 		{name: "TestExit", runs: map[string]int{"TestExit": 1}},
+		{name: "TestOtherProcess", runs: map[string]int{"TestOtherProcess": 1}},
 		{name: "TestTimeout", runs: map[string]int{"TestTimeout": 1}, flags: []string{"-timeout=1s"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -141,6 +142,24 @@ func TestAFailedSpecIsRepeatedOnce(t *testing.T) {
 	o.expect(t, false)
 	if strings.Contains(o.output, "attempt 3") || !strings.Contains(o.output, "failure 2") {
 		t.Errorf("the spec did not run twice:\n%s", o.output)
+	}
+}
+
+func TestAPanicOrASkippedSecondAttemptIsAFailure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles packages")
+	}
+	for focus, first := range map[string]string{
+		"panics at first": "the first panic", "is skipped later": "the first failure",
+	} {
+		o := goTest(t, "specs", []string{"-ginkgo.focus=" + focus})
+		o.expect(t, false)
+		if !strings.Contains(o.output, "the second time: a spec that "+focus) || !strings.Contains(o.output, first) {
+			t.Errorf("%s: the output does not have the first failure:\n%s", focus, o.output)
+		}
+		if n := strings.Count(o.output, "Running Suite"); n != 1 {
+			t.Errorf("%s: the suite ran %d times:\n%s", focus, n, o.output)
+		}
 	}
 }
 

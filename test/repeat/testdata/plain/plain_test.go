@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/test/repeat"
 )
 
 // attempt counts the runs of a test.
@@ -63,6 +65,12 @@ func TestExit(t *testing.T) {
 	if attempt(t) == 1 {
 		fmt.Println("--- FAIL: TestExit (0.00s)")
 		os.Exit(1)
+	}
+}
+
+func TestOtherProcess(t *testing.T) {
+	if attempt(t) == 1 {
+		t.Errorf("%s%s: the other process failed", repeat.NotRepeated, t.Name())
 	}
 }
 

@@ -40,5 +40,18 @@ var _ = Describe("a spec", func() {
 		}
 	})
 
+	It("that panics at first", func() {
+		if CurrentSpecReport().NumAttempts < 2 {
+			panic("the first panic")
+		}
+	})
+
+	It("that is skipped later", func() {
+		if CurrentSpecReport().NumAttempts > 1 {
+			Skip("later")
+		}
+		Fail("the first failure")
+	})
+
 	It("that fails twice", func() { Fail(fmt.Sprint("failure ", attempts)) })
 })
