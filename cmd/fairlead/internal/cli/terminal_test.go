@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
@@ -58,13 +59,17 @@ var _ = Describe("Text from a cluster or a chart:", onCluster(func() {
 			{"status", "shop"},
 			{"status", "shop", "-o", "wide"},
 			{"status", "shop", "-o", "json"},
+			{"status", "shop", "-o", "yaml"},
 			{"list"},
 			{"list", "-o", "wide"},
 			{"list", "-o", "json"},
+			{"list", "-o", "yaml"},
 			{"tree", "shop"},
 			{"tree", "shop", "-o", "json"},
+			{"tree", "shop", "-o", "yaml"},
 			{"history", "shop"},
 			{"history", "shop", "-o", "json"},
+			{"history", "shop", "-o", "yaml"},
 			{"events", "shop"},
 			{"plan", "shop"},
 			{"diff", "shop"},
@@ -81,7 +86,7 @@ var _ = Describe("Text from a cluster or a chart:", onCluster(func() {
 		}
 	})
 
-	It("stays exact in JSON", func(ctx SpecContext) {
+	It("stays exact in JSON and YAML", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "")).Code).To(Equal(0))
 		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{
@@ -91,6 +96,9 @@ var _ = Describe("Text from a cluster or a chart:", onCluster(func() {
 			Conditions []struct{ Message string } `json:"conditions"`
 		}
 		Expect(json.Unmarshal([]byte(fairlead(ctx, namespace, "status", "shop", "-o", "json").Out), &printed)).To(Succeed())
+		Expect(printed.Conditions[0].Message).To(Equal(hostile))
+		printed.Conditions = nil
+		Expect(yaml.Unmarshal([]byte(fairlead(ctx, namespace, "status", "shop", "-o", "yaml").Out), &printed)).To(Succeed())
 		Expect(printed.Conditions[0].Message).To(Equal(hostile))
 	})
 

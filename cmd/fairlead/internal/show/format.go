@@ -3,11 +3,13 @@ package show
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	yamlnode "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
@@ -71,23 +73,61 @@ func (o Output) write(value any) error {
 	if err := encoder.Encode(value); err != nil {
 		return err
 	}
+	inJSON := escaped(text.String())
 	if o.Format == FormatJSON {
-		_, err := io.WriteString(o, escaped(text.String()))
+		_, err := io.WriteString(o, inJSON)
 		return err
 	}
-	document, err := yaml.JSONToYAML(text.Bytes())
+	document, err := yaml.JSONToYAML([]byte(inJSON))
 	if err != nil {
+		return err
+	}
+	if document, err = escapedYAML(document); err != nil {
 		return err
 	}
 	_, err = o.Write(document)
 	return err
 }
 
+// escapedYAML is like escaped for YAML. In YAML only scalars in double quotes have escapes, so scalars with such
+// characters get these quotes.
+func escapedYAML(document []byte) ([]byte, error) {
+	if !bytes.ContainsFunc(document, raw) {
+		return document, nil
+	}
+	var root yamlnode.Node
+	if err := yamlnode.Unmarshal(document, &root); err != nil {
+		return nil, err
+	}
+	quote(&root)
+	var text bytes.Buffer
+	encoder := yamlnode.NewEncoder(&text)
+	encoder.CompactSeqIndent()
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(&root), encoder.Close()); err != nil {
+		return nil, err
+	}
+	return []byte(escaped(text.String())), nil
+}
+
+// quote sets double quotes for the scalars with characters that control a terminal.
+func quote(node *yamlnode.Node) {
+	if node.Kind == yamlnode.ScalarNode && strings.ContainsFunc(node.Value, raw) {
+		node.Style = yamlnode.DoubleQuotedStyle
+	}
+	for _, child := range node.Content {
+		quote(child)
+	}
+}
+
+// raw reports whether a character of a document controls a terminal. Line breaks separate the lines of a document.
+func raw(r rune) bool { return r != '\n' && terminal.Controls(r) }
+
 // escaped returns a JSON document with the same content, in which no character controls a terminal.
 func escaped(document string) string {
 	var text strings.Builder
 	for _, r := range document {
-		if r != '\n' && terminal.Controls(r) {
+		if raw(r) {
 			fmt.Fprintf(&text, `\u%04x`, r) // All of these characters have four digits.
 		} else {
 			text.WriteRune(r)
