@@ -54,6 +54,15 @@ var _ = Describe("A status without an operator:", onCluster(func() {
 		}
 	})
 
+	It("is not Ready if the clock of this machine is behind, and no operator renews the Lease", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		readyShop(ctx, namespace)
+		leaseIn(ctx, time.Now().Add(time.Hour))
+		r := fairlead(ctx, namespace, "status", "shop")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Out).To(MatchRegexp(`Operator: +no operator has held the Lease \S+ for 5s`))
+	})
+
 	It("does not satisfy a wait", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		readyShop(ctx, namespace)
@@ -77,7 +86,7 @@ var _ = Describe("A status without an operator:", onCluster(func() {
 		namespace, other := newNamespace(ctx), newNamespace(ctx)
 		readyShop(ctx, namespace)
 		readyShop(ctx, other)
-		leaseIn(ctx, time.Now().Add(time.Hour), other)
+		leaseIn(ctx, time.Now().Add(50*time.Second), other)
 		message := "the operator does not watch namespace " + namespace + ", so nobody serves the components there"
 		r := fairlead(ctx, namespace, "status", "shop")
 		Expect(r.Code).To(Equal(1))

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -63,15 +64,43 @@ func startCluster(ctx context.Context) {
 	k8s, err = client.New(kube.Config(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(config.Install(ctx, k8s)).To(Succeed())
-	holdLease(ctx, leader.DefaultNamespace, time.Now().Add(time.Hour))
+	holdLease(ctx, leader.DefaultNamespace, time.Now())
+	renewLease()
 	definitions, err := manifests.Decode("crd.yaml", gadget.CRD)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(k8s.Create(ctx, definitions[0])).To(Succeed())
 	Eventually(ctx, func() error { return k8s.List(ctx, &gadget.GadgetList{}) }).Should(Succeed())
 }
 
-// holdLease creates a namespace, and in it the Lease of an operator that renewed it at a time. An operator that runs
-// renews it by and by; a time in the future serves for all specs.
+// renewLease renews the Lease of the operator until the suite ends.
+func renewLease() {
+	GinkgoHelper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(5 * time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: leader.DefaultNamespace, Name: leader.Name}}
+			base := client.MergeFrom(lease.DeepCopy())
+			lease.Spec.RenewTime = new(metav1.NowMicro())
+			// The next renewal follows soon. A spec that needs this one fails.
+			_ = k8s.Patch(ctx, lease, base)
+		}
+	}()
+	DeferCleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+// holdLease creates a namespace, and in it the Lease of an operator that renewed it at a time.
 func holdLease(ctx context.Context, namespace string, at time.Time, watched ...string) {
 	GinkgoHelper()
 	err := k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})

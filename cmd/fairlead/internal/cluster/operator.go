@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -35,12 +36,15 @@ const (
 type Operator struct {
 	State   OperatorState
 	Message string
-	lease   *coordinationv1.Lease
+	// held are the Leases that operators renewed lately.
+	held []coordinationv1.Lease
+	// hint is the end of a message if there may be further Leases.
+	hint string
 }
 
 const (
 	// absentAfter is the age of the last renewal of a Lease from which no operator holds the Lease. It is longer than the
-	// start of a replica that takes over.
+	// start of a replica that takes over. A time that is as far in the future says nothing either.
 	absentAfter = time.Minute
 	// renewalWait is the time in which an operator renews its Lease. Its clock may differ from the clock of this machine,
 	// so a Lease that looks old is read again.
@@ -53,30 +57,60 @@ func (c *Cluster) Operator(ctx context.Context, target Target) Operator {
 	if !target.IsReadyMade() {
 		return notChecked("the Lease of the operator of %s is not known", target.Mapping.Resource.GroupResource())
 	}
-	lease, err := c.lease(ctx)
+	leases, hint, err := c.leases(ctx, target.Namespace)
 	switch {
 	case apierrors.IsNotFound(err):
 		return notChecked("there is no Lease %s in namespace %s; %s names another namespace", leader.Name,
 			operatorNamespace(), operatorNamespaceVariable)
 	case err != nil:
 		return notChecked("%w", err)
-	case lease.Spec.RenewTime == nil:
-		return notChecked("the Lease %s/%s has no time", lease.Namespace, lease.Name)
 	}
-	if age := time.Since(lease.Spec.RenewTime.Time); age >= absentAfter && !c.renewed(ctx, lease) {
-		return Operator{State: OperatorAbsent, Message: fmt.Sprintf("no operator has held the Lease %s/%s for %s",
-			lease.Namespace, lease.Name, duration.HumanDuration(age))}
+	var held, old []coordinationv1.Lease
+	for _, lease := range leases {
+		switch {
+		case lease.Spec.RenewTime == nil:
+		case isFresh(lease):
+			held = append(held, lease)
+		case target.Namespace == "" || leader.Watches(&lease, target.Namespace):
+			old = append(old, lease)
+		}
 	}
-	return Operator{State: OperatorServes, lease: lease}.In(target.Namespace)
+	if len(held)+len(old) == 0 {
+		return notChecked("the Lease %s/%s has no time", leases[0].Namespace, leases[0].Name)
+	}
+	if !watched(held, target.Namespace) {
+		held = append(held, c.renewed(ctx, old, target.Namespace)...)
+	}
+	if len(old) > 0 && (len(held) == 0 || target.Namespace != "" && !watched(held, target.Namespace)) {
+		return absent(old, hint)
+	}
+	return Operator{State: OperatorServes, held: held, hint: hint}.In(target.Namespace)
 }
 
-// In returns what is known of the operator for the components of a namespace.
+// In returns what is known of the operators for the components of a namespace.
 func (o Operator) In(namespace string) Operator {
-	if o.State != OperatorServes || namespace == "" || leader.Watches(o.lease, namespace) {
+	if o.State != OperatorServes || namespace == "" || watched(o.held, namespace) {
 		return o
 	}
+	message := fmt.Sprintf("the operator does not watch namespace %s, so nobody serves the components there", namespace)
+	if o.hint != "" {
+		first := o.held[0]
+		message = fmt.Sprintf("the operator of the Lease %s/%s does not watch namespace %s%s", first.Namespace, first.Name,
+			namespace, o.hint)
+	}
+	return Operator{State: OperatorAbsent, Message: message}
+}
+
+// absent says that no operator renews Leases. The message names the Lease that was renewed last.
+func absent(old []coordinationv1.Lease, hint string) Operator {
+	latest := slices.MaxFunc(old, func(a, b coordinationv1.Lease) int {
+		return a.Spec.RenewTime.Compare(b.Spec.RenewTime.Time)
+	})
+	// The Lease was read for renewalWait. Its time may be in the future, by a clock that differs.
+	age := max(time.Since(latest.Spec.RenewTime.Time), renewalWait)
 	return Operator{State: OperatorAbsent, Message: fmt.Sprintf(
-		"the operator does not watch namespace %s, so nobody serves the components there", namespace)}
+		"no operator has held the Lease %s/%s for %s; if yours runs without leader election, delete this Lease%s",
+		latest.Namespace, latest.Name, duration.HumanDuration(age), hint)}
 }
 
 func notChecked(format string, args ...any) Operator {
@@ -87,42 +121,59 @@ func operatorNamespace() string {
 	return cmp.Or(os.Getenv(operatorNamespaceVariable), leader.DefaultNamespace)
 }
 
-// lease reads the Lease of the operator in the namespace in the environment, or else in the default namespace, or else
-// in any namespace. The error is about the first of these.
-func (c *Cluster) lease(ctx context.Context) (*coordinationv1.Lease, error) {
-	lease := &coordinationv1.Lease{}
-	err := c.Get(ctx, client.ObjectKey{Namespace: operatorNamespace(), Name: leader.Name}, lease)
-	if err == nil || os.Getenv(operatorNamespaceVariable) != "" || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return lease, err
-	}
-	list := &coordinationv1.LeaseList{}
-	if c.Client.List(ctx, list, client.MatchingFields{"metadata.name": leader.Name}) != nil || len(list.Items) == 0 {
-		return nil, err
-	}
-	latest := &list.Items[0]
-	for i := range list.Items {
-		if renewed := list.Items[i].Spec.RenewTime; latest.Spec.RenewTime.Before(renewed) {
-			latest = &list.Items[i]
-		}
-	}
-	return latest, nil
+// isFresh reports whether an operator renewed a Lease lately.
+func isFresh(lease coordinationv1.Lease) bool {
+	return lease.Spec.RenewTime != nil && time.Since(lease.Spec.RenewTime.Time).Abs() < absentAfter
 }
 
-// renewed reports whether an operator renews a Lease in the next seconds.
-func (c *Cluster) renewed(ctx context.Context, lease *coordinationv1.Lease) bool {
+// watched reports whether the operator of one of the Leases watches a namespace; or all, if namespace is empty.
+func watched(leases []coordinationv1.Lease, namespace string) bool {
+	return slices.ContainsFunc(leases, func(l coordinationv1.Lease) bool { return leader.Watches(&l, namespace) })
+}
+
+// leases reads the Lease of the operator in the namespace in the environment. Without this variable it reads that in
+// the default namespace, and if its operator does not serve the components, those in all namespaces. The error is about
+// the first Lease. If the Leases in all namespaces cannot be read, the hint is the end of a message that says so.
+func (c *Cluster) leases(ctx context.Context, namespace string) (leases []coordinationv1.Lease, hint string, err error) {
+	first := coordinationv1.Lease{}
+	err = c.Get(ctx, client.ObjectKey{Namespace: operatorNamespace(), Name: leader.Name}, &first)
+	leases = []coordinationv1.Lease{first}
+	switch {
+	case os.Getenv(operatorNamespaceVariable) != "",
+		err == nil && isFresh(first) && leader.Watches(&first, namespace),
+		err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
+		return leases, "", err
+	}
+	list := &coordinationv1.LeaseList{}
+	if c.Client.List(ctx, list, client.MatchingFields{"metadata.name": leader.Name}) == nil && len(list.Items) > 0 {
+		return list.Items, "", nil
+	}
+	return leases, "; " + operatorNamespaceVariable + " names the namespace of another operator", err
+}
+
+// renewed returns the Leases that operators renew in the next seconds. It ends as soon as one of the operators watches
+// the namespace.
+func (c *Cluster) renewed(ctx context.Context, old []coordinationv1.Lease, namespace string) []coordinationv1.Lease {
 	ctx, cancel := context.WithTimeout(ctx, renewalWait)
 	defer cancel()
 	ticker := time.NewTicker(renewalPoll)
 	defer ticker.Stop()
-	for {
+	var renewed []coordinationv1.Lease
+	for waiting := slices.Clone(old); len(waiting) > 0 && !watched(renewed, namespace); {
 		select {
 		case <-ctx.Done():
-			return false
+			return renewed
 		case <-ticker.C:
 		}
-		now := &coordinationv1.Lease{}
-		if c.Get(ctx, client.ObjectKeyFromObject(lease), now) == nil && !now.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
+		waiting = slices.DeleteFunc(waiting, func(before coordinationv1.Lease) bool {
+			now := coordinationv1.Lease{}
+			if c.Get(ctx, client.ObjectKeyFromObject(&before), &now) != nil ||
+				now.Spec.RenewTime.Equal(before.Spec.RenewTime) {
+				return false
+			}
+			renewed = append(renewed, now)
 			return true
-		}
+		})
 	}
+	return renewed
 }
