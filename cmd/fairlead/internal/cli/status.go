@@ -29,6 +29,9 @@ The exit code is 0 if the component is Ready for its current spec, and 1 if it i
 it. With --watch the status is shown again whenever it changes, until the command is interrupted; the exit code is
 that of the last status.`
 
+// operatorInterval is the time between two looks at the Lease of the operator while a status is followed.
+const operatorInterval = 30 * time.Second
+
 func (a *app) newStatus() *cobra.Command {
 	var output string
 	var watch bool
@@ -131,6 +134,12 @@ func (w *statusWatch) follow(
 		defer stop()
 		go w.tick(ticking)
 	}
+	checking, stop := context.WithCancel(ctx)
+	checked := make(chan struct{})
+	go func() {
+		defer close(checked)
+		w.checkOperator(checking)
+	}()
 	err := w.cluster.Follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
 			return false, exit.Refuse("%s was deleted", w.target)
@@ -141,6 +150,8 @@ func (w *statusWatch) follow(
 		}
 		return false, w.show(s)
 	})
+	stop()
+	<-checked
 	if err != nil && ctx.Err() == nil {
 		return w.latest, err
 	}
@@ -151,6 +162,12 @@ func (w *statusWatch) show(s show.Status) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = s
+	return w.print()
+}
+
+// print shows the latest status. The caller holds the lock.
+func (w *statusWatch) print() error {
+	s := w.latest
 	if w.block != nil {
 		w.block.Draw(s.Lines(w.out, time.Now()))
 		return nil
@@ -169,6 +186,40 @@ func (w *statusWatch) show(s show.Status) error {
 	}
 	w.printed = s
 	return s.Print(w.out, time.Now())
+}
+
+// checkOperator shows the latest status again when an operator ends or begins to serve the component, which changes
+// nothing in the component.
+func (w *statusWatch) checkOperator(ctx context.Context) {
+	ticker := time.NewTicker(operatorInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		operator := operatorOf(w.cluster.Operator(ctx, w.target))
+		if ctx.Err() != nil {
+			return
+		}
+		if w.takeOperator(operator) != nil {
+			return // The output is lost, so the command ends.
+		}
+	}
+}
+
+// takeOperator shows the latest status again if the state of the operator changed. The age of the Lease in a message is
+// no change.
+func (w *statusWatch) takeOperator(operator *show.Operator) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.latest.Operator
+	w.latest.Operator = operator
+	if (before == nil) == (operator == nil) && (before == nil || before.State == operator.State) {
+		return nil
+	}
+	return w.print()
 }
 
 // tick redraws the status each second, so that its ages are current.
