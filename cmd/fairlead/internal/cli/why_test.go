@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -41,6 +42,11 @@ var _ = Describe("why", onCluster(func() {
 		why("secret.txt", "secret/login", "--field", "data.password")
 		why("existence.txt", "cm/extra")
 		why("wave.yaml", "sa/shop", "-o", "yaml")
+
+		By("without an operator")
+		leaseIn(ctx, time.Now().Add(-3*time.Minute))
+		Expect(fairlead(ctx, namespace, "why", "sa/shop").Out).To(
+			MatchRegexp("unknown +whether the status of the component is current: no operator has held the Lease"))
 	})
 
 	It("names the dependency that holds up an object, which does not exist yet", func(ctx SpecContext) {

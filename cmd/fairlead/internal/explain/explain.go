@@ -127,6 +127,9 @@ func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
 		r.Unknown = append(r.Unknown, "file and values: only the operator of this type can render the component")
 		return nil
 	}
+	if o := e.cluster.Operator(ctx, target); o.State == cluster.OperatorAbsent {
+		r.Unknown = append(r.Unknown, "whether the status of the component is current: "+o.Message)
+	}
 	return e.addOrigin(ctx, obj)
 }
 
