@@ -98,7 +98,7 @@ var _ = Describe("export", onCluster(func() {
 		}
 		r = fairlead(ctx, namespace, "export", "shop", "-o", dir)
 		Expect(r.Code).To(Equal(2))
-		Expect(r.Err).To(ContainSubstring("exists; remove it"))
+		Expect(r.Err).To(ContainSubstring("exists; choose another file"))
 		Expect(fairlead(ctx, namespace, "export", "none").Code).To(Equal(1))
 	})
 }))

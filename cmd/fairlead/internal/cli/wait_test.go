@@ -122,8 +122,8 @@ var _ = Describe("apply --wait", onCluster(func() {
 		dir := folder("web.yaml", "")
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
 		Expect(fairlead(ctx, namespace, "suspend", "shop").Code).To(Equal(0))
-		const idle = "component.fairlead.io/shop is suspended, so nothing is applied; to resume it, run: " +
-			"fairlead resume shop\n"
+		idle := "component.fairlead.io/shop is suspended, so nothing is applied; to resume it, run: " +
+			"fairlead resume -n " + namespace + " shop\n"
 		r := fairlead(ctx, namespace, "apply", "shop", dir)
 		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n", Err: "warning: " + idle}))
 		r = fairlead(ctx, namespace, "apply", "shop", dir, "--wait")
