@@ -101,10 +101,10 @@ var _ = Describe("A tenant whose components render for long", func() {
 		// The tenant keeps the renderings busy before the others come.
 		Eventually(func() float64 { return renderingSeconds(address, hostile) }).WithTimeout(time.Minute).Should(BeNumerically(">", 2))
 		timeBeside := timeOfRivals(ctx, good)
-		// By then few hostile components have a result, one after the other in the only long place. The stopped renderings of
-		// the others did not count as killed.
+		// By then at most half of the hostile components have a result, one after the other in the only long place. The stopped
+		// renderings of the others did not count as killed.
 		ready, failed := resultsIn(ctx, hostile)
-		Expect(len(ready)+len(failed)).To(BeNumerically("<=", rivals/4), "ready %v, failed %v", ready, failed)
+		Expect(len(ready)+len(failed)).To(BeNumerically("<=", rivals/2), "ready %v, failed %v", ready, failed)
 		Expect(renderingSeconds(address, hostile)).To(BeNumerically(">", renderingSeconds(address, good)))
 		AddReportEntry("time of the good components", fmt.Sprintf("%s alone, %s beside", timeAlone, timeBeside))
 	},
