@@ -125,6 +125,27 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 			ContainSubstring("not counted, because other clients wrote them with the owner label (1): ConfigMap " + namespace + "/copy")))
 	})
 
+	It("an older status that names a deleted dependent does not count an object that another client created again", func(ctx SpecContext) {
+		runOperator(operator, operatorOptions{})
+		g, _ := start(ctx)
+		older, saved := current(ctx, g).Status, mustGet(ctx, "v1", "ConfigMap", namespace, "newer")
+		changeManifests(ctx, g, configMap("settings", "a"))
+		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "newer") }).Should(BeFalse())
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		theirs := copyOfObject(ctx, saved, "newer")
+		settle(ctx, operator)
+		writeBack(ctx, g, older)
+		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RecordChanged") }).Should(ConsistOf(
+			ContainSubstring("not counted, because other clients wrote them with the owner label (1): ConfigMap " + namespace + "/newer")))
+		Eventually(ctx, func() []string { return recordedNames(ctx, g) }).Should(ConsistOf("settings"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "newer").GetUID()).To(Equal(theirs.GetUID()))
+	})
+
 	It("if an older status is written back again within five minutes, nothing is changed until the next search", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g, older := start(ctx)
