@@ -35,7 +35,7 @@ func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
 	dry.writes, dry.writer.tracker = untracked{}, untracked{}
 	dry.writer.dryRun = true
 	dry.writer.onAnswer = func(obj *unstructured.Unstructured) { r.After = obj.DeepCopy() }
-	if a.Verb == plan.VerbApply && a.Migrate {
+	if a.Verb == plan.VerbApply && (a.Migrate || a.TakesOver()) {
 		r.Result = dry.writer.dryRunMigration(ctx, a)
 	} else {
 		r.Result = dry.Run(ctx, nil, []plan.Action{a})[0]
@@ -55,9 +55,9 @@ func (untracked) BeginRead(manifests.Key) func(*plan.Observed) { return func(*pl
 
 func (untracked) Received(manifests.Key, *unstructured.Unstructured) {}
 
-// dryRunMigration carries out an apply that rewrites managed fields first. Run makes two writes, and the second write
-// depends on the first. A dry run stores nothing, so dryRunMigration sends a single request with the result of both
-// writes.
+// dryRunMigration carries out an apply that rewrites managed fields first, as each take-over from another owner does.
+// Run makes two writes, and the second write depends on the first. A dry run stores nothing, so dryRunMigration sends a
+// single request with the result of both writes.
 func (w *writer) dryRunMigration(ctx context.Context, a plan.Action) plan.Result {
 	whole, err := a.Object.Whole()
 	if err != nil {

@@ -19,6 +19,7 @@ func TestDryRunReturnsTheObjectInTheAnswer(t *testing.T) {
 	migration.Migrate = true
 	takeover := takeOver("them", metav1alpha1.UpdateSSAMerge)
 	takeover.Migrate = true
+	managed := found(func(o *unstructured.Unstructured) { ownedInPart(o); ownedByThem(o) })
 	for _, c := range []struct {
 		name    string
 		action  plan.Action
@@ -57,6 +58,18 @@ func TestDryRunReturnsTheObjectInTheAnswer(t *testing.T) {
 			"a migration that takes over patches the owner first", takeover,
 			[]answer{found(ownedByThem), found(ownedByThem), found(nil), applied},
 			[]string{read, read, patch, put},
+			"8", "",
+		},
+		{
+			"a take-over of an object that no other client manages is sent as a migration", takeOver("them", metav1alpha1.UpdateSSAMerge),
+			[]answer{found(ownedByThem), found(ownedByThem), found(nil), applied},
+			[]string{read, read, patch, put},
+			"8", "",
+		},
+		{
+			"a replacement that takes over finds the owner again", takeOver("them", metav1alpha1.UpdateReplace),
+			[]answer{found(ownedByThem), found(ownedByThem), found(nil), managed, applied},
+			[]string{read, read, patch, read, put},
 			"8", "",
 		},
 		{

@@ -44,7 +44,11 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 		return a, err
 	}
 	// The API server lists the fields of this patch under the operation Update, so they must be migrated.
-	a.Preconditions.ResourceVersion, a.Preconditions.Owner, a.Migrate = obj.GetResourceVersion(), a.Owner, true
+	a.Preconditions.ResourceVersion, a.Migrate = obj.GetResourceVersion(), true
+	if !w.dryRun {
+		// After a dry run, the object still has its owner.
+		a.Preconditions.Owner = a.Owner
+	}
 	return a, nil
 }
 
