@@ -37,7 +37,8 @@ func (w *writer) rewriteManagedFields(
 	if err != nil {
 		return "", err
 	}
-	if found := w.observe(ctx, live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
+	found := w.observe(ctx, live, a)
+	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a) {
 		return "", staleConflict(a)
 	}
 	entries, err := by(live, w.view.OwnFields(live.GetManagedFields()))

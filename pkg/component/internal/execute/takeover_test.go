@@ -113,3 +113,26 @@ func TestTakeoverPatchReplacesTheOwner(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAnAdoptionIsPlannedAgainIfAnotherToolMarkedTheObject(t *testing.T) {
+	marked := found(func(o *unstructured.Unstructured) {
+		o.SetLabels(nil)
+		o.SetAnnotations(map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"})
+	})
+	read := "GET " + single
+	for _, policy := range []metav1alpha1.UpdatePolicy{metav1alpha1.UpdateSSAOverride, metav1alpha1.UpdateReplace} {
+		t.Run(string(policy), func(t *testing.T) {
+			a := takeOver("", policy)
+			a.Reason, a.AdoptedFrom, a.Migrate = plan.ReasonListed, "field manager kubectl-create", a.Verb == plan.VerbApply
+			server := &apiServer{answers: []answer{marked, marked}}
+			e, _ := server.executor(t)
+			got := e.Run(t.Context(), nil, []plan.Action{a})[0]
+			if diff := cmp.Diff([]string{read, read}, server.verbs()); diff != "" {
+				t.Error(diff)
+			}
+			if got.Verb != plan.VerbRead || got.Failure != nil {
+				t.Errorf("the result is %v, %v, want a read", got.Verb, got.Failure)
+			}
+		})
+	}
+}

@@ -12,11 +12,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// An adoption removes the marks of other tools in the write that makes the component the owner. Otherwise the other tool
-// would still delete the object, for example when its release is uninstalled.
+// An adoption removes the marks of other tools in the write that makes the component the owner. Otherwise a tool that
+// finds its objects by their marks, such as Argo CD, kapp and the Kustomizations of Flux, would still delete the
+// object. Helm goes by the record of its release, so it deletes the object also without the mark.
 
-// removedMarks returns the marks of other tools that an action removes from a live object: none unless the action adopts
-// the object. Labels and annotations that the manifest sets stay.
+// removedMarks returns the marks of other tools that an action removes from a live object: none unless the action
+// adopts the object. Labels and annotations that the manifest sets stay.
 func removedMarks(live *unstructured.Unstructured, a plan.Action) inspect.ToolMarks {
 	if !a.Reason.Adopts() || a.Object == nil {
 		return inspect.ToolMarks{}
@@ -25,6 +26,16 @@ func removedMarks(live *unstructured.Unstructured, a plan.Action) inspect.ToolMa
 	marks.Labels = unset(marks.Labels, a.Object.Body.GetLabels())
 	marks.Annotations = unset(marks.Annotations, a.Object.Body.GetAnnotations())
 	return marks
+}
+
+// isMarkedSince reports whether another tool has marked a live object after an action was planned that adopts the
+// object without an owner. Nobody has permitted to take it from that tool.
+func isMarkedSince(live *unstructured.Unstructured, a plan.Action) bool {
+	if !a.Reason.Adopts() || a.Preconditions.Owner != "" {
+		return false
+	}
+	by := inspect.ToolMarksOf(live).By
+	return by != "" && by != a.AdoptedFrom
 }
 
 // unset returns the keys that a map does not have.
