@@ -11,8 +11,8 @@ import (
 )
 
 // Adoptions are the existing objects that a component may take over where the adoption policy is if-unowned, and the
-// clusters whose objects of this component it may take over. The zero value permits all objects without an owner, except
-// those with the mark of another tool.
+// clusters whose objects of this component it may take over. The zero value permits all objects without an owner,
+// except those with the mark of another tool.
 type Adoptions struct {
 	// complete is set if no other object may be taken over.
 	complete bool
@@ -30,8 +30,8 @@ func (a Adoptions) Unowned() Adoptions {
 	return a
 }
 
-// NewAdoptions returns the adoptions that the rules of a component permit. Nil rules and an empty list differ: a list is
-// complete. namespace is the namespace of rules without a namespace.
+// NewAdoptions returns the adoptions that the rules of a component permit. Nil rules and an empty list differ: a list
+// is complete. namespace is the namespace of rules without a namespace.
 func NewAdoptions(self manifests.Owner, namespace string, rules []metav1alpha1.AdoptRule) Adoptions {
 	return Adoptions{complete: rules != nil, self: self, namespace: namespace, rules: rules}
 }
@@ -115,8 +115,8 @@ func (c candidate) refuseAdoption(message string) decision {
 	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message})
 }
 
-// providedByKubernetes reports whether Kubernetes creates an object in each namespace. It appears with its namespace, so
-// nobody can know it before.
+// providedByKubernetes reports whether Kubernetes creates an object in each namespace. It appears with its namespace,
+// so nobody can know it before.
 func providedByKubernetes(key manifests.Key) bool {
 	switch key.GroupKind().String() {
 	case "ServiceAccount":
@@ -129,8 +129,17 @@ func providedByKubernetes(key manifests.Key) bool {
 
 // adoptionAdvice returns advice on how to take an object over that spec.adopt does not name.
 func adoptionAdvice(c candidate) string {
-	return fmt.Sprintf("take it over: add %s to spec.adopt (fairlead apply --adopt); fairlead plan shows which of its "+
-		"values get lost", adoptEntry(c.object.Key))
+	return fmt.Sprintf("take it over: add %s to spec.adopt%s; fairlead plan shows which of its values get lost",
+		adoptEntry(c.object.Key), c.byCommand("--adopt"))
+}
+
+// byCommand names the flag of fairlead apply that adds an entry to spec.adopt. It is empty in a deletion, because a
+// component that is being deleted cannot be applied.
+func (c candidate) byCommand(flag string) string {
+	if c.inDeletion() {
+		return ""
+	}
+	return " (fairlead apply " + flag + ")"
 }
 
 // adoptEntry returns the entry of spec.adopt that names an object, as YAML.
@@ -190,6 +199,6 @@ func movedAdvice(c candidate) string {
 	if !ok || c.adoptions.elsewhere(owner.Cluster) != owner || !clusterUID.MatchString(owner.Cluster) {
 		return ""
 	}
-	return fmt.Sprintf("if it was moved here from there, add {cluster: %q} to spec.adopt (fairlead apply "+
-		"--adopt-cluster %s)", owner.Cluster, owner.Cluster)
+	return fmt.Sprintf("if it was moved here from there, add {cluster: %q} to spec.adopt%s", owner.Cluster,
+		c.byCommand("--adopt-cluster "+owner.Cluster))
 }

@@ -58,9 +58,9 @@ func newPlan(f Facts) Plan {
 	return p
 }
 
-// prune removes recorded objects that are no longer desired, unless only repairs are made. While the component waits for other objects, prune removes
-// only excluded objects, and the objects whose prune policy is at-once. While exports are open, it removes only
-// excluded objects; see openSet.
+// prune removes recorded objects that are no longer desired, unless only repairs are made. While the component waits
+// for other objects, prune removes only excluded objects, and the objects whose prune policy is at-once. While exports
+// are open, it removes only excluded objects; see openSet.
 func (p *Plan) prune(f Facts) {
 	if f.Hold {
 		return

@@ -504,6 +504,13 @@ var applyRows = slices.Concat(flowRows, []row{
 			"fairlead plan shows which of its values get lost",
 	},
 	{
+		"names no command in a deletion, because the component cannot be applied then",
+		edits(unrecorded, unowned, markedByHelm, inPhase),
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
+			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt; " +
+			"fairlead plan shows which of its values get lost",
+	},
+	{
 		"does not adopt an object with the mark of another tool that replaced a dependent",
 		edits(unowned, recreatedByOthers, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
