@@ -111,9 +111,13 @@ type Adoption struct {
 	// From says who has the object: another tool and its release or application, such as "the Helm release shop/web"; a
 	// component; field managers, such as "field manager kubectl-create"; or "nobody".
 	From string
-	// Lost are the values of the object that the take-over removes or changes, sorted by path. Lost is incomplete if
-	// Step.Unchecked is set.
-	Lost []LostValue
+	// Lost are the values of the object that the take-over removes or changes, sorted by path. Unknown is the reason why
+	// these values are not known, for example because no dry run of the write was possible; empty if they are known.
+	Lost    []LostValue
+	Unknown string
+	// Listed is set if an entry of spec.adopt permits the take-over: the entry names the object, which has no owner, or
+	// the cluster in which the component owned it.
+	Listed bool
 }
 
 // LostValue is a value that a step removes or changes.

@@ -236,7 +236,8 @@ func publicAdoption(a *preview.Adoption) *Adoption {
 	if a == nil {
 		return nil
 	}
-	return &Adoption{From: a.From, Lost: convert(a.Lost, func(l preview.LostValue) LostValue { return LostValue(l) })}
+	lost := convert(a.Lost, func(l preview.LostValue) LostValue { return LostValue(l) })
+	return &Adoption{From: a.From, Lost: lost, Unknown: a.Unknown, Listed: a.Listed}
 }
 
 // publicForecast converts a forecast of the internal package to the public type.

@@ -8,14 +8,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// PlanAdoption says from whom a step takes an existing object over, and which of its values get lost.
+// PlanAdoption says from whom a step takes an existing object over, and which of its values get lost. LostUnknown is
+// the reason why these values are not known. It is empty if they are known.
 type PlanAdoption struct {
-	From string     `json:"from"`
-	Lost []PlanLost `json:"lost,omitempty"`
+	From        string     `json:"from"`
+	Lost        []PlanLost `json:"lost,omitempty"`
+	LostUnknown string     `json:"lostUnknown,omitempty"`
 }
 
-// PlanLost is a value that a take-over removes or changes. Before and After are JSON. After is empty for a value that is
-// removed. Both are empty if the value is withheld, because the object is a Secret.
+// PlanLost is a value that a take-over removes or changes. Before and After are JSON. After is empty for a value that
+// is removed. Both are empty if the value is withheld, because the object is a Secret.
 type PlanLost struct {
 	Path     string `json:"path"`
 	Before   string `json:"before,omitempty"`
@@ -27,7 +29,7 @@ func adoptionOf(s component.Step) *PlanAdoption {
 	if s.Adopts == nil {
 		return nil
 	}
-	adoption := &PlanAdoption{From: s.Adopts.From}
+	adoption := &PlanAdoption{From: s.Adopts.From, LostUnknown: s.Adopts.Unknown}
 	for _, l := range s.Adopts.Lost {
 		adoption.Lost = append(adoption.Lost, PlanLost(l))
 	}
@@ -38,7 +40,7 @@ func adoptionOf(s component.Step) *PlanAdoption {
 const maxLost = 10
 
 // Adoption returns the lines about a step that takes over an existing object: the object and who has it, and a line for
-// each value that gets lost.
+// each value that gets lost, or the reason why these values are not known.
 func Adoption(s component.Step) []string {
 	text := s.Key.String()
 	if s.Adopts == nil {
@@ -51,6 +53,9 @@ func (a PlanAdoption) lines(object string) []string {
 	texts := []string{terminal.Clean(fmt.Sprintf("%s from %s", object, a.From))}
 	for _, l := range a.Lost[:min(len(a.Lost), maxLost)] {
 		texts = append(texts, "  lost: "+l.String())
+	}
+	if a.LostUnknown != "" {
+		texts = append(texts, "  lost: not known: "+terminal.Clean(oneLine(a.LostUnknown)))
 	}
 	if more := len(a.Lost) - maxLost; more > 0 {
 		texts = append(texts, fmt.Sprintf("  lost: %d more values; fairlead diff shows all", more))

@@ -32,6 +32,17 @@ var _ = Describe("Adoption", func() {
 		))
 	})
 
+	It("says why the values that get lost are not known", func() {
+		s := taken()
+		s.Adopts.Unknown = "Forbidden: not\ntoday"
+		Expect(show.Adoption(s)).To(HaveExactElements(
+			"ConfigMap shop/a from the Helm release shop/web", "  lost: not known: Forbidden: not today"))
+		var text strings.Builder
+		plan := show.NewPlan(&unstructured.Unstructured{}, component.Forecast{Steps: []component.Step{s}}, false)
+		Expect(plan.Print(show.Output{Writer: &text, Format: "json"})).To(Succeed())
+		Expect(text.String()).To(ContainSubstring(`"lostUnknown": "Forbidden: not\ntoday"`))
+	})
+
 	It("cannot control the terminal", func() {
 		s := taken(component.LostValue{Path: "data.\x1b[2J", Before: "\"\x1b\n\""})
 		s.Adopts.From = "the Helm release \x1b[1m"

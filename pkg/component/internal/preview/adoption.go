@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -20,11 +21,17 @@ import (
 type Adoption struct {
 	// From says who has the object.
 	From string
-	// Lost are the values of the object that the take-over removes or changes, sorted by path.
-	Lost []LostValue
+	// Lost are the values of the object that the take-over removes or changes, sorted by path. Unknown is the reason why
+	// these values are not known; empty if they are known.
+	Lost    []LostValue
+	Unknown string
+	// Listed is set if an entry of spec.adopt permits the take-over: the entry names the object, which has no owner, or
+	// the cluster in which the component owned it.
+	Listed bool
 }
 
-// LostValue is a value that a step removes or changes. Before and After are JSON; After is empty if the value is removed.
+// LostValue is a value that a step removes or changes. Before and After are JSON; After is empty if the value is
+// removed.
 type LostValue struct {
 	Path, Before, After string
 	// Withheld is set if the values are left out, because the object is a Secret.
@@ -37,9 +44,14 @@ func adoptionOf(a plan.Action, answer asked) *Adoption {
 	if !a.Reason.Adopts() {
 		return nil
 	}
-	adoption := &Adoption{From: a.AdoptedFrom}
-	if answer.Before != nil && answer.After != nil {
+	adoption := &Adoption{
+		From: a.AdoptedFrom, Listed: a.Reason == plan.ReasonListed || a.Reason == plan.ReasonMoved,
+	}
+	switch {
+	case answer.Before != nil && answer.After != nil:
 		adoption.Lost = lostValues(answer.Before, answer.After)
+	default:
+		adoption.Unknown = cmp.Or(answer.unchecked, "the object could not be read")
 	}
 	return adoption
 }

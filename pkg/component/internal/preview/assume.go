@@ -41,6 +41,7 @@ func (r *simulation) waitFor(p plan.Plan, matches func(plan.Waiting) bool) (anew
 			r.forecast.Waiting = append(r.forecast.Waiting, listed[i])
 		}
 		if w.Failure != nil || w.Reason == plan.WaitNotServed {
+			r.enterAdoption(w)
 			r.held, r.touched[w.Key] = true, true
 		}
 		r.assume(w)

@@ -51,6 +51,8 @@ type simulation struct {
 	leftOut, conditional map[manifests.Key]bool
 	// touched are the dependents with a step or a failure in the forecast.
 	touched map[manifests.Key]bool
+	// adopting are the steps of adoptions whose last dry run failed, although the write may succeed later.
+	adopting map[manifests.Key]Step
 	// renewed are the exports that the rendering asked for, if a value differs. The simulation then ends, because the
 	// dependents must be rendered again.
 	renewed []metav1alpha1.AskedExport
@@ -209,6 +211,10 @@ func (r *simulation) learn(a plan.Action, phase manifests.Phase, answer asked) {
 	}
 	if answer.Verb != "" && (answer.Failure != nil || answer.Verb != a.Verb || a.Verb == plan.VerbRead) {
 		applier.Fold(r.facts.Results, a, answer.Result, nil)
+		if f := answer.Failure; f != nil && a.Reason.Adopts() && !f.Inherent() {
+			answer.unchecked = string(f.Reason) + ": " + f.Message
+			r.adopting[a.Key] = r.step(a, phase, answer)
+		}
 		return
 	}
 	was := r.facts.Live.Of(a.Key)
@@ -226,6 +232,7 @@ func (r *simulation) learn(a plan.Action, phase manifests.Phase, answer asked) {
 		r.begins(a)
 	}
 	r.written[a.Key], r.touched[a.Key] = true, true
+	delete(r.adopting, a.Key)
 	applier.Fold(r.facts.Results, a, plan.Result{Verb: a.Verb, Observed: &now}, nil)
 	r.enter(r.step(a, phase, answer))
 }
@@ -241,6 +248,15 @@ func (r *simulation) enter(s Step) {
 		return
 	}
 	r.forecast.Steps = append(r.forecast.Steps, s)
+}
+
+// enterAdoption adds the step of an adoption whose dry run failed. The adoption is made as soon as the failure is
+// corrected, so a person must know it before.
+func (r *simulation) enterAdoption(w plan.Waiting) {
+	if s, ok := r.adopting[w.Key]; ok && w.Failure != nil && !w.Failure.Inherent() {
+		delete(r.adopting, w.Key)
+		r.enter(s)
+	}
 }
 
 // begins records the namespace and the types that an action creates, and whether it changes the admission of others.

@@ -84,6 +84,7 @@ func (s *Simulator) simulate(
 		leftOut:      map[manifests.Key]bool{},
 		conditional:  map[manifests.Key]bool{},
 		touched:      map[manifests.Key]bool{},
+		adopting:     map[manifests.Key]Step{},
 		refused: func(ctx context.Context, f plan.Facts, writes []plan.Action) (map[manifests.Key]plan.Failure, error) {
 			return applier.Refused(ctx, client, r.Owner, f, writes)
 		},

@@ -81,6 +81,43 @@ func TestAnUnownedObjectIsAdopted(t *testing.T) {
 	expect(t, c.preview(), "1 Adopt a")
 }
 
+func TestAnAdoptionWhoseDryRunFailsIsAStepUnlessItCannotSucceed(t *testing.T) {
+	kind := corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind()
+	for _, c := range []struct {
+		name    string
+		failure error
+		want    []string
+		unknown string
+	}{
+		{
+			"a webhook refuses it now", apierrors.NewForbidden(corev1.Resource("configmaps"), "a", errors.New("not today")),
+			[]string{`1 Adopt a: Forbidden: configmaps "a" is forbidden: not today`},
+			`Forbidden: configmaps "a" is forbidden: not today`,
+		},
+		{"its manifest is invalid", apierrors.NewInvalid(kind, "a", nil), nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster := newCluster(t)
+			cluster.Put("v1", "ConfigMap", "shop", "a", map[string]any{"data": map[string]any{"value": "theirs"}})
+			cluster.desire(configMap("a", "1"))
+			cluster.Refuse(func(r apiservertest.Request) error {
+				if r.Method == "PUT" {
+					return c.failure
+				}
+				return nil
+			})
+			f := cluster.preview()
+			expect(t, f, c.want...)
+			if len(f.Waiting) != 1 || !f.Waiting[0].Failed {
+				t.Errorf("the preview waits for %+v, want the failed object", f.Waiting)
+			}
+			if len(f.Steps) == 1 && (f.Steps[0].Adopts == nil || f.Steps[0].Adopts.Unknown != c.unknown) {
+				t.Errorf("the step adopts %+v, want an adoption whose lost values are not known", f.Steps[0].Adopts)
+			}
+		})
+	}
+}
+
 func TestObjectsInANewNamespaceOfANewTypeAreNotChecked(t *testing.T) {
 	c := newCluster(t)
 	definition := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
