@@ -181,8 +181,8 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 func (c *Component) Exports() []string { return c.Spec.Exports }
 
 // RenderInputs returns the part of the spec that affects the rendering. A change of other fields makes no new revision:
-// intervals, timeouts, suspend, policies, adopted objects, ignored fields, the identity, the target cluster, services of externals, the
-// credentials of a function, the URL of an archive, the webhook, and the intervals of polls.
+// intervals, timeouts, suspend, policies, adopted objects, ignored fields, the identity, the target cluster, services
+// of externals, the credentials of a function, the URL of an archive, the webhook, and the intervals of polls.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil

@@ -180,7 +180,7 @@ type ComponentSpec struct {
 	// revision.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:MaxItems=2000
 	Adopt []metav1alpha1.AdoptRule `json:"adopt,omitzero"`
 
 	// AdditionalManagedTypes are types that no dependent defines in its manifest, for example types that a dependent

@@ -69,6 +69,7 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 			additionalManagedTypes: [{group: "*.example.com", kind: "*"}], allowEmpty: true, suspend: true, interval: 1h30m, retryInterval: 500ms, timeout: 0s}`),
 		Entry("objects and clusters to adopt", "adopt", "{"+inline+`, adopt: [{kind: ConfigMap, name: a}, {group: apps, kind: Deployment,
 			namespace: b, name: a}, {cluster: 6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f}]}`),
+		Entry("two thousand objects to adopt", "adopt-many", "{"+inline+", adopt: ["+strings.Repeat("{group: apps, kind: Deployment, namespace: b, name: a}, ", 2000)+"]}"),
 		Entry("a webhook with a poll", "webhook", "{"+inline+", inputs: [{name: a, object: {apiVersion: v1, kind: ConfigMap, name: a}}, {name: b, poll: {url: 'https://a'}}], webhook: {secretRef: {name: a, key: b}}}"),
 		Entry("a function", "function", "{generator: Function, function: {url: 'http://a.b:80/c'}, values: {a: b}}"),
 		Entry("every field of a function", "full-function", `{generator: Function, function: {url: 'https://a', caRef: {kind: ConfigMap, name: a, key: b},

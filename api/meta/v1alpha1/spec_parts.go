@@ -208,7 +208,7 @@ type AdoptSpec struct {
 	// another tool, such as Helm. The policies never and always do not need the list.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:MaxItems=2000
 	Adopt []AdoptRule `json:"adopt,omitzero"`
 }
 
