@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,22 @@ func theirs(ctx context.Context, namespace, name string, data map[string]string,
 		metav1.SetMetaDataAnnotation(&obj.ObjectMeta, annotations[i], annotations[i+1])
 	}
 	Expect(k8s.Create(ctx, obj, client.FieldOwner("kubectl-create"))).To(Succeed())
+}
+
+// owned creates a ConfigMap that a component of this namespace owns in a cluster.
+func owned(ctx context.Context, namespace, name, cluster, component string) {
+	GinkgoHelper()
+	owner := manifests.Owner{
+		Cluster: cluster, Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: component,
+	}
+	obj := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, Labels: map[string]string{"fairlead.io/owner-id": owner.ID()},
+			Annotations: map[string]string{"fairlead.io/owner-id": owner.String()},
+		},
+		Data: map[string]string{"color": "blue"},
+	}
+	Expect(k8s.Create(ctx, obj, client.FieldOwner("fairlead.io"))).To(Succeed())
 }
 
 // settingsFile returns a manifest of a ConfigMap.
@@ -231,6 +248,63 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "red"}))
 	})
 
+	It("takes over what the component owned in another cluster without a warning, and lists it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		const there = "0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e"
+		owned(ctx, namespace, "settings", there, "shop")
+		r := fairlead(ctx, namespace, "apply", "shop", folder("settings.yaml", settingsFile("settings", "{color: red}")),
+			"--adopt-cluster", there)
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(r.Out).To(HavePrefix("adopting ConfigMap " + namespace + "/settings from "))
+	})
+
+	It("lists an object of another component that the adoption policy takes over", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		for i, settings := range []string{"", ", fairlead.io/update-policy: replace"} {
+			name := fmt.Sprintf("settings-%d", i)
+			owned(ctx, namespace, name, "c", "other")
+			dir := folder("settings.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+name+
+				", annotations: {fairlead.io/adoption-policy: always"+settings+"}}\ndata: {color: red}\n")
+			r := fairlead(ctx, namespace, "apply", "shop", dir)
+			Expect(r).To(And(HaveField("Code", 1), HaveField("Out", "")))
+			Expect(r.Err).To(And(MatchRegexp("^would adopt ConfigMap "+namespace+"/"+name+" from [^\n]*/other"),
+				ContainSubstring("  lost: data.color: \"blue\" becomes \"red\"\n"),
+				ContainSubstring("existing objects would be taken over (1)"), Not(ContainSubstring("not checked"))))
+			expectNothing(ctx, namespace)
+		}
+	})
+
+	It("uses an entry once, and asks again about an object that somebody else creates later", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		theirs(ctx, namespace, "settings", map[string]string{"color": "blue"})
+		with := folder("settings.yaml", settingsFile("settings", "{color: red}"), "other.yaml", settingsFile("other", "{}"))
+		without := folder("other.yaml", settingsFile("other", "{}"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", with, "--adopt", "--wait")).To(HaveField("Code", 0))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(1))
+		Expect(fairlead(ctx, namespace, "apply", "shop", without, "--wait")).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())))
+		Eventually(ctx, func() error {
+			return k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &corev1.ConfigMap{})
+		}).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		theirs(ctx, namespace, "settings", map[string]string{"color": "blue"},
+			"meta.helm.sh/release-name", "web", "meta.helm.sh/release-namespace", namespace)
+		Expect(fairlead(ctx, namespace, "apply", "shop", with)).To(And(HaveField("Code", 1), HaveField("Err",
+			HavePrefix("would adopt ConfigMap "+namespace+"/settings from the Helm release "+namespace+"/web\n"))))
+	})
+
+	It("lists also what an entry permits", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		theirs(ctx, namespace, "a", map[string]string{"color": "blue"})
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"web.yaml": ""}}
+		c.Spec.Adopt = []metav1alpha1.AdoptRule{{Kind: "ConfigMap", Name: "a"}}
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+		r := fairlead(ctx, namespace, "apply", "shop", folder("a.yaml", settingsFile("a", "{}")))
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ""),
+			HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/a from field manager kubectl-create\n"))))
+	})
+
 	DescribeTable("refuses flags that contradict each other", func(ctx SpecContext, want string, args ...string) {
 		r := fairlead(ctx, "default", append([]string{"apply", "shop", folder("a.yaml", "")}, args...)...)
 		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring(want))))
@@ -345,5 +419,10 @@ var _ = Describe("the plan of apply", onCluster(func() {
 		}).Should(Equal(0), func() string { return r.Err })
 		Expect(r.Err).To(HavePrefix("warning: there is no plan, so nothing is checked before the write: "))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())))
+
+		before := shopIn(ctx, namespace).ResourceVersion
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--as=applier")).To(And(HaveField("Code", 1), HaveField("Out", ""),
+			HaveField("Err", ContainSubstring("is not applied: there is no plan, so --adopt would permit nothing: "))))
+		Expect(shopIn(ctx, namespace).ResourceVersion).To(Equal(before))
 	})
 }))

@@ -20,11 +20,10 @@ func (a *app) judge(
 	target cluster.Target, found preview.Findings, err error, adopt bool,
 ) ([]metav1alpha1.AdoptRule, error) {
 	if unplanned, ok := errors.AsType[*preview.UnplannedError](err); ok {
-		nothing := "nothing is checked before the write"
 		if adopt {
-			nothing += ", and --adopt permits nothing"
+			return nil, exit.Refuse("%s is not applied: there is no plan, so --adopt would permit nothing: %w", target, unplanned)
 		}
-		a.warn(fmt.Errorf("there is no plan, so %s: %w", nothing, unplanned))
+		a.warn(fmt.Errorf("there is no plan, so nothing is checked before the write: %w", unplanned))
 		return nil, nil
 	}
 	if err != nil {
@@ -47,11 +46,12 @@ func (a *app) judge(
 	if len(reasons) > 0 {
 		return nil, exit.Refuse("%s is not applied, and nothing was written: %s", target, strings.Join(reasons, "; "))
 	}
+	a.listAdoptions(found.Listed, true)
 	return preview.Entries(found.Adoptions), nil
 }
 
-// listAdoptions lists the existing objects that a component would take over. If that is permitted, the list is a part of
-// the output, and otherwise a part of the error.
+// listAdoptions lists the existing objects that a component would take over. If that is permitted, the list is a part
+// of the output, and otherwise a part of the error.
 func (a *app) listAdoptions(steps []component.Step, permitted bool) {
 	say, verb := a.tell, "would adopt "
 	if permitted {

@@ -1,7 +1,6 @@
 package preview
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +35,9 @@ type Sources struct {
 // Findings are what an operator would do with a component that is not written yet, as far as a person should know it
 // before the component is written.
 type Findings struct {
-	// Adoptions are the steps that take over an existing object which spec.adopt of the component does not name.
-	Adoptions []component.Step
+	// Adoptions are the steps that take over an existing object which spec.adopt of the component does not permit, and
+	// Listed those that it permits.
+	Adoptions, Listed []component.Step
 	// Refused are the objects that the operator could not apply, whatever happens outside the component: the API server
 	// refuses them, or they belong to somebody else.
 	Refused []component.Waiting
@@ -103,7 +103,7 @@ func Check(
 	case err != nil:
 		return Findings{}, refusalOf(err, target, change.Place, typed.Spec.Path)
 	}
-	return findingsOf(typed, forecast), nil
+	return findingsOf(forecast), nil
 }
 
 // refusalOf returns the error of a Check whose plan ended with an error.
@@ -129,13 +129,14 @@ func isOfSource(refused *component.RefusedError) bool {
 	return refused.Terminal && byRendering && !exit.IsUnasked(refused.Cause)
 }
 
-func findingsOf(c *v1alpha1.Component, forecast component.Forecast) Findings {
-	f := Findings{Adoptions: adoptionsOf(c, forecast)}
-	written := map[manifests.Key]bool{}
+func findingsOf(forecast component.Forecast) Findings {
+	f := Findings{Adoptions: adoptionsOf(forecast, false), Listed: adoptionsOf(forecast, true)}
+	written, unchecked := map[manifests.Key]bool{}, map[string]bool{}
 	for _, s := range forecast.Steps {
 		// A preview asks no external, and checks only the first of several writes of an object.
 		if s.Unchecked != "" && !s.Key.IsExternal() && !written[s.Key] {
 			f.addUnchecked(s.Key.String(), s.Unchecked)
+			unchecked[s.Key.String()] = true
 		}
 		written[s.Key] = true
 	}
@@ -145,51 +146,36 @@ func findingsOf(c *v1alpha1.Component, forecast component.Forecast) Findings {
 			f.Unserved = append(f.Unserved, w)
 		case w.Refused:
 			f.Refused = append(f.Refused, w)
-		case w.Failed && !isOfLiveObject(w):
+		case w.Failed && !isOfLiveObject(w) && !unchecked[w.Dependent], waitsForValue(w):
 			f.addUnchecked(w.Dependent, w.Reason+": "+w.Message)
 		}
 	}
 	return f
 }
 
-// adoptionsOf returns the steps that take over an existing object which spec.adopt of a component does not name.
-func adoptionsOf(c *v1alpha1.Component, forecast component.Forecast) (adoptions []component.Step) {
+// adoptionsOf returns the steps that take over an existing object, and that spec.adopt permits or not.
+func adoptionsOf(forecast component.Forecast, listed bool) (adoptions []component.Step) {
 	for _, s := range forecast.Steps {
-		if s.Adopts != nil && !isListed(c, s) {
+		if s.Adopts != nil && s.Adopts.Listed == listed {
 			adoptions = append(adoptions, s)
 		}
 	}
 	return adoptions
 }
 
+// waitsForValue reports whether objects wait for a value that the preview does not know. Nothing is known about their
+// writes then, not even whether they take over existing objects.
+func waitsForValue(w component.Waiting) bool {
+	switch w.Reason {
+	case metav1alpha1.ReasonExportMissing, metav1alpha1.ReasonRenderingIncomplete, "ConditionUndecided":
+		return true
+	}
+	return false
+}
+
 // isOfLiveObject reports whether an object fails that is applied already, so that no write of it was checked.
 func isOfLiveObject(w component.Waiting) bool {
 	return w.Reason == metav1alpha1.ReasonDependentFailed || w.Reason == metav1alpha1.ReasonTimeout
-}
-
-// isListed reports whether an entry of spec.adopt permits a step that takes over an object.
-func isListed(c *v1alpha1.Component, s component.Step) bool {
-	return slices.ContainsFunc(c.Spec.Adopt, func(r metav1alpha1.AdoptRule) bool {
-		if r.Cluster != "" {
-			return r.Cluster == clusterOf(c, s)
-		}
-		namespace := cmp.Or(r.Namespace, c.Spec.TargetNamespace, c.Namespace)
-		return r.Group == s.Key.Group && r.Kind == s.Key.Kind && r.Name == s.Key.Name &&
-			(s.Key.Namespace == "" || s.Key.Namespace == namespace)
-	})
-}
-
-// clusterOf returns the cluster in which the component owned the object of a step; empty if it did not own it.
-func clusterOf(c *v1alpha1.Component, s component.Step) string {
-	if s.Before == nil {
-		return ""
-	}
-	_, name := manifests.OwnerOf(s.Before.GetLabels(), s.Before.GetAnnotations(), operator.ReconcilerName, "")
-	owner, ok := manifests.ParseOwner(name)
-	if !ok || owner.Namespace != c.Namespace || owner.Name != c.Name {
-		return ""
-	}
-	return owner.Cluster
 }
 
 // Entries returns the entries of spec.adopt that permit steps.

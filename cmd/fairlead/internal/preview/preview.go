@@ -149,7 +149,7 @@ func preview(ctx context.Context, gate egress.Gate, r Result, from rendered) (Re
 		run = p.Delete
 	}
 	r.Forecast, err = run(ctx, typed)
-	r.Adoptions = adoptionsOf(typed, r.Forecast)
+	r.Adoptions = adoptionsOf(r.Forecast, false)
 	if err == nil {
 		r.addExternals(ctx, gate.Cluster)
 	}

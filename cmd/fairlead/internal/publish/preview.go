@@ -54,6 +54,11 @@ func (p *Publisher) dryRun(
 	return component, err
 }
 
+// silent returns a publisher that reports nothing.
+func (p *Publisher) silent() *Publisher {
+	return &Publisher{Client: p.Client, Done: func(string) {}, Warn: func(error) {}}
+}
+
 // expected computes the component after the write, without a request.
 func expected(before *unstructured.Unstructured, r Request, s stored) (*unstructured.Unstructured, error) {
 	if before == nil {

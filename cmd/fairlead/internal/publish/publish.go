@@ -58,9 +58,10 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 		return nil, err
 	}
 	r.Adopt = append(slices.Clip(r.Adopt), adopted...)
-	if s.isDivided() {
-		// An older definition of Component refuses such a source. That is found out before the parts are written.
-		if _, err := p.dryRun(ctx, before, r, s); apierrors.IsInvalid(err) {
+	if s.isDivided() || len(r.Adopt) > 0 {
+		// An older definition of Component refuses a divided source, and each definition a list of adoptions that is too
+		// long. That is found out before the source is written.
+		if _, err := p.silent().dryRun(ctx, before, r, s); apierrors.IsInvalid(err) {
 			return nil, s.explain(err)
 		}
 	}
@@ -159,10 +160,12 @@ func uidOf(obj *unstructured.Unstructured) types.UID {
 const maxAttempts = 10
 
 // switchOver writes the component. It returns the common name of the ConfigMaps that were its source before, if these
-// were others.
+// were others. It refuses to update a component that another client has created after Check, because its spec.adopt may
+// permit what the plan did not list.
 func (p *Publisher) switchOver(
 	ctx context.Context, before *unstructured.Unstructured, r Request, s stored,
 ) (component *unstructured.Unstructured, previous string, err error) {
+	planned := p.Check != nil && before == nil
 	for range maxAttempts {
 		if component, err = p.write(ctx, before, r, s); err == nil {
 			return component, otherSource(before, s), nil
@@ -172,6 +175,9 @@ func (p *Publisher) switchOver(
 		}
 		if before, err = p.find(ctx, r); err != nil {
 			return nil, "", err
+		}
+		if planned && before != nil {
+			return nil, "", exit.Refuse("%s was created by another client after the plan was made; apply it again", r.Target)
 		}
 	}
 	return nil, "", exit.Refuse("%s is changed by other clients continuously; apply it again", r.Target)

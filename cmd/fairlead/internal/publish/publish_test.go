@@ -10,10 +10,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -148,6 +150,27 @@ var _ = Describe("Publish", func() {
 		Expect(s.done).To(Equal([]string{"configmap/" + nameOf(folder()) + " created", "component.fairlead.io/shop updated"}))
 	})
 
+	It("refuses to update a component that another client creates after the plan", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if obj.GetName() == "shop" {
+				Expect(c.Create(ctx, shop())).To(Succeed())
+			}
+			return c.Create(ctx, obj, o...)
+		}})
+		p := publish.Publisher{
+			Client: s, Done: func(string) {}, Warn: func(err error) { Fail(fmt.Sprint(err)) },
+			Check: func(*unstructured.Unstructured, []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
+				return nil, nil
+			},
+		}
+		_, err := p.Publish(ctx, publish.Request{Target: target("shop"), Archive: folder()})
+		Expect(exit.CodeOf(err)).To(Equal(exit.No))
+		Expect(err).To(MatchError(ContainSubstring("was created by another client after the plan was made")))
+		after := &v1alpha1.Component{}
+		Expect(s.Get(ctx, client.ObjectKey{Namespace: "apps", Name: "shop"}, after)).To(Succeed())
+		Expect(after.Spec).To(Equal(shop().Spec))
+	})
+
 	It("gives up if another client changes the component before each attempt", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
 			other := &v1alpha1.Component{}
@@ -257,7 +280,47 @@ var _ = Describe("The list of adoptions of a component", func() {
 		Entry("empty as before", listing(), nil, []metav1alpha1.AdoptRule{}),
 		Entry("completed, each entry once", listing(named("a")), []metav1alpha1.AdoptRule{named("a"), named("b")},
 			[]metav1alpha1.AdoptRule{named("a"), named("b")}),
+		Entry("without the entries of objects that the component owns", owning(listing(named("a"), named("b"),
+			metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "a"}, metav1alpha1.AdoptRule{Cluster: "c"}), "a"), nil,
+			[]metav1alpha1.AdoptRule{named("b"), {Cluster: "c"}}),
+		Entry("with an entry of the check for an object that the component owned", owning(listing(named("a")), "a"),
+			[]metav1alpha1.AdoptRule{named("a")}, []metav1alpha1.AdoptRule{named("a")}),
+		Entry("with the entry of an object that was not applied yet", unapplied(listing(named("a")), "a"), nil,
+			[]metav1alpha1.AdoptRule{named("a")}),
 	)
+
+	It("stays as it is if nothing else changes", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{})
+		p := publish.Publisher{Client: s, Done: func(string) {}, Warn: func(err error) { Fail(fmt.Sprint(err)) }}
+		request := publish.Request{Target: target("shop"), Archive: folder()}
+		Expect(s.Create(ctx, owning(listing(named("a")), "b"))).To(Succeed())
+		_, err := p.Publish(ctx, request)
+		Expect(err).NotTo(HaveOccurred())
+		obj := &v1alpha1.Component{}
+		Expect(s.Get(ctx, client.ObjectKey{Namespace: "apps", Name: "shop"}, obj)).To(Succeed())
+		obj.Status = owning(shop(), "a").Status
+		Expect(s.Update(ctx, obj)).To(Succeed())
+		_, err = p.Publish(ctx, request)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(s.Get(ctx, client.ObjectKey{Namespace: "apps", Name: "shop"}, obj)).To(Succeed())
+		Expect(obj.Spec.Adopt).To(HaveExactElements(named("a")))
+	})
+
+	It("is checked before the source is written", func(ctx SpecContext) {
+		invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Component"}, "shop", nil)
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if obj.GetName() == "shop" {
+				return invalid
+			}
+			return c.Create(ctx, obj, o...)
+		}})
+		p := publish.Publisher{Client: s, Done: func(string) {}, Warn: func(err error) { Fail(fmt.Sprint(err)) }}
+		_, err := p.Publish(ctx, publish.Request{
+			Target: target("shop"), Archive: folder(), Adopt: []metav1alpha1.AdoptRule{named("a")},
+		})
+		Expect(err).To(MatchError(invalid))
+		Expect(s.sources(ctx)).To(BeEmpty())
+	})
 
 	It("is said to be dropped if the definition in the cluster is older", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
@@ -276,5 +339,21 @@ var _ = Describe("The list of adoptions of a component", func() {
 func listing(entries ...metav1alpha1.AdoptRule) *v1alpha1.Component {
 	c := shop()
 	c.Spec.Adopt = append([]metav1alpha1.AdoptRule{}, entries...)
+	return c
+}
+
+// owning returns a component with the inventory entries of ConfigMaps.
+func owning(c *v1alpha1.Component, names ...string) *v1alpha1.Component {
+	for _, name := range names {
+		e := metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: name, UID: "u-" + types.UID(name)}
+		c.Status.Inventory = append(c.Status.Inventory, e.String())
+	}
+	return c
+}
+
+// unapplied returns a component with the inventory entry of a ConfigMap that is not applied yet.
+func unapplied(c *v1alpha1.Component, name string) *v1alpha1.Component {
+	e := metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: name}
+	c.Status.Inventory = append(c.Status.Inventory, e.String())
 	return c
 }

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -10,8 +11,10 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// setSpec sets the source and fields of the spec. It removes fields whose value is nil.
+// setSpec sets the source and fields of the spec. It removes fields whose value is nil. If the spec changes, it also
+// removes the entries of spec.adopt that were used.
 func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) error {
+	before := obj.DeepCopy()
 	if err := setAdopt(obj, r.Adopt); err != nil {
 		return err
 	}
@@ -25,7 +28,68 @@ func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) 
 		}
 	}
 	// A component has exactly one kind of source, so the ConfigMap replaces the whole source.
-	return unstructured.SetNestedMap(obj.Object, source, "spec", "source")
+	if err := unstructured.SetNestedMap(obj.Object, source, "spec", "source"); err != nil {
+		return err
+	}
+	if sameSpec(before, obj) {
+		return nil
+	}
+	return r.dropUsed(obj)
+}
+
+// dropUsed removes the entries of spec.adopt that name an object which the component owns. Such an entry was used, or
+// was not needed. If it stayed, it would permit the take-over of another object of this name, after the component has
+// deleted its own. An inventory that is not in the status is not read; then all entries stay.
+func (r Request) dropUsed(obj *unstructured.Unstructured) error {
+	list, _, err := unstructured.NestedSlice(obj.Object, "spec", "adopt")
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	lines, _, _ := unstructured.NestedStringSlice(obj.Object, "status", "inventory")
+	inventory, err := metav1alpha1.ParseInventory(lines)
+	if err != nil || len(inventory) == 0 {
+		return nil
+	}
+	asked, err := valuesOf(r.Adopt)
+	if err != nil {
+		return err
+	}
+	kept := slices.DeleteFunc(list, func(entry any) bool {
+		return !contains(asked, entry) && slices.ContainsFunc(inventory, func(e metav1alpha1.InventoryEntry) bool {
+			return e.UID != "" && names(obj, entry, e)
+		})
+	})
+	return unstructured.SetNestedSlice(obj.Object, kept, "spec", "adopt")
+}
+
+// names reports whether an entry of spec.adopt of a component names an object.
+func names(obj *unstructured.Unstructured, entry any, e metav1alpha1.InventoryEntry) bool {
+	rule, _ := entry.(map[string]any)
+	text := func(field string) string {
+		value, _ := rule[field].(string)
+		return value
+	}
+	target, _, _ := unstructured.NestedString(obj.Object, "spec", "targetNamespace")
+	namespace := cmp.Or(text("namespace"), target, obj.GetNamespace())
+	return text("name") == e.Name && text("kind") == e.Kind && text("group") == e.Group &&
+		(e.Namespace == "" || e.Namespace == namespace)
+}
+
+func contains(list []any, entry any) bool {
+	return slices.ContainsFunc(list, func(have any) bool { return equality.Semantic.DeepEqual(have, entry) })
+}
+
+// valuesOf returns entries of spec.adopt as values of an unstructured object.
+func valuesOf(entries []metav1alpha1.AdoptRule) ([]any, error) {
+	var values []any
+	for _, entry := range entries {
+		value, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&entry)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
 }
 
 // setAdopt adds entries to spec.adopt, without those that it has already. An object that does not exist yet gets a list
@@ -41,13 +105,13 @@ func setAdopt(obj *unstructured.Unstructured, entries []metav1alpha1.AdoptRule) 
 	if list == nil {
 		list = []any{}
 	}
-	for _, entry := range entries {
-		added, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&entry)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(list, func(have any) bool { return equality.Semantic.DeepEqual(have, any(added)) }) {
-			list = append(list, added)
+	added, err := valuesOf(entries)
+	if err != nil {
+		return err
+	}
+	for _, entry := range added {
+		if !contains(list, entry) {
+			list = append(list, entry)
 		}
 	}
 	return unstructured.SetNestedSlice(obj.Object, list, "spec", "adopt")
