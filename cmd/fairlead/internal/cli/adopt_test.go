@@ -421,7 +421,7 @@ var _ = Describe("the plan of apply", onCluster(func() {
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())))
 
 		before := shopIn(ctx, namespace).ResourceVersion
-		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--as=applier")).To(And(HaveField("Code", 1), HaveField("Out", ""),
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--as=applier")).To(And(HaveField("Code", 3), HaveField("Out", ""),
 			HaveField("Err", ContainSubstring("is not applied: there is no plan, so --adopt would permit nothing: "))))
 		Expect(shopIn(ctx, namespace).ResourceVersion).To(Equal(before))
 	})
