@@ -261,8 +261,9 @@ var _ = Describe("Objects that another tool claims:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(forecast.Steps).To(HaveLen(1))
 		Expect(forecast.Steps[0].Adopts).To(Equal(&component.Adoption{
-			From: "the Helm release shop/web",
-			Lost: []component.LostValue{{Path: "data.value", Before: `"theirs"`, After: `"ours"`}},
+			From:   "the Helm release shop/web",
+			Lost:   []component.LostValue{{Path: "data.value", Before: `"theirs"`, After: `"ours"`}},
+			Listed: true,
 		}))
 	})
 })
