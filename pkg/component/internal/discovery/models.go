@@ -31,34 +31,48 @@ func (d document) models() (models, error) {
 	return parts.Components.Schemas, err
 }
 
-// compile returns the schema of a kind. It is nil if the document does not describe the kind. Only the models that the
-// kind refers to are decoded, one kind at a time.
-func (m models) compile(ctx context.Context, gvk schema.GroupVersionKind) (managedfields.TypeConverter, error) {
-	root := m.nameOf(gvk)
+// compile returns the schema of a kind whose model has the given name, and an estimate of its fields. It is nil without
+// a name. Only the models that the kind refers to are decoded, one kind at a time. The error says that the schema has
+// more fields than there is room for, that its memory is not available, or that it cannot be compiled.
+func (m models) compile(ctx context.Context, root string, room int) (managedfields.TypeConverter, int, error) {
 	if root == "" {
-		return nil, nil
+		return nil, 0, nil
 	}
 	needed := m.reachable(root)
 	nodes := 0
 	for _, name := range needed {
-		nodes += bytes.Count(m[name], []byte{'{'})
+		nodes += nodesOf(m[name])
 	}
-	if nodes > maxSchemaNodes {
-		return nil, fmt.Errorf("the schema of %s has more than %d fields", gvk, maxSchemaNodes)
+	if limit := min(room, maxSchemaNodes); nodes > limit {
+		return nil, 0, fmt.Errorf("the schema of %s has more than %d fields", root, limit)
 	}
 	ctx, end := budget.Scope(ctx)
 	defer end()
 	if err := budget.Reserve(ctx, int64(nodes)*schemaNodeBytes); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	decoded := make(map[string]*spec.Schema, len(needed))
 	for _, name := range needed {
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
 		decoded[name] = &spec.Schema{}
 		if err := json.Unmarshal(m[name], decoded[name]); err != nil {
-			return nil, fmt.Errorf("the schema of %s: %w", name, err)
+			return nil, 0, fmt.Errorf("the schema of %s: %w", name, err)
 		}
 	}
-	return managedfields.NewTypeConverter(decoded, false)
+	types, err := managedfields.NewTypeConverter(decoded, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	return types, nodes, nil
+}
+
+// nodesOf returns an estimate of the fields of a model, which grows with whatever takes memory in it: its fields, its
+// values, and its texts.
+func nodesOf(model []byte) int {
+	values := bytes.Count(model, []byte{','}) + bytes.Count(model, []byte{'['})
+	return 1 + bytes.Count(model, []byte{'{'}) + values/8 + len(model)/512
 }
 
 const (
@@ -72,8 +86,9 @@ const (
 // kindKey is the extension that names the kinds that a model describes.
 const kindKey = "x-kubernetes-group-version-kind"
 
-// nameOf returns the name of the model of a kind; empty if there is none.
-func (m models) nameOf(gvk schema.GroupVersionKind) string {
+// roots returns the names of the models of the kinds of a group and version, by kind.
+func (m models) roots(gv schema.GroupVersion) map[string]string {
+	names := map[string]string{}
 	for name, text := range m {
 		if !bytes.Contains(text, []byte(kindKey)) {
 			continue
@@ -82,11 +97,15 @@ func (m models) nameOf(gvk schema.GroupVersionKind) string {
 			Kinds []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 		}
 		// A model for options describes the kinds of all groups, so a model counts only if it describes one kind.
-		if json.Unmarshal(text, &described) == nil && len(described.Kinds) == 1 && described.Kinds[0] == gvk {
-			return name
+		if json.Unmarshal(text, &described) != nil || len(described.Kinds) != 1 || described.Kinds[0].GroupVersion() != gv {
+			continue
+		}
+		kind := described.Kinds[0].Kind
+		if first, found := names[kind]; !found || name < first {
+			names[kind] = name
 		}
 	}
-	return ""
+	return names
 }
 
 var modelReference = regexp.MustCompile(`"\$ref"\s*:\s*"#/components/schemas/([^"]+)"`)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,38 +39,48 @@ const (
 	schemaAge = time.Minute
 	// schemaIdle is the time after which schemas that were not used are dropped.
 	schemaIdle = 10 * time.Minute
-	// schemaRetry is the time after which a document is read again that could not be read.
-	schemaRetry = 5 * time.Second
+	// schemaRetry is the time after which a document is read again that could not be read, and schemaLateRetry the time
+	// if the API server did not answer in time.
+	schemaRetry     = 5 * time.Second
+	schemaLateRetry = time.Minute
 	// documentTimeout bounds the time in which a document is read, because other components wait meanwhile. A server that
 	// answers late has no schemas.
 	documentTimeout = 10 * time.Second
 	// maxDocument is the maximum size of a document. The largest documents of Kubernetes have a few MiB.
 	maxDocument = 64 << 20
+	// maxCachedNodes bounds the memory of the schemas of an API server, which no budget of a component counts. The kinds
+	// of Kubernetes have about 20,000 fields together.
+	maxCachedNodes = 300_000
 )
 
 // typeCache reads and caches the schemas of an API server. It reads one document at a time, because a document and its
-// decoded form take much more memory than the compiled schemas.
+// decoded form take much more memory than the compiled schemas. Schemas that are cached are there for everybody
+// meanwhile.
 type typeCache struct {
 	client *http.Client
 	base   *url.URL
 	clock  clock.PassiveClock
+	// reading holds a value while a document is read.
+	reading chan struct{}
 
 	mu       sync.Mutex
-	versions map[schema.GroupVersion]*versionTypes
-	used     time.Time
+	versions map[schema.GroupVersion]versionTypes
 	// dropping is set while a timer runs that drops unused schemas.
 	dropping bool
 }
 
-// versionTypes are the schemas of a group and version that were asked for.
+// versionTypes are the schemas of a group and version that were asked for. The map is not changed once it is cached.
 type versionTypes struct {
 	// tag identifies the document.
 	tag string
 	// kinds are the kinds that were asked for. A kind without a schema is nil.
 	kinds map[string]managedfields.TypeConverter
-	// asked is the time of the last request. failed is set if it failed.
-	asked  time.Time
+	// nodes is an estimate of the fields of the kinds.
+	nodes int
+	// due is the time of the next request. failed is set if the last request failed, so that no kind is read before then.
+	due    time.Time
 	failed bool
+	used   time.Time
 }
 
 func newTypeCache(config *rest.Config, client *http.Client) (*typeCache, error) {
@@ -77,7 +89,8 @@ func newTypeCache(config *rest.Config, client *http.Client) (*typeCache, error) 
 		return nil, err
 	}
 	return &typeCache{
-		client: client, base: base, clock: clock.RealClock{}, versions: map[schema.GroupVersion]*versionTypes{},
+		client: client, base: base, clock: clock.RealClock{}, reading: make(chan struct{}, 1),
+		versions: map[schema.GroupVersion]versionTypes{},
 	}, nil
 }
 
@@ -93,21 +106,106 @@ func (c *typeCache) of(ctx context.Context, kinds []schema.GroupVersionKind) (Ty
 		wanted[gv] = append(wanted[gv], gvk.Kind)
 	}
 	found := Types{}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, gv := range order {
-		if err := c.read(ctx, gv, wanted[gv]); errors.Is(err, budget.ErrWait) || ctx.Err() != nil {
-			return nil, errors.Join(err, ctx.Err())
+		known, err := c.version(ctx, gv, wanted[gv])
+		if err != nil {
+			return nil, err
 		}
 		for _, kind := range wanted[gv] {
-			if types := c.versions[gv].kinds[kind]; types != nil {
+			if types := known.kinds[kind]; types != nil {
 				found[gv.WithKind(kind)] = types
 			}
 		}
 	}
-	c.used = c.clock.Now()
-	c.dropLater()
 	return found, nil
+}
+
+// version returns the schemas of the kinds of a group and version, as far as they can be read.
+func (c *typeCache) version(ctx context.Context, gv schema.GroupVersion, kinds []string) (versionTypes, error) {
+	if known, current := c.cached(gv, kinds); current {
+		return known, nil
+	}
+	select {
+	case c.reading <- struct{}{}:
+	case <-ctx.Done():
+		return versionTypes{}, ctx.Err()
+	}
+	defer func() { <-c.reading }()
+	known, current := c.cached(gv, kinds)
+	if current {
+		return known, nil
+	}
+	read, err := c.read(ctx, gv, known, kinds)
+	switch {
+	case errors.Is(err, budget.ErrWait):
+		return versionTypes{}, err
+	case ctx.Err() != nil:
+		return versionTypes{}, ctx.Err()
+	case err != nil:
+		// The failure says nothing about the schemas that are known. A write without a schema is a usual write.
+		read = known
+		read.failed, read.due = true, c.clock.Now().Add(retryAfter(err))
+	}
+	c.keep(gv, read)
+	return read, nil
+}
+
+// retryAfter returns the time after which a document is read again. A document that takes long, or much memory, is not
+// read often.
+func retryAfter(err error) time.Duration {
+	if errors.Is(err, context.DeadlineExceeded) || budget.Refused(err) {
+		return schemaLateRetry
+	}
+	return schemaRetry
+}
+
+// cached returns the cached schemas of a group and version. current is set if no request is necessary for the kinds.
+func (c *typeCache) cached(gv schema.GroupVersion, kinds []string) (known versionTypes, current bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.versions[gv]
+	if !ok {
+		return versionTypes{}, false
+	}
+	known.used = c.clock.Now()
+	c.versions[gv] = known
+	return known, known.used.Before(known.due) && (known.failed || !known.lacks(kinds))
+}
+
+// lacks reports whether a kind was not asked for yet.
+func (v versionTypes) lacks(kinds []string) bool {
+	return slices.ContainsFunc(kinds, func(kind string) bool {
+		_, compiled := v.kinds[kind]
+		return !compiled
+	})
+}
+
+// keep caches the schemas of a group and version. If there are too many schemas then, those are dropped that were not
+// used for the longest time.
+func (c *typeCache) keep(gv schema.GroupVersion, v versionTypes) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v.used = c.clock.Now()
+	c.versions[gv] = v
+	c.dropLater()
+	nodes := 0
+	var others []schema.GroupVersion
+	for other, known := range c.versions {
+		nodes += known.nodes
+		if other != gv {
+			others = append(others, other)
+		}
+	}
+	slices.SortFunc(others, func(a, b schema.GroupVersion) int {
+		return c.versions[a].used.Compare(c.versions[b].used)
+	})
+	for _, other := range others {
+		if nodes <= maxCachedNodes {
+			return
+		}
+		nodes -= c.versions[other].nodes
+		delete(c.versions, other)
+	}
 }
 
 func (c *typeCache) forget(gv schema.GroupVersion) {
@@ -116,7 +214,7 @@ func (c *typeCache) forget(gv schema.GroupVersion) {
 	delete(c.versions, gv)
 }
 
-// dropLater starts a timer that drops all schemas when they were not used for schemaIdle. The caller holds the lock.
+// dropLater starts a timer that drops the schemas that were not used for schemaIdle. The caller holds the lock.
 func (c *typeCache) dropLater() {
 	if c.dropping {
 		return
@@ -126,73 +224,63 @@ func (c *typeCache) dropLater() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.dropping = false
-		if c.clock.Since(c.used) >= schemaIdle {
-			clear(c.versions)
-			return
+		maps.DeleteFunc(c.versions, func(_ schema.GroupVersion, v versionTypes) bool {
+			return c.clock.Since(v.used) >= schemaIdle
+		})
+		if len(c.versions) > 0 {
+			c.dropLater()
 		}
-		c.dropLater()
 	})
 }
 
-// read makes sure that the schemas of the kinds of a group and version are known, if they can be read.
-func (c *typeCache) read(ctx context.Context, gv schema.GroupVersion, kinds []string) error {
-	known := c.versions[gv]
-	if known == nil {
-		known = &versionTypes{kinds: map[string]managedfields.TypeConverter{}}
-		c.versions[gv] = known
-	}
-	age, tag := c.clock.Since(known.asked), known.tag
-	lacks := false
-	for _, kind := range kinds {
-		_, compiled := known.kinds[kind]
-		lacks = lacks || !compiled
-	}
-	switch {
-	case known.failed && age < schemaRetry, !known.failed && !lacks && age < schemaAge:
-		return nil
-	case lacks:
+// read returns the schemas of the kinds of a group and version, and of those that are known, from its document.
+func (c *typeCache) read(
+	ctx context.Context, gv schema.GroupVersion, known versionTypes, kinds []string,
+) (versionTypes, error) {
+	tag := known.tag
+	if known.lacks(kinds) {
 		tag = ""
 	}
-	known.asked, known.failed = c.clock.Now(), true
-	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
-	defer cancel()
 	document, err := c.get(ctx, gv, tag)
 	if err != nil {
-		return err
+		return versionTypes{}, err
 	}
 	defer document.end()
+	due := c.clock.Now().Add(schemaAge)
 	if document.text == nil {
-		known.failed = false
-		return nil
+		known.due, known.failed = due, false
+		return known, nil
 	}
-	if document.tag == "" || document.tag != known.tag {
-		for kind := range known.kinds {
-			kinds = append(kinds, kind)
-		}
-		known.kinds = map[string]managedfields.TypeConverter{}
+	read := versionTypes{tag: document.tag, kinds: map[string]managedfields.TypeConverter{}, due: due}
+	if document.tag != "" && document.tag == known.tag {
+		maps.Copy(read.kinds, known.kinds)
+		read.nodes = known.nodes
+	} else {
+		kinds = slices.Concat(kinds, slices.Sorted(maps.Keys(known.kinds)))
 	}
-	if err := known.compile(document, gv, kinds); err != nil {
-		return err
-	}
-	known.tag, known.failed = document.tag, false
-	return nil
+	err = read.compile(document, gv, kinds)
+	return read, err
 }
 
-// compile adds the schemas of the kinds that are not known yet. A kind that cannot be compiled has no schema.
+// compile adds the schemas of the kinds that are not known yet. A kind that cannot be compiled has no schema, and
+// neither has one for which there is no room.
 func (v *versionTypes) compile(d document, gv schema.GroupVersion, kinds []string) error {
 	models, err := d.models()
 	if err != nil {
 		return err
 	}
+	names := models.roots(gv)
 	for _, kind := range kinds {
 		if _, compiled := v.kinds[kind]; compiled {
 			continue
 		}
-		compiled, err := models.compile(d.ctx, gv.WithKind(kind))
-		if errors.Is(err, budget.ErrWait) {
-			return err
+		v.nodes++
+		compiled, nodes, err := models.compile(d.ctx, names[kind], maxCachedNodes-v.nodes)
+		if errors.Is(err, budget.ErrWait) || d.ctx.Err() != nil {
+			return errors.Join(err, d.ctx.Err())
 		}
 		v.kinds[kind] = compiled
+		v.nodes += nodes
 	}
 	return nil
 }
@@ -212,7 +300,9 @@ func (c *typeCache) get(ctx context.Context, gv schema.GroupVersion, tag string)
 	if gv.Group == "" {
 		path = []string{"openapi", "v3", "api", gv.Version}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.JoinPath(path...).String(), nil)
+	timed, cancel := context.WithTimeout(ctx, documentTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(timed, http.MethodGet, c.base.JoinPath(path...).String(), nil)
 	if err != nil {
 		return document{}, err
 	}

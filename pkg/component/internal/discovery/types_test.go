@@ -1,6 +1,8 @@
 package discovery
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,8 +13,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-io/fairlead/internal/budget"
 )
 
 // schemaServer serves a document for each path.
@@ -152,8 +158,17 @@ func TestUnknownKindsHaveNoSchema(t *testing.T) {
 func TestSchemasThatNobodyUsesAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := clocktesting.NewFakePassiveClock(time.Now())
-		c := &typeCache{clock: now, versions: map[schema.GroupVersion]*versionTypes{{Group: "a"}: {}}, used: now.Now()}
-		c.dropLater()
+		unused, used := schema.GroupVersion{Group: "a"}, schema.GroupVersion{Group: "b"}
+		c := &typeCache{clock: now, versions: map[schema.GroupVersion]versionTypes{}}
+		c.keep(unused, versionTypes{})
+		c.keep(used, versionTypes{})
+		now.SetTime(now.Now().Add(schemaIdle))
+		c.cached(used, nil)
+		time.Sleep(schemaIdle)
+		synctest.Wait()
+		if _, kept := c.versions[used]; len(c.versions) != 1 || !kept || !c.dropping {
+			t.Errorf("the schemas in memory are %v, want those that are used", c.versions)
+		}
 		now.SetTime(now.Now().Add(schemaIdle))
 		time.Sleep(schemaIdle)
 		synctest.Wait()
@@ -161,4 +176,107 @@ func TestSchemasThatNobodyUsesAreDropped(t *testing.T) {
 			t.Error("the schemas are still in memory")
 		}
 	})
+}
+
+func TestSchemasOfHostileServersAreBounded(t *testing.T) {
+	c, now := typesFrom(t, &schemaServer{})
+	gv := func(i int) schema.GroupVersion { return schema.GroupVersion{Group: fmt.Sprint(i), Version: "v1"} }
+	for i := range 10 {
+		now.SetTime(now.Now().Add(time.Second))
+		c.keep(gv(i), versionTypes{nodes: maxCachedNodes / 3})
+		c.cached(gv(0), nil)
+	}
+	for i := range 10 {
+		if _, kept := c.versions[gv(i)]; kept != (i == 0 || i >= 8) {
+			t.Errorf("the schemas of version %d are in memory: %t", i, kept)
+		}
+	}
+	d := document{ctx: t.Context(), text: []byte(documentOf("colour"))}
+	v := versionTypes{kinds: map[string]managedfields.TypeConverter{}, nodes: maxCachedNodes - 20}
+	gadgets := schema.GroupVersion{Group: "example.com", Version: "v1"}
+	if err := v.compile(d, gadgets, []string{"Widget", "Gadget"}); err != nil {
+		t.Fatal(err)
+	}
+	if v.kinds["Widget"] == nil || v.kinds["Gadget"] != nil || v.nodes > maxCachedNodes {
+		t.Errorf("%d nodes of %d, and only the first kind has room: %v", v.nodes, maxCachedNodes, v.kinds)
+	}
+}
+
+// lateServer does not answer before the end of the test.
+type lateServer struct {
+	asked   chan string
+	release chan struct{}
+}
+
+func (s *lateServer) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	s.asked <- r.URL.Path
+	<-s.release
+}
+
+func TestALateServerDelaysOnlyWhoeverNeedsItsDocument(t *testing.T) {
+	s := &lateServer{asked: make(chan string, 10), release: make(chan struct{})}
+	server := httptest.NewServer(s)
+	t.Cleanup(func() {
+		close(s.release)
+		server.Close()
+	})
+	c, err := newTypeCache(&rest.Config{Host: server.URL}, server.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := schema.GroupVersionKind{Group: "known", Version: "v1", Kind: "Widget"}
+	c.keep(known.GroupVersion(), versionTypes{
+		kinds: map[string]managedfields.TypeConverter{"Widget": nil}, due: time.Now().Add(time.Hour),
+	})
+	late := []schema.GroupVersionKind{{Group: "late", Version: "v1", Kind: "Widget"}}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.of(ctx, late)
+		ended <- err
+	}()
+	<-s.asked
+	for _, kinds := range [][]schema.GroupVersionKind{nil, {known}} {
+		if _, err := c.of(t.Context(), kinds); err != nil {
+			t.Error(err)
+		}
+	}
+	waiting, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := c.of(waiting, late); !errors.Is(err, context.Canceled) {
+		t.Errorf("a pass that has ended waits for the document of another: %v", err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the error of a pass that has ended is %v", err)
+	}
+	if len(c.versions) != 1 {
+		t.Error("the end of a pass counts as a failure of the server")
+	}
+	short, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer stop()
+	_, err = c.read(short, late[0].GroupVersion(), versionTypes{}, []string{"Widget"})
+	if retryAfter(err) != schemaLateRetry {
+		t.Errorf("a document that was not read in time is read again after %s", retryAfter(err))
+	}
+}
+
+func TestSchemasAreReadAgainAfterAWaitForMemory(t *testing.T) {
+	s := &schemaServer{documents: map[string]string{documentPath: documentOf("colour")}}
+	c, _ := typesFrom(t, s)
+	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+	b := budget.New(100<<20, 1<<40)
+	working, first := b.Begin(t.Context(), types.NamespacedName{Name: "first"}, func() {})
+	if err := budget.Reserve(working, 100<<20); err != nil {
+		t.Fatal(err)
+	}
+	ctx, second := b.Begin(t.Context(), types.NamespacedName{Name: "second"}, func() {})
+	defer second.End()
+	if _, err := c.of(ctx, []schema.GroupVersionKind{gvk}); !errors.Is(err, budget.ErrWait) {
+		t.Fatalf("the error is %v, want that the pass waits for memory", err)
+	}
+	first.End()
+	if accepted, ok := accepts(t, c, "Widget", "color"); !ok || accepted {
+		t.Error("the next pass has no schema")
+	}
 }
