@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"net/netip"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -20,6 +21,7 @@ var nameRules = map[schema.GroupKind]nameRule{
 	{Kind: "Service"}:   validation.IsDNS1035Label,
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}: content.IsPathSegmentName,
 	{Group: "batch", Kind: "CronJob"}:                     isCronJobName,
+	{Group: "networking.k8s.io", Kind: "IPAddress"}:       isIPAddress,
 }
 
 // freeNames are the groups whose names are any part of a path.
@@ -38,6 +40,13 @@ func isCronJobName(name string) []string {
 		return []string{validation.MaxLenError(maxCronJobName)}
 	}
 	return validation.IsDNS1123Subdomain(name)
+}
+
+func isIPAddress(name string) []string {
+	if ip, err := netip.ParseAddr(name); err != nil || ip.String() != name {
+		return []string{"must be a canonical format IP address"}
+	}
+	return nil
 }
 
 func ruleOf(key manifests.Key) nameRule {
@@ -65,6 +74,9 @@ func checkNames(s Subject) []Fault {
 	}
 	if problems := content.IsPathSegmentName(key.Name); len(problems) > 0 {
 		return append(faults, Fault{Field: "metadata.name", Message: invalid(key.Name, problems), Certain: true})
+	}
+	if s.UnknownType {
+		return faults
 	}
 	if problems := ruleOf(key)(key.Name); len(problems) > 0 {
 		faults = append(faults, Fault{Field: "metadata.name", Message: invalid(key.Name, problems)})

@@ -38,7 +38,9 @@ func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Inv
 		s := Subject{
 			Object: whole, Types: builtIn, DropsUnknown: o.Settings.UpdatePolicy == metav1alpha1.UpdateReplace,
 		}
-		if d, ok := definitions[o.Key.GroupKind()]; ok {
+		d, defined := definitions[o.Key.GroupKind()]
+		s.UnknownType = !defined && !manifests.IsBuiltIn(o.Key.Group)
+		if defined {
 			if d, err = d.Whole(); err != nil {
 				return nil, err
 			}

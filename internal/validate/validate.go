@@ -15,6 +15,8 @@ type Subject struct {
 	// Defined is set if Types come from a definition that is applied before the object. Then this definition decides, and
 	// each fault is certain.
 	Defined bool
+	// UnknownType is set if nothing is known about the type. Its API server may accept any name that is a part of a path.
+	UnknownType bool
 	// Exists is set if the object exists and is updated. Recorded is then the hash of its immutable fields at the last
 	// write; zero if it is not known, or if the object may be created again.
 	Exists   bool

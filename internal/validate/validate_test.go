@@ -66,6 +66,20 @@ func TestFaults(t *testing.T) {
 			`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "system:a"}}`, nil, nil,
 		},
 		{
+			"accepts the colons of an IP address",
+			`{apiVersion: networking.k8s.io/v1, kind: IPAddress, metadata: {name: "2001:db8::1"}}`, nil, nil,
+		},
+		{
+			"suspects an IP address in another form",
+			`{apiVersion: networking.k8s.io/v1, kind: IPAddress, metadata: {name: "2001:DB8::1"}}`, nil,
+			[]string{"metadata.name"},
+		},
+		{
+			"accepts any name of an unknown type",
+			`{apiVersion: image.openshift.io/v1, kind: ImageStreamTag, metadata: {name: "app:latest"}}`,
+			func(s *validate.Subject) { s.UnknownType = true }, nil,
+		},
+		{
 			"suspects a Service whose name begins with a digit", "{apiVersion: v1, kind: Service, metadata: {name: 1a}}", nil,
 			[]string{"metadata.name"},
 		},
@@ -199,5 +213,21 @@ func TestDefinition(t *testing.T) {
 	dropping.Types, dropping.DropsUnknown = types, true
 	if got := texts(validate.Faults(dropping)); got != "" {
 		t.Errorf("a field that the write drops is a fault: %s", got)
+	}
+}
+
+func TestSetAcceptsNamesOfUnknownTypes(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		invalid int
+	}{
+		{"{apiVersion: image.openshift.io/v1, kind: ImageStreamTag, metadata: {name: \"app:latest\"}}", 0},
+		{"{apiVersion: image.openshift.io/v1, kind: ImageStreamTag, metadata: {name: app/latest}}", 1},
+		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: \"app:latest\"}}", 1},
+	} {
+		invalid, err := validate.Set([]manifests.Object{subject(t, c.text).Object}, nil)
+		if err != nil || len(invalid) != c.invalid {
+			t.Errorf("%s: %d invalid objects, want %d (%v)", c.text, len(invalid), c.invalid, err)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/validate"
 	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -212,6 +213,7 @@ func (s subject) valid(objects []client.Object) []error {
 		if !hasHoles(manifest) {
 			named = append(named, manifests.Object{
 				Key: key, Version: manifest.GroupVersionKind().Version, Types: manifests.ManagedTypes(manifest), Body: manifest,
+				Settings: manifests.Settings{UpdatePolicy: updatePolicy(manifest)},
 			})
 		}
 	}
@@ -244,6 +246,16 @@ func hasHoles(manifest *unstructured.Unstructured) bool {
 		}
 	}
 	return false
+}
+
+// updatePolicy returns the update policy that a manifest sets for any reconciler.
+func updatePolicy(manifest *unstructured.Unstructured) metav1alpha1.UpdatePolicy {
+	for name, value := range manifest.GetAnnotations() {
+		if strings.HasSuffix(name, "/"+manifests.AnnotationUpdatePolicy) && value == string(metav1alpha1.UpdateReplace) {
+			return metav1alpha1.UpdateReplace
+		}
+	}
+	return ""
 }
 
 func asManifest(object client.Object) (*unstructured.Unstructured, error) {
