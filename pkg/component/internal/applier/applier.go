@@ -161,11 +161,8 @@ func (a *Applier) newer(
 		facts.Live = latest
 		return facts, true
 	}
-	known, asked := a.NameOwners(ctx, client, facts, decided)
-	if asked {
-		facts.Names.Known = known
-	}
-	return facts, asked
+	facts.Names, ok = a.NameOwners(ctx, client, facts, decided)
+	return facts, ok
 }
 
 // learn adds the result of an action to the facts. It returns changes with the write of the action.

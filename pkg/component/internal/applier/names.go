@@ -13,28 +13,35 @@ import (
 const maxReviews = 10
 
 // NameOwners asks the API server, for the conflicts of a plan that nobody has asked about, whether the identity of the
-// component may get the object. It returns all answers, and whether there are new ones, so that the plan has to be made
-// again. Without an answer the owner is not named, and a later pass asks again. A refused review counts as an answer.
+// component may get the object. It returns the names with all answers, and whether there are new ones, so that the plan
+// has to be made again. Without an answer the owner is not named, and a later pass asks again. A refused review counts
+// as an answer. Each object is asked about once in a pass.
 func (a *Applier) NameOwners(
 	ctx context.Context, client *target.Client, f plan.Facts, decided plan.Plan,
-) (known map[manifests.Key]bool, asked bool) {
-	if f.Names.All {
-		return nil, false
+) (names plan.Names, asked bool) {
+	names = f.Names
+	if names.All {
+		return names, false
 	}
 	var unknown []manifests.Key
 	for _, key := range decided.Unnamed(f) {
-		if _, answered := f.Names.Known[key]; !answered && len(unknown) < maxReviews {
+		if _, answered := names.Known[key]; !answered && !names.Asked[key] && len(names.Asked)+len(unknown) < maxReviews {
 			unknown = append(unknown, key)
 		}
 	}
 	answers := client.MayGet(ctx, unknown)
-	if len(answers) == 0 {
-		return nil, false
+	names.Asked = union(names.Asked, nil)
+	for _, key := range unknown {
+		names.Asked[key] = true
 	}
-	known = maps.Clone(f.Names.Known)
-	if known == nil {
-		known = map[manifests.Key]bool{}
-	}
-	maps.Copy(known, answers)
-	return known, true
+	names.Known = union(names.Known, answers)
+	return names, len(answers) > 0
+}
+
+// union returns a new map with the entries of both maps.
+func union(a, b map[manifests.Key]bool) map[manifests.Key]bool {
+	both := make(map[manifests.Key]bool, len(a)+len(b))
+	maps.Copy(both, a)
+	maps.Copy(both, b)
+	return both
 }

@@ -15,6 +15,8 @@ type Names struct {
 	// Known are the answers of access reviews: whether the identity of the component may get an object. An object
 	// without an answer counts as one that it may not get.
 	Known map[manifests.Key]bool
+	// Asked are the objects that this pass has asked about, with or without an answer.
+	Asked map[manifests.Key]bool
 }
 
 // mayName reports whether the owner of an object may be named.

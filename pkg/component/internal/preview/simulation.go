@@ -107,10 +107,8 @@ func (r *simulation) run(ctx context.Context) error {
 
 // nameOwners asks for the right to name the owners of objects, and reports whether there are new answers.
 func (r *simulation) nameOwners(ctx context.Context, decided plan.Plan) bool {
-	known, asked := r.applier.NameOwners(ctx, r.client, r.facts, decided)
-	if asked {
-		r.facts.Names.Known = known
-	}
+	var asked bool
+	r.facts.Names, asked = r.applier.NameOwners(ctx, r.client, r.facts, decided)
 	return asked
 }
 
