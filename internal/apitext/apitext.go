@@ -103,8 +103,23 @@ func ImmutableField(err error) bool {
 	if !apierrors.IsInvalid(err) {
 		return false
 	}
-	text := messageOf(err)
+	return saysImmutable(messageOf(err))
+}
+
+func saysImmutable(text string) bool {
 	return slices.ContainsFunc(immutable, func(phrase string) bool { return strings.Contains(text, phrase) })
+}
+
+// OtherCause reports whether a manifest was refused for a cause that is not about an immutable field. A refusal may
+// have several causes.
+func OtherCause(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return !saysImmutable(c.Message)
+	})
 }
 
 // NullFields returns the fields for which an update was refused because their values are null. The API server names

@@ -9,10 +9,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func answer(code int32, reason metav1.StatusReason, message string) error {
 	return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message}})
+}
+
+// causes returns a refusal with causes.
+func causes(messages ...string) error {
+	var errs field.ErrorList
+	for _, m := range messages {
+		errs = append(errs, field.Invalid(field.NewPath("spec"), "a", m))
+	}
+	return apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", errs)
 }
 
 func statusOf(err error) metav1.Status {
@@ -93,6 +103,9 @@ func TestRecognises(t *testing.T) {
 		{"an object of the right size", of(TooLarge), answer(500, "", "etcdserver: leader changed"), false},
 		{"a field that cannot change", ImmutableField, answer(422, "Invalid", "spec.selector: Invalid value: field is immutable"), true},
 		{"a field with a wrong value", ImmutableField, answer(422, "Invalid", "spec.replicas: must be positive"), false},
+		{"an immutable field alone", OtherCause, causes("field is immutable"), false},
+		{"an immutable field and a fault", OtherCause, causes("field is immutable", "no spaces"), true},
+		{"a refusal without causes", OtherCause, answer(422, "Invalid", "no"), false},
 		{"a refusal", ImmutableField, answer(403, "Forbidden", "field is immutable"), false},
 		{"a policy", func(err error) bool { return RefusedByPolicy(err, "guard") }, answer(403, "Forbidden", "ValidatingAdmissionPolicy 'guard' denied"), true},
 		{"another policy", func(err error) bool { return RefusedByPolicy(err, "guard") }, answer(403, "Forbidden", "ValidatingAdmissionPolicy 'other' denied"), false},

@@ -14,7 +14,7 @@ import (
 )
 
 // invalidSet is the beginning of the message of a component whose set is refused as a whole.
-const invalidSet = "True InvalidManifests: nothing of this revision is written, because it is invalid: "
+const invalidSet = "True InvalidManifests: nothing more of this revision is written, because it is invalid: "
 
 // schemaRequests returns the OpenAPI documents that an operator read since a position in the audit log.
 func schemaRequests(ctx context.Context, mark auditMark, operator string) []string {

@@ -105,6 +105,7 @@ func (a *Applier) run(
 	defer waves.End()
 	confirmed := false
 	facts.Validate = !r.deleting
+	var err error
 	for {
 		facts = binder.Bind(ctx, facts)
 		var renewed []metav1alpha1.AskedExport
@@ -113,6 +114,12 @@ func (a *Applier) run(
 		}
 		facts.Desired = asked.Hold(facts)
 		decided := a.plan(planner, facts)
+		if reads := decided.Unread(); len(reads) > 0 {
+			if changes, err = a.carryOut(ctx, client, waves, r, &facts, reads, changes); err != nil {
+				return cut(guard, facts, changes), err
+			}
+			continue
+		}
 		if again, err := validateOnce(ctx, client, r, &facts, decided); again {
 			continue
 		} else if err != nil {
@@ -140,14 +147,9 @@ func (a *Applier) run(
 			facts.Recorded = decided.Inventory
 		}
 		clear(checked)
-		for i, result := range a.execute(ctx, client, waves, r, decided.Actions) {
-			changes = a.learn(client, &facts, decided.Actions[i], result, changes)
-		}
-		a.memory.keepRepairs(facts.Owner, r.RepairNonce, facts.Repairs)
-		if err := r.ended(ctx); err != nil {
+		if changes, err = a.carryOut(ctx, client, waves, r, &facts, decided.Actions, changes); err != nil {
 			return cut(guard, facts, changes), err
 		}
-		facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
 	}
 }
 
@@ -163,6 +165,23 @@ func (a *Applier) newer(
 	}
 	facts.Names, ok = a.NameOwners(ctx, client, facts, decided)
 	return facts, ok
+}
+
+// carryOut carries out actions, and adds their results to the facts. It returns changes with the writes. The error says
+// that the pass must end.
+func (a *Applier) carryOut(
+	ctx context.Context, client *target.Client, waves *telemetry.Waves, r Request, facts *plan.Facts,
+	actions []plan.Action, changes []outcome.Change,
+) ([]outcome.Change, error) {
+	for i, result := range a.execute(ctx, client, waves, r, actions) {
+		changes = a.learn(client, facts, actions[i], result, changes)
+	}
+	a.memory.keepRepairs(facts.Owner, r.RepairNonce, facts.Repairs)
+	if err := r.ended(ctx); err != nil {
+		return changes, err
+	}
+	facts.Live = Snapshot(client, r.externals(), r.Judge, *facts)
+	return changes, nil
 }
 
 // learn adds the result of an action to the facts. It returns changes with the write of the action.

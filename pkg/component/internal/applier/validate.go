@@ -2,6 +2,7 @@ package applier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/internal/validate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -43,8 +45,10 @@ func Refused(
 	var suspects []suspect
 	refused := map[manifests.Key]plan.Failure{}
 	for _, a := range writes {
-		faults := v.faults(ctx, a)
+		faults, err := v.faults(ctx, a)
 		switch {
+		case err != nil:
+			return nil, err
 		case len(faults) == 0:
 		case slices.ContainsFunc(faults, func(f validate.Fault) bool { return f.Certain }):
 			refused[a.Key] = plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: describe(faults)}
@@ -64,17 +68,21 @@ func Refused(
 	return refused, ctx.Err()
 }
 
-// validateOnce checks the first writes of a plan, before the first action of a pass. If the API server would refuse some
+// validateOnce checks the first writes of a plan, before the first write of a pass. If the API server would refuse some
 // of them, again is set, and the next plan has repairs only.
+//
+// An existing object without our label is among the writes once it was read; see plan.Plan.Unread. One of a later wave
+// is read when this wave begins, so the writes are checked again then, and earlier waves are written. If only the
+// conflict of its create shows that an object exists, it was checked as a create.
 func validateOnce(
 	ctx context.Context, client *target.Client, r Request, facts *plan.Facts, decided plan.Plan,
 ) (again bool, err error) {
-	if !facts.Validate || len(decided.Actions) == 0 {
+	if !facts.Validate || !decided.Writes() {
 		return false, nil
 	}
-	facts.Validate = false
 	facts.Refused, err = Refused(ctx, client, r.Owner, *facts, decided.Unapplied)
 	facts.Hold = len(facts.Refused) > 0
+	facts.Validate = decided.Incomplete() && !facts.Hold
 	return facts.Hold && err == nil, err
 }
 
@@ -129,11 +137,14 @@ func (v *validation) readTypes(ctx context.Context, writes []plan.Action) (err e
 	return err
 }
 
-// faults returns the faults of a write. A manifest that cannot be read has none, because its write reports that.
-func (v *validation) faults(ctx context.Context, a plan.Action) []validate.Fault {
+// faults returns the faults of a write. A manifest that cannot be read has none, because its write reports that. An
+// update with ignored fields has none either: it sends only some of them, and a dry run of the whole manifest says
+// nothing about it. The error is budget.ErrWait.
+func (v *validation) faults(ctx context.Context, a plan.Action) ([]validate.Fault, error) {
 	whole, err := a.Object.Whole()
-	if err != nil {
-		return nil
+	recreates := a.Verb == plan.VerbDelete
+	if err != nil || a.Verb != plan.VerbCreate && !recreates && len(whole.Settings.Ignored()) > 0 {
+		return nil, nil
 	}
 	gvk := whole.GroupVersionKind()
 	s := validate.Subject{
@@ -141,38 +152,42 @@ func (v *validation) faults(ctx context.Context, a plan.Action) []validate.Fault
 		DropsUnknown: a.Policy == metav1alpha1.UpdateReplace,
 	}
 	if d := v.defined[gvk.GroupKind()]; d != nil {
-		s.Types, s.Defined = d.types(ctx, gvk.Version)
+		s.Types, s.Defined, err = d.types(ctx, gvk.Version)
+		if err != nil {
+			return nil, err
+		}
 	}
-	if e := v.inventory[a.Key]; a.Verb != plan.VerbDelete && e.UID == a.Preconditions.UID {
+	if e := v.inventory[a.Key]; !recreates && e.UID == a.Preconditions.UID {
 		s.Recorded = e.Immutable
 	}
-	if s.Exists && len(whole.Settings.Ignored()) > 0 {
-		// The ignored fields are not sent.
-		s.Types = nil
-	}
-	return validate.Faults(s)
+	return validate.Faults(s), nil
 }
 
-// types returns the schema of a version. known is false if the definition has none that can be used.
-func (d *setDefinition) types(ctx context.Context, version string) (types managedfields.TypeConverter, known bool) {
+// types returns the schema of a version. known is false if the definition has none that can be used. The error is
+// budget.ErrWait.
+func (d *setDefinition) types(
+	ctx context.Context, version string,
+) (types managedfields.TypeConverter, known bool, err error) {
 	if types, compiled := d.versions[version]; compiled {
-		return types, types != nil
+		return types, types != nil, nil
 	}
-	d.versions[version] = nil
 	whole, err := d.object.Whole()
+	if err == nil {
+		scoped, end := budget.Scope(ctx)
+		defer end()
+		err = budget.Reserve(scoped, definitionCopies*budget.Value(whole.Body.Object))
+	}
+	if errors.Is(err, budget.ErrWait) {
+		return nil, false, err
+	}
+	if err == nil {
+		types, err = validate.Definition(whole.Body, version)
+	}
 	if err != nil {
-		return nil, false
-	}
-	ctx, end := budget.Scope(ctx)
-	defer end()
-	if budget.Reserve(ctx, definitionCopies*budget.Value(whole.Body.Object)) != nil {
-		return nil, false
-	}
-	if types, err = validate.Definition(whole.Body, version); err != nil {
-		return nil, false
+		types = nil
 	}
 	d.versions[version] = types
-	return types, types != nil
+	return types, types != nil, nil
 }
 
 // definitionCopies is an estimate of the memory that the compilation of a definition takes, as a multiple of its
@@ -187,7 +202,7 @@ func (v *validation) ask(ctx context.Context, home string, suspects []suspect) {
 	for i := range suspects {
 		s := &suspects[i]
 		asking.Go(func() error {
-			if refusal := executor.Refused(ctx, s.action); refusal != nil && s.confirms(refusal.Mistyped, refusal.Immutable) {
+			if refusal := executor.Refused(ctx, s.action); refusal != nil && s.confirms(*refusal) {
 				s.confirmed = &refusal.Failure
 			}
 			return nil
@@ -197,21 +212,22 @@ func (v *validation) ask(ctx context.Context, home string, suspects []suspect) {
 }
 
 // confirms reports whether a refusal of the dry run is about a fault, and not about something that the write avoids. A
-// recreated object may have other immutable fields, and most writes with the policy replace are other requests than
-// their dry run, which is always an apply.
-func (s *suspect) confirms(mistyped, immutable bool) bool {
+// recreated object may have other immutable fields, so its refusal must have another cause, too: after the deletion its
+// create would be refused. Most writes with the policy replace are other requests than their dry run, which is always
+// an apply.
+func (s *suspect) confirms(r execute.Refusal) bool {
 	replaces := s.action.Verb == plan.VerbReplace ||
 		s.action.Policy == metav1alpha1.UpdateReplace && !manifests.IsBuiltIn(s.action.Key.Group)
 	return slices.ContainsFunc(s.faults, func(f validate.Fault) bool {
 		switch {
 		case f.Immutable:
-			return immutable
-		case immutable && s.action.Verb == plan.VerbDelete:
-			return false
+			return r.Immutable
+		case r.Immutable && s.action.Verb == plan.VerbDelete:
+			return r.Other
 		case f.OfSchema:
 			return true
 		}
-		return !mistyped || !replaces
+		return !r.Mistyped || !replaces
 	})
 }
 

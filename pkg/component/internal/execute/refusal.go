@@ -2,7 +2,9 @@ package execute
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,15 +21,15 @@ import (
 type Refusal struct {
 	Failure plan.Failure
 	// Mistyped is set if the manifest does not match its type. Immutable is set if the manifest changes a field that
-	// cannot change.
-	Mistyped, Immutable bool
+	// cannot change. Other is set if the answer also has a cause that is not about such fields.
+	Mistyped, Immutable, Other bool
 }
 
-// Refused asks the API server, by a dry run, whether it refuses the manifest of a create or an update. It returns nil if
-// the API server accepts the manifest, or if its answer says nothing about the manifest: a right is missing, a webhook
-// refuses or supports no dry run, or the object changed. If the namespace of the object does not exist, the dry run is
-// repeated in the namespace of the component, if that is known. Only the manifest counts for an update with the policy
-// replace, because its request depends on the live object.
+// Refused asks the API server, by a dry run, whether it refuses the manifest of a create or an update. It returns nil
+// if the API server accepts the manifest, or if its answer says nothing about the manifest: a right is missing, a
+// webhook refuses or supports no dry run, or the object changed. If the namespace of the object does not exist, the dry
+// run is repeated in the namespace of the component, if that is known, under a free name if necessary. Only the
+// manifest counts for an update with the policy replace, because its request depends on the live object.
 func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
 	whole, err := a.Object.Whole()
 	if err != nil {
@@ -37,11 +39,11 @@ func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
 	err = e.ask(ctx, a)
 	home := e.writer.clients.componentNamespace
 	if isNamespaceMissing(err) && home != "" && home != a.Key.Namespace {
-		moved := whole
-		moved.Body = whole.Body.DeepCopy()
-		moved.Body.SetNamespace(home)
-		a.Object, a.Key.Namespace = &moved, home
-		err = e.ask(ctx, a)
+		a = movedTo(a, home, a.Key.Name)
+		if err = e.ask(ctx, a); isConflict(err) || apierrors.IsAlreadyExists(err) {
+			// An object of this name exists there, so the name is valid. The answer says nothing about the manifest.
+			err = e.ask(ctx, movedTo(a, home, freeName(a.Key)))
+		}
 	}
 	if !refusesManifest(err) {
 		return nil
@@ -51,8 +53,24 @@ func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
 	}
 	return &Refusal{
 		Failure:  *failureOf(err, a, e.writer.clients.user),
-		Mistyped: !apierrors.IsInvalid(err), Immutable: apitext.ImmutableField(err),
+		Mistyped: !apierrors.IsInvalid(err), Immutable: apitext.ImmutableField(err), Other: apitext.OtherCause(err),
 	}
+}
+
+// movedTo returns an action with another namespace and name.
+func movedTo(a plan.Action, namespace, name string) plan.Action {
+	moved := *a.Object
+	moved.Body = a.Object.Body.DeepCopy()
+	moved.Body.SetNamespace(namespace)
+	moved.Body.SetName(name)
+	a.Object, a.Key.Namespace, a.Key.Name = &moved, namespace, name
+	return a
+}
+
+// freeName returns a name that no object has, and that is valid for all kinds.
+func freeName(key manifests.Key) string {
+	sum := sha256.Sum256([]byte(key.String()))
+	return fmt.Sprintf("dry-run-%x", sum[:8])
 }
 
 // ask sends the manifest of an action as a dry run.

@@ -27,6 +27,9 @@ type Plan struct {
 	// as far as the facts show them. It is set only if Facts.Validate is set. An object that waits for the definition of
 	// its type is among them.
 	Unapplied []Action
+	// unread are the objects whose manifests were not applied yet, and that must be read before it is known whether they
+	// are written; see Unread.
+	unread map[manifests.Key]bool
 	// Phase is the phase of a deletion whose objects are being applied.
 	Phase manifests.Phase
 	// Skipped are the objects of a phase that could not be applied because their namespace is being deleted.
@@ -55,6 +58,30 @@ type Plan struct {
 	// NextDue is the time of the next plan if no event starts one earlier: the time at which a dependent in sync is
 	// applied again, a guard is probed, or a deferred repair is made. Zero means that there is no such time.
 	NextDue time.Time
+}
+
+// Unread returns the actions that must be carried out before the other ones, so that Unapplied has all writes of the
+// wave: the reads of objects whose manifests were not applied yet. It is empty if the plan writes nothing, or if
+// Facts.Validate is not set.
+func (p Plan) Unread() []Action {
+	if len(p.unread) == 0 || !p.Writes() {
+		return nil
+	}
+	var reads []Action
+	for _, a := range p.Actions {
+		if a.Verb == VerbRead && p.unread[a.Key] {
+			reads = append(reads, a)
+		}
+	}
+	return reads
+}
+
+// Incomplete reports whether Unapplied lacks writes, because objects must be read first.
+func (p Plan) Incomplete() bool { return len(p.unread) > 0 }
+
+// Writes reports whether an action writes.
+func (p Plan) Writes() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Verb.Writes() })
 }
 
 // Done reports whether the plan has nothing to do and nothing to wait for.

@@ -83,3 +83,43 @@ func TestOnlyRepairsAreDoneInASetThatIsRefused(t *testing.T) {
 		t.Errorf("objects that are not written are recorded: %v", p.Inventory)
 	}
 }
+
+func TestReadsAreCarriedOutBeforeTheFirstWrite(t *testing.T) {
+	f := validated()
+	unowned := f.Desired[1].Key
+	f.Defaults.Adoption = metav1alpha1.AdoptIfUnowned
+	present := func(key manifests.Key) Observed {
+		o := f.Live.Of(key)
+		if key == unowned {
+			o = Observed{Presence: Present, UID: "u2", ResourceVersion: "1"}
+		}
+		return o
+	}
+	g := f.seen(present)
+	if got, want := namesOf(ForApply(g).Unread()), []string{"Read new"}; !slices.Equal(got, want) {
+		t.Errorf("the first actions are %q, want %q", got, want)
+	}
+	g.Validate = false
+	if got := ForApply(g).Unread(); got != nil {
+		t.Errorf("the reads %q come first although nothing is validated", namesOf(got))
+	}
+	g = f.seen(func(key manifests.Key) Observed {
+		o := present(key)
+		if key == unowned {
+			o.Mark = &ToolMark{}
+		}
+		return o
+	})
+	p := ForApply(g)
+	want := []string{"Apply changed", "Apply new", "Create later"}
+	if got := namesOf(p.Unapplied); !slices.Equal(got, want) || p.Unread() != nil {
+		t.Errorf("the writes to be validated are %q, want %q", got, want)
+	}
+}
+
+func TestAPlanThatOnlyRemovesAGuardWritesNothing(t *testing.T) {
+	guard := Plan{Actions: []Action{{Verb: VerbUnguard}}}
+	if guard.Writes() || !(Plan{Actions: []Action{{Verb: VerbRead}, {Verb: VerbCreate}}}).Writes() {
+		t.Error("a guard counts as a write, or a create does not")
+	}
+}

@@ -115,8 +115,12 @@ func (r *simulation) nameOwners(ctx context.Context, decided plan.Plan) bool {
 // validate checks the manifests of a plan before its first write, as a pass does. If some are invalid, a pass writes
 // nothing, so all steps are held, and the plan is made again with the failures.
 func (r *simulation) validate(ctx context.Context, decided plan.Plan) (again bool, err error) {
-	if !r.facts.Validate || len(decided.Actions) == 0 || r.blockersOnly {
+	if !r.facts.Validate || !decided.Writes() || r.blockersOnly {
 		return false, nil
+	}
+	if reads := decided.Unread(); len(reads) > 0 {
+		r.carryOut(ctx, plan.Plan{Actions: reads, Phase: decided.Phase})
+		return true, nil
 	}
 	r.facts.Validate = false
 	if r.facts.Refused, err = r.refused(ctx, r.facts, decided.Unapplied); err != nil {

@@ -218,7 +218,7 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 			metav1alpha1.StateStalled, metav1alpha1.ReasonRenderingIncomplete, describe("the rendering is incomplete", terminal),
 		}
 	case len(terminal) > 0 && o.Held:
-		message := describe("nothing of this revision is written, because it is invalid", terminal)
+		message := describe("nothing more of this revision is written, because it is invalid", terminal)
 		return Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonInvalidManifests, message}
 	case len(terminal) > 0:
 		return Verdict{metav1alpha1.StateStalled, reasonOf(terminal), describe("failed", terminal)}
