@@ -74,7 +74,7 @@ var _ = Describe("Additional managed types:", func() {
 		Entry("a kind in all groups", func() (string, string) { return "*", "Gizmo" }),
 	)
 
-	It("instances of an additional managed type are named only if the identity of the component may list the type", func(ctx SpecContext) {
+	It("instances of an additional managed type are named only if the identity of the component may list and get them", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{DefaultServiceAccount: "tenant"}})
 		user := serviceAccountUser(namespace, "tenant")
@@ -89,7 +89,7 @@ var _ = Describe("Additional managed types:", func() {
 		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(Or(ContainSubstring("theirs"), ContainSubstring(elsewhere)))
 		Expect(requestsSince(ctx, mark, operator).Resource("gizmos").As("")).To(BeEmpty(), "the operator used its own rights")
 
-		permit(ctx, "", operator+"-gizmos", user, group+" | gizmos | list")
+		permit(ctx, "", operator+"-gizmos", user, group+" | gizmos | get, list")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(elsewhere+"/theirs"))
 		remove(ctx, foreign[0])
 		expectGone(ctx, g)

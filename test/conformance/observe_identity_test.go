@@ -194,7 +194,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ForeignInstances"), ContainSubstring(message)))
 		}
 		blocked(`User "` + t.account + `" cannot list resource "widgets" in API group "` + group + `" at the cluster scope`)
-		permit(ctx, "", t.operator+"-widgets", t.account, group+" | widgets | list, watch")
+		permit(ctx, "", t.operator+"-widgets", t.account, group+" | widgets | get, list, watch")
 		blocked("theirs")
 		remove(ctx, foreign[0])
 		expectGone(ctx, g)

@@ -51,8 +51,10 @@ func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
 	if a.Verb != plan.VerbCreate {
 		a.Verb = plan.VerbApply
 	}
+	failure := failureOf(err, a, e.writer.clients.user)
+	e.nameFields(ctx, failure, a, err)
 	return &Refusal{
-		Failure:  *failureOf(err, a, e.writer.clients.user),
+		Failure:  *failure,
 		Mistyped: !apierrors.IsInvalid(err), Immutable: apitext.ImmutableField(err), Other: apitext.OtherCause(err),
 	}
 }
