@@ -11,7 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -30,7 +30,7 @@ func TestAFollowedStatusIsShownAgainWhenTheOperatorEndsOrBegins(t *testing.T) {
 				Spec:       coordinationv1.LeaseSpec{RenewTime: new(metav1.NowMicro())},
 			}
 		}
-		served := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(renewed()).Build()
+		served := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(renewed()).Build()
 		var out bytes.Buffer
 		w := &statusWatch{
 			cluster: &cluster.Cluster{Client: served},

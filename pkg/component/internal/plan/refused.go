@@ -17,15 +17,23 @@ func (p *Plan) collect(f Facts, c candidate, d decision) {
 	if !f.Validate || c.unbound != nil || c.applied() || c.object.Key.IsExternal() || c.object.Settings.IsObserved() {
 		return
 	}
-	switch {
-	case d.action != nil && d.action.Object != nil && d.action.Verb == VerbRead:
+	switch verb := d.verb(); {
+	case verb == VerbRead:
 		if p.unread == nil {
 			p.unread = map[manifests.Key]bool{}
 		}
 		p.unread[c.object.Key] = true
-	case d.action != nil && d.action.Object != nil && d.action.Verb.Writes():
+	case verb != "" && verb.Writes():
 		p.Unapplied = append(p.Unapplied, *d.action)
 	case d.waiting != nil && d.waiting.Failure == nil && d.waiting.Reason == WaitNotServed:
 		p.Unapplied = append(p.Unapplied, *c.act(VerbCreate, ReasonNew).action)
 	}
+}
+
+// verb returns the verb of an action on a manifest; empty if there is none.
+func (d decision) verb() Verb {
+	if d.action == nil || d.action.Object == nil {
+		return ""
+	}
+	return d.action.Verb
 }

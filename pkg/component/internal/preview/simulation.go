@@ -213,10 +213,7 @@ func (r *simulation) learn(a plan.Action, phase manifests.Phase, answer asked) {
 	}
 	if answer.Verb != "" && (answer.Failure != nil || answer.Verb != a.Verb || a.Verb == plan.VerbRead) {
 		applier.Fold(r.facts.Results, a, answer.Result, nil)
-		if f := answer.Failure; f != nil && a.Reason.Adopts() && !f.Inherent() {
-			answer.unchecked = string(f.Reason) + ": " + f.Message
-			r.adopting[a.Key] = r.step(a, phase, answer)
-		}
+		r.learnUnchecked(a, phase, answer)
 		return
 	}
 	was := r.facts.Live.Of(a.Key)
@@ -237,6 +234,14 @@ func (r *simulation) learn(a plan.Action, phase manifests.Phase, answer asked) {
 	delete(r.adopting, a.Key)
 	applier.Fold(r.facts.Results, a, plan.Result{Verb: a.Verb, Observed: &now}, nil)
 	r.enter(r.step(a, phase, answer))
+}
+
+// learnUnchecked keeps the step of an adoption whose dry run failed for a reason that may not hold for the operator.
+func (r *simulation) learnUnchecked(a plan.Action, phase manifests.Phase, answer asked) {
+	if f := answer.Failure; f != nil && a.Reason.Adopts() && !f.Inherent() {
+		answer.unchecked = string(f.Reason) + ": " + f.Message
+		r.adopting[a.Key] = r.step(a, phase, answer)
+	}
 }
 
 // enter adds a step to the forecast. The create of a recreated object is added to the existing step of its delete.
