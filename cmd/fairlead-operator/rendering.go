@@ -85,8 +85,8 @@ func (o renderingOptions) budgetOf(own int64) int64 {
 const childrenShare = 2
 
 // shares returns the options of the children, or nil without children, and the memory limit of the Go runtime of this
-// process: nine tenths of the memory that the children leave. By default at least two children share their half, so that
-// a long rendering leaves one process to others. Below 512 MiB only one child fits into it.
+// process: nine tenths of the memory that the children leave. By default at least two children share their half, so
+// that a long rendering leaves one process to others. Below 512 MiB only one child fits into it.
 func (o renderingOptions) shares(limit int64, processors int) (*isolate.Options, int64) {
 	if !o.isolated {
 		return nil, ownShare(limit)

@@ -51,8 +51,8 @@ type Options struct {
 	Watched []string
 }
 
-// New returns the Lease of the operator, as ctrl.Options.LeaderElectionResourceLockInterface. Its name is Name. ctx ends
-// the recorder of the events about leaders.
+// New returns the Lease of the operator, as ctrl.Options.LeaderElectionResourceLockInterface. Its name is Name. ctx
+// ends the recorder of the events about leaders.
 func New(ctx context.Context, config *rest.Config, o Options) (*Lock, error) {
 	namespace := o.Namespace
 	if namespace == "" {

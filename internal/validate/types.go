@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// notDeclared is the message of the schema about a field that the type does not have. duplicate begins the message about
-// an item of a list that is there twice.
+// notDeclared is the message of the schema about a field that the type does not have. duplicate begins the message
+// about an item of a list that is there twice.
 const (
 	notDeclared = "field not declared in schema"
 	duplicate   = "duplicate entries "

@@ -31,8 +31,8 @@ func RefuseDeletion(err error) error {
 	return &passerror.Refusal{Cause: err}
 }
 
-// ErrPlacement is in the chain of a PassError or a RefusedError if the target cluster, namespace or name of the component
-// changed while dependents exist in the former target.
+// ErrPlacement is in the chain of a PassError or a RefusedError if the target cluster, namespace or name of the
+// component changed while dependents exist in the former target.
 var ErrPlacement = passerror.ErrPlacement
 
 // PassError is the failure of a pass, as the conditions of the component report it.

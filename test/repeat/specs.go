@@ -12,8 +12,8 @@ import (
 )
 
 // NotRepeated begins a line that is printed about a test that runs specs and fails. [Program] does not run such a test
-// again: its failed specs were repeated, and failures outside of specs are not repeated. A test that runs specs in other
-// processes prints the line if one of them fails.
+// again: its failed specs were repeated, and failures outside of specs are not repeated. A test that runs specs in
+// other processes prints the line if one of them fails.
 const NotRepeated = "This test is not repeated as a whole, because it repeats its specs: "
 
 // Specs runs the specs of a package as [ginkgo.RunSpecs] does. With a folder for reports a failed spec runs a second

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-// operatorOf returns what is known of the operator of a component, in the form that commands print. It returns nil if an
-// operator serves the component.
+// operatorOf returns what is known of the operator of a component, in the form that commands print. It returns nil if
+// an operator serves the component.
 func operatorOf(o cluster.Operator) *show.Operator {
 	if o.State == cluster.OperatorServes {
 		return nil

@@ -2,8 +2,8 @@ package show
 
 import "github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 
-// Operator says why a status may be old. It is part of a result only if no operator serves the component, or if this was
-// not checked.
+// Operator says why a status may be old. It is part of a result only if no operator serves the component, or if this
+// was not checked.
 type Operator struct {
 	// State is Absent, if no operator serves the component, or NotChecked.
 	State string `json:"state"`

@@ -67,9 +67,9 @@ func (i *IdleInventories) servedOwners() []string {
 	return i.owners
 }
 
-// Transform is a function for the cache of the components. It removes managed fields, and moves the inventory. Before, it
-// marks a record that another client wrote, as the managed fields show; see Doubt. An inventory that was lost or edited
-// stays, so that this is seen. Other objects are not changed.
+// Transform is a function for the cache of the components. It removes managed fields, and moves the inventory. Before,
+// it marks a record that another client wrote, as the managed fields show; see Doubt. An inventory that was lost or
+// edited stays, so that this is seen. Other objects are not changed.
 func (i *IdleInventories) Transform(obj any) (any, error) {
 	component, ok := obj.(Object)
 	if !ok {

@@ -54,9 +54,9 @@ func Doubt(status *metav1alpha1.Status) string {
 	return cause
 }
 
-// Believe removes the doubt about the record of a component. The next WriteStatus gives the record a new number, so that
-// the reconciler becomes its owner. The caller must have searched the dependents. cluster is the id of the cluster of the
-// component.
+// Believe removes the doubt about the record of a component. The next WriteStatus gives the record a new number, so
+// that the reconciler becomes its owner. The caller must have searched the dependents. cluster is the id of the cluster
+// of the component.
 func Believe(component Object, cluster string) {
 	status := component.GetStatus()
 	if Doubt(status) == "" {
@@ -120,8 +120,8 @@ func number(status, stored *metav1alpha1.Status, last int64) {
 }
 
 // foreignOwner returns why the managed fields of a component show that another client wrote its record, or an empty
-// text. It returns an empty text if the owner is not known, because the cache dropped the managed fields, or because the
-// API server joined the entries of many managers.
+// text. It returns an empty text if the owner is not known, because the cache dropped the managed fields, or because
+// the API server joined the entries of many managers.
 func foreignOwner(component Object, ours []string) string {
 	entries := component.GetManagedFields()
 	if len(entries) == 0 || len(ours) == 0 || component.GetStatus().RecordDigest == "" {
@@ -165,8 +165,8 @@ func (m *Memory) lastNumber(uid types.UID) int64 {
 	return m.record.writes
 }
 
-// isKnown reports whether this process wrote or believed the record of this very version of a component. After a write the
-// status in memory may have a number that the API server dropped. m may be nil.
+// isKnown reports whether this process wrote or believed the record of this very version of a component. After a write
+// the status in memory may have a number that the API server dropped. m may be nil.
 func (m *Memory) isKnown(component Object) bool {
 	if m == nil {
 		return false

@@ -99,8 +99,8 @@ func (s *Store) loadExisting(ctx context.Context, name types.NamespacedName) (Ob
 	return obj, err
 }
 
-// Live reads a component from the API server, like Load. If the component does not exist, the error is a conflict, which
-// ends the pass.
+// Live reads a component from the API server, like Load. If the component does not exist, the error is a conflict,
+// which ends the pass.
 func (s *Store) Live(ctx context.Context, name types.NamespacedName) (Object, error) {
 	live, err := s.options.New()
 	if err != nil {
@@ -198,9 +198,9 @@ func (s *Store) keepWrite(stored Object) {
 	}
 }
 
-// WriteStatus writes the status of a component. It does not change the stored author's part of the status. If the record
-// of the dependents changed, it gets the next number. recorded is the inventory record of the stored status. A conflict
-// means that the pass must end.
+// WriteStatus writes the status of a component. It does not change the stored author's part of the status. If the
+// record of the dependents changed, it gets the next number. recorded is the inventory record of the stored status. A
+// conflict means that the pass must end.
 func (s *Store) WriteStatus(ctx context.Context, obj Object, recorded InventoryRef) error {
 	status := obj.GetStatus()
 	err := s.write(ctx, obj, recorded, func(stored Object) error {

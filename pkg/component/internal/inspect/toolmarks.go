@@ -61,8 +61,8 @@ var toolMarks = []toolMark{
 	},
 }
 
-// ToolMarksOf returns the marks of other tools on an object. The mark of Argo CD and of kapp counts only if it names the
-// object itself, because copies of an object keep its annotations.
+// ToolMarksOf returns the marks of other tools on an object. The mark of Argo CD and of kapp counts only if it names
+// the object itself, because copies of an object keep its annotations.
 func ToolMarksOf(obj *unstructured.Unstructured) ToolMarks {
 	var found ToolMarks
 	var owners []string

@@ -199,16 +199,16 @@ func (m *Memory) Unsearched() string {
 	return m.unsearched
 }
 
-// searchInterval is the shortest time between two recoveries of the inventory of a component. Another client may replace
-// its record all the time, and a search lists all types. maxSearches is the number of searches in this time if their
-// results cannot be written, because other clients write the component.
+// searchInterval is the shortest time between two recoveries of the inventory of a component. Another client may
+// replace its record all the time, and a search lists all types. maxSearches is the number of searches in this time if
+// their results cannot be written, because other clients write the component.
 const (
 	searchInterval = 5 * time.Minute
 	maxSearches    = 3
 )
 
-// checkInterval returns the condition error for an inventory that has to be recovered less than searchInterval after the
-// last recovery, or after maxSearches searches. cause says why.
+// checkInterval returns the condition error for an inventory that has to be recovered less than searchInterval after
+// the last recovery, or after maxSearches searches. cause says why.
 func (m *Memory) checkInterval(cause string, damaged bool, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -377,8 +377,8 @@ func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMe
 	}
 }
 
-// changedBy returns why the record in a status is not used, if another client changed it. It returns an empty text for a
-// record that is intact, for a status that was lost as a whole, for a record without a number, and for a record whose
+// changedBy returns why the record in a status is not used, if another client changed it. It returns an empty text for
+// a record that is intact, for a status that was lost as a whole, for a record without a number, and for a record whose
 // lines could not be written; see fallBack.
 func (s *Store) changedBy(obj components.Object) string {
 	st := obj.GetStatus()

@@ -54,9 +54,9 @@ func (s LabelSearch) Search(
 	})
 }
 
-// searchType finds the dependents of a type. If the type does not support lists, the report is empty. An object with the
-// label and the annotation may also be a copy, which another client made. So an object that the reconciler did not write
-// is reported apart.
+// searchType finds the dependents of a type. If the type does not support lists, the report is empty. An object with
+// the label and the annotation may also be a copy, which another client made. So an object that the reconciler did not
+// write is reported apart.
 func (s LabelSearch) searchType(
 	ctx context.Context, owner manifests.Owner, r discovery.Resource, fallback metav1alpha1.DeletePolicy,
 	namespaces []string,

@@ -201,8 +201,8 @@ func (c candidate) update(reason Reason) decision {
 	return d
 }
 
-// isClaimed reports whether other tools have fields of the live object that an adoption takes over: as previous managers,
-// or as marks.
+// isClaimed reports whether other tools have fields of the live object that an adoption takes over: as previous
+// managers, or as marks.
 func (c candidate) isClaimed() bool {
 	return c.hasPreviousManagers() || c.live.Mark != nil && c.live.Mark.By != ""
 }

@@ -159,8 +159,8 @@ func (s *Store) After(secret metav1.Object) string {
 	return secret.GetAnnotations()[s.keys.name(annotationAfter)]
 }
 
-// Read reads a record, and decodes its content into content. It returns a LostError if the record does not exist, cannot
-// be decoded, or does not have the digest of its annotation.
+// Read reads a record, and decodes its content into content. It returns a LostError if the record does not exist,
+// cannot be decoded, or does not have the digest of its annotation.
 func (s *Store) Read(ctx context.Context, owner manifests.Owner, kind Kind, id string, content any) (Record, error) {
 	rec, edited := Record{Kind: kind, ID: id}, ""
 	prefix := NamePrefix(kind, owner.ID(), id)

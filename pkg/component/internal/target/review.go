@@ -16,8 +16,8 @@ import (
 )
 
 // MayGet asks the API server, for each object, whether the identity of the client may get it. The identity asks about
-// itself, so neither the operator nor the identity needs a right that it does not have anyway. A refused review counts as
-// an answer. An object whose review failed is not in the result; the error is logged.
+// itself, so neither the operator nor the identity needs a right that it does not have anyway. A refused review counts
+// as an answer. An object whose review failed is not in the result; the error is logged.
 func (c *Client) MayGet(ctx context.Context, keys []manifests.Key) map[manifests.Key]bool {
 	type review struct {
 		key     manifests.Key
