@@ -179,8 +179,7 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	if !o.unplanned {
 		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
 			change := preview.Sources{ConfigMaps: sources, Place: place, Inputs: given}
-			found, err := preview.Check(ctx, a.gate(c, false), target, obj, change)
-			return a.judge(target, found, err, o.adopt)
+			return a.newPreflight(target, o.adopt).decide(preview.Check(ctx, a.gate(c, false), target, obj, change))
 		}
 	}
 	applied, err := publisher.Publish(ctx, publish.Request{

@@ -14,29 +14,45 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// judge decides whether a component may be written, and which objects it may take over. It prints what a person should
-// know before.
-func (a *app) judge(
-	target cluster.Target, found preview.Findings, err error, adopt bool,
-) ([]metav1alpha1.AdoptRule, error) {
+// preflight decides, by the plan of an apply, whether the component may be written. It prints what a person should know
+// before.
+type preflight struct {
+	target cluster.Target
+	// adopt permits the component to take over the existing objects that the plan finds.
+	adopt bool
+	// print prints a line of the output, tell a line of an error that has several lines, and warn an error after which
+	// the apply continues.
+	print, tell func(line string)
+	warn        func(error)
+}
+
+func (a *app) newPreflight(target cluster.Target, adopt bool) preflight {
+	tell := func(line string) { _, _ = fmt.Fprintln(a.ErrOut, terminal.Clean(line)) }
+	return preflight{target: target, adopt: adopt, print: a.println, tell: tell, warn: a.warn}
+}
+
+// decide returns the entries that the apply adds to spec.adopt, or the reasons why the component is not written. err is
+// the error of the plan.
+func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.AdoptRule, error) {
 	if unplanned, ok := errors.AsType[*preview.UnplannedError](err); ok {
-		if adopt {
-			return nil, exit.Refuse("%s is not applied: there is no plan, so --adopt would permit nothing: %w", target, unplanned)
+		if p.adopt {
+			return nil, exit.Refuse(
+				"%s is not applied: there is no plan, so --adopt would permit nothing: %w", p.target, unplanned)
 		}
-		a.warn(fmt.Errorf("there is no plan, so nothing is checked before the write: %w", unplanned))
+		p.warn(fmt.Errorf("there is no plan, so nothing is checked before the write: %w", unplanned))
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.warnOfUnserved(found.Unserved)
-	a.warnOfUnchecked(found.Unchecked)
-	a.listAdoptions(found.Adoptions, adopt)
+	p.warnOfUnserved(found.Unserved)
+	p.warnOfUnchecked(found.Unchecked)
+	p.listAdoptions(found.Adoptions, p.adopt)
 	for _, w := range found.Refused {
-		a.tell(fmt.Sprintf("refused: %s: %s: %s", w.Dependent, w.Reason, exit.Line(errors.New(w.Message))))
+		p.tell(fmt.Sprintf("refused: %s: %s: %s", w.Dependent, w.Reason, exit.Line(errors.New(w.Message))))
 	}
 	var reasons []string
-	if n := len(found.Adoptions); n > 0 && !adopt {
+	if n := len(found.Adoptions); n > 0 && !p.adopt {
 		reasons = append(reasons, fmt.Sprintf("existing objects would be taken over (%d); rename them in the source, or add "+
 			"--adopt if those who have them now may lose them", n))
 	}
@@ -44,18 +60,18 @@ func (a *app) judge(
 		reasons = append(reasons, fmt.Sprintf("objects would be refused (%d); correct them", n))
 	}
 	if len(reasons) > 0 {
-		return nil, exit.Refuse("%s is not applied, and nothing was written: %s", target, strings.Join(reasons, "; "))
+		return nil, exit.Refuse("%s is not applied, and nothing was written: %s", p.target, strings.Join(reasons, "; "))
 	}
-	a.listAdoptions(found.Listed, true)
+	p.listAdoptions(found.Listed, true)
 	return preview.Entries(found.Adoptions), nil
 }
 
 // listAdoptions lists the existing objects that a component would take over. If that is permitted, the list is a part
 // of the output, and otherwise a part of the error.
-func (a *app) listAdoptions(steps []component.Step, permitted bool) {
-	say, verb := a.tell, "would adopt "
+func (p preflight) listAdoptions(steps []component.Step, permitted bool) {
+	say, verb := p.tell, "would adopt "
 	if permitted {
-		say, verb = a.println, "adopting "
+		say, verb = p.print, "adopting "
 	}
 	for _, s := range steps {
 		lines := show.Adoption(s)
@@ -66,36 +82,33 @@ func (a *app) listAdoptions(steps []component.Step, permitted bool) {
 	}
 }
 
-// tell prints a part of an error that has several lines.
-func (a *app) tell(line string) { _, _ = fmt.Fprintln(a.ErrOut, terminal.Clean(line)) }
-
 // maxWarnings is the number of warnings of the same kind.
 const maxWarnings = 3
 
 // warnOfUnserved warns of dependents that have to wait because nobody serves their types.
-func (a *app) warnOfUnserved(unserved []component.Waiting) {
+func (p preflight) warnOfUnserved(unserved []component.Waiting) {
 	for _, w := range unserved[:min(len(unserved), maxWarnings)] {
-		a.warn(fmt.Errorf("%s has to wait: %s", w.Dependent, w.Message))
+		p.warn(fmt.Errorf("%s has to wait: %s", w.Dependent, w.Message))
 	}
 	if more := len(unserved) - maxWarnings; more > 0 {
-		a.warn(fmt.Errorf("%d more objects have to wait for types that are not served", more))
+		p.warn(fmt.Errorf("%d more objects have to wait for types that are not served", more))
 	}
 }
 
 // warnOfUnchecked warns of writes of which it is not known whether the API server accepts them.
-func (a *app) warnOfUnchecked(unchecked []preview.Unchecked) {
+func (p preflight) warnOfUnchecked(unchecked []preview.Unchecked) {
 	for _, u := range unchecked[:min(len(unchecked), maxWarnings)] {
 		object := u.Object
 		if u.More > 0 {
 			object += fmt.Sprintf(" and %d more", u.More)
 		}
-		a.warn(fmt.Errorf("not checked: %s: %s", object, u.Reason))
+		p.warn(fmt.Errorf("not checked: %s: %s", object, u.Reason))
 	}
 	more := 0
 	for _, u := range unchecked[min(len(unchecked), maxWarnings):] {
 		more += 1 + u.More
 	}
 	if more > 0 {
-		a.warn(fmt.Errorf("not checked: %d more objects; fairlead plan names them", more))
+		p.warn(fmt.Errorf("not checked: %d more objects; fairlead plan names them", more))
 	}
 }
