@@ -127,11 +127,11 @@ func argoMark(obj *unstructured.Unstructured) string {
 		obj.GetNamespace() != "" && namespace != obj.GetNamespace() {
 		return ""
 	}
-	project, application, qualified := strings.Cut(parts[0], "_")
+	home, application, qualified := strings.Cut(parts[0], "_")
 	if !qualified {
-		project, application = "", parts[0]
+		home, application = "", parts[0]
 	}
-	return "the Argo CD application " + named(project, application)
+	return "the Argo CD application " + named(home, application)
 }
 
 // kappMark names the kapp application of an object. The identity has the form v1;NAMESPACE/GROUP/KIND/NAME;APIVERSION.

@@ -104,7 +104,7 @@ func ruleUnowned(c candidate) (decision, bool) {
 		)), true
 	case c.adoptions.complete && c.entry.UID == "" && !providedByKubernetes(c.object.Key):
 		return c.refuseAdoption(fmt.Sprintf(
-			"it exists already, and spec.adopt does not name it (%s manages it); %s, or %s",
+			"it exists already, and spec.adopt does not name it (managed by: %s); %s, or %s",
 			c.adoptedFrom(), avoidance(c), adoptionAdvice(c),
 		)), true
 	}

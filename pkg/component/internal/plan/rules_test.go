@@ -537,14 +537,14 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(unrecorded, unowned, managedBy("kubectl-create"), adopting(
 			metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Namespace: "other", Name: "web"},
 		)),
-		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (field manager " +
-			"kubectl-create manages it); rename it here, or take it over: add {group: apps, kind: Deployment, " +
+		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: field manager " +
+			"kubectl-create); rename it here, or take it over: add {group: apps, kind: Deployment, " +
 			"namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); fairlead plan shows which of its " +
 			"values get lost",
 	},
 	{
 		"adopts nothing with an empty list", edits(unrecorded, unowned, adopting()),
-		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (nobody manages it); " +
+		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: nobody); " +
 			"rename it here, or take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to " +
 			"spec.adopt (fairlead apply --adopt); fairlead plan shows which of its values get lost",
 	},

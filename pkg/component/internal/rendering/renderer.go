@@ -98,8 +98,8 @@ func (r Request) looker() lookup.Owner {
 
 // Render returns the set of objects for the inputs, from the cache, from the record in Secrets, or by a new rendering.
 // The error is passerror.ErrObserving while a source is being fetched, and turn.ErrLater while the component waits for
-// its turn to render. If a rendered set is refused, it is returned
-// together with the error, so that the caller can report the messages of the generator.
+// its turn to render. If a rendered set is refused, it is returned together with the error, so that the caller can report
+// the messages of the generator.
 //
 // The memory of the rendering is reserved while it is made; see package budget.
 func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
