@@ -166,7 +166,7 @@ var _ = Describe("Objects that another tool claims:", func() {
 		before := existing(ctx, namespace, "labels: {}")
 		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"), adopting())
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True OwnershipConflict"), ContainSubstring("spec.adopt does not name it (field manager ")))
+			HavePrefix("True OwnershipConflict"), ContainSubstring("spec.adopt does not name it (managed by: field manager ")))
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).To(Equal(before.GetResourceVersion()))
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Adopt = nil })
 		expectReady(ctx, g)

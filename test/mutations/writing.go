@@ -15,8 +15,8 @@ var writing = []mutation{
 	{
 		"a replace ignores UID and owner",
 		"execute/replace.go",
-		"	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {\n		return nil, staleConflict(a)\n	}\n	if a, err",
-		"	if a, err",
+		`found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a)`,
+		`isMarkedSince(live, a)`,
 		"Objects whose owner changes right before a write",
 	},
 	{
