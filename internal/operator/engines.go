@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,6 +32,9 @@ type RenderOptions struct {
 	RefuseFunctions bool
 	// FunctionCalls is the maximum number of concurrent calls of functions. Zero means function.DefaultMaxCalls.
 	FunctionCalls int
+	// Locate receives the source file of each object, with the files that the engine renders; see generator.Request. It
+	// may be nil.
+	Locate func(files fs.FS, o generator.Origin)
 }
 
 // NewGenerator returns the generator of the ready-made operator. It renders a Component with the engine for its source,
@@ -61,11 +65,13 @@ func NewGenerator(o RenderOptions) (generator.Generator, error) {
 	if o.RefuseFunctions {
 		functions = withoutFunctions
 	}
-	return newGenerator(map[generator.Engine]generator.Generator{
+	g := newGenerator(map[generator.Engine]generator.Generator{
 		generator.EngineHelm:       charts,
 		generator.EngineKustomize:  kustomizations,
 		generator.EngineGoTemplate: templates,
-	}, functions), nil
+	}, functions)
+	g.locate = o.Locate
+	return g, nil
 }
 
 // withoutFunctions refuses Components with a function.

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"io/fs"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +19,8 @@ type componentGenerator struct {
 	functions generator.Generator
 	// skipPostRenderers leaves the output of the engines as it is.
 	skipPostRenderers bool
+	// locate receives the source files of the objects; see RenderOptions.
+	locate func(files fs.FS, o generator.Origin)
 }
 
 var (
@@ -87,6 +90,9 @@ func (g *componentGenerator) prepare(
 		}
 	}
 	req.Source, req.SourceDigest, req.Parameters = folder.files, folder.digest, values
+	if g.locate != nil {
+		req.Locate = func(o generator.Origin) { g.locate(folder.files, o) }
+	}
 	return generator.Chain(engine, transformers...), req, nil
 }
 

@@ -3,6 +3,7 @@ package operator
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -187,11 +188,13 @@ type PreviewOptions struct {
 	User string
 	// CallFunctions allows calls of functions. Without it, Components with a function are refused.
 	CallFunctions bool
+	// Locate receives the source file of each object; see RenderOptions. It may be nil.
+	Locate func(files fs.FS, o generator.Origin)
 }
 
 // Preview returns a preview of the changes that the reconciler of Components would make, with default options.
 func Preview(config *rest.Config, o PreviewOptions) (component.Preview[*v1alpha1.Component], error) {
-	g, err := NewGenerator(RenderOptions{RefuseFunctions: !o.CallFunctions})
+	g, err := NewGenerator(RenderOptions{RefuseFunctions: !o.CallFunctions, Locate: o.Locate})
 	if err != nil {
 		return component.Preview[*v1alpha1.Component]{}, fmt.Errorf("generator of components: %w", err)
 	}

@@ -134,6 +134,8 @@ type Waiting struct {
 	// Refused is set if the failure is a property of the object: the API server refuses its manifest, or the object
 	// belongs to somebody else. Neither time nor rights nor other dependents end such a failure.
 	Refused bool
+	// Field is the first invalid field of the manifest, if the failure is about one and the field is known.
+	Field string
 	// Undefined is set if the type of the dependent is not served, and neither a dependent nor the component defines it.
 	// The component continues when the type is served.
 	Undefined bool
@@ -229,7 +231,7 @@ func publicWaiting(waiting []outcome.Waiting) []Waiting {
 	return convert(waiting, func(w outcome.Waiting) Waiting {
 		return Waiting{
 			DependentReport: w.DependentReport, Failed: w.Failed, Terminal: w.Terminal, Refused: w.Refused,
-			Undefined: w.Undefined,
+			Field: w.Field, Undefined: w.Undefined,
 		}
 	})
 }

@@ -55,7 +55,7 @@ func build(ctx context.Context, t *tree, found checked, req generator.Request) (
 	}
 	objects, err := decodeResources(ctx, resources, decoder)
 	if req.Locate != nil {
-		locate(objects, found.entry, req)
+		locate(objects, found.entry, files.addsOrigins, req)
 	}
 	return objects, err
 }

@@ -25,6 +25,8 @@ type buildFiles struct {
 	copies, objects int
 	// traced is the folder whose kustomization adds the origin to each object; empty if origins are not requested.
 	traced string
+	// addsOrigins is set if the origins were added to a kustomization that does not ask for them.
+	addsOrigins bool
 	// err is the error that ended the build. It is kept here because kustomize mixes it with other errors.
 	err error
 }

@@ -16,14 +16,20 @@ import (
 // enables it.
 const originAnnotation = "config.kubernetes.io/origin"
 
-// tracing enables origins in the built kustomization, unless it configures them itself.
+// tracing enables origins in the built kustomization, unless it configures them itself, or has a form to which no field
+// can be added.
 func (f *buildFiles) tracing(name string, content []byte) []byte {
 	isEntry := f.traced != "" && path.Dir(name) == path.Clean(f.traced) &&
 		slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
 	if !isEntry || bytes.Contains(content, []byte("buildMetadata")) {
 		return content
 	}
-	return append(content, "\nbuildMetadata: [originAnnotations]\n"...)
+	with := slices.Concat(content, []byte("\nbuildMetadata: [originAnnotations]\n"))
+	if yaml.Unmarshal(with, &map[string]any{}) != nil {
+		return content
+	}
+	f.addsOrigins = true
+	return with
 }
 
 // origin is the content of the annotation.
@@ -34,19 +40,18 @@ type origin struct {
 	ConfiguredIn string `json:"configuredIn"`
 }
 
-// locate reports the source file of each object, and removes the annotation with the origin.
-func locate(objects []*unstructured.Unstructured, entry string, req generator.Request) {
+// locate reports the source file of each object. It removes the annotation with the origin if added is set, so that the
+// objects are those of a build without origins.
+func locate(objects []*unstructured.Unstructured, entry string, added bool, req generator.Request) {
 	for _, o := range objects {
 		annotations := o.GetAnnotations()
 		text, told := annotations[originAnnotation]
 		if !told {
 			continue
 		}
-		delete(annotations, originAnnotation)
-		if len(annotations) == 0 {
-			annotations = nil
+		if added {
+			removeOrigin(o, annotations)
 		}
-		o.SetAnnotations(annotations)
 		var from origin
 		if err := yaml.Unmarshal([]byte(text), &from); err != nil {
 			continue
@@ -56,4 +61,12 @@ func locate(objects []*unstructured.Unstructured, entry string, req generator.Re
 		}
 		req.Located(path.Join(entry, from.Path), o)
 	}
+}
+
+func removeOrigin(o *unstructured.Unstructured, annotations map[string]string) {
+	delete(annotations, originAnnotation)
+	if len(annotations) == 0 {
+		annotations = nil
+	}
+	o.SetAnnotations(annotations)
 }

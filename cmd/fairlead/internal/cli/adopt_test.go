@@ -159,13 +159,13 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(k8s.Create(ctx, taken)).To(Succeed())
 		theirs(ctx, namespace, "settings", nil)
 		dir := folder("settings.yaml", settingsFile("settings", "{}"), "taken.yaml", settingsFile("taken", "{}"),
-			"web.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 100000}]}\n")
+			"web.yaml", "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  ports:\n    - port: 100000\n")
 		r := fairlead(ctx, namespace, "apply", "shop", dir)
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(And(
 			ContainSubstring("would adopt ConfigMap "+namespace+"/settings from "),
-			ContainSubstring("refused: ConfigMap "+namespace+"/taken: OwnershipConflict: it is owned by "),
-			ContainSubstring("refused: Service "+namespace+"/web: Invalid: spec.ports[0].port: Invalid value: 100000"),
+			ContainSubstring("refused: ConfigMap "+namespace+"/taken (taken.yaml): OwnershipConflict: it is owned by "),
+			ContainSubstring("refused: Service "+namespace+"/web (web.yaml:7): Invalid: spec.ports[0].port: Invalid value: 100000"),
 			ContainSubstring("existing objects would be taken over (1); rename them in the source, or add --adopt if those who "+
 				"have them now may lose them; objects would be refused (2); correct them\n"),
 		))

@@ -123,6 +123,25 @@ var _ = Describe("plan", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "plan", "gadget/g").Err).To(ContainSubstring("only its own operator can render it"))
 	})
 
+	It("names the file and the line of each invalid object", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		dir := folder("kustomization.yaml", "resources: [good.yaml, bad.yaml]\n",
+			"good.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n",
+			"bad.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: bad\n  labels:\n    team: a b\n"+
+				"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: worse\ndatum: {}\n")
+		r := fairlead(ctx, namespace, "plan", "shop", dir)
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Out).To(And(
+			ContainSubstring("  ConfigMap "+namespace+"/bad (bad.yaml:5, wave 0): Invalid: metadata.labels: "),
+			ContainSubstring("  ConfigMap "+namespace+"/worse (bad.yaml:12, wave 0): Invalid: "),
+			Not(ContainSubstring("good.yaml"))))
+		Expect(fairlead(ctx, namespace, "plan", "shop", dir, "-o", "json").Out).To(ContainSubstring(`"place": "bad.yaml:12"`))
+		r = fairlead(ctx, namespace, "apply", "shop", dir)
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(And(ContainSubstring("refused: ConfigMap "+namespace+"/bad (bad.yaml:5): Invalid: "),
+			ContainSubstring("refused: ConfigMap "+namespace+"/worse (bad.yaml:12): Invalid: ")))
+	})
+
 	DescribeTable("refuses", func(ctx SpecContext, args func(dir string) []string, code int, want string) {
 		r := fairlead(ctx, newNamespace(ctx), append([]string{"plan"}, args(folder("broken.yaml", "kind: {{ nope }}"))...)...)
 		Expect(r.Code).To(Equal(code), r.Err)

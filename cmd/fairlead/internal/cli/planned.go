@@ -49,7 +49,11 @@ func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.Ado
 	p.warnOfUnchecked(found.Unchecked)
 	p.listAdoptions(found.Adoptions, p.adopt)
 	for _, w := range found.Refused {
-		p.tell(fmt.Sprintf("refused: %s: %s: %s", w.Dependent, w.Reason, exit.Line(errors.New(w.Message))))
+		object := w.Dependent
+		if place := found.Places.Of(w.Dependent, w.Field); place != "" {
+			object += " (" + place + ")"
+		}
+		p.tell(fmt.Sprintf("refused: %s: %s: %s", object, w.Reason, exit.Line(errors.New(w.Message))))
 	}
 	var reasons []string
 	if n := len(found.Adoptions); n > 0 && !p.adopt {

@@ -41,6 +41,8 @@ type Findings struct {
 	// Refused are the objects that the operator could not apply, whatever happens outside the component: the API server
 	// refuses them, or they belong to somebody else.
 	Refused []component.Waiting
+	// Places are the source files of the dependents.
+	Places *render.Places
 	// Unchecked are the writes of which it is not known whether the API server accepts them.
 	Unchecked []Unchecked
 	// Unserved are the dependents whose types the API server does not serve, and that nothing in the component defines.
@@ -83,7 +85,9 @@ func Check(
 		return Findings{}, nil
 	}
 	use := egress.Use{Renders: true, Connects: true}
-	p, err := open(ctx, gate, typed, use, rendered{contents: contentsOf(change.ConfigMaps), inputs: change.Inputs})
+	places := placesOf(typed)
+	from := rendered{contents: contentsOf(change.ConfigMaps), inputs: change.Inputs, places: places}
+	p, err := open(ctx, gate, typed, use, from)
 	if exit.IsBadUsage(err) {
 		return Findings{}, err
 	}
@@ -103,7 +107,9 @@ func Check(
 	case err != nil:
 		return Findings{}, refusalOf(err, target, change.Place, typed.Spec.Path)
 	}
-	return findingsOf(forecast), nil
+	found := findingsOf(forecast)
+	found.Places = places
+	return found, nil
 }
 
 // refusalOf returns the error of a Check whose plan ended with an error.

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ type Result struct {
 	// ExternalsUnread is the reason why the externals that steps change could not be read in the records; nil if there are
 	// none, or if they were read.
 	ExternalsUnread error
+	// Places are the source files of the dependents.
+	Places *render.Places
 	// Rights has the rights that the deletion needs, and that are missing.
 	Rights rights.Report
 }
@@ -113,12 +116,22 @@ type rendered struct {
 	place string
 	// adoptUnowned previews spec.adopt as if it named all existing objects without an owner.
 	adoptUnowned bool
+	// places receives the source files of the dependents. It may be nil.
+	places *render.Places
+}
+
+// placesOf returns a place for the source files of a component.
+func placesOf(typed *v1alpha1.Component) *render.Places {
+	return &render.Places{Namespace: cmp.Or(typed.Spec.TargetNamespace, typed.Namespace)}
 }
 
 // open returns the preview of a component with the rights that gate grants.
 func open(
 	ctx context.Context, gate egress.Gate, typed *v1alpha1.Component, use egress.Use, from rendered,
 ) (component.Preview[*v1alpha1.Component], error) {
+	if from.places == nil {
+		from.places = placesOf(typed)
+	}
 	inputs, err := operator.GivenInputs(typed, from.inputs)
 	if err != nil {
 		return component.Preview[*v1alpha1.Component]{}, exit.BadUsage("--input: %w", err)
@@ -129,6 +142,7 @@ func open(
 	}
 	return operator.Preview(gate.Cluster.Config(), operator.PreviewOptions{
 		Contents: from.contents, Inputs: inputs, User: access.User, CallFunctions: access.CallFunctions,
+		Locate: from.places.Add,
 	})
 }
 
@@ -139,6 +153,8 @@ func preview(ctx context.Context, gate egress.Gate, r Result, from rendered) (Re
 		return Result{}, err
 	}
 	r.Deletion = r.Deletion || r.Component.GetDeletionTimestamp() != nil
+	r.Places = placesOf(typed)
+	from.places = r.Places
 	p, err := open(ctx, gate, typed, egress.Use{Renders: !r.Deletion, Connects: true}, from)
 	if err != nil {
 		return Result{}, err

@@ -51,8 +51,8 @@ type Request struct {
 	// Target reads the objects that templates look up in the cluster. If it is nil, look-ups find no objects.
 	Target generator.Lookup
 
-	// locate receives the source files of the objects; it may be nil.
-	locate func(generator.Origin)
+	// locate receives the source files of the objects; see operator.RenderOptions. It may be nil.
+	locate func(fs.FS, generator.Origin)
 }
 
 // Raw returns the unchanged output of the engine, in the order in which the engine's own command, such as helm, prints
@@ -142,7 +142,7 @@ func normalise(
 }
 
 func generate(ctx context.Context, req Request, options operator.RenderOptions) ([]*unstructured.Unstructured, error) {
-	options.RefuseFunctions = true
+	options.RefuseFunctions, options.Locate = true, req.locate
 	g, err := operator.NewGenerator(options)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,6 @@ func generate(ctx context.Context, req Request, options operator.RenderOptions) 
 	rendered, err := g.Generate(ctx, generator.Request{
 		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities,
 		Target: req.Target, Exports: req.Exports, Inputs: inputs, Component: component,
-		Locate: req.locate,
 	})
 	if err != nil {
 		return nil, err

@@ -84,6 +84,8 @@ type PlanWaiting struct {
 	Message   string `json:"message,omitempty"`
 	// Failed reports whether the dependent failed, so that a person must act. Until then, later waves are not applied.
 	Failed bool `json:"failed"`
+	// Place is the source file of a dependent that the API server would refuse, with a line if it is known.
+	Place string `json:"place,omitempty"`
 }
 
 // PlanNotAsked is a dependent that binds values of dependents outside Kubernetes. Message names the exports.
@@ -151,6 +153,16 @@ var effects = []component.Effect{
 }
 
 func actionOf(e component.Effect) string { return strings.ToLower(string(e)) }
+
+// Locate adds the source files of those dependents to the plan that the API server would refuse. The function of returns
+// the file of a dependent, and empty if it is not known.
+func (p Plan) Locate(f component.Forecast, of func(dependent, field string) string) {
+	for i, w := range f.Waiting {
+		if w.Refused {
+			p.Waiting[i].Place = of(w.Dependent, w.Field)
+		}
+	}
+}
 
 // NewPlan converts a forecast into a plan.
 func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool) Plan {
@@ -393,11 +405,18 @@ func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
 			fmt.Fprintf(text, "\n%s\n", title)
 			title = ""
 		}
-		place := fmt.Sprintf(" (wave %d)", w.Wave)
-		if w.Reason == component.ReportDependency {
-			place = ""
+		var places []string
+		if w.Place != "" {
+			places = append(places, terminal.Clean(w.Place))
 		}
-		fmt.Fprintf(text, "  %s%s: %s\n", terminal.Clean(w.Dependent), place,
+		if w.Reason != component.ReportDependency {
+			places = append(places, fmt.Sprintf("wave %d", w.Wave))
+		}
+		at := ""
+		if len(places) > 0 {
+			at = " (" + strings.Join(places, ", ") + ")"
+		}
+		fmt.Fprintf(text, "  %s%s: %s\n", terminal.Clean(w.Dependent), at,
 			strings.TrimSuffix(w.Reason+": "+oneLine(w.Message), ": "))
 	}
 }

@@ -53,6 +53,9 @@ func Waiting(planned []plan.Waiting) []outcome.Waiting {
 			Open:      w.Reason == plan.WaitOpenSet,
 			Undefined: w.Undefined,
 		}
+		if w.Failure != nil {
+			wait.Field = w.Failure.Field
+		}
 		if w.UID != "" {
 			wait.Key, wait.UID, wait.Generation = w.Key, w.UID, w.Generation
 		}

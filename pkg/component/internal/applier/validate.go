@@ -1,6 +1,7 @@
 package applier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,9 @@ func Refused(
 			return nil, err
 		case len(faults) == 0:
 		case slices.ContainsFunc(faults, func(f validate.Fault) bool { return f.Certain }):
-			refused[a.Key] = plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: describe(faults)}
+			refused[a.Key] = plan.Failure{
+				Class: plan.Terminal, Reason: plan.WaitInvalid, Message: describe(faults), Field: faults[0].Field,
+			}
 		case len(suspects) < maxAsked:
 			suspects = append(suspects, suspect{action: a, faults: faults})
 		}
@@ -204,6 +207,7 @@ func (v *validation) ask(ctx context.Context, home string, suspects []suspect) {
 		asking.Go(func() error {
 			if refusal := executor.Refused(ctx, s.action); refusal != nil && s.confirms(*refusal) {
 				s.confirmed = &refusal.Failure
+				s.confirmed.Field = cmp.Or(s.confirmed.Field, s.faults[0].Field)
 			}
 			return nil
 		})

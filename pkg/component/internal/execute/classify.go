@@ -70,7 +70,7 @@ func Classify(err error) *plan.Failure {
 	case s.Reason == metav1.StatusReasonNotFound:
 		return missing(s)
 	case s.Reason == metav1.StatusReasonInvalid:
-		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: invalid(s)}
+		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: invalid(s), Field: firstField(s)}
 	case apitext.Untyped(s):
 		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: s.Message}
 	case apitext.TooLarge(s):
@@ -166,6 +166,19 @@ func invalid(s metav1.Status) string {
 		}
 	}
 	return strings.Join(causes, "; ")
+}
+
+// firstField returns the first field that a status names; empty if it names none.
+func firstField(s metav1.Status) string {
+	if s.Details == nil {
+		return ""
+	}
+	for _, c := range s.Details.Causes {
+		if c.Field != "" {
+			return c.Field
+		}
+	}
+	return ""
 }
 
 // failureOf returns the failure for the error of an action. The argument user is the impersonated user that sent the

@@ -180,6 +180,9 @@ func TestErrorsAreClassified(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := &plan.Failure{Class: c.class, Reason: c.reason, Message: c.message}
+			if field, _, named := strings.Cut(c.message, ": "); named && strings.HasPrefix(field, "spec.") {
+				want.Field = field
+			}
 			// The causes have a test of their own.
 			if diff := cmp.Diff(want, Classify(c.err), cmpopts.IgnoreFields(plan.Failure{}, "Cause")); diff != "" {
 				t.Error(diff)
@@ -237,7 +240,7 @@ func TestAdviceIsAddedToFailedUpdates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := plan.Action{Verb: c.verb, Key: manifests.Key{Group: c.group, Kind: c.kind}, Advice: advice}
-			want := &plan.Failure{Class: plan.Terminal, Reason: c.reason, Message: c.want}
+			want := &plan.Failure{Class: plan.Terminal, Reason: c.reason, Message: c.want, Field: "spec.x"}
 			if diff := cmp.Diff(want, failureOf(invalid(c.message), a, "")); diff != "" {
 				t.Error(diff)
 			}

@@ -80,6 +80,8 @@ type Waiting struct {
 	Failed, Terminal bool
 	// Refused is set if the failure is a property of the object; see plan.Failure.Inherent.
 	Refused bool
+	// Field is the first invalid field of the manifest; see plan.Failure.
+	Field string
 	// Purged is set if the dependent had failed and was deleted, as its manifest requires.
 	Purged bool
 	// Open is set if the rendering asked for an export that the dependent has no value of.

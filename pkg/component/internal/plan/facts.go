@@ -312,6 +312,8 @@ type Failure struct {
 	Cause FailureCause
 	// Message describes the problem, its location, and what to do. Message has no data of Secrets.
 	Message string
+	// Field is the first invalid field of the manifest, if the failure is about one and the field is known.
+	Field string
 }
 
 // permanent reports whether the same request would fail in the same way.
