@@ -1,3 +1,5 @@
+//go:build slow
+
 package e2e_test
 
 import (
