@@ -80,8 +80,10 @@ func OtherVersion(err error) bool {
 // Untyped reports whether a manifest does not match the schema of its type. The API server responds to a server-side
 // apply of such a manifest with an internal error without a reason.
 func Untyped(s metav1.Status) bool {
+	undecoded := strings.HasPrefix(s.Message, "failed to convert new object ") &&
+		strings.Contains(s.Message, "unable to convert unstructured object to ")
 	return s.Code == http.StatusInternalServerError && s.Reason == metav1.StatusReasonUnknown &&
-		strings.HasPrefix(s.Message, "failed to create typed patch object")
+		(undecoded || strings.HasPrefix(s.Message, "failed to create typed patch object"))
 }
 
 // TooLarge reports whether an object was refused because of its size: by etcd, whose limit is 1.5 MiB, or by the

@@ -97,6 +97,16 @@ func TestRecognises(t *testing.T) {
 		{"a time-out", OtherVersion, answer(504, "Timeout", "field not declared in schema"), false},
 		{"no answer", OtherVersion, errors.New("connection refused"), false},
 		{"a manifest of another schema", of(Untyped), answer(500, "", "failed to create typed patch object (/a): no"), true},
+		{
+			"a manifest that cannot be decoded", of(Untyped),
+			answer(500, "", "failed to convert new object (a/b; /v1, Kind=Pod) to proper version: "+
+				"unable to convert unstructured object to /v1, Kind=Pod: quantities must match"), true,
+		},
+		{
+			"a conversion webhook that fails", of(Untyped),
+			answer(500, "", "failed to convert new object (a/b; a.b/v1, Kind=A) to proper version: conversion webhook for a.b/v1"),
+			false,
+		},
 		{"an internal error", of(Untyped), answer(500, "InternalError", "failed to create typed patch object"), false},
 		{"an object too large for etcd", of(TooLarge), answer(500, "", "etcdserver: request is too large"), true},
 		{"an object too large for gRPC", of(TooLarge), answer(500, "", "trying to send message larger than max (3 vs. 2)"), true},

@@ -39,16 +39,25 @@ func Definition(body *unstructured.Unstructured, version string) (managedfields.
 	return managedfields.NewTypeConverter(map[string]*spec.Schema{gvk.Kind: model}, preserves)
 }
 
+// Serves reports whether a CustomResourceDefinition serves a version.
+func Serves(definition *unstructured.Unstructured, version string) bool {
+	served, _, _ := unstructured.NestedBool(versionOf(definition, version), "served")
+	return served
+}
+
 // schemaOf returns the schema of a version in a CustomResourceDefinition; nil if it has none.
 func schemaOf(body *unstructured.Unstructured, version string) map[string]any {
+	root, _, _ := unstructured.NestedMap(versionOf(body, version), "schema", "openAPIV3Schema")
+	return root
+}
+
+// versionOf returns a version in a CustomResourceDefinition; nil if it is not there.
+func versionOf(body *unstructured.Unstructured, version string) map[string]any {
 	versions, _, _ := unstructured.NestedSlice(body.Object, "spec", "versions")
 	for _, item := range versions {
-		v, ok := item.(map[string]any)
-		if !ok || v["name"] != version {
-			continue
+		if v, ok := item.(map[string]any); ok && v["name"] == version {
+			return v
 		}
-		root, _, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema")
-		return root
 	}
 	return nil
 }

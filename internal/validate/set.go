@@ -47,6 +47,7 @@ func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Inv
 			if s.Types, err = Definition(d.Body, o.Version); err != nil {
 				return nil, fmt.Errorf("%s: %w", d.Key, err)
 			}
+			s.Unserved = !Serves(d.Body, o.Version)
 		}
 		if faults := Faults(s); len(faults) > 0 {
 			invalid = append(invalid, Invalid{Object: whole, Faults: faults})

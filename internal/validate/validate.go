@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -15,6 +17,8 @@ type Subject struct {
 	// Defined is set if Types come from a definition that is applied before the object. Then this definition decides, and
 	// each fault is certain.
 	Defined bool
+	// Unserved is set if such a definition does not serve the version of the object.
+	Unserved bool
 	// UnknownType is set if nothing is known about the type. Its API server may accept any name that is a part of a path.
 	UnknownType bool
 	// Exists is set if the object exists and is updated. Recorded is then the hash of its immutable fields at the last
@@ -57,7 +61,16 @@ func Faults(s Subject) []Fault {
 	faults = append(faults, checkNames(s)...)
 	faults = append(faults, checkMetadata(s.Object)...)
 	faults = append(faults, checkData(s.Object)...)
-	faults = append(faults, checkTypes(s)...)
+	if s.Unserved {
+		message := fmt.Sprintf("the definition of %s, which is applied with it, does not serve the version %s",
+			s.Object.Key.GroupKind(), s.Object.Version)
+		faults = append(faults, Fault{Field: "apiVersion", Message: message, Certain: true})
+	}
+	types := checkTypes(s)
+	faults = append(faults, types...)
+	if len(types) == 0 {
+		faults = append(faults, checkDecoding(s.Object)...)
+	}
 	if s.Exists && s.Recorded != 0 && s.Object.Immutable != s.Recorded {
 		faults = append(faults, Fault{Message: "a field that cannot change has another value", Immutable: true})
 	}

@@ -116,6 +116,28 @@ func TestFaults(t *testing.T) {
 			[]string{"it is larger than 1572864 bytes"},
 		},
 		{
+			"suspects a quantity that cannot be decoded",
+			"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, spec: {resources: {requests: {storage: 10 GB}}}}",
+			nil,
+			[]string{"a value cannot be decoded: quantities must match"},
+		},
+		{
+			"suspects bytes that are not encoded", configMap("name: a", ", binaryData: {a: '%%%'}"), nil,
+			[]string{"a value cannot be decoded: illegal base64 data"},
+		},
+		{
+			"suspects a time in another form",
+			"{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a}, spec: {renewTime: now}}",
+			nil,
+			[]string{"a value cannot be decoded: parsing time"},
+		},
+		{
+			"refuses a version that the definition in the set does not serve",
+			"{apiVersion: example.com/v2, kind: Widget, metadata: {name: a}}",
+			func(s *validate.Subject) { s.Unserved = true },
+			[]string{"apiVersion: the definition of Widget.example.com, which is applied with it, does not serve the version v2 (certain)"},
+		},
+		{
 			"suspects a changed field that cannot change", configMap("name: a", ""),
 			func(s *validate.Subject) { s.Exists, s.Recorded, s.Object.Immutable = true, 1, 2 },
 			[]string{"a field that cannot change has another value"},

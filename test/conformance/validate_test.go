@@ -86,6 +86,12 @@ var _ = Describe("Validation before the first write:", func() {
 		Entry("a key with a slash", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\ndata: {a/b: c}", "data[a/b]"),
 		Entry("a label of a pod template", strings.Replace(deployment("bad"), "metadata: {labels: {app: bad}}", "metadata: {labels: {app: bad, b: c d}}", 1),
 			"/bad (spec.template"),
+		Entry("a quantity with a space",
+			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: bad}\n"+
+				"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10 GB}}}", "quantities must match"),
+		Entry("bytes that are not encoded", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\nbinaryData: {a: '%%%'}", "illegal base64 data"),
+		Entry("an object that the API server does not store",
+			"apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: bad}\nspec: {token: x}", "cannot be a dependent"),
 		Entry("a misspelt field of a container", strings.Replace(deployment("bad"), "image:", "imagee:", 1), "imagee"),
 	)
 
@@ -134,6 +140,14 @@ var _ = Describe("Validation before the first write:", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 		changeManifests(ctx, g, together(typedDefinition(group), good))
 		expectReady(ctx, g)
+	})
+
+	It("an instance of a version that the definition of the same set does not serve is refused", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", together(configMap("good", "a"), typedDefinition(group),
+			strings.Replace(typedWidget(group, "bad", "{}"), "/v1", "/v2", 1)))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("does not serve the version v2")))
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
 	It("a field that the API server drops is no fault", func(ctx SpecContext) {

@@ -175,6 +175,21 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		expectNothing(ctx, namespace)
 	})
 
+	DescribeTable("refuses a set with an object that no API server can store", func(ctx SpecContext, bad, want string) {
+		namespace := newNamespace(ctx)
+		dir := folder("good.yaml", settingsFile("good", "{}"), "bad.yaml", bad)
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 1),
+			HaveField("Err", And(ContainSubstring(want), ContainSubstring("objects would be refused (1)"), Not(ContainSubstring("not checked"))))))
+		expectNothing(ctx, namespace)
+	},
+		Entry("a quantity with a space",
+			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: bad}\n"+
+				"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10 GB}}}\n", "quantities must match"),
+		Entry("bytes that are not encoded", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\nbinaryData: {a: '%%%'}\n", "illegal base64 data"),
+		Entry("a type without stored objects",
+			"apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: bad}\nspec: {token: x}\n", "cannot be a dependent"),
+	)
+
 	It("does not let the operator take over an object that appears after the plan", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))

@@ -84,6 +84,11 @@ func validateOnce(
 		return false, nil
 	}
 	facts.Refused, err = Refused(ctx, client, r.Owner, *facts, decided.Unapplied)
+	for _, w := range decided.Waiting {
+		if w.Failure != nil && w.Reason == plan.WaitNotListable && err == nil {
+			facts.Refused[w.Key] = *w.Failure
+		}
+	}
 	facts.Hold = len(facts.Refused) > 0
 	facts.Validate = decided.Incomplete() && !facts.Hold
 	return facts.Hold && err == nil, err
@@ -101,7 +106,13 @@ type validation struct {
 // setDefinition is a CustomResourceDefinition that is about to be written, with the schemas that were compiled from it.
 type setDefinition struct {
 	object   *manifests.Object
-	versions map[string]managedfields.TypeConverter
+	versions map[string]setVersion
+}
+
+// setVersion is a version in such a definition. types is nil if there is no schema that can be used.
+type setVersion struct {
+	types    managedfields.TypeConverter
+	unserved bool
 }
 
 // suspect is a write whose manifest has faults. confirmed is set if the API server refuses it.
@@ -119,7 +130,7 @@ func definitions(writes []plan.Action) map[schema.GroupKind]*setDefinition {
 			continue
 		}
 		for _, t := range a.Object.Types {
-			found[t.GroupKind] = &setDefinition{object: a.Object, versions: map[string]managedfields.TypeConverter{}}
+			found[t.GroupKind] = &setDefinition{object: a.Object, versions: map[string]setVersion{}}
 		}
 	}
 	return found
@@ -155,10 +166,11 @@ func (v *validation) faults(ctx context.Context, a plan.Action) ([]validate.Faul
 		DropsUnknown: a.Policy == metav1alpha1.UpdateReplace,
 	}
 	if d := v.defined[gvk.GroupKind()]; d != nil {
-		s.Types, s.Defined, err = d.types(ctx, gvk.Version)
+		version, err := d.version(ctx, gvk.Version)
 		if err != nil {
 			return nil, err
 		}
+		s.Types, s.Defined, s.Unserved = version.types, version.types != nil, version.unserved
 	}
 	if e := v.inventory[a.Key]; !recreates && e.UID == a.Preconditions.UID {
 		s.Recorded = e.Immutable
@@ -166,13 +178,10 @@ func (v *validation) faults(ctx context.Context, a plan.Action) ([]validate.Faul
 	return validate.Faults(s), nil
 }
 
-// types returns the schema of a version. known is false if the definition has none that can be used. The error is
-// budget.ErrWait.
-func (d *setDefinition) types(
-	ctx context.Context, version string,
-) (types managedfields.TypeConverter, known bool, err error) {
-	if types, compiled := d.versions[version]; compiled {
-		return types, types != nil, nil
+// version returns a version of the definition. The error is budget.ErrWait.
+func (d *setDefinition) version(ctx context.Context, name string) (setVersion, error) {
+	if version, compiled := d.versions[name]; compiled {
+		return version, nil
 	}
 	whole, err := d.object.Whole()
 	if err == nil {
@@ -181,16 +190,18 @@ func (d *setDefinition) types(
 		err = budget.Reserve(scoped, definitionCopies*budget.Value(whole.Body.Object))
 	}
 	if errors.Is(err, budget.ErrWait) {
-		return nil, false, err
+		return setVersion{}, err
 	}
+	var version setVersion
 	if err == nil {
-		types, err = validate.Definition(whole.Body, version)
+		version.unserved = !validate.Serves(whole.Body, name)
+		version.types, err = validate.Definition(whole.Body, name)
 	}
 	if err != nil {
-		types = nil
+		version.types = nil
 	}
-	d.versions[version] = types
-	return types, types != nil, nil
+	d.versions[name] = version
+	return version, nil
 }
 
 // definitionCopies is an estimate of the memory that the compilation of a definition takes, as a multiple of its

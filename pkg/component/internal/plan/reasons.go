@@ -104,7 +104,7 @@ func (r WaitReason) IsRefusal() bool {
 
 // isInherent reports whether a failure with this reason, and without a cause, is a property of the object.
 func (r WaitReason) isInherent() bool {
-	return r == WaitOwnershipConflict || r == WaitTooLarge || r.isInvalid()
+	return r == WaitOwnershipConflict || r == WaitTooLarge || r == WaitNotListable || r.isInvalid()
 }
 
 // isInvalid reports whether the API server refused an object for its content.
