@@ -205,6 +205,29 @@ var _ = Describe("Deletions with phases:", func() {
 		Expect(told[6:]).To(Equal([]string{"patch jobs/tell", "delete jobs/tell"}))
 	})
 
+	for _, phase := range []string{"pre-delete", "post-delete"} {
+		It("the phase "+phase+" takes over no object of somebody else, also if the component has no list, and deletes it only if the component lists it", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			g := newGadget(ctx, namespace, "app", together(
+				configMap("settings", "a"), configMap("input", "ours", operatorName+"/phase: "+phase)))
+			expectReady(ctx, g)
+			theirs := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: input, namespace: "+namespace+"}\ndata: {precious: x}")[0]
+			remove(ctx, g)
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+				HavePrefix("True DependentFailed: phase "+phase+": "), ContainSubstring("ConfigMap "+namespace+"/input"),
+				ContainSubstring("it exists already, and somebody else created it (managed by: field manager "),
+				ContainSubstring("; move the other object to another name or namespace, and the deletion continues; the entry "+
+					"{kind: ConfigMap, namespace: "+namespace+", name: input} in spec.adopt lets the component take it over, and "+
+					"delete it with its contents in the end (values that only the cluster has are lost)"),
+				Not(ContainSubstring("rename it here"))))
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "input").GetResourceVersion()).To(Equal(theirs.GetResourceVersion()))
+
+			change(ctx, g, adopting(metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "input"}))
+			expectGone(ctx, g)
+			expectGone(ctx, theirs)
+		})
+	}
+
 	It("a deletion that releases all dependents applies no phase", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})

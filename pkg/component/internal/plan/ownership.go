@@ -14,7 +14,7 @@ func ruleReserved(c candidate) (decision, bool) {
 	if c.live.Presence != Absent || !c.ownedByOther() || c.takesOver() {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("it does not exist now, but %s owns it and may create it again; %s; %s",
+	message := fmt.Sprintf("it does not exist now, but %s owns it and may create it again; %s%s",
 		ownerText(c), avoidance(c), moving(c))
 	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
 }
@@ -55,11 +55,14 @@ func ruleOwned(c candidate) (decision, bool) {
 	if !c.ownedByOther() {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("it is owned by %s; %s; %s", ownerText(c), avoidance(c), moving(c))
+	message := fmt.Sprintf("it is owned by %s; %s%s", ownerText(c), avoidance(c), moving(c))
 	switch advice := movedAdvice(c); {
 	case advice != "":
 		message = fmt.Sprintf("the component owned it in another cluster; %s, or, %s", avoidance(c), advice)
-	case c.adoption == metav1alpha1.AdoptAlways:
+		if c.inDeletion() {
+			message += fmt.Sprintf(", and the deletion takes it over and deletes it in the end (%s)", LossOf(c.object.Key))
+		}
+	case c.adoption == metav1alpha1.AdoptAlways && !c.inDeletion():
 		message = fmt.Sprintf(
 			"it was taken over by %s; leave it out here, which does not delete it; to take it back, change its manifest here "+
 				"before it is removed there, which deletes it (%s)", ownerText(c), LossOf(c.object.Key),
@@ -89,8 +92,11 @@ func ownerText(c candidate) string {
 }
 
 // avoidance returns advice on how to avoid an ownership conflict: rename the object, or leave it out of the manifests
-// if its name cannot be changed.
+// if its name cannot be changed. A deletion renders nothing, so there only the other object can be moved.
 func avoidance(c candidate) string {
+	if c.inDeletion() {
+		return "move the other object to another name or namespace, and the deletion continues"
+	}
 	switch kind := c.object.Key.GroupKind(); {
 	case kind == CustomResourceDefinition:
 		return "leave the definition out here, because only one component can own it " +
@@ -101,10 +107,13 @@ func avoidance(c candidate) string {
 	return "rename it here"
 }
 
-// moving returns advice on how to move an object from its owner to this component. The order of the steps matters: an
-// object that its owner stops rendering is deleted, unless it has another owner by then.
+// moving returns advice on how to move an object from its owner to this component; empty in a deletion. The order of the
+// steps matters: an object that its owner stops rendering is deleted, unless it has another owner by then.
 func moving(c candidate) string {
-	return fmt.Sprintf("to move it here, set its adoption policy to always here before it is removed there, which "+
+	if c.inDeletion() {
+		return ""
+	}
+	return fmt.Sprintf("; to move it here, set its adoption policy to always here before it is removed there, which "+
 		"deletes it otherwise (%s)", LossOf(c.object.Key))
 }
 

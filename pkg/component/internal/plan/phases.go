@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -83,6 +84,49 @@ func ruleSkipped(c candidate) (decision, bool) {
 	e.Completed = true
 	return decision{entry: &e}, true
 }
+
+// ruleOthersInPhase returns a failure for an object without an owner that an object of a phase would take over. The
+// deletion also deletes the object, so a component takes it over only if it lists the object, or if the adoption policy
+// is always.
+func ruleOthersInPhase(c candidate) (decision, bool) {
+	switch {
+	case !c.inDeletion() || c.live.Owner != "":
+		return decision{}, false
+	case c.adoption == metav1alpha1.AdoptNever:
+		return c.refuseAdoption("it exists already, and its adoption policy is never; " + avoidance(c)), true
+	case c.live.Mark == nil, c.adoptions.names(c.object.Key), c.adoptions.unowned, c.adoption == metav1alpha1.AdoptAlways:
+		return decision{}, false
+	case c.live.Mark.By != "":
+		return c.refuseAdoption(fmt.Sprintf("it belongs to %s; %s", c.live.Mark.By, adviceInPhase(c))), true
+	case c.entry.UID != "" || providedByKubernetes(c.object.Key):
+		return decision{}, false
+	}
+	return c.refuseAdoption(fmt.Sprintf(
+		"it exists already, and somebody else created it (managed by: %s); %s", c.adoptedFrom(), adviceInPhase(c),
+	)), true
+}
+
+// adviceInPhase returns advice for an object of a phase that exists already and that the component does not list: first
+// what keeps the other object, and then what takes it over, with the loss.
+func adviceInPhase(c candidate) string {
+	loss := fmt.Sprintf("delete it with its contents in the end (%s)", LossOf(c.object.Key))
+	if !c.isDeletedWithComponent() {
+		loss = "replace its values"
+	}
+	return fmt.Sprintf("%s; the entry %s in spec.adopt lets the component take it over, and %s",
+		avoidance(c), adoptEntry(c.object.Key), loss)
+}
+
+// Existing returns what a deletion would do with an object of a phase in the state that the facts have: the action or
+// the wait, and neither if the object is in sync. deleted is set if the deletion deletes the object in the end.
+func Existing(f Facts, o *manifests.Object) (action *Action, waiting *Waiting, deleted bool) {
+	c := newCandidate(f, o)
+	d := decide(applyRules, c)
+	return d.action, d.waiting, c.isDeletedWithComponent()
+}
+
+// isDeletedWithComponent reports whether the object is deleted, and not released, when the component is deleted.
+func (c candidate) isDeletedWithComponent() bool { return !Orphans(c.newEntry(), ReasonDeleted) }
 
 // OfPhase separates the objects of a phase from the other objects.
 func OfPhase(objects []manifests.Object, phase manifests.Phase) (found, others []manifests.Object) {

@@ -37,6 +37,7 @@ var applyRules = []rule[candidate]{
 	{"an object with another owner is taken over if the policy permits that", ruleTakeOver},
 	{"an object with another owner is a conflict", ruleOwned},
 	{"an object of ours without its label is labelled again", ruleUnlabelled},
+	{"an object of a deletion phase does not take over an object of others", ruleOthersInPhase},
 	{"an object without an owner is adopted if the policy permits that", ruleUnowned},
 	{"an object whose current version its matcher has not seen is read", ruleUnmatched},
 	{"an object whose matcher failed is left unchanged", ruleMatcherFailed},

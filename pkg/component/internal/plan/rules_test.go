@@ -17,6 +17,11 @@ type row struct {
 	want  string
 }
 
+// inDeletionOnly is the advice for an object of others in a deletion phase.
+const inDeletionOnly = "; move the other object to another name or namespace, and the deletion continues; the entry " +
+	"{group: apps, kind: Deployment, namespace: shop, name: web} in spec.adopt lets the component take it over, and " +
+	"delete it with its contents in the end (" + podsStop + ")"
+
 // applyRows has at least one row for each of the applyRules.
 var applyRows = slices.Concat(flowRows, []row{
 	// An object of another owner is taken over if the adoption policy is always.
@@ -480,6 +485,63 @@ var applyRows = slices.Concat(flowRows, []row{
 			"if-unowned, and the values of its manifest replace those that it has; do not delete it for that (" + podsStop + ")",
 	},
 
+	// A deletion phase takes over an object of others only if the component lists it, or with the policy always.
+	{
+		"does not adopt an object of others in a deletion phase, also without a list",
+		edits(unrecorded, unowned, managedBy("kubectl-create"), inPhase),
+		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: field manager " +
+			"kubectl-create)" + inDeletionOnly,
+	},
+	{
+		"does not adopt an object of another tool in a deletion phase", edits(unrecorded, unowned, markedByHelm, inPhase),
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web" + inDeletionOnly,
+	},
+	{
+		"does not adopt an object in a deletion phase that a list lacks", edits(unrecorded, unowned, adopting(), inPhase),
+		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: nobody)" +
+			inDeletionOnly,
+	},
+	{
+		"does not say that an object is deleted whose delete policy keeps it",
+		edits(unrecorded, unowned, inPhase, func(s *scene) { s.object.Settings.DeletePolicy = metav1alpha1.DeleteOrphan }),
+		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: nobody); " +
+			"move the other object to another name or namespace, and the deletion continues; the entry {group: apps, " +
+			"kind: Deployment, namespace: shop, name: web} in spec.adopt lets the component take it over, and replace its values",
+	},
+	{
+		"does not adopt an object in a deletion phase with the adoption policy never",
+		edits(unrecorded, unowned, inPhase, adopting(webRule), func(s *scene) {
+			s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever
+		}),
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; move the other object to " +
+			"another name or namespace, and the deletion continues",
+	},
+	{
+		"reads an object of a deletion phase that a watch shows", edits(unrecorded, unowned, unmarked, inPhase),
+		"Read: it is not known whether it belongs to another tool (uid u1, version 7)",
+	},
+	{
+		"adopts a listed object in a deletion phase", edits(unrecorded, unowned, inPhase, adopting(webRule)),
+		"Apply: it exists, and spec.adopt names it (uid u1, version 7)",
+	},
+	{
+		"adopts an object in a deletion phase with the adoption policy always", edits(always, unrecorded, unowned, inPhase),
+		"Apply: it exists and no component owns it (uid u1, version 7)",
+	},
+	{
+		"adopts an object that replaced an object of a deletion phase", edits(unowned, recreatedByOthers, inPhase),
+		"Apply: it exists and no component owns it (uid u2, version 7) [repair]",
+	},
+	{
+		"restores the owner label of an object of a deletion phase", edits(unowned, inPhase),
+		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
+	},
+	{
+		"names no remedy in a deletion phase that only a rendering has", edits(unrecorded, ownedByOthers, inPhase),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; move the other object to another name or " +
+			"namespace, and the deletion continues",
+	},
+
 	// The component may list the objects that it adopts.
 	{
 		"reads an object without an owner that a watch shows, because it may belong to another tool",
@@ -501,13 +563,6 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(unrecorded, unowned, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
-			"fairlead plan shows which of its values get lost",
-	},
-	{
-		"names no command in a deletion, because the component cannot be applied then",
-		edits(unrecorded, unowned, markedByHelm, inPhase),
-		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
-			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt; " +
 			"fairlead plan shows which of its values get lost",
 	},
 	{
