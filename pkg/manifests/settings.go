@@ -103,6 +103,9 @@ const (
 const (
 	// LabelOwnerID is a label that identifies the component by a hash.
 	LabelOwnerID = "owner-id"
+	// LabelHeld is a label of all Secrets that have a finalizer of the reconciler: its records, and the Secrets with
+	// kubeconfigs and credentials that its components use.
+	LabelHeld = "held"
 	// LabelGuardOf is a label of the admission policy that guards the deletion of definitions; it identifies the
 	// component.
 	LabelGuardOf = "guard-of"

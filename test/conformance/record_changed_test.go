@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
@@ -144,6 +145,48 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "newer").GetUID()).To(Equal(theirs.GetUID()))
+	})
+
+	It("entries for the record, the kubeconfig and the object of another component delete none of them", func(ctx SpecContext) {
+		runOperator(operator, operatorOptions{component: component.Options{StatusInventory: -1}})
+		keepOwnKubeconfig(ctx, namespace)
+		victim := newGadget(ctx, namespace, "victim", configMap("kept", "a"), inCluster("near"), servedBy(operator))
+		expectReady(ctx, victim)
+		settle(ctx, operator)
+		entries := []string{metav1alpha1.InventoryEntry{
+			Group: gadget.GroupVersion.Group, Version: gadget.GroupVersion.Version, Kind: "Gadget", Namespace: namespace, Name: "victim",
+			UID: victim.GetUID(),
+		}.String()}
+		var secrets []client.Object
+		for _, name := range secretsOf(ctx, namespace) {
+			secret := mustGet(ctx, "v1", "Secret", namespace, name)
+			secrets = append(secrets, secret)
+			entry := metav1alpha1.InventoryEntry{Version: "v1", Kind: "Secret", Namespace: namespace, Name: name, UID: secret.GetUID()}
+			entries = append(entries, entry.String())
+		}
+		Expect(len(secrets)).To(BeNumerically(">=", 2))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+
+		forged := edited{Gadget: g}
+		forged.damage(ctx, []string{"inventory", "inventoryRecord"}, func(field string) any {
+			if field == "inventory" {
+				return entries
+			}
+			return nil
+		})
+		Eventually(ctx, func() []string { return recordedNames(ctx, g) }).Should(ConsistOf("settings"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(current(ctx, victim).DeletionTimestamp).To(BeNil())
+		for _, secret := range secrets {
+			Expect(mustGet(ctx, "v1", "Secret", namespace, secret.GetName()).GetDeletionTimestamp()).To(BeNil(), secret.GetName())
+		}
+		for _, each := range []*gadget.Gadget{victim, g} {
+			remove(ctx, each)
+			expectGone(ctx, each)
+		}
 	})
 
 	It("if an older status is written back again within five minutes, nothing is changed until the next search", func(ctx SpecContext) {

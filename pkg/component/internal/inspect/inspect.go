@@ -83,5 +83,8 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 			o.Updated = hashEntry(entry, annotations, reconciler)
 		}
 	}
+	if o.Owner == "" && isHeld(obj, reconciler) {
+		o.Applied, o.Updated = "", ""
+	}
 	return o
 }

@@ -185,6 +185,26 @@ func TestHashesOfManagedFields(t *testing.T) {
 			}
 		})
 	}
+	t.Run("objects without an owner that the reconciler only holds have no hash", func(t *testing.T) {
+		finalizers := entry(t, reconciler, update, `{f:metadata: {f:finalizers: {"v:a": {}}}}`)
+		for _, c := range []struct {
+			name, label string
+			entry       metav1.ManagedFieldsEntry
+			held        bool
+		}{
+			{"a dependent that lost its label", "other", base, false},
+			{"a record", reconciler + "/held", base, true},
+			{"a guard", reconciler + "/guard-of", base, true},
+			{"an object with our finalizer", "other", finalizers, true},
+		} {
+			o := object(t, live)
+			o.SetLabels(map[string]string{c.label: "x"})
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{c.entry})
+			if got := Metadata(o, reconciler); (got.Applied+got.Updated == "") != c.held {
+				t.Errorf("%s has the hashes %q and %q", c.name, got.Applied, got.Updated)
+			}
+		}
+	})
 	t.Run("the hash depends on the fields and the apiVersion", func(t *testing.T) {
 		lost := edited(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1.SetRawBytes([]byte(`{"f:data":{"f:a":{}}}`)) })
 		converted := edited(func(e *metav1.ManagedFieldsEntry) { e.APIVersion = "v2" })

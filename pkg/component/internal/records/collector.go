@@ -50,7 +50,7 @@ type Components interface {
 // Collector is the garbage collection of Secrets. It deletes the records of components that do not exist, except
 // records of externals that still exist, and removes their finalizers from Secrets with kubeconfigs and credentials.
 // Such Secrets remain if a component disappeared while no operator ran. For components that exist, it reports records
-// that their status does not name. It lists and watches the Secrets with the label labelHeld, and sends no other
+// that their status does not name. It lists and watches the Secrets with the label manifests.LabelHeld, and sends no other
 // request as long as each Secret belongs to a component in the cache.
 type Collector struct {
 	Store      *Store
@@ -68,7 +68,7 @@ func (c *Collector) Run(ctx context.Context) {
 		logger.Info("Secrets of components that disappeared while no operator ran are not collected", "cause", cause)
 	})
 	for _, namespace := range c.Namespaces {
-		observe.WatchLabelled(ctx, c.Store.Metadata, secretResource, namespace, c.Store.keys.name(labelHeld), found)
+		observe.WatchLabelled(ctx, c.Store.Metadata, secretResource, namespace, c.Store.keys.name(manifests.LabelHeld), found)
 	}
 	for {
 		secrets, young := c.byAge(found.take(ctx))

@@ -160,9 +160,9 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 func (f Finalizers) heldLabel(secret *metav1.PartialObjectMetadata, finalizer string, add bool) map[string]any {
 	others := slices.DeleteFunc(f.keys.ownerFinalizers(secret), func(other string) bool { return other == finalizer })
 	if add || len(others) > 0 {
-		return map[string]any{f.keys.name(labelHeld): "true"}
+		return map[string]any{f.keys.name(manifests.LabelHeld): "true"}
 	}
-	return map[string]any{f.keys.name(labelHeld): nil}
+	return map[string]any{f.keys.name(manifests.LabelHeld): nil}
 }
 
 // finalizerPatch returns a merge patch that adds or removes a finalizer and sets labels. It keeps all other finalizers.

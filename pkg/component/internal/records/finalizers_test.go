@@ -102,7 +102,7 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 			first.GetFinalizers(), second.GetFinalizers())
 	}
 	move(b, "first", "")
-	if _, held := first.GetLabels()[s.keys.name(labelHeld)]; held || !slices.Equal(first.GetFinalizers(), []string{"example.com/other"}) {
+	if _, held := first.GetLabels()[s.keys.name(manifests.LabelHeld)]; held || !slices.Equal(first.GetFinalizers(), []string{"example.com/other"}) {
 		t.Errorf("after the operator's last finalizer was removed, the Secret has the finalizers %q and the labels %v",
 			first.GetFinalizers(), first.GetLabels())
 	}

@@ -15,9 +15,6 @@ const LabelRecord = "record-of"
 
 // Labels and annotations of Secrets, each with the prefix of the reconciler.
 const (
-	// labelHeld marks all Secrets that have a finalizer of this reconciler: records, and Secrets with kubeconfigs or
-	// credentials of externals.
-	labelHeld = "held"
 	// annotationOwner has the full owner as its value. A label value is too short for that, so the label has a hash of
 	// the owner.
 	annotationOwner      = LabelRecord
@@ -57,7 +54,7 @@ func (k keys) ownerFinalizers(secret metav1.Object) []string {
 
 // isProtected reports whether a Secret has a finalizer, and the label by which the Collector finds it.
 func (k keys) isProtected(secret metav1.Object, finalizer string) bool {
-	return slices.Contains(secret.GetFinalizers(), finalizer) && secret.GetLabels()[k.name(labelHeld)] != ""
+	return slices.Contains(secret.GetFinalizers(), finalizer) && secret.GetLabels()[k.name(manifests.LabelHeld)] != ""
 }
 
 // annotations returns the annotations of the Secrets of a record.

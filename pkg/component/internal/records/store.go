@@ -128,7 +128,7 @@ func (s *Store) withFinalizer(ctx context.Context, owner manifests.Owner) bool {
 
 // labels returns the labels of the records of an owner.
 func (s *Store) labels(owner manifests.Owner) map[string]any {
-	return map[string]any{s.keys.name(LabelRecord): owner.ID(), s.keys.name(labelHeld): "true"}
+	return map[string]any{s.keys.name(LabelRecord): owner.ID(), s.keys.name(manifests.LabelHeld): "true"}
 }
 
 func (s *Store) secret(
