@@ -10,13 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Invalid is an object of a set with its faults.
+// Invalid is an object of a set with its faults, and with the paths of its fields that the API server drops.
 type Invalid struct {
-	Object manifests.Object
-	Faults []Fault
+	Object  manifests.Object
+	Faults  []Fault
+	Dropped []string
 }
 
-// Set returns the invalid objects of a set that nothing was applied of, without an API server. builtIn has the schemas
+// Set returns the objects with faults or dropped fields of a set that nothing was applied of, without an API server. builtIn has the schemas
 // of the types of Kubernetes. Types that the set defines are checked by their definitions, and other types are
 // accepted. An object with holes is left out, and so is an object outside Kubernetes or one that is only observed.
 func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Invalid, error) {
@@ -49,8 +50,8 @@ func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Inv
 			}
 			s.Unserved = !Serves(d.Body, o.Version)
 		}
-		if faults := Faults(s); len(faults) > 0 {
-			invalid = append(invalid, Invalid{Object: whole, Faults: faults})
+		if faults, dropped := Check(s); len(faults)+len(dropped) > 0 {
+			invalid = append(invalid, Invalid{Object: whole, Faults: faults, Dropped: dropped})
 		}
 	}
 	return invalid, nil

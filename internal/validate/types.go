@@ -2,8 +2,11 @@ package validate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
@@ -14,26 +17,50 @@ const (
 	duplicate   = "duplicate entries "
 )
 
-// checkTypes compares a manifest with the schema of its type, as a server-side apply does.
-func checkTypes(s Subject) []Fault {
+// checkTypes compares a manifest with the schema of its type, as a server-side apply does. It also returns the paths of
+// fields that the write drops. A comparison ends at the first unknown field of each map, so it is repeated without the
+// fields that were found.
+func checkTypes(s Subject) (faults []Fault, dropped []string) {
 	if s.Types == nil {
-		return nil
+		return nil, nil
 	}
-	_, err := s.Types.ObjectToTyped(s.Object.Body)
-	var problems typed.ValidationErrors
-	if !errors.As(err, &problems) {
-		// An error about the schema itself says nothing about the object.
-		return nil
-	}
-	var faults []Fault
-	for _, p := range problems {
-		accepted := p.ErrorMessage == notDeclared || strings.HasPrefix(p.ErrorMessage, duplicate)
-		if strings.HasPrefix(p.ErrorMessage, "schema error: ") || s.DropsUnknown && accepted {
-			continue
+	known := map[string]bool{}
+	body := s.Object.Body
+	for range maxFaults {
+		var undeclared []string
+		for _, p := range problems(s.Types, body) {
+			path := strings.TrimPrefix(p.Path, ".")
+			if p.ErrorMessage == notDeclared {
+				undeclared = append(undeclared, path)
+			}
+			// The message quotes the value, which may be a secret.
+			message, _, _ := strings.Cut(p.ErrorMessage, ", got ")
+			f := Fault{Field: path, Message: message, OfSchema: true}
+			switch {
+			case known[f.String()], strings.HasPrefix(message, "schema error: "):
+			case s.DropsUnknown && message == notDeclared:
+				dropped = append(dropped, path)
+			case s.DropsUnknown && strings.HasPrefix(message, duplicate):
+			default:
+				faults = append(faults, f)
+			}
+			known[f.String()] = true
 		}
-		// The message quotes the value, which may be a secret.
-		message, _, _ := strings.Cut(p.ErrorMessage, ", got ")
-		faults = append(faults, Fault{Field: strings.TrimPrefix(p.Path, "."), Message: message, OfSchema: true})
+		var removed bool
+		if body, removed = without(body, undeclared); !removed {
+			break
+		}
 	}
-	return faults
+	slices.SortFunc(faults, func(a, b Fault) int { return strings.Compare(a.String(), b.String()) })
+	slices.Sort(dropped)
+	return faults, dropped
+}
+
+// problems returns the differences between an object and the schema of its type. An error about the schema itself says
+// nothing about the object.
+func problems(types managedfields.TypeConverter, body *unstructured.Unstructured) typed.ValidationErrors {
+	_, err := types.ObjectToTyped(body)
+	var found typed.ValidationErrors
+	_ = errors.As(err, &found)
+	return found
 }

@@ -52,12 +52,12 @@ func (f Fault) String() string {
 	return f.Field + ": " + f.Message
 }
 
-// maxFaults is the maximum number of faults of an object.
+// maxFaults is the maximum number of faults of an object, and of its fields that are dropped.
 const maxFaults = 20
 
-// Faults returns the faults of a manifest; none if it is probably accepted.
-func Faults(s Subject) []Fault {
-	var faults []Fault
+// Check returns the faults of a manifest, none if it is probably accepted, and the paths of those fields that the API
+// server probably drops without an error, because the type does not have them.
+func Check(s Subject) (faults []Fault, dropped []string) {
 	faults = append(faults, checkNames(s)...)
 	faults = append(faults, checkMetadata(s.Object)...)
 	faults = append(faults, checkData(s.Object)...)
@@ -66,7 +66,7 @@ func Faults(s Subject) []Fault {
 			s.Object.Key.GroupKind(), s.Object.Version)
 		faults = append(faults, Fault{Field: "apiVersion", Message: message, Certain: true})
 	}
-	types := checkTypes(s)
+	types, dropped := checkTypes(s)
 	faults = append(faults, types...)
 	if len(types) == 0 {
 		faults = append(faults, checkDecoding(s.Object)...)
@@ -79,5 +79,5 @@ func Faults(s Subject) []Fault {
 	}
 	// The limit of the size depends on the API server, whatever the definition of the type is.
 	faults = append(faults, checkSize(s.Object)...)
-	return faults[:min(len(faults), maxFaults)]
+	return faults[:min(len(faults), maxFaults)], dropped[:min(len(dropped), maxFaults)]
 }

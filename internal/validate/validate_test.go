@@ -157,7 +157,8 @@ func TestFaults(t *testing.T) {
 			if c.edit != nil {
 				c.edit(&s)
 			}
-			got := texts(validate.Faults(s))
+			faults, _ := validate.Check(s)
+			got := texts(faults)
 			lines := slices.DeleteFunc(strings.Split(got, "\n"), func(line string) bool { return line == "" })
 			if len(lines) != len(c.want) {
 				t.Fatalf("the faults are\n%s\nwant %q", got, c.want)
@@ -218,23 +219,36 @@ func TestDefinition(t *testing.T) {
 		{"refuses a value of another type, without its value", "{colour: 5}", "spec.colour: expected string"},
 		{"refuses a field of an embedded object", "{pod: {specs: {}}}", "spec.pod.specs: field not declared in schema"},
 		{"refuses a value of another type in a map", "{labels: {a: 1}}", "spec.labels.a: expected string"},
+		{
+			"refuses all unknown fields of a map", "{color: red, size: 1, labels: {a: 1}, pod: {specs: {}}}",
+			"spec.color: field not declared in schema\nspec.labels.a: expected string\n" +
+				"spec.pod.specs: field not declared in schema\nspec.size: field not declared in schema",
+		},
+		{
+			"refuses a field of an item whose key has special characters", `{list: [{name: 'a.b]"[c', x: 1}, {name: b, z: 2}]}`,
+			`spec.list[name="a.b]\"[c"].x: field not declared in schema` + "\n" +
+				`spec.list[name="b"].z: field not declared in schema`,
+		},
 		{"refuses duplicate items", "{list: [{name: a}, {name: a}]}", `spec.list: duplicate entries for key [name="a"]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := subject(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: "+c.spec+"}")
 			s.Types = types
-			if got := texts(validate.Faults(s)); got != c.want {
-				t.Errorf("the faults are %q, want %q", got, c.want)
+			faults, dropped := validate.Check(s)
+			if got := texts(faults); got != c.want || len(dropped) > 0 {
+				t.Errorf("the faults are %q, want %q; %v are dropped", got, c.want, dropped)
 			}
 		})
 	}
 	if types, err := validate.Definition(crd, "v2"); types != nil || err != nil {
 		t.Errorf("a version without a schema has the schema %v, %v", types, err)
 	}
-	dropping := subject(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {color: red}}")
+	dropping := subject(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, "+
+		"spec: {color: red, colour: 5, free: {a: 1}, list: [{name: a}, {name: a}]}}")
 	dropping.Types, dropping.DropsUnknown = types, true
-	if got := texts(validate.Faults(dropping)); got != "" {
-		t.Errorf("a field that the write drops is a fault: %s", got)
+	faults, dropped := validate.Check(dropping)
+	if got := texts(faults); got != "spec.colour: expected string" || !slices.Equal(dropped, []string{"spec.color"}) {
+		t.Errorf("an update without server-side apply has the faults %q and drops %q", got, dropped)
 	}
 }
 

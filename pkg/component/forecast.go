@@ -27,6 +27,8 @@ type Forecast struct {
 	// NotAsked are the dependents that bind values of dependents outside Kubernetes which the status of the component does
 	// not have. A preview makes no calls there, so it is not known whether the values have changed.
 	NotAsked []NotAsked
+	// Dropped are the fields that the API server would drop without an error, because the types do not have them.
+	Dropped []DroppedField
 	// Unread are the dependents that the caller may not read. The forecast does not know the writes to them. Waiting
 	// contains them too.
 	Unread []manifests.Key
@@ -48,6 +50,13 @@ type Forecast struct {
 type NotAsked struct {
 	Key     manifests.Key
 	Message string
+}
+
+// DroppedField is a field of a manifest that the API server drops without an error, because the type does not have it.
+type DroppedField struct {
+	Key manifests.Key
+	// Field is the path of the field.
+	Field string
 }
 
 // IgnoredField is a path to fields of a dependent that are left to others.

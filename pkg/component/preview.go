@@ -263,6 +263,7 @@ func publicForecast(f preview.Forecast) Forecast {
 		Ignored: convert(f.Ignored, func(i preview.IgnoredField) IgnoredField { return IgnoredField(i) }),
 		Desired: f.Desired, Unchanged: f.Unchanged, Waiting: publicWaiting(f.Waiting), Unread: slices.Clone(f.Unread),
 		Blocked: publicBlocked(f.Blocked), LeftOut: f.LeftOut,
+		Dropped:  convert(f.Dropped, func(d outcome.DroppedField) DroppedField { return DroppedField(d) }),
 		NotAsked: convert(f.NotAsked, func(n preview.NotAsked) NotAsked { return NotAsked(n) }),
 	}
 }

@@ -150,7 +150,7 @@ var _ = Describe("Validation before the first write:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("a field that the API server drops is no fault", func(ctx SpecContext) {
+	It("a field that the API server drops is no fault, and one event for the revision names it", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		annotated := func(text string) string {
 			return strings.Replace(text, "}\nspec", ", annotations: {"+setting("update-policy", "replace")+"}}\nspec", 1)
@@ -158,6 +158,12 @@ var _ = Describe("Validation before the first write:", func() {
 		g := newGadget(ctx, namespace, "app", together(typedDefinition(group), annotated(typedWidget(group, "w", `{color: red}`)),
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dropped, annotations: {"+setting("update-policy", "replace")+"}}\ndatum: {a: b}"))
 		expectReady(ctx, g)
+		notes := func() []string { return notesOf(ctx, namespace, "FieldsDropped") }
+		Eventually(ctx, notes).Should(ConsistOf(And(
+			ContainSubstring("ConfigMap "+namespace+"/dropped: datum"), ContainSubstring("/w: spec.color"))))
+		changeManifests(ctx, g, together(typedDefinition(group), annotated(typedWidget(group, "w", `{colour: red}`))))
+		expectReady(ctx, g)
+		Expect(notes()).To(HaveLen(1))
 	})
 
 	It("a schema that is outdated refuses nothing, and is read again for the next write", func(ctx SpecContext) {

@@ -45,8 +45,8 @@ var deciding = []mutation{
 	{
 		"a write with invalid fields is retried at once",
 		"execute/classify.go",
-		`return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: invalid(s)}`,
-		`return &plan.Failure{Class: plan.Transient, Reason: reason, Cause: causeOf(err), Message: invalid(s)}`,
+		`return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: text, Field: field}`,
+		`return &plan.Failure{Class: plan.Transient, Reason: reason, Cause: causeOf(err), Message: text, Field: field}`,
 		"Changes of the manifests|Waves",
 	},
 	{

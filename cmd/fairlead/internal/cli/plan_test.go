@@ -142,6 +142,24 @@ var _ = Describe("plan", onCluster(func() {
 			ContainSubstring("refused: ConfigMap "+namespace+"/worse (bad.yaml:12): Invalid: ")))
 	})
 
+	It("warns of fields that the API server drops, as apply and render --validate do", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		dir := folder("dropped.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: dropped\n"+
+			"  annotations: {fairlead.io/update-policy: replace}\ndatum: {}\n")
+		r := fairlead(ctx, namespace, "plan", "shop", dir)
+		Expect(r.Code).To(BeZero())
+		Expect(r.Out).To(ContainSubstring("The API server drops these fields, because the types do not have them; correct or " +
+			"remove them:\n  ConfigMap " + namespace + "/dropped (dropped.yaml:6): datum\n"))
+		Expect(fairlead(ctx, namespace, "plan", "shop", dir, "-o", "json").Out).To(ContainSubstring(`"field": "datum"`))
+		const warning = ": the API server drops this field, because the type does not have it\n"
+		r = run(ctx, "fairlead", "render", dir, "--validate", "-n", namespace)
+		Expect(r.Code).To(BeZero())
+		Expect(r.Out).To(BeEmpty())
+		Expect(r.Err).To(Equal("warning: dropped.yaml:6: ConfigMap " + namespace + "/dropped: datum" + warning))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Err).
+			To(ContainSubstring("warning: ConfigMap " + namespace + "/dropped (dropped.yaml:6): datum" + warning))
+	})
+
 	DescribeTable("refuses", func(ctx SpecContext, args func(dir string) []string, code int, want string) {
 		r := fairlead(ctx, newNamespace(ctx), append([]string{"plan"}, args(folder("broken.yaml", "kind: {{ nope }}"))...)...)
 		Expect(r.Code).To(Equal(code), r.Err)

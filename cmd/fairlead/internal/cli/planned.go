@@ -47,6 +47,7 @@ func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.Ado
 	}
 	p.warnOfUnserved(found.Unserved)
 	p.warnOfUnchecked(found.Unchecked)
+	p.warnOfDropped(found)
 	p.listAdoptions(found.Adoptions, p.adopt)
 	for _, w := range found.Refused {
 		object := w.Dependent
@@ -114,5 +115,19 @@ func (p preflight) warnOfUnchecked(unchecked []preview.Unchecked) {
 	}
 	if more > 0 {
 		p.warn(fmt.Errorf("not checked: %d more objects; fairlead plan names them", more))
+	}
+}
+
+// warnOfDropped warns of fields that the API server drops.
+func (p preflight) warnOfDropped(found preview.Findings) {
+	if len(found.Dropped) == 0 {
+		return
+	}
+	dropped := show.DroppedFields(found.Dropped, found.Places.Of)
+	for _, d := range dropped[:min(len(dropped), maxWarnings)] {
+		p.warn(fmt.Errorf("%s: the API server drops this field, because the type does not have it", d))
+	}
+	if more := len(dropped) - maxWarnings; more > 0 {
+		p.warn(fmt.Errorf("the API server drops %d more fields; fairlead plan names them", more))
 	}
 }

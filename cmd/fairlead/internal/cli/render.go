@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -180,13 +181,19 @@ func (a *app) validate(ctx context.Context, place, path string, req render.Reque
 		return errNotRendered(ctx, place, path, err)
 	}
 	a.warnOfNothing(place, objects)
+	refused := 0
 	for _, p := range problems {
+		if p.Warning {
+			a.warn(errors.New(p.String()))
+			continue
+		}
+		refused++
 		if _, err := fmt.Fprintln(a.Out, terminal.Clean(p.String())); err != nil {
 			return errNotWritten(err)
 		}
 	}
-	if len(problems) > 0 {
-		return exit.Refuse("%s: an API server would refuse %d fields", place, len(problems))
+	if refused > 0 {
+		return exit.Refuse("%s: an API server would refuse %d fields", place, refused)
 	}
 	return nil
 }

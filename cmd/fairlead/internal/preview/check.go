@@ -41,6 +41,8 @@ type Findings struct {
 	// Refused are the objects that the operator could not apply, whatever happens outside the component: the API server
 	// refuses them, or they belong to somebody else.
 	Refused []component.Waiting
+	// Dropped are the fields that the API server drops.
+	Dropped []component.DroppedField
 	// Places are the source files of the dependents.
 	Places *render.Places
 	// Unchecked are the writes of which it is not known whether the API server accepts them.
@@ -108,7 +110,7 @@ func Check(
 		return Findings{}, refusalOf(err, target, change.Place, typed.Spec.Path)
 	}
 	found := findingsOf(forecast)
-	found.Places = places
+	found.Places, found.Dropped = places, forecast.Dropped
 	return found, nil
 }
 

@@ -15,6 +15,8 @@ type Problem struct {
 	Object  manifests.Key
 	Place   string
 	Message string
+	// Warning is set if the API server accepts the object nevertheless.
+	Warning bool
 }
 
 // String returns the problem in one line.
@@ -26,7 +28,8 @@ func (p Problem) String() string {
 	return p.Place + ": " + text
 }
 
-// Validate renders the dependents of a source, and returns the faults for which an API server would refuse them.
+// Validate renders the dependents of a source. It returns the faults for which an API server would refuse them, and as
+// warnings the fields that it would drop.
 func Validate(ctx context.Context, req Request) ([]Problem, int, error) {
 	places := &Places{Namespace: req.Namespace}
 	req.locate = places.Add
@@ -40,9 +43,16 @@ func Validate(ctx context.Context, req Request) ([]Problem, int, error) {
 	}
 	var problems []Problem
 	for _, i := range invalid {
+		object := i.Object.Key
 		for _, f := range i.Faults {
 			problems = append(problems, Problem{
-				Object: i.Object.Key, Place: places.Of(i.Object.Key.String(), f.Field), Message: f.String(),
+				Object: object, Place: places.Of(object.String(), f.Field), Message: f.String(),
+			})
+		}
+		for _, field := range i.Dropped {
+			problems = append(problems, Problem{
+				Object: object, Place: places.Of(object.String(), field), Warning: true,
+				Message: field + ": the API server drops this field, because the type does not have it",
 			})
 		}
 	}

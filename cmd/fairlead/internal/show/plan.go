@@ -26,6 +26,8 @@ type Plan struct {
 	Blocked    []PlanBlocked `json:"blocked"`
 	// Ignored are the fields of dependents that are left to others.
 	Ignored []PlanIgnored `json:"ignored,omitempty"`
+	// Dropped are the fields that the API server drops without an error, because the types do not have them.
+	Dropped []PlanDropped `json:"dropped,omitempty"`
 	// LeftOut are the first ten objects that are not applied, because their conditions are false.
 	LeftOut []LeftOut `json:"leftOut,omitempty"`
 	// NotAsked are the dependents that bind values of dependents outside Kubernetes, which are not known.
@@ -94,6 +96,35 @@ type PlanNotAsked struct {
 	Message   string `json:"message"`
 }
 
+// PlanDropped is a field that the API server drops without an error. Place is its source file, if that is known.
+type PlanDropped struct {
+	Dependent string `json:"dependent"`
+	Field     string `json:"field"`
+	Place     string `json:"place,omitempty"`
+}
+
+// String returns the object, the place and the field.
+func (d PlanDropped) String() string { return withPlace(d.Dependent, d.Place) + ": " + d.Field }
+
+// DroppedFields returns dropped fields with their places. The function of returns the source file of a dependent, and
+// empty if it is not known.
+func DroppedFields(fields []component.DroppedField, of func(dependent, field string) string) []PlanDropped {
+	var dropped []PlanDropped
+	for _, d := range fields {
+		object := d.Key.String()
+		dropped = append(dropped, PlanDropped{Dependent: object, Field: d.Field, Place: of(object, d.Field)})
+	}
+	return dropped
+}
+
+// withPlace adds the source file to the text of an object, if it is known.
+func withPlace(object, place string) string {
+	if place == "" {
+		return object
+	}
+	return object + " (" + place + ")"
+}
+
 // PlanIgnored is a path to fields of a dependent that are left to others.
 type PlanIgnored struct {
 	Dependent string `json:"dependent"`
@@ -154,9 +185,10 @@ var effects = []component.Effect{
 
 func actionOf(e component.Effect) string { return strings.ToLower(string(e)) }
 
-// Locate adds the source files of those dependents to the plan that the API server would refuse. The function of returns
-// the file of a dependent, and empty if it is not known.
-func (p Plan) Locate(f component.Forecast, of func(dependent, field string) string) {
+// Locate adds the source files of those dependents to the plan that the API server would refuse, and the fields that it
+// drops. The function of returns the file of a dependent, and empty if it is not known.
+func (p *Plan) Locate(f component.Forecast, of func(dependent, field string) string) {
+	p.Dropped = DroppedFields(f.Dropped, of)
 	for i, w := range f.Waiting {
 		if w.Refused {
 			p.Waiting[i].Place = of(w.Dependent, w.Field)
@@ -380,6 +412,13 @@ func (p Plan) writeObstacles(text *strings.Builder, colours terminal.Palette) {
 	p.writeWaiting(text, true, colours.In(terminal.Bad,
 		"Correct these problems; the steps marked as blocked wait for the correction:"))
 	p.writeWaiting(text, false, colours.In(terminal.Busy, "The component waits for:"))
+	for i, d := range p.Dropped {
+		if i == 0 {
+			title := "The API server drops these fields, because the types do not have them; correct or remove them:"
+			text.WriteString("\n" + colours.In(terminal.Busy, title) + "\n")
+		}
+		text.WriteString("  " + terminal.Clean(d.String()) + "\n")
+	}
 	for i, n := range p.NotAsked {
 		if i == 0 {
 			title := "Not asked; it is not known whether these values have changed:"

@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
@@ -75,6 +76,9 @@ type Request struct {
 	// first create of a pass that recorded nothing, and before each round of actions outside Kubernetes. Confirm may be
 	// nil if no other process works for the same owner.
 	Confirm func(ctx context.Context) error
+	// Drops receives the fields that the API server drops from the manifests that are about to be applied for the first
+	// time. Drops may be nil.
+	Drops func([]outcome.DroppedField)
 	// Wake starts a pass over the component. Wake must not block.
 	Wake func()
 	// Superseded, which may be nil, is closed when the component changes: the pass ends before its next write.

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/validate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -29,27 +30,39 @@ const (
 	parallelDryRuns = 8
 )
 
-// Refused returns the failures of those manifests that the API server would refuse, among the writes of a plan that
+// Validation is the result of Validate.
+type Validation struct {
+	// Refused are the failures of those manifests that the API server would refuse.
+	Refused map[manifests.Key]plan.Failure
+	// Dropped are the fields that the API server drops without an error, because the types do not have them.
+	Dropped []outcome.DroppedField
+}
+
+// Validate returns the failures of those manifests that the API server would refuse, among the writes of a plan that
 // apply manifests for the first time; see plan.Plan.Unapplied. Nothing is refused without a certain reason: either the
 // API server confirms it by a dry run, or the object cannot exist, or a definition that is applied with it decides. A
 // dry run that does not confirm a fault shows that the schema is outdated, so it is read again at the next time.
 //
 // A set without faults costs one request for each group and version that is not cached. The error is that of
 // budget.Reserve, or that of ctx.
-func Refused(
+func Validate(
 	ctx context.Context, client *target.Client, owner manifests.Owner, facts plan.Facts, writes []plan.Action,
-) (map[manifests.Key]plan.Failure, error) {
+) (Validation, error) {
 	v := validation{client: client, inventory: facts.Inventory, defined: definitions(writes)}
 	if err := v.readTypes(ctx, writes); err != nil {
-		return nil, err
+		return Validation{}, err
 	}
 	var suspects []suspect
+	var found Validation
 	refused := map[manifests.Key]plan.Failure{}
 	for _, a := range writes {
-		faults, err := v.faults(ctx, a)
+		faults, dropped, err := v.check(ctx, a)
+		for _, field := range dropped {
+			found.Dropped = append(found.Dropped, outcome.DroppedField{Key: a.Key, Field: field})
+		}
 		switch {
 		case err != nil:
-			return nil, err
+			return Validation{}, err
 		case len(faults) == 0:
 		case slices.ContainsFunc(faults, func(f validate.Fault) bool { return f.Certain }):
 			refused[a.Key] = plan.Failure{
@@ -68,7 +81,8 @@ func Refused(
 			client.Discovery.ForgetType(s.action.Object.GroupVersionKind())
 		}
 	}
-	return refused, ctx.Err()
+	found.Refused = refused
+	return found, ctx.Err()
 }
 
 // validateOnce checks the first writes of a plan, before the first write of a pass. If the API server would refuse some
@@ -83,11 +97,15 @@ func validateOnce(
 	if !facts.Validate || !decided.Writes() {
 		return false, nil
 	}
-	facts.Refused, err = Refused(ctx, client, r.Owner, *facts, decided.Unapplied)
+	found, err := Validate(ctx, client, r.Owner, *facts, decided.Unapplied)
+	facts.Refused = found.Refused
 	for _, w := range decided.Waiting {
 		if w.Failure != nil && w.Reason == plan.WaitNotListable && err == nil {
 			facts.Refused[w.Key] = *w.Failure
 		}
+	}
+	if len(found.Dropped) > 0 && len(facts.Refused) == 0 && r.Drops != nil {
+		r.Drops(found.Dropped)
 	}
 	facts.Hold = len(facts.Refused) > 0
 	facts.Validate = decided.Incomplete() && !facts.Hold
@@ -151,14 +169,16 @@ func (v *validation) readTypes(ctx context.Context, writes []plan.Action) (err e
 	return err
 }
 
-// faults returns the faults of a write. A manifest that cannot be read has none, because its write reports that. An
+// check returns the faults of a write, and the fields that it drops; see validate.Check. A manifest that cannot be read has none, because its write reports that. An
 // update with ignored fields has none either: it sends only some of them, and a dry run of the whole manifest says
 // nothing about it. The error is budget.ErrWait.
-func (v *validation) faults(ctx context.Context, a plan.Action) ([]validate.Fault, error) {
+func (v *validation) check(
+	ctx context.Context, a plan.Action,
+) (faults []validate.Fault, dropped []string, err error) {
 	whole, err := a.Object.Whole()
 	recreates := a.Verb == plan.VerbDelete
 	if err != nil || a.Verb != plan.VerbCreate && !recreates && len(whole.Settings.Ignored()) > 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	gvk := whole.GroupVersionKind()
 	s := validate.Subject{
@@ -168,14 +188,15 @@ func (v *validation) faults(ctx context.Context, a plan.Action) ([]validate.Faul
 	if d := v.defined[gvk.GroupKind()]; d != nil {
 		version, err := d.version(ctx, gvk.Version)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		s.Types, s.Defined, s.Unserved = version.types, version.types != nil, version.unserved
 	}
 	if e := v.inventory[a.Key]; !recreates && e.UID == a.Preconditions.UID {
 		s.Recorded = e.Immutable
 	}
-	return validate.Faults(s), nil
+	faults, dropped = validate.Check(s)
+	return faults, dropped, nil
 }
 
 // version returns a version of the definition. The error is budget.ErrWait.

@@ -133,7 +133,7 @@ func TestAnUpdateWithIgnoredFieldsHasNoFaults(t *testing.T) {
 	objects := c.normalise(bad)
 	for verb, want := range map[plan.Verb]bool{plan.VerbCreate: true, plan.VerbDelete: true, plan.VerbApply: false} {
 		v := validation{client: c.client}
-		faults, err := v.faults(t.Context(), plan.Action{Verb: verb, Key: objects[0].Key, Object: &objects[0]})
+		faults, _, err := v.check(t.Context(), plan.Action{Verb: verb, Key: objects[0].Key, Object: &objects[0]})
 		if err != nil || (len(faults) > 0) != want {
 			t.Errorf("%s: the faults are %v, want some: %t (%v)", verb, faults, want, err)
 		}

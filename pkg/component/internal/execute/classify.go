@@ -70,7 +70,8 @@ func Classify(err error) *plan.Failure {
 	case s.Reason == metav1.StatusReasonNotFound:
 		return missing(s)
 	case s.Reason == metav1.StatusReasonInvalid:
-		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: invalid(s), Field: firstField(s)}
+		text, field := invalid(s), firstField(s)
+		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: text, Field: field}
 	case apitext.Untyped(s):
 		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: s.Message}
 	case apitext.TooLarge(s):

@@ -90,6 +90,16 @@ type Waiting struct {
 	Undefined bool
 }
 
+// DroppedField is a field of a manifest that the API server drops without an error, because the type does not have it.
+type DroppedField struct {
+	Key manifests.Key
+	// Field is the path of the field.
+	Field string
+}
+
+// String returns the object and the field.
+func (d DroppedField) String() string { return d.Key.String() + ": " + d.Field }
+
 // Blocked is a managed type with foreign instances.
 type Blocked struct {
 	Type string

@@ -46,6 +46,8 @@ type Forecast struct {
 	Waiting []outcome.Waiting
 	// NotAsked are the objects that bind values of externals. The values are not known, because a preview makes no calls.
 	NotAsked []NotAsked
+	// Dropped are the fields that the API server drops from manifests that would be applied for the first time.
+	Dropped []outcome.DroppedField
 	// Unread are the dependents that the caller may not read.
 	Unread []manifests.Key
 	// Blocked are the managed types whose foreign instances block a deletion.

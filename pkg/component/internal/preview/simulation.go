@@ -56,8 +56,8 @@ type simulation struct {
 	// renewed are the exports that the rendering asked for, if a value differs. The simulation then ends, because the
 	// dependents must be rendered again.
 	renewed []metav1alpha1.AskedExport
-	// refused returns the failures of manifests that the API server would refuse; see applier.Refused.
-	refused func(context.Context, plan.Facts, []plan.Action) (map[manifests.Key]plan.Failure, error)
+	// checked returns what is known about manifests before they are written; see applier.Validate.
+	checked func(context.Context, plan.Facts, []plan.Action) (applier.Validation, error)
 	turn    int
 	held    bool
 	// blockersOnly ends the simulation before the first simulated write.
@@ -123,9 +123,11 @@ func (r *simulation) validate(ctx context.Context, decided plan.Plan) (again boo
 		return true, nil
 	}
 	r.facts.Validate = false
-	if r.facts.Refused, err = r.refused(ctx, r.facts, decided.Unapplied); err != nil {
+	found, err := r.checked(ctx, r.facts, decided.Unapplied)
+	if err != nil {
 		return false, err
 	}
+	r.facts.Refused, r.forecast.Dropped = found.Refused, found.Dropped
 	r.held = r.held || len(r.facts.Refused) > 0
 	return len(r.facts.Refused) > 0, nil
 }

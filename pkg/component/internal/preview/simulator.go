@@ -85,8 +85,8 @@ func (s *Simulator) simulate(
 		conditional:  map[manifests.Key]bool{},
 		touched:      map[manifests.Key]bool{},
 		adopting:     map[manifests.Key]Step{},
-		refused: func(ctx context.Context, f plan.Facts, writes []plan.Action) (map[manifests.Key]plan.Failure, error) {
-			return applier.Refused(ctx, client, r.Owner, f, writes)
+		checked: func(ctx context.Context, f plan.Facts, writes []plan.Action) (applier.Validation, error) {
+			return applier.Validate(ctx, client, r.Owner, f, writes)
 		},
 	}
 	simulated.facts.Validate = len(r.Desired) > 0

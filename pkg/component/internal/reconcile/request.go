@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
@@ -81,6 +82,11 @@ func (p *Pass) newRequest(
 	}
 	if p.Store == nil {
 		return request
+	}
+	request.Drops = func(fields []outcome.DroppedField) {
+		if e := c.Memory.toldDependents.Dropped(c.GetStatus().Revision, fields); e.Note != "" {
+			p.Tell(c.Object, e)
+		}
 	}
 	recorded := components.RefOf(c.GetStatus())
 	request.Superseded = p.InFlight.Superseded(name)

@@ -1,6 +1,9 @@
 package status
 
 import (
+	"fmt"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -12,6 +15,7 @@ import (
 const (
 	reasonAdopted = "Adopted"
 	reasonFailed  = "Failed"
+	reasonDropped = "FieldsDropped"
 )
 
 // maxDependentEvents is the maximum number of events about the dependents of a component, for each reason and revision.
@@ -38,9 +42,7 @@ type ToldDependents struct {
 // the end of the pass. Dependents outside Kubernetes or in another cluster than the component, and objects that do not
 // exist, get no event.
 func (t *ToldDependents) Events(after *metav1alpha1.Status, o outcome.Outcome) []DependentEvent {
-	if t.revision != after.Revision || t.dependents == nil {
-		*t = ToldDependents{revision: after.Revision, dependents: map[string]map[string]bool{}}
-	}
+	t.begin(after.Revision)
 	if after.TargetCluster != "" {
 		return nil
 	}
@@ -57,13 +59,51 @@ func (t *ToldDependents) Events(after *metav1alpha1.Status, o outcome.Outcome) [
 		if !exists {
 			continue
 		}
-		if t.dependents[n.Reason] == nil {
-			t.dependents[n.Reason] = map[string]bool{}
-		}
-		t.dependents[n.Reason][n.dependent] = true
+		t.tell(n.Reason, n.dependent)
 		events = append(events, DependentEvent{n.Event, entry})
 	}
 	return events
+}
+
+// Dropped returns the event of a component about fields that the API server drops: one for each revision and field, and
+// at most maxDependentEvents fields for each revision. The result is the zero value if all of them were told.
+func (t *ToldDependents) Dropped(revision int64, fields []outcome.DroppedField) Event {
+	t.begin(revision)
+	var named []string
+	more := 0
+	for _, f := range fields {
+		told := t.dependents[reasonDropped]
+		switch {
+		case told[f.String()]:
+		case len(told) >= maxDependentEvents:
+			more++
+		default:
+			t.tell(reasonDropped, f.String())
+			named = append(named, f.String())
+		}
+	}
+	if len(named) == 0 {
+		return Event{}
+	}
+	note := "the API server drops fields that the types do not have; correct or remove them: " + strings.Join(named, "; ")
+	if more > 0 {
+		note += fmt.Sprintf("; and %d more", more)
+	}
+	return Warning(reasonDropped, note)
+}
+
+// begin forgets the events of another revision.
+func (t *ToldDependents) begin(revision int64) {
+	if t.revision != revision || t.dependents == nil {
+		*t = ToldDependents{revision: revision, dependents: map[string]map[string]bool{}}
+	}
+}
+
+func (t *ToldDependents) tell(reason, dependent string) {
+	if t.dependents[reason] == nil {
+		t.dependents[reason] = map[string]bool{}
+	}
+	t.dependents[reason][dependent] = true
 }
 
 // news is an event about the dependent with a key.

@@ -114,3 +114,36 @@ func TestEventsAboutDependents(t *testing.T) {
 		}
 	}
 }
+
+func TestDroppedFieldsAreToldOnceForEachRevision(t *testing.T) {
+	fields := func(names ...string) []outcome.DroppedField {
+		var dropped []outcome.DroppedField
+		for _, name := range names {
+			key := manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}
+			dropped = append(dropped, outcome.DroppedField{Key: key, Field: name})
+		}
+		return dropped
+	}
+	const begin = "the API server drops fields that the types do not have; correct or remove them: "
+	var told ToldDependents
+	for _, c := range []struct {
+		name     string
+		revision int64
+		fields   []outcome.DroppedField
+		want     string
+	}{
+		{"the first fields", 1, fields("datum", "x"), begin + "ConfigMap shop/a: datum; ConfigMap shop/a: x"},
+		{"another pass over the same revision", 1, fields("datum", "x"), ""},
+		{"a further field", 1, fields("x", "y"), begin + "ConfigMap shop/a: y"},
+		{
+			"more fields than an event names", 2, fields("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"),
+			begin + "ConfigMap shop/a: 0; ConfigMap shop/a: 1; ConfigMap shop/a: 2; ConfigMap shop/a: 3; ConfigMap shop/a: 4; " +
+				"ConfigMap shop/a: 5; ConfigMap shop/a: 6; ConfigMap shop/a: 7; ConfigMap shop/a: 8; ConfigMap shop/a: 9; and 2 more",
+		},
+		{"the other ones", 2, fields("10", "11"), ""},
+	} {
+		if got := told.Dropped(c.revision, c.fields).Note; got != c.want {
+			t.Errorf("%s: the note is %q, want %q", c.name, got, c.want)
+		}
+	}
+}
