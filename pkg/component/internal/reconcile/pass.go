@@ -142,6 +142,11 @@ func (p *Pass) applyRound(
 	if o.Renewed != nil {
 		return o, err
 	}
+	if err == nil && len(o.Inventory) > 0 {
+		// Dependents that are recorded without a write did not need Record, for example those of a component that was
+		// created again.
+		err = p.hold(ctx, c, owner)
+	}
 	if err == nil {
 		err = applied(c, in, o)
 	}

@@ -110,10 +110,7 @@ func (p *Pass) record(
 	ctx context.Context, c *Component, owner manifests.Owner, recorded components.InventoryRef,
 	entries []metav1alpha1.InventoryEntry,
 ) error {
-	if err := p.Store.AddFinalizer(ctx, c.Object); err != nil {
-		return err
-	}
-	if err := p.Inventory.ProtectKubeconfig(ctx, c, owner); err != nil {
+	if err := p.hold(ctx, c, owner); err != nil {
 		return err
 	}
 	if err := p.Inventory.Record(ctx, c, recorded, entries); err != nil {
@@ -121,6 +118,14 @@ func (p *Pass) record(
 	}
 	c.SetStatus(status.Recorded(*c.GetStatus(), c.GetGeneration(), c.IsDeleted(), p.Clock.Now()))
 	return p.Store.WriteStatus(ctx, c.Object, recorded)
+}
+
+// hold adds the finalizer to a component, and to the Secret with its kubeconfig. If both have it, hold sends no request.
+func (p *Pass) hold(ctx context.Context, c *Component, owner manifests.Owner) error {
+	if err := p.Store.AddFinalizer(ctx, c.Object); err != nil {
+		return err
+	}
+	return p.Inventory.ProtectKubeconfig(ctx, c, owner)
 }
 
 // repairNonce returns a token that changes with the spec of the component, with its inputs, and with each request for a
