@@ -119,12 +119,16 @@ type objectID struct {
 	copy int
 }
 
+// KeyOf returns the key of a manifest, as in the fields of a Difference.
+func KeyOf(o *unstructured.Unstructured) manifests.Key {
+	gk := o.GroupVersionKind().GroupKind()
+	return manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
 func index(set []*unstructured.Unstructured) map[objectID]*unstructured.Unstructured {
 	found := make(map[objectID]*unstructured.Unstructured, len(set))
 	for _, o := range set {
-		gk := o.GroupVersionKind().GroupKind()
-		key := manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
-		id := objectID{key: key}
+		id := objectID{key: KeyOf(o)}
 		for found[id] != nil {
 			id.copy++
 		}

@@ -1,6 +1,7 @@
 package determinism_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,5 +138,17 @@ func TestADifferenceContainsAnother(t *testing.T) {
 			both.Within(one),
 			one.Within(one),
 		)
+	}
+}
+
+func TestFillKeepsTheRenderedValuesThatEarlierObjectsLack(t *testing.T) {
+	key := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "db"}
+	fields := []determinism.Field{{Object: key, Path: []any{"data", "k"}}, {Object: key, Path: []any{"data", "l"}}}
+	filled, unknown := determinism.Fill(decode(t, secretA+"data: {k: b2xk}"), decode(t, secretA+"data: {k: bmV3, l: bmV3}"), fields)
+	if names, _ := determinism.Names(unknown, 10); !slices.Equal(names, []string{"Secret shop/db: data.l"}) {
+		t.Errorf("Fill reported the unknown fields %q", names)
+	}
+	if d := determinism.Compare(filled, decode(t, secretA+"data: {k: b2xk, l: bmV3}")); !d.Empty() {
+		t.Errorf("the filled rendering differs from the expected rendering: %s", describe(d))
 	}
 }

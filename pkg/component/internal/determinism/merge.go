@@ -13,22 +13,30 @@ import (
 func Merge(
 	earlier, rendered []*unstructured.Unstructured, fields []Field,
 ) (merged []*unstructured.Unstructured, unknown []Field) {
-	was := index(earlier)
-	merged = make([]*unstructured.Unstructured, 0, len(rendered))
-	for _, o := range rendered {
-		merged = append(merged, o.DeepCopy())
+	if merged, unknown = Fill(earlier, rendered, fields); len(unknown) > 0 {
+		return nil, unknown
 	}
-	is := index(merged)
+	return merged, nil
+}
+
+// Fill returns a copy of a rendering in which some fields have the values of earlier objects. The fields for which the
+// earlier objects have no value are returned as unknown, and keep the values of the rendering.
+func Fill(
+	earlier, rendered []*unstructured.Unstructured, fields []Field,
+) (filled []*unstructured.Unstructured, unknown []Field) {
+	was := index(earlier)
+	filled = make([]*unstructured.Unstructured, 0, len(rendered))
+	for _, o := range rendered {
+		filled = append(filled, o.DeepCopy())
+	}
+	is := index(filled)
 	for _, field := range fields {
 		id := objectID{key: field.Object}
 		if was[id] == nil || is[id] == nil || !restore(was[id].Object, is[id].Object, field.Path) {
 			unknown = append(unknown, field)
 		}
 	}
-	if len(unknown) > 0 {
-		return nil, unknown
-	}
-	return merged, nil
+	return filled, unknown
 }
 
 // restore copies the scalar at a path from one manifest to the other, and reports whether it did. It copies nothing if

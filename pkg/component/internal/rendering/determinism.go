@@ -3,6 +3,7 @@ package rendering
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -128,8 +129,14 @@ func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendere
 	if len(difference.Shape) > 0 {
 		return rendered, nonDeterministic(difference.Shape)
 	}
+	var taken string
+	if pinned.ID == "" {
+		if plain, taken, err = liveValues(ctx, req, plain, difference.Values); err != nil {
+			return rendered, err
+		}
+	}
 	rendered, err = r.pin(req, plain, pinned, difference.Values)
-	rendered.Lookups.ReadsStatus = readsStatus
+	rendered.Lookups.ReadsStatus, rendered.taken = readsStatus, taken
 	return rendered, err
 }
 
@@ -139,7 +146,7 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	if r.options.SkipDeterminismCheck {
 		return true, true, nil
 	}
-	if !req.Inputs.StandIn(req.Status) || req.Status.RenderedSet != "" {
+	if !req.Inputs.StandIn(req.Status) || req.Status.RenderedSet != "" || isRecovered(req.Inventory) {
 		return false, false, nil
 	}
 	seen, err := j.recorder.Results(req.looker())
@@ -150,6 +157,12 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 		Served: j.served, Results: seen, Exports: j.exports.Results(),
 	}.EqualRecorded(req.Status)
 	return equal, readsStatus, nil
+}
+
+// isRecovered reports whether an inventory has entries that may come from a search for the owner label. The record of a
+// pinned rendering may then be lost together with the inventory.
+func isRecovered(inventory []metav1alpha1.InventoryEntry) bool {
+	return slices.ContainsFunc(inventory, func(e metav1alpha1.InventoryEntry) bool { return e.Digest == "" })
 }
 
 // compare renders the inputs again, with a later time, and returns the difference from the first rendering. It also

@@ -1,6 +1,7 @@
 package rendering
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,6 +161,7 @@ func (r *Renderer) render(ctx context.Context, req Request) (Set, error) {
 	var lost string
 	if last != nil && !last.Manifests.dropped() {
 		rendered = last.Rendered
+		rendered.taken = ""
 	} else if rendered, lost, err = r.renderNew(ctx, req); err != nil {
 		return Set{Lost: lost}, err
 	}
@@ -169,7 +171,7 @@ func (r *Renderer) render(ctx context.Context, req Request) (Set, error) {
 		return Set{Lost: lost}, err
 	}
 	r.cache.put(req.name(), set)
-	set.Lost = lost
+	set.Lost = cmp.Or(lost, rendered.taken)
 	return set, nil
 }
 

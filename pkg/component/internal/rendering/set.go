@@ -25,6 +25,9 @@ type Rendered struct {
 	// ValuesLost is set if the record with the pinned values of the applied objects was lost, so that this rendering has
 	// other values. The applied objects are not changed until the inputs change.
 	ValuesLost bool
+	// taken names the generated values that this rendering took from live objects, because there was no record of them;
+	// see liveValues. It is empty if there are none.
+	taken string
 	// results are the messages that the generator reported, nil if the generator was not called.
 	results *results
 	// sourceVersion is the name and the version of the source, as the generator reported it.
@@ -37,8 +40,9 @@ type Set struct {
 	// Objects are packed to save memory. A pass without changes does not need their bodies, and a pass that writes
 	// unpacks them one by one.
 	Objects []manifests.Object
-	// Lost is the reason why a pinned rendering could not be read, empty if nothing was lost. It may be set in a Set
-	// that is returned together with an error.
+	// Lost says why a pinned rendering could not be read, or which generated values were taken from live objects because
+	// no pinned rendering was found. It is empty if nothing was lost. It may be set in a Set that is returned together
+	// with an error.
 	Lost string
 
 	// inputs and cluster are the input digest and the cluster that the set was rendered for.

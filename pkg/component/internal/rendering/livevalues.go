@@ -1,0 +1,177 @@
+package rendering
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/determinism"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// liveValues returns a rendering in which generated values are those of the live objects, as far as these objects were
+// restored from a backup without the record of the pinned rendering. Otherwise the restored password of a database,
+// for example, would be replaced by a new one.
+//
+// An object is restored if it carries the marks of the component, of this cluster or of another one, and no entry of
+// the inventory says that it was applied. So a component with new inputs gets new values in its dependents. taken names
+// the fields with such values, and the fields of restored objects that have none; it is empty if nothing was restored.
+func liveValues(
+	ctx context.Context, req Request, rendered []*unstructured.Unstructured, fields []determinism.Field,
+) (filled []*unstructured.Unstructured, taken string, err error) {
+	generated := map[manifests.Key]bool{}
+	for _, f := range fields {
+		generated[f.Object] = true
+	}
+	applied := map[manifests.Key]bool{}
+	for _, e := range req.Inventory {
+		applied[plan.KeyOf(e)] = e.Digest != ""
+	}
+	var restored []*unstructured.Unstructured
+	isRestored := map[manifests.Key]bool{}
+	for _, o := range rendered {
+		key := determinism.KeyOf(o)
+		if !generated[key] || isRestored[key] {
+			continue
+		}
+		live, err := restoredObject(ctx, req, o, applied)
+		if err != nil {
+			return nil, "", err
+		}
+		if live != nil {
+			restored, isRestored[key] = append(restored, live), true
+		}
+	}
+	if len(restored) == 0 {
+		return rendered, "", nil
+	}
+	filled, unknown := determinism.Fill(restored, rendered, fields)
+	return filled, describeTaken(fields, unknown, isRestored), nil
+}
+
+// restoredObject returns the live object of a manifest with the namespace of the manifest, or nil if the object is not
+// a restored one; see liveValues. The watches' identity looks whether it is one, so that a component without the right
+// to read the type can be applied. The values are read with the identity of the component.
+func restoredObject(
+	ctx context.Context, req Request, o *unstructured.Unstructured, applied map[manifests.Key]bool,
+) (*unstructured.Unstructured, error) {
+	gvk, client := o.GroupVersionKind(), req.Target.Client
+	mapping, err := client.Discovery.Mapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, liveError(o, err)
+	}
+	key := determinism.KeyOf(o)
+	if key.Namespace = ""; mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		if key.Namespace = o.GetNamespace(); key.Namespace == "" {
+			key.Namespace = req.Inputs.Namespace
+		}
+	}
+	if applied[key] {
+		return nil, nil
+	}
+	marks, err := client.Reader.Metadata.Resource(mapping.Resource).Namespace(key.Namespace).
+		Get(ctx, key.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, liveError(o, err)
+	}
+	if !isMarked(marks, req.Owner) {
+		return nil, nil
+	}
+	live, err := client.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace).
+		Get(ctx, key.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if apierrors.IsForbidden(err) {
+		return nil, passerror.Forbidden(readAction(o), client.User, err)
+	}
+	if err != nil {
+		return nil, liveError(o, err)
+	}
+	if err := reserve(ctx, live); err != nil {
+		return nil, err
+	}
+	live.SetNamespace(o.GetNamespace())
+	addTexts(live)
+	return live, nil
+}
+
+// isMarked reports whether an object has the marks of a component, of its cluster or of another one.
+func isMarked(obj metav1.Object, owner manifests.Owner) bool {
+	marked, ok := manifests.ParseOwner(obj.GetAnnotations()[owner.Reconciler+"/"+manifests.AnnotationOwnerID])
+	marked.Cluster = owner.Cluster
+	return ok && marked == owner
+}
+
+// addTexts adds the data of a Secret as stringData, because a manifest may set it there.
+func addTexts(live *unstructured.Unstructured) {
+	if live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
+		return
+	}
+	data, _, _ := unstructured.NestedMap(live.Object, "data")
+	texts := map[string]any{}
+	for name, value := range data {
+		encoded, _ := value.(string)
+		if text, err := base64.StdEncoding.DecodeString(encoded); err == nil && utf8.Valid(text) {
+			texts[name] = string(text)
+		}
+	}
+	live.Object["stringData"] = texts
+}
+
+// describeTaken names the fields whose values were taken from restored objects, and the fields of restored objects that
+// get new values.
+func describeTaken(
+	fields, unknown []determinism.Field, isRestored map[manifests.Key]bool,
+) string {
+	isUnknown := map[string]bool{}
+	for _, f := range unknown {
+		isUnknown[f.String()] = true
+	}
+	var taken, renewed []determinism.Field
+	for _, f := range fields {
+		switch {
+		case !isUnknown[f.String()]:
+			taken = append(taken, f)
+		case isRestored[f.Object]:
+			renewed = append(renewed, f)
+		}
+	}
+	var parts []string
+	if len(taken) > 0 {
+		parts = append(parts, "values of restored objects that are kept: "+describeFields(taken))
+	}
+	if len(renewed) > 0 {
+		parts = append(parts, "fields of restored objects that get new values: "+describeFields(renewed))
+	}
+	return "no record of the generated values was found; " + strings.Join(parts, "; ")
+}
+
+func readAction(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("read %s, whose generated values have to be kept", determinism.KeyOf(o))
+}
+
+// liveError returns the condition error for a restored object that could not be read.
+func liveError(o *unstructured.Unstructured, err error) error {
+	if passerror.Interrupted(err) {
+		return err
+	}
+	return &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("%s: %v", readAction(o), err)}
+}

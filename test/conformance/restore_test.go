@@ -1,0 +1,81 @@
+package conformance_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("Restores of backups:", func() {
+	var namespace, operator string
+	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
+
+	// restore creates an object of a backup with another client, as kubectl create does.
+	restore := func(ctx context.Context, backup *unstructured.Unstructured) {
+		GinkgoHelper()
+		backup.SetUID("")
+		backup.SetResourceVersion("")
+		backup.SetManagedFields(nil)
+		Expect(k8s.Create(ctx, backup, client.FieldOwner("kubectl-create"))).To(Succeed())
+	}
+	// moveFrom gives an object the marks of a component in another cluster.
+	moveFrom := func(cluster string, backup *unstructured.Unstructured) {
+		owner := manifests.Owner{
+			Cluster: cluster, Reconciler: operator, Group: gadget.GroupVersion.Group, Kind: "Gadget", Namespace: namespace, Name: "app",
+		}
+		labels, annotations := backup.GetLabels(), backup.GetAnnotations()
+		labels[operator+"/"+manifests.LabelOwnerID], annotations[operator+"/"+manifests.AnnotationOwnerID] = owner.ID(), owner.String()
+		backup.SetLabels(labels)
+		backup.SetAnnotations(annotations)
+	}
+
+	Context("generated values without the record of the pinned rendering:", func() {
+		const generated = `{apiVersion: v1, kind: Secret, metadata: {name: login}, stringData: {password: "{{ randAlphaNum 16 }}"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: other}, data: {value: "{{ randAlphaNum 16 }}"}}
+`
+		// lose applies the manifests, deletes the component, and returns the Secret of a backup made before.
+		lose := func(ctx context.Context) *unstructured.Unstructured {
+			GinkgoHelper()
+			runOperator(operator, operatorOptions{generate: &chart{}})
+			g := newGadget(ctx, namespace, "app", generated, servedBy(operator))
+			expectReady(ctx, g)
+			backup := mustGet(ctx, "v1", "Secret", namespace, "login")
+			remove(ctx, g)
+			expectGone(ctx, g)
+			return backup
+		}
+
+		It("in the same cluster, a restored object keeps them, and an object that was not restored gets new ones", func(ctx SpecContext) {
+			backup := lose(ctx)
+			restore(ctx, backup)
+			g := newGadget(ctx, namespace, "app", generated, servedBy(operator))
+			expectReady(ctx, g)
+			Expect(content(ctx, "Secret", namespace, "login")).To(Equal(backup.Object["data"]))
+			Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(ContainElement(And(
+				ContainSubstring("values of restored objects that are kept: Secret login: stringData.password"), Not(ContainSubstring("new values: ConfigMap")),
+			)))
+			changeManifests(ctx, g, generated+"# new inputs\n")
+			Eventually(ctx, func() any { return content(ctx, "Secret", namespace, "login") }).ShouldNot(Equal(backup.Object["data"]))
+		})
+
+		It("in another cluster, an object keeps them that the component takes over from its former cluster", func(ctx SpecContext) {
+			const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
+			backup := lose(ctx)
+			moveFrom(former, backup)
+			restore(ctx, backup)
+			g := newGadget(ctx, namespace, "app", generated, servedBy(operator), adopting())
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(former)))
+			change(ctx, g, adopting(metav1alpha1.AdoptRule{Cluster: former}))
+			expectReady(ctx, g)
+			Expect(content(ctx, "Secret", namespace, "login")).To(Equal(backup.Object["data"]))
+		})
+	})
+})
