@@ -300,6 +300,40 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		})
 	}
 
+	It("a component of the version before the number of the record and the hashes of immutable fields is taken over without a write to a dependent, and gets both with its next change", func(ctx SpecContext) {
+		s, g, mark := takeOver(ctx, "immutable", here())
+		expectReady(ctx, g)
+		Expect(written(ctx, s, mark)).To(BeEmpty())
+		Expect(notesOf(ctx, s.namespace, "RecordChanged")).To(BeEmpty())
+		taken := current(ctx, g)
+		Expect(s.gadget.Object["status"]).NotTo(Or(HaveKey("inventoryWrites"), HaveKey("recordDigest")))
+		Expect(taken.Status.Inventory).To(And(HaveLen(7), HaveEach(Not(ContainSubstring(" im=")))))
+		Expect(taken.Status.Revision).To(Equal(int64(1)))
+		Expect(taken.Status.Rendition).To(BeZero(), "the rendering counts as the recorded one")
+
+		By("upgrading")
+		mark = markAudit(ctx)
+		changeManifests(ctx, g, strings.ReplaceAll(taken.Spec.Manifests, "replicas: 0", "replicas: 0\n  revisionHistoryLimit: 3"))
+		Eventually(ctx, func() int64 { return current(ctx, g).Status.Revision }).Should(Equal(int64(2)))
+		expectReady(ctx, g)
+		Expect(written(ctx, s, mark)).To(ConsistOf("patch statefulsets/db", "patch deployments/web"))
+		taken = current(ctx, g)
+		Expect(taken.Status.InventoryWrites).To(BeNumerically(">", 0))
+		Expect(taken.Status.RecordDigest).NotTo(BeEmpty())
+		Expect(taken.Status.Inventory).To(ContainElements(
+			And(ContainSubstring("Deployment"), ContainSubstring(" im=")), And(ContainSubstring("StatefulSet"), ContainSubstring(" im="))))
+
+		By("refusing a changed immutable field before the first write")
+		changeManifests(ctx, g, strings.NewReplacer("app: web", "app: other", `value: "a"`, `value: "b"`).Replace(taken.Spec.Manifests))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("spec.selector")))
+		Expect(content(ctx, "ConfigMap", s.namespace, "settings")).To(HaveKeyWithValue("value", "a"))
+
+		By("deleting")
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(records(ctx, s.namespace)).To(BeEmpty())
+	})
+
 	It("a component of the version before externals, with exported and bound values, dependencies, conditions and an observed object, is taken over without a write", func(ctx SpecContext) {
 		s, g, mark := takeOver(ctx, "flow", here())
 		expectReady(ctx, g)
