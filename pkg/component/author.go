@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -29,11 +30,16 @@ type author[T Component] struct {
 	hooks  []Hooks[T]
 	// conditions are the conditions in Go that see the component.
 	conditions map[string]ComponentCondition[T]
+	// adoptField is the field of the component with the rules of its AdoptHolder, for messages; see adoptFieldOf.
+	adoptField string
 }
 
 // author returns the author of the reconciler's code.
 func (r *Reconciler[T]) author() author[T] {
-	return author[T]{reconciler: r.name, options: r.options, ignore: r.ignore, hooks: r.hooks, conditions: r.conditions}
+	return author[T]{
+		reconciler: r.name, options: r.options, ignore: r.ignore, hooks: r.hooks, conditions: r.conditions,
+		adoptField: adoptFieldOf(reflect.TypeFor[T]()),
+	}
 }
 
 // ignoreRules returns the parsed rules of ignored fields in the options of the reconciler with the given name.
@@ -53,7 +59,7 @@ func (a author[T]) Declare(obj components.Object) reconcile.Declared {
 		d.Policies = h.Policies()
 	}
 	if h, ok := components.Implementation[AdoptHolder](obj); ok {
-		d.Adopt = h.AdoptRules()
+		d.Adopt, d.AdoptField = h.AdoptRules(), a.adoptField
 	}
 	if e, ok := components.Implementation[EmptyAllower](obj); ok {
 		d.AllowEmpty = e.AllowEmpty()

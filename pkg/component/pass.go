@@ -73,7 +73,7 @@ func (p Pass) request() applier.Request {
 	return applier.Request{
 		Owner: p.Owner, Desired: p.Desired, PreDelete: p.PreDelete, PostDelete: p.PostDelete,
 		Revision: p.Revision, Rendition: p.Rendition, Trigger: p.Trigger, RepairNonce: p.RepairNonce,
-		Policies: p.Policies, Adoptions: plan.NewAdoptions(p.Owner, p.Owner.Namespace, p.Adopt), Managed: p.Managed,
+		Policies: p.Policies, Adoptions: plan.NewAdoptions(p.Owner, p.Owner.Namespace, p.Adopt, ""), Managed: p.Managed,
 		AcceptUnknown: p.AcceptUnknown,
 		Inventory:     p.Inventory,
 		Record:        p.Record, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded, Now: p.Now,

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 )
@@ -137,5 +138,24 @@ func TestEachPartOfASpecDeclaresWhatItSays(t *testing.T) {
 	fields, _ := got.(map[string]any)
 	if err != nil || len(fields) != 2 || fields["size"] != "large" || fields["additionalManagedTypes"] == nil {
 		t.Errorf("the inputs of the rendering are %v, %v", got, err)
+	}
+}
+
+func TestTheFieldOfTheObjectsToAdoptIsFound(t *testing.T) {
+	type named struct {
+		Spec struct {
+			TakeOver []metav1alpha1.AdoptRule `json:"takeOver,omitzero"`
+		} `json:"spec"`
+	}
+	for component, want := range map[reflect.Type]string{
+		reflect.TypeFor[*freight]():            "spec.adopt",
+		reflect.TypeFor[*v1alpha1.Component](): "spec.adopt",
+		reflect.TypeFor[*named]():              "spec.takeOver",
+		reflect.TypeFor[*crate]():              "",
+		reflect.TypeFor[Component]():           "",
+	} {
+		if got := adoptFieldOf(component); got != want {
+			t.Errorf("the field of %s is %q", component, got)
+		}
 	}
 }

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "regexp"
+
 // AdoptRule permits a component to take over existing objects: one object with a name, or the objects that the
 // component owned in another cluster. A rule never takes an object from another component.
 //
@@ -32,3 +34,9 @@ type AdoptRule struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 }
+
+// IsClusterUID reports whether a text can be the UID of the namespace kube-system of a cluster, which AdoptRule.Cluster
+// names. API servers make such UIDs.
+func IsClusterUID(text string) bool { return clusterUID.MatchString(text) }
+
+var clusterUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -281,16 +280,13 @@ func (o applyOptions) checkAdopt() error {
 		return exit.BadUsage("--adopt takes over the objects that the plan finds: leave --skip-plan out")
 	}
 	for _, uid := range o.clusters {
-		if !isUID.MatchString(uid) {
+		if !metav1alpha1.IsClusterUID(uid) {
 			return exit.BadUsage("--adopt-cluster %q: want the UID of the namespace kube-system of the other cluster, "+
 				"such as 0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e", uid)
 		}
 	}
 	return nil
 }
-
-// isUID matches the UIDs of objects of an API server.
-var isUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // adoptClusters returns the entries of spec.adopt for the clusters of the flags.
 func (o applyOptions) adoptClusters() []metav1alpha1.AdoptRule {

@@ -20,6 +20,8 @@ type Adoptions struct {
 	self      manifests.Owner
 	namespace string
 	rules     []metav1alpha1.AdoptRule
+	// list is the name of the list with the rules, for messages; empty if the type of the component has none.
+	list string
 	// unowned permits all objects without an owner, whoever has them.
 	unowned bool
 }
@@ -31,9 +33,16 @@ func (a Adoptions) Unowned() Adoptions {
 }
 
 // NewAdoptions returns the adoptions that the rules of a component permit. Nil rules and an empty list differ: a list
-// is complete. namespace is the namespace of rules without a namespace.
-func NewAdoptions(self manifests.Owner, namespace string, rules []metav1alpha1.AdoptRule) Adoptions {
-	return Adoptions{complete: rules != nil, self: self, namespace: namespace, rules: rules}
+// is complete. namespace is the namespace of rules without a namespace. field is the field of the component that has the
+// rules, such as spec.adopt; it is empty if it is not known, or if the type of the component has no such field.
+func NewAdoptions(
+	self manifests.Owner, namespace string, rules []metav1alpha1.AdoptRule, field string,
+) Adoptions {
+	a := Adoptions{complete: rules != nil, self: self, namespace: namespace, rules: rules, list: field}
+	if a.complete && field == "" {
+		a.list = "the list of objects that the component may adopt"
+	}
+	return a
 }
 
 // names reports whether a rule names an object.
@@ -104,8 +113,8 @@ func ruleUnowned(c candidate) (decision, bool) {
 		)), true
 	case c.adoptions.complete && c.entry.UID == "" && !providedByKubernetes(c.object.Key):
 		return c.refuseAdoption(fmt.Sprintf(
-			"it exists already, and spec.adopt does not name it (managed by: %s); %s, or %s",
-			c.adoptedFrom(), avoidance(c), adoptionAdvice(c),
+			"it exists already, and %s does not name it (managed by: %s); %s, or %s",
+			c.adoptions.list, c.adoptedFrom(), avoidance(c), adoptionAdvice(c),
 		)), true
 	}
 	return c.update(ReasonAdopted), true
@@ -127,22 +136,35 @@ func providedByKubernetes(key manifests.Key) bool {
 	return false
 }
 
-// adoptionAdvice returns advice on how to take an object over that spec.adopt does not name.
+// adoptionAdvice returns advice on how to take over an object that the component does not list.
 func adoptionAdvice(c candidate) string {
-	return fmt.Sprintf("take it over: add %s to spec.adopt%s; fairlead plan shows which of its values get lost",
-		adoptEntry(c.object.Key), c.byCommand("--adopt"))
+	const loss = "the values of its manifest replace those that it has"
+	if c.adoptions.list == "" {
+		return fmt.Sprintf("take it over: %s; %s", c.alwaysAdopt(), loss)
+	}
+	advice := fmt.Sprintf("take it over: add %s to %s%s; ", adoptEntry(c.object.Key), c.adoptions.list, c.byCommand("--adopt"))
+	if !isReadyMade(c.component) {
+		return advice + loss
+	}
+	return advice + "fairlead plan shows which of its values get lost"
 }
 
-// byCommand names the flag of fairlead apply that adds an entry to spec.adopt. It is empty in a deletion, because a
-// component that is being deleted cannot be applied.
+// alwaysAdopt says how an object gets the adoption policy always, for a component whose type has no list.
+func (c candidate) alwaysAdopt() string {
+	return fmt.Sprintf("set the annotation %s/%s of its manifest to %s",
+		c.adoptions.self.Reconciler, manifests.AnnotationAdoptionPolicy, metav1alpha1.AdoptAlways)
+}
+
+// byCommand names the flag of fairlead apply that adds an entry to spec.adopt. It is empty for a type of an author,
+// which the command does not write, and in a deletion, because a component that is being deleted cannot be applied.
 func (c candidate) byCommand(flag string) string {
-	if c.inDeletion() {
+	if c.inDeletion() || !isReadyMade(c.component) {
 		return ""
 	}
 	return " (fairlead apply " + flag + ")"
 }
 
-// adoptEntry returns the entry of spec.adopt that names an object, as YAML.
+// adoptEntry returns the rule that names an object, as YAML.
 func adoptEntry(key manifests.Key) string {
 	var fields []string
 	for _, f := range []struct{ name, value string }{
@@ -189,16 +211,17 @@ func (c candidate) adoptedFrom() string {
 	return FromNobody
 }
 
-// clusterUID matches the UIDs of clusters that may be printed as an entry of spec.adopt. The UID comes from an
-// annotation, which everybody may write who may write the object.
-var clusterUID = regexp.MustCompile(`^[0-9A-Za-z-]{1,63}$`)
-
-// movedAdvice returns advice for an object that the same component owns in another cluster; empty for other objects.
+// movedAdvice returns advice for an object that the same component owns in another cluster; empty for other objects. The
+// UID of that cluster comes from an annotation, which everybody may write who may write the object, so it is printed
+// only if it is a UID.
 func movedAdvice(c candidate) string {
 	owner, ok := manifests.ParseOwner(c.live.OwnerName)
-	if !ok || c.adoptions.elsewhere(owner.Cluster) != owner || !clusterUID.MatchString(owner.Cluster) {
+	if !ok || c.adoptions.elsewhere(owner.Cluster) != owner || !metav1alpha1.IsClusterUID(owner.Cluster) {
 		return ""
 	}
-	return fmt.Sprintf("if it was moved here from there, add {cluster: %q} to spec.adopt%s", owner.Cluster,
+	if c.adoptions.list == "" {
+		return "if it was moved here from there, " + c.alwaysAdopt()
+	}
+	return fmt.Sprintf("if it was moved here from there, add {cluster: %q} to %s%s", owner.Cluster, c.adoptions.list,
 		c.byCommand("--adopt-cluster "+owner.Cluster))
 }

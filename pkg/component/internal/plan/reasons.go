@@ -19,7 +19,7 @@ const (
 	ReasonUnlabelled     Reason = "somebody removed its owner label"
 	ReasonAdopted        Reason = "it exists and no component owns it"
 	ReasonTakenOver      Reason = "it exists, and its adoption policy is always"
-	ReasonListed         Reason = "it exists, and spec.adopt names it"
+	ReasonListed         Reason = "it exists, and the component lists it to adopt"
 	ReasonMoved          Reason = "the component owned it in another cluster"
 	ReasonSettings       Reason = "its settings changed"
 	ReasonTriggered      Reason = "the component changed"

@@ -560,14 +560,14 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"does not adopt an object with the mark of another tool",
-		edits(unrecorded, unowned, markedByHelm),
+		edits(readyMade, unrecorded, unowned, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
 			"fairlead plan shows which of its values get lost",
 	},
 	{
 		"does not adopt an object with the mark of another tool that replaced a dependent",
-		edits(unowned, recreatedByOthers, markedByHelm),
+		edits(readyMade, unowned, recreatedByOthers, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
 			"fairlead plan shows which of its values get lost",
@@ -580,16 +580,16 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"adopts an object with the mark of another tool if the component lists it",
 		edits(unrecorded, unowned, markedByHelm, adopting(webRule)),
-		"Apply: it exists, and spec.adopt names it (uid u1, version 7) from the Helm release shop/web",
+		"Apply: it exists, and the component lists it to adopt (uid u1, version 7) from the Helm release shop/web",
 	},
 	{
 		"uses the namespace of the component for a listed object without a namespace",
 		edits(unrecorded, unowned, adopting(metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Name: "web"})),
-		"Apply: it exists, and spec.adopt names it (uid u1, version 7)",
+		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
 	},
 	{
 		"does not adopt an object that a list lacks",
-		edits(unrecorded, unowned, managedBy("kubectl-create"), adopting(
+		edits(readyMade, unrecorded, unowned, managedBy("kubectl-create"), adopting(
 			metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Namespace: "other", Name: "web"},
 		)),
 		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: field manager " +
@@ -598,7 +598,7 @@ var applyRows = slices.Concat(flowRows, []row{
 			"values get lost",
 	},
 	{
-		"adopts nothing with an empty list", edits(unrecorded, unowned, adopting()),
+		"adopts nothing with an empty list", edits(readyMade, unrecorded, unowned, adopting()),
 		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: nobody); " +
 			"rename it here, or take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to " +
 			"spec.adopt (fairlead apply --adopt); fairlead plan shows which of its values get lost",
@@ -640,30 +640,74 @@ var applyRows = slices.Concat(flowRows, []row{
 	// A component that was moved to another cluster takes over its objects if it lists the cluster.
 	{
 		"prints the entry that permits the take-over of an object that the component owned in another cluster",
-		edits(unrecorded, ownedElsewhere),
+		edits(readyMade, unrecorded, ownedElsewhere),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
-			"here from there, add {cluster: \"old-cluster\"} to spec.adopt (fairlead apply --adopt-cluster old-cluster)",
+			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (fairlead apply --adopt-cluster " +
+			formerCluster + ")",
 	},
 	{
 		"takes over an object that the component owned in a listed cluster",
-		edits(unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
-		"Apply: the component owned it in another cluster, from " + sceneOwner("old-cluster").ID() + " (uid u1, version 7)",
+		edits(unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
+		"Apply: the component owned it in another cluster, from " + sceneOwner(formerCluster).ID() + " (uid u1, version 7)",
 	},
 	{
 		"takes over an object that the component owned in a listed cluster, with a restored inventory",
-		edits(ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
-		"Apply: the component owned it in another cluster, from " + sceneOwner("old-cluster").ID() + " (uid u1, version 7) [repair]",
+		edits(ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
+		"Apply: the component owned it in another cluster, from " + sceneOwner(formerCluster).ID() + " (uid u1, version 7) [repair]",
 	},
 	{
 		"takes over no object of another component in a listed cluster",
-		edits(unrecorded, ownedByOthers, adopting(metav1alpha1.AdoptRule{Cluster: "old-cluster"})),
+		edits(unrecorded, ownedByOthers, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
 	},
 	{
 		"takes over no object that the component owned in a cluster that is not listed",
-		edits(unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
+		edits(readyMade, unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
-			"here from there, add {cluster: \"old-cluster\"} to spec.adopt (fairlead apply --adopt-cluster old-cluster)",
+			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (fairlead apply --adopt-cluster " +
+			formerCluster + ")",
+	},
+	{
+		"prints no entry for a text that is no UID of a cluster",
+		edits(listedBy("spec.adopt"), unrecorded, ownedBy(sceneOwner("a, b").String())),
+		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler fairlead.io) in the cluster " +
+			"whose namespace kube-system has the UID a, b; rename it here" + moves(podsStop),
+	},
+
+	// The types of authors have other fields, or none.
+	{
+		"names the policy for an object with the mark of another tool, if the type of the component has no list",
+		edits(unrecorded, unowned, markedByHelm),
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: set " +
+			"the annotation fairlead.io/adoption-policy of its manifest to always; the values of its manifest replace those " +
+			"that it has",
+	},
+	{
+		"names the field of the author's type, and no command",
+		edits(listedBy("spec.takeOver"), unrecorded, unowned, markedByHelm),
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
+			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; the values of its manifest " +
+			"replace those that it has",
+	},
+	{
+		"names the list of an author whose field is not known",
+		edits(unrecorded, unowned, adopting()),
+		"fails (Terminal), OwnershipConflict: it exists already, and the list of objects that the component may adopt does " +
+			"not name it (managed by: nobody); rename it here, or take it over: add {group: apps, kind: Deployment, " +
+			"namespace: shop, name: web} to the list of objects that the component may adopt; the values of its manifest " +
+			"replace those that it has",
+	},
+	{
+		"names the policy for an object that the component owned in another cluster, if its type has no list",
+		edits(unrecorded, ownedElsewhere),
+		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
+			"here from there, set the annotation fairlead.io/adoption-policy of its manifest to always",
+	},
+	{
+		"takes over an object that the component owned in another cluster with the adoption policy always",
+		edits(always, unrecorded, ownedElsewhere),
+		"Apply: it exists, and its adoption policy is always, from " + sceneOwner(formerCluster).ID() +
+			" (uid u1, version 7)",
 	},
 
 	// An object whose manifest drops a field that the API server retains is a failure.

@@ -43,6 +43,10 @@ type scene struct {
 	reason Reason
 	// adopt are the objects that the component may take over; nil if it has no list.
 	adopt []metav1alpha1.AdoptRule
+	// adoptField is the field with these objects, and readyMade is set if the component has the type of the ready-made
+	// operator.
+	adoptField string
+	readyMade  bool
 	// unnamed is set if the identity of the component may not get objects of others.
 	unnamed bool
 	// adoptUnowned permits all objects without an owner, as in a preview.
@@ -76,7 +80,10 @@ func (s scene) facts() Facts {
 		Owner: us, Names: Names{All: !s.unnamed}, Component: sceneComponent, Defaults: s.defaults, Revision: s.revision(), Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
-		Guard: s.guard, Adoptions: NewAdoptions(sceneOwner("here"), "shop", s.adopt),
+		Guard: s.guard, Adoptions: NewAdoptions(sceneOwner("here"), "shop", s.adopt, s.adoptField),
+	}
+	if s.readyMade {
+		f.Component.Group, f.Component.Kind = "fairlead.io", "Component"
 	}
 	if s.adoptUnowned {
 		f.Adoptions = f.Adoptions.Unowned()
@@ -193,6 +200,12 @@ func adopting(rules ...metav1alpha1.AdoptRule) func(*scene) {
 	return func(s *scene) { s.adopt = append([]metav1alpha1.AdoptRule{}, rules...) }
 }
 
+// listedBy gives the type of the component a field with the objects that it may take over.
+func listedBy(field string) func(*scene) { return func(s *scene) { s.adoptField = field } }
+
+// readyMade gives the component the type of the ready-made operator.
+func readyMade(s *scene) { s.readyMade, s.adoptField = true, "spec.adopt" }
+
 func adoptingUnowned(s *scene) { s.adoptUnowned = true }
 
 // webRule names the object of a scene.
@@ -206,9 +219,12 @@ func sceneOwner(cluster string) manifests.Owner {
 	}
 }
 
-// ownedElsewhere makes the component own the object in the cluster old-cluster.
+// formerCluster is the UID of another cluster.
+const formerCluster = "0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e"
+
+// ownedElsewhere makes the component own the object in another cluster.
 func ownedElsewhere(s *scene) {
-	owner := sceneOwner("old-cluster")
+	owner := sceneOwner(formerCluster)
 	s.live.Owner, s.live.OwnerName = owner.ID(), owner.String()
 }
 

@@ -51,6 +51,8 @@ type Declared struct {
 	Policies  metav1alpha1.Policies
 	// Adopt are the existing objects that may be taken over; nil and an empty list differ, see plan.NewAdoptions.
 	Adopt []metav1alpha1.AdoptRule
+	// AdoptField is the field with these objects, for messages; empty if there is none, or if it is not known.
+	AdoptField string
 	// AdoptUnowned permits all objects without an owner, also those with the mark of another tool.
 	AdoptUnowned bool
 	// AllowEmpty permits that a rendering has no objects although the component has dependents. All dependents are then

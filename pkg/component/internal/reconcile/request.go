@@ -69,7 +69,7 @@ func (p *Pass) newRequest(
 ) applier.Request {
 	// The name is copied here, because Wake may be called while a write decodes the response of the API server into
 	// c.Object. Reading the name from the object at that time would be a data race.
-	name, adoptions := c.Name(), plan.NewAdoptions(owner, c.Namespace, c.Adopt)
+	name, adoptions := c.Name(), plan.NewAdoptions(owner, c.Namespace, c.Adopt, c.AdoptField)
 	if c.AdoptUnowned {
 		adoptions = adoptions.Unowned()
 	}
