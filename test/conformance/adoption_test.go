@@ -173,6 +173,21 @@ var _ = Describe("Objects that another tool claims:", func() {
 		Expect(adoptedOf(ctx, g)).To(ConsistOf(HavePrefix("ConfigMap " + namespace + "/settings from field manager ")))
 	})
 
+	It("the history names an adoption of a pass that a change of the spec interrupted", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		existing(ctx, namespace, "labels: {}")
+		held, known := newToll(namespace), &hearsay{of: func(o client.Object) bool { return o.GetGeneration() > 1 }}
+		runOperator(operator, operatorOptions{transport: held.wrap, newCache: known.newCache})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"), servedBy(operator))
+		held.await(ctx, 1)
+		changeManifests(ctx, g, together(configMap("settings", "ours"), configMap("more", "ours")))
+		Eventually(ctx, known.everybody).Should(BeTrue())
+		close(held.paid)
+		expectReady(ctx, g)
+		Expect(adoptedOf(ctx, g)).To(ConsistOf(HavePrefix("ConfigMap " + namespace + "/settings from field manager ")))
+		Expect(current(ctx, g).Status.History[0].AdoptedCount).To(BeEquivalentTo(1))
+	})
+
 	It("a list takes no object from another component", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		one := newGadget(ctx, namespace, "one", configMap("settings", "one"))

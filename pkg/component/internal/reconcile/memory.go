@@ -46,6 +46,9 @@ type Memory struct {
 	kills rendering.Kills
 	// toldDependents are the events about dependents.
 	toldDependents status.ToldDependents
+	// adoptions are those of passes that ended without a write of the status. The next write of a status with a revision
+	// enters them into the history, because no later pass finds anything to adopt.
+	adoptions []outcome.Change
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.
@@ -121,6 +124,15 @@ func (m *Memory) addCreated(client *target.Client, o outcome.Outcome) {
 
 // confirm forgets the created dependents, because a status was written after their creation.
 func (m *Memory) confirm() { m.unconfirmed = unconfirmed{} }
+
+// keepAdoptions keeps the adoptions of a pass that ends without a write of the status.
+func (m *Memory) keepAdoptions(changes []outcome.Change) {
+	for _, c := range changes {
+		if status.Adopts(c) {
+			m.adoptions = append(m.adoptions, c)
+		}
+	}
+}
 
 // Memories are the memories of all components, by name. The zero value is ready to use, and safe for concurrent use.
 type Memories struct {

@@ -248,7 +248,8 @@ func (r *Runner) report(
 	}
 	f, now := passerror.Of(failure), r.Clock.Now()
 	next, v := status.Next(*c.GetStatus(), status.Report{
-		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Failure: f, KeepCounts: unrecorded != nil,
+		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Unreported: c.Memory.adoptions,
+		Failure: f, KeepCounts: unrecorded != nil,
 		Timeout: in.Timeout, Acknowledged: acknowledged(c.Object, r.Reconciler), Now: now,
 		StaleInputs: r.staleInputs(c), Finalizers: r.Finalizers.Named(r.Reconciler),
 	})
@@ -258,6 +259,9 @@ func (r *Runner) report(
 			return 0, r.unreported(ctx, c, o, err)
 		}
 		c.Memory.confirm()
+		if next.Revision > 0 {
+			c.Memory.adoptions = nil
+		}
 	}
 	r.Metrics.End(ctx, c.Name(), telemetry.PassEnd{Outcome: o, Failure: f, Verdict: v, Status: c.GetStatus(), Now: now})
 	r.Tell(c.Object, status.EventOf(loaded, c.GetStatus(), o.Changes, v))
@@ -343,9 +347,11 @@ func (r *Runner) interrupt(
 	return memory.End(0, r.MinInterval, now)
 }
 
-// tellChanges creates the event and the log line for the changes of a pass whose status was not written.
+// tellChanges creates the event and the log line for the changes of a pass whose status was not written. Adoptions are
+// kept for the next write of the status.
 func (r *Runner) tellChanges(ctx context.Context, c *Component, o outcome.Outcome) {
 	s := c.GetStatus()
+	c.Memory.keepAdoptions(o.Changes)
 	r.Tell(c.Object, status.ChangesEvent(s, o.Changes))
 	logPass(ctx, s, s, o.Changes)
 }

@@ -265,6 +265,31 @@ func TestAnInterruptedReportIsNone(t *testing.T) {
 	}
 }
 
+func TestTheNextStatusNamesTheAdoptionsOfPassesWithoutAReport(t *testing.T) {
+	for name, failure := range map[string]error{"interrupted": context.Canceled, "failed": errOh} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.outcome = outcome.Outcome{Applied: true, Ready: 1, Desired: 1, Changes: []outcome.Change{
+				{Verb: "Adopt", Key: rendered.Key, From: "the Helm release shop/web"}, {Verb: "Create", Key: rendered.Key},
+			}}
+			w.fails["write the status"] = failure
+			_, _ = w.Reconcile(t.Context(), web)
+			if history := w.stored().Status.History; len(history) > 0 {
+				t.Fatalf("the status is written: %+v", history)
+			}
+			w.outcome.Changes = nil
+			delete(w.fails, "write the status")
+			for range 2 {
+				w.reconcile()
+				history := w.stored().Status.History
+				if len(history) != 1 || history[0].AdoptedCount != 1 || len(history[0].Adopted) != 1 {
+					t.Errorf("the history is %+v", history)
+				}
+			}
+		})
+	}
+}
+
 func TestAStatusThatCannotBeWrittenIsAnError(t *testing.T) {
 	w := newWorld(t)
 	w.outcome.Changes = []outcome.Change{{Verb: "Create", Key: rendered.Key}}

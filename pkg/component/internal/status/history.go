@@ -116,7 +116,7 @@ func judgeRevision(history []metav1alpha1.RevisionRecord, v Verdict, now time.Ti
 func enterAdoptions(history []metav1alpha1.RevisionRecord, changes []outcome.Change) []metav1alpha1.RevisionRecord {
 	at, copied := latestRevision(history), false
 	for _, c := range changes {
-		if c.From == "" || at < 0 {
+		if !Adopts(c) || at < 0 {
 			continue
 		}
 		if !copied {
@@ -132,6 +132,9 @@ func enterAdoptions(history []metav1alpha1.RevisionRecord, changes []outcome.Cha
 	}
 	return history
 }
+
+// Adopts reports whether a change is an adoption.
+func Adopts(c outcome.Change) bool { return c.From != "" }
 
 // hasEnded reports whether the revision or attempt of an entry has ended, so that the entry does not change any more.
 func hasEnded(r metav1alpha1.RevisionRecord) bool { return r.Ended != nil }

@@ -28,6 +28,8 @@ type Report struct {
 	Generation int64
 	Deleting   bool
 	Outcome    outcome.Outcome
+	// Unreported are the adoptions of passes before that ended without a write of the status.
+	Unreported []outcome.Change
 	// Failure is the error that ended the pass, or nil if there was no error.
 	Failure *passerror.Error
 	// KeepCounts is set if the inventory of the outcome could not be recorded. With KeepCounts, the counts in the
@@ -64,7 +66,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 		// the verdict on the revision into the history.
 		next.History = judgeRevision(next.History, v, r.Now)
 	}
-	next.History = enterAdoptions(next.History, r.Outcome.Changes)
+	next.History = enterAdoptions(next.History, slices.Concat(r.Unreported, r.Outcome.Changes))
 	setStaleInputs(&next, r)
 	next.Finalizers = r.Finalizers
 	if r.Acknowledged != "" {
