@@ -133,4 +133,24 @@ var writing = []mutation{
 		case err != nil || found:`,
 		"answers that an external does not exist, within the settle time, and stale ones",
 	},
+	{
+		"a take-over leaves the marks of another tool", "execute/toolmarks.go",
+		`if !a.Reason.Adopts() || a.Object == nil {`, `if true || a.Object == nil {`,
+		"Objects that another tool claims",
+	},
+	{
+		"a list of objects to adopt is not complete", "plan/adoptions.go",
+		`case c.adoptions.complete && c.entry.UID == "" && !providedByKubernetes(c.object.Key):`, `case false:`,
+		"Objects that another tool claims",
+	},
+	{
+		"a running operator believes an older record", "components/record.go",
+		`return memory.replaced(component)`, `return ""`,
+		"Records of dependents that another client changed",
+	},
+	{
+		"an object counts as a dependent because of its owner label alone", "inventory/recovery.go",
+		`if r, ok := known[plan.KeyOf(e)]; ok && (restored || r.UID == e.UID) {`, `if true {`,
+		"Records of dependents that another client changed",
+	},
 }

@@ -126,6 +126,27 @@ func TestRecordsThatAreComparedWithTheLastKnownOne(t *testing.T) {
 	}
 }
 
+func TestAnOlderRecordIsInDoubtAlsoIfItsOwnerIsNotKnown(t *testing.T) {
+	c := newCluster(t, numbered(6, "a"))
+	older, loaded := c.stored().Status.Status, c.load()
+	recorded := RefOf(loaded.GetStatus())
+	loaded.Status.Inventory = []string{"a", "b"}
+	loaded.Status.InventoryDigest = InventoryDigest(loaded.Status.Inventory)
+	if err := c.store.WriteStatus(t.Context(), loaded, recorded); err != nil {
+		t.Fatal(err)
+	}
+	if cause := Doubt(c.load().GetStatus()); cause != "" || c.stored().Status.InventoryWrites != 7 {
+		t.Fatalf("the written record is in doubt (%s), or has another number than 7", cause)
+	}
+	c.editStatus(func(g *gadget) { g.Status.Status = older })
+	if cause := Doubt(c.load().GetStatus()); !strings.Contains(cause, "number 6") {
+		t.Errorf("the doubt about the older record is %q", cause)
+	}
+	if !c.store.IsDoubted(c.stored()) {
+		t.Error("an event about the older record is not about a record in doubt")
+	}
+}
+
 func TestTheNumberOfARecordThatIsWritten(t *testing.T) {
 	for _, c := range []struct {
 		name         string

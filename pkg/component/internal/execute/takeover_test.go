@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -132,6 +133,44 @@ func TestAnAdoptionIsPlannedAgainIfAnotherToolMarkedTheObject(t *testing.T) {
 			}
 			if got.Verb != plan.VerbRead || got.Failure != nil {
 				t.Errorf("the result is %v, %v, want a read", got.Verb, got.Failure)
+			}
+		})
+	}
+}
+
+func TestTheMarksThatAnActionRemoves(t *testing.T) {
+	const release, namespace, labelled = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "app.kubernetes.io/managed-by"
+	live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+	live.SetLabels(map[string]string{labelled: "Helm", "team": "blue"})
+	live.SetAnnotations(map[string]string{release: "web", namespace: "shop", "note": "x"})
+	for _, c := range []struct {
+		name                string
+		reason              plan.Reason
+		labels, annotations map[string]string
+		want                []string
+	}{
+		{"all of an adopted object", plan.ReasonAdopted, nil, nil, []string{labelled, release, namespace}},
+		{"all of a listed object", plan.ReasonListed, nil, nil, []string{labelled, release, namespace}},
+		{"all of an object of another owner", plan.ReasonTakenOver, nil, nil, []string{labelled, release, namespace}},
+		{"all of an object of another cluster", plan.ReasonMoved, nil, nil, []string{labelled, release, namespace}},
+		{
+			"those that the manifest does not set", plan.ReasonListed,
+			map[string]string{labelled: "Helm"},
+			map[string]string{namespace: "other"},
+			[]string{release},
+		},
+		{"none of a changed object that is ours", plan.ReasonChanged, nil, nil, nil},
+		{"none of an object whose label is restored", plan.ReasonUnlabelled, nil, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := action(plan.VerbApply, metav1alpha1.UpdateSSAOverride)
+			a.Reason = c.reason
+			a.Object.Body.SetLabels(c.labels)
+			a.Object.Body.SetAnnotations(c.annotations)
+			marks := removedMarks(live, a)
+			got := slices.Sorted(slices.Values(slices.Concat(marks.Labels, marks.Annotations)))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

@@ -89,3 +89,18 @@ func TestDefinitionsThatAreReleasedBlockNothing(t *testing.T) {
 		t.Errorf("the steps are  %s\nwant %s, blocked by %v", got, want, p.Blocked)
 	}
 }
+
+func TestNamespacesOfKubernetesAreOrphaned(t *testing.T) {
+	for name, want := range map[string]bool{"default": true, "kube-system": true, "kube-public": true, "shop": false} {
+		e := metav1alpha1.InventoryEntry{Version: "v1", Kind: "Namespace", Name: name, DeletePolicy: metav1alpha1.DeleteDelete}
+		for _, reason := range []Reason{ReasonPruned, ReasonDeleted, ReasonPurged} {
+			if got := Orphans(e, reason); got != want {
+				t.Errorf("because %s, the namespace %s is orphaned: %t", reason, name, got)
+			}
+		}
+	}
+	config := metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "default", Name: "default"}
+	if Orphans(config, ReasonPruned) {
+		t.Error("a ConfigMap with the name of a namespace is orphaned")
+	}
+}
