@@ -219,6 +219,9 @@ func movedAdvice(c candidate) string {
 	if !ok || c.adoptions.elsewhere(owner.Cluster) != owner || !metav1alpha1.IsClusterUID(owner.Cluster) {
 		return ""
 	}
+	if c.adoptions.list == "" && c.inDeletion() {
+		return ""
+	}
 	if c.adoptions.list == "" {
 		return "if it was moved here from there, " + c.alwaysAdopt()
 	}

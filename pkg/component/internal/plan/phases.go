@@ -107,14 +107,18 @@ func ruleOthersInPhase(c candidate) (decision, bool) {
 }
 
 // adviceInPhase returns advice for an object of a phase that exists already and that the component does not list: first
-// what keeps the other object, and then what takes it over, with the loss.
+// what keeps the other object, and then what takes it over, with the loss. A component whose type has no list cannot take
+// it over, because a deletion renders no manifests with another policy.
 func adviceInPhase(c candidate) string {
+	if c.adoptions.list == "" {
+		return avoidance(c)
+	}
 	loss := fmt.Sprintf("delete it with its contents in the end (%s)", LossOf(c.object.Key))
 	if !c.isDeletedWithComponent() {
 		loss = "replace its values"
 	}
-	return fmt.Sprintf("%s; the entry %s in spec.adopt lets the component take it over, and %s",
-		avoidance(c), adoptEntry(c.object.Key), loss)
+	return fmt.Sprintf("%s; the entry %s in %s lets the component take it over, and %s",
+		avoidance(c), adoptEntry(c.object.Key), c.adoptions.list, loss)
 }
 
 // Existing returns what a deletion would do with an object of a phase in the state that the facts have: the action or

@@ -488,22 +488,22 @@ var applyRows = slices.Concat(flowRows, []row{
 	// A deletion phase takes over an object of others only if the component lists it, or with the policy always.
 	{
 		"does not adopt an object of others in a deletion phase, also without a list",
-		edits(unrecorded, unowned, managedBy("kubectl-create"), inPhase),
+		edits(listedBy("spec.adopt"), unrecorded, unowned, managedBy("kubectl-create"), inPhase),
 		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: field manager " +
 			"kubectl-create)" + inDeletionOnly,
 	},
 	{
-		"does not adopt an object of another tool in a deletion phase", edits(unrecorded, unowned, markedByHelm, inPhase),
+		"does not adopt an object of another tool in a deletion phase", edits(listedBy("spec.adopt"), unrecorded, unowned, markedByHelm, inPhase),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web" + inDeletionOnly,
 	},
 	{
-		"does not adopt an object in a deletion phase that a list lacks", edits(unrecorded, unowned, adopting(), inPhase),
+		"does not adopt an object in a deletion phase that a list lacks", edits(listedBy("spec.adopt"), unrecorded, unowned, adopting(), inPhase),
 		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: nobody)" +
 			inDeletionOnly,
 	},
 	{
 		"does not say that an object is deleted whose delete policy keeps it",
-		edits(unrecorded, unowned, inPhase, func(s *scene) { s.object.Settings.DeletePolicy = metav1alpha1.DeleteOrphan }),
+		edits(listedBy("spec.adopt"), unrecorded, unowned, inPhase, func(s *scene) { s.object.Settings.DeletePolicy = metav1alpha1.DeleteOrphan }),
 		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: nobody); " +
 			"move the other object to another name or namespace, and the deletion continues; the entry {group: apps, " +
 			"kind: Deployment, namespace: shop, name: web} in spec.adopt lets the component take it over, and replace its values",
@@ -522,7 +522,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"adopts a listed object in a deletion phase", edits(unrecorded, unowned, inPhase, adopting(webRule)),
-		"Apply: it exists, and spec.adopt names it (uid u1, version 7)",
+		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
 	},
 	{
 		"adopts an object in a deletion phase with the adoption policy always", edits(always, unrecorded, unowned, inPhase),
@@ -681,6 +681,12 @@ var applyRows = slices.Concat(flowRows, []row{
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: set " +
 			"the annotation fairlead.io/adoption-policy of its manifest to always; the values of its manifest replace those " +
 			"that it has",
+	},
+	{
+		"names no entry in a deletion phase, if the type of the component has no list",
+		edits(unrecorded, unowned, markedByHelm, inPhase),
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; move the other object to another " +
+			"name or namespace, and the deletion continues",
 	},
 	{
 		"names the field of the author's type, and no command",
