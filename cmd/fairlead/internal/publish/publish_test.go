@@ -192,10 +192,11 @@ var _ = Describe("Publish", func() {
 		Expect(s.Get(ctx, client.ObjectKeyFromObject(shop()), shop())).NotTo(Succeed())
 	})
 
-	It("deletes old sources except for the previous one and young ones without an owner", func(ctx SpecContext) {
+	It("deletes old sources except for the previous one, young ones without an owner, and copies", func(ctx SpecContext) {
+		const inFlight, leftBehind, younger, older = "shop-111111111111", "shop-222222222222", "shop-333333333333", "shop-444444444444"
 		s := newScene(interceptor.Funcs{}, shop(),
-			sourceMap("shop-in-flight", "", time.Minute), sourceMap("shop-left-behind", "", 2*time.Hour),
-			sourceMap("shop-younger", "1", time.Hour), sourceMap("shop-older", "1", 3*time.Hour))
+			sourceMap(inFlight, "", time.Minute), sourceMap(leftBehind, "", 2*time.Hour),
+			sourceMap(younger, "1", time.Hour), sourceMap(older, "1", 3*time.Hour), sourceMap("shop-copy", "1", 3*time.Hour))
 		_, err := s.publish(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		now := &corev1.ConfigMap{}
@@ -204,7 +205,7 @@ var _ = Describe("Publish", func() {
 		Expect(s.Update(ctx, now)).To(Succeed())
 		_, err = s.publish(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(s.sources(ctx)).To(ConsistOf(nameOf(folder()), "shop-in-flight", "shop-younger"))
+		Expect(s.sources(ctx)).To(ConsistOf(nameOf(folder()), inFlight, younger, "shop-copy"))
 	})
 
 	It("creates its source again if another client deletes it as an old source", func(ctx SpecContext) {
@@ -224,7 +225,7 @@ var _ = Describe("Publish", func() {
 	It("only warns if old sources cannot be deleted", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
 			return errors.New("no")
-		}}, shop(), sourceMap("shop-a", "1", time.Hour), sourceMap("shop-b", "1", 2*time.Hour))
+		}}, shop(), sourceMap("shop-aaaaaaaaaaaa", "1", time.Hour), sourceMap("shop-bbbbbbbbbbbb", "1", 2*time.Hour))
 		_, err := s.publish(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(s.warnings).To(HaveExactElements(MatchError("sources of component.fairlead.io/shop: no")))

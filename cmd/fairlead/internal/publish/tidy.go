@@ -104,13 +104,17 @@ func lastReady(component *unstructured.Unstructured) string {
 	return name
 }
 
-// sources lists the sources of the component: the current one, without items if it does not exist, and the others.
+// sources lists the sources of the component: the current one, without items if it does not exist, and the others. A
+// ConfigMap with the labels of a source but another name is a copy that somebody made.
 func (p *Publisher) sources(ctx context.Context, s stored) (current group, others []group, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	err = p.Client.List(ctx, list, client.InNamespace(s.target.Namespace), client.MatchingLabels(labels(s.target)))
 	byName := map[string]*group{}
 	for _, item := range list.Items {
+		if !Names(s.target.Name, item.Name) {
+			continue
+		}
 		name := groupOf(s.target.Name, item.Name)
 		if byName[name] == nil {
 			byName[name] = &group{name: name}

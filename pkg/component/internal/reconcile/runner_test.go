@@ -36,8 +36,8 @@ func TestAPassOverAComponentThatBecomesReady(t *testing.T) {
 		t.Errorf("the next pass is due after %s, want no further pass", after)
 	}
 	w.expect("release left", "hook PostRead", "hook PreReconcile", "validate", "owner", "target", "check the kubeconfig",
-		"declare", "inputs", "load", "render", "begin", "apply", "hook PostReconcile", "remember owned", "record",
-		"write the status", "delete stale")
+		"declare", "inputs", "load", "render", "begin", "apply", "change the finalizers", "protect the kubeconfig",
+		"hook PostReconcile", "remember owned", "record", "write the status", "delete stale")
 	s := w.stored().Status
 	if s.State != metav1alpha1.StateReady || w.ready().Status != "True" || s.Revision != 1 || len(s.Inventory) != 1 {
 		t.Errorf("the component is not Ready with one dependent: %+v", s)
@@ -49,8 +49,8 @@ func TestAPassOverAComponentThatBecomesReady(t *testing.T) {
 	// A pass that finds nothing to do writes nothing.
 	w.reconcile()
 	w.expect("release left", "hook PostRead", "hook PreReconcile", "validate", "owner", "target", "check the kubeconfig",
-		"declare", "inputs", "load", "render", "begin", "apply", "hook PostReconcile", "remember owned", "record",
-		"delete stale")
+		"declare", "inputs", "load", "render", "begin", "apply", "protect the kubeconfig", "hook PostReconcile",
+		"remember owned", "record", "delete stale")
 	if len(w.events) != 1 {
 		t.Errorf("the runner emitted the events %v, want one", w.events)
 	}
