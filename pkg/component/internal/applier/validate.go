@@ -88,9 +88,8 @@ func Validate(
 // validateOnce checks the first writes of a plan, before the first write of a pass. If the API server would refuse some
 // of them, again is set, and the next plan has repairs only.
 //
-// An existing object without our label is among the writes once it was read; see plan.Plan.Unread. One of a later wave
-// is read when this wave begins, so the writes are checked again then, and earlier waves are written. If only the
-// conflict of its create shows that an object exists, it was checked as a create.
+// An existing object without our label is among the writes once it was read; see plan.Plan.Unread. If only the conflict
+// of its create shows that an object exists, it was checked as a create.
 func validateOnce(
 	ctx context.Context, client *target.Client, r Request, facts *plan.Facts, decided plan.Plan,
 ) (again bool, err error) {

@@ -27,9 +27,9 @@ type Plan struct {
 	// as far as the facts show them. It is set only if Facts.Validate is set. An object that waits for the definition of
 	// its type is among them.
 	Unapplied []Action
-	// unread are the objects whose manifests were not applied yet, and that must be read before it is known whether they
-	// are written; see Unread.
-	unread map[manifests.Key]bool
+	// unread are the reads of objects whose manifests were not applied yet, and that must be read before it is known
+	// whether they are written; see Unread.
+	unread []Action
 	// Phase is the phase of a deletion whose objects are being applied.
 	Phase manifests.Phase
 	// Skipped are the objects of a phase that could not be applied because their namespace is being deleted.
@@ -61,15 +61,16 @@ type Plan struct {
 }
 
 // Unread returns the actions that must be carried out before the other ones, so that Unapplied has all writes of the
-// wave: the reads of objects whose manifests were not applied yet. It is empty if the plan writes nothing, or if
-// Facts.Validate is not set.
+// wave, and the adoptions of all waves: the reads of objects whose manifests were not applied yet. It is empty if the
+// plan writes nothing, or if Facts.Validate is not set.
 func (p Plan) Unread() []Action {
 	if len(p.unread) == 0 || !p.Writes() {
 		return nil
 	}
 	var reads []Action
-	for _, a := range p.Actions {
-		if a.Verb == VerbRead && p.unread[a.Key] {
+	for _, a := range p.unread {
+		ofWave := slices.ContainsFunc(p.Actions, func(o Action) bool { return o.Key == a.Key && o.Verb == VerbRead })
+		if ofWave || a.Reason == ReasonUnmarked {
 			reads = append(reads, a)
 		}
 	}

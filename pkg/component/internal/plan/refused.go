@@ -1,7 +1,5 @@
 package plan
 
-import "github.com/fairlead-io/fairlead/pkg/manifests"
-
 // ruleRefused returns the failure of a manifest that the API server would refuse.
 func ruleRefused(c candidate) (decision, bool) {
 	if c.refused == nil {
@@ -19,10 +17,7 @@ func (p *Plan) collect(f Facts, c candidate, d decision) {
 	}
 	switch verb := d.verb(); {
 	case verb == VerbRead:
-		if p.unread == nil {
-			p.unread = map[manifests.Key]bool{}
-		}
-		p.unread[c.object.Key] = true
+		p.unread = append(p.unread, *d.action)
 	case verb != "" && verb.Writes():
 		p.Unapplied = append(p.Unapplied, *d.action)
 	case d.waiting != nil && d.waiting.Failure == nil && d.waiting.Reason == WaitNotServed:

@@ -99,6 +99,18 @@ func TestReadsAreCarriedOutBeforeTheFirstWrite(t *testing.T) {
 	if got, want := namesOf(ForApply(g).Unread()), []string{"Read new"}; !slices.Equal(got, want) {
 		t.Errorf("the first actions are %q, want %q", got, want)
 	}
+	g.Desired[1].Settings.Order = 3
+	g.Desired[1], g.Desired[2], g.Desired[3] = g.Desired[2], g.Desired[3], g.Desired[1]
+	if got, want := namesOf(ForApply(g).Unread()), []string{"Read new"}; !slices.Equal(got, want) {
+		t.Errorf("an object of a later wave would be adopted, and the first actions are %q, want %q", got, want)
+	}
+	nothing := g
+	nothing.Desired = g.Desired[3:]
+	nothing.Inventory = nil
+	if got := ForApply(nothing).Unread(); got != nil {
+		t.Errorf("nothing is written, and the first actions are %q", namesOf(got))
+	}
+	g.Desired = validated().Desired
 	g.Validate = false
 	if got := ForApply(g).Unread(); got != nil {
 		t.Errorf("the reads %q come first although nothing is validated", namesOf(got))

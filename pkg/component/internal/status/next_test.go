@@ -386,3 +386,26 @@ func TestTheStatusListsTheTypesThatBlockADeletion(t *testing.T) {
 		t.Errorf("got %v although nothing blocks the deletion any more", next.Blocked)
 	}
 }
+
+func TestTheMessageAboutARefusedSetSaysHowManyObjectsItLeavesOut(t *testing.T) {
+	invalid := func(n int) (o outcome.Outcome) {
+		o.Held = true
+		for i := range n {
+			o.Waiting = append(o.Waiting, outcome.Waiting{
+				DependentReport: metav1alpha1.DependentReport{Dependent: settingsNumbered(i).String(), Message: "bad"},
+				Failed:          true, Terminal: true,
+			})
+		}
+		return o
+	}
+	const begin = "nothing more of this revision is written, because it is invalid: ConfigMap shop/settings-0 (bad)"
+	for n, want := range map[int]string{
+		1:  begin,
+		2:  begin + ", ConfigMap shop/settings-1 (bad); fairlead plan prints them all, with their files",
+		12: begin + ", ConfigMap shop/settings-1 (bad), ConfigMap shop/settings-2 (bad) and 9 more; fairlead plan prints them all, with their files",
+	} {
+		if got := Judge(false, invalid(n), nil); got.Message != want || got.Reason != metav1alpha1.ReasonInvalidManifests {
+			t.Errorf("%d invalid objects: %+v, want %q", n, got, want)
+		}
+	}
+}

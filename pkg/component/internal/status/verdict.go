@@ -218,7 +218,7 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 			metav1alpha1.StateStalled, metav1alpha1.ReasonRenderingIncomplete, describe("the rendering is incomplete", terminal),
 		}
 	case len(terminal) > 0 && o.Held:
-		message := describe("nothing more of this revision is written, because it is invalid", terminal)
+		message := describe("nothing more of this revision is written, because it is invalid", terminal) + hintAll(terminal)
 		return Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonInvalidManifests, message}
 	case len(terminal) > 0:
 		return Verdict{metav1alpha1.StateStalled, reasonOf(terminal), describe("failed", terminal)}
@@ -238,6 +238,14 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonKindNotServed, message}
 	}
 	return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
+}
+
+// hintAll returns the command that prints all invalid dependents in full, if the message does not do that.
+func hintAll(terminal []outcome.Waiting) string {
+	if len(terminal) == 1 {
+		return ""
+	}
+	return "; fairlead plan prints them all, with their files"
 }
 
 // judgePhase returns the verdict on a deletion that is applying the objects of a phase.
