@@ -183,7 +183,7 @@ func (g *Generator) attempt(
 	}
 	ctx, cancel := g.bounded(ctx)
 	defer cancel(nil)
-	g.line.begin(at, cancel)
+	g.line.begin(at, cancel, p.lower)
 	c := &conversation{options: g.options, codec: g.codec, request: req, process: p, errors: map[uint64]error{}}
 	o, err = c.run(ctx, j)
 	cause := context.Cause(ctx)
@@ -297,11 +297,11 @@ const (
 )
 
 // give returns a child after a complete rendering. A child that has rendered often, took long or holds much memory is
-// replaced.
+// replaced, as is one with a lower priority, which no unprivileged process can raise again.
 func (g *Generator) give(p *process, component string, memory uint64) {
 	p.renderings++
 	p.last = component
-	slow := p.elapsed() > slowRendering
+	slow := p.elapsed() > slowRendering || p.lowered.Load()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed || slow || p.renderings >= g.options.Renderings || memory > uint64(g.options.Memory)/memoryShare {

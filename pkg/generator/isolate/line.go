@@ -45,8 +45,9 @@ type place struct {
 	turn      *turn.Turn
 	// changed is closed when a request that waits in a call is admitted or detached.
 	changed chan struct{}
-	// stop stops the rendering; nil before it begins.
-	stop context.CancelCauseFunc
+	// stop stops the rendering, and lower lowers the priority of its process; nil before it begins.
+	stop  context.CancelCauseFunc
+	lower func()
 }
 
 func newLine(processes int, c clock.WithDelayedExecution) *line {
@@ -116,11 +117,15 @@ func (l *line) add(namespace, component string, t *turn.Turn) *place {
 	return p
 }
 
-// begin tells that the process of a rendering has started. From now on the rendering may be stopped.
-func (l *line) begin(p *place, stop context.CancelCauseFunc) {
+// begin tells that the process of a rendering has started. From now on the rendering may be stopped. lower is called
+// once the rendering has a long place. It must not block.
+func (l *line) begin(p *place, stop context.CancelCauseFunc, lower func()) {
 	l.mu.Lock()
-	p.stop = stop
+	p.stop, p.lower = stop, lower
 	p.set(fair.Running, l.clock.Now())
+	if p.Long {
+		lower()
+	}
 	l.unlock(l.decide())
 }
 
@@ -129,7 +134,7 @@ func (l *line) begin(p *place, stop context.CancelCauseFunc) {
 func (l *line) leave(p *place, stopped bool) {
 	l.mu.Lock()
 	now := l.clock.Now()
-	p.stop = nil
+	p.stop, p.lower = nil, nil
 	switch {
 	case stopped:
 		l.long.Add(p.component, true)
@@ -203,6 +208,7 @@ func (l *line) decide() (next []*turn.Turn) {
 		d := fair.Decide(l.state(), now)
 		for _, r := range d.Promote {
 			r.Long = true
+			l.places[r].lower()
 		}
 		for _, r := range d.Admit {
 			next = append(next, l.admit(l.places[r], now)...)

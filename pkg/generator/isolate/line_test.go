@@ -26,10 +26,12 @@ type queue struct {
 	*line
 	clock *clocktesting.FakeClock
 
-	// places are the admitted requests, and woken the components whose turn has come, both by name.
-	places sync.Map
-	mu     sync.Mutex
-	woken  []string
+	// places are the admitted requests, woken the components whose turn has come, and lowered those whose process got a
+	// lower priority, all by name.
+	places  sync.Map
+	mu      sync.Mutex
+	woken   []string
+	lowered []string
 }
 
 func newQueue(t *testing.T, processes int) *queue {
@@ -102,7 +104,11 @@ func (q *queue) expectWoken(want ...string) {
 func (q *queue) begin(ctx context.Context, name string, stop context.CancelCauseFunc) error {
 	p, err := q.enter(ctx, name[:1], name)
 	if err == nil {
-		q.line.begin(p, stop)
+		q.line.begin(p, stop, func() {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.lowered = append(q.lowered, name)
+		})
 		q.places.Store(name, p)
 	}
 	return err
@@ -224,6 +230,10 @@ func TestALongRenderingIsStoppedForOthersAndGoesOnInALongPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.expect("a3 Running, a2 Running")
+	// Each rendering in a long place has a lower priority.
+	if want := []string{"a1", "a1", "a2"}; !slices.Equal(q.lowered, want) {
+		t.Errorf("lowered priorities: %v, want %v", q.lowered, want)
+	}
 }
 
 func TestAPlaceThatIsNotUsedGoesToOthers(t *testing.T) {

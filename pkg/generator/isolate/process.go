@@ -38,8 +38,10 @@ type process struct {
 	log     *beginning
 	// killed is set when this process killed the child. ended is closed when the child has ended.
 	killed atomic.Bool
-	ended  chan struct{}
-	state  *os.ProcessState
+	// lowered is set when the priority of the child was lowered for a long rendering.
+	lowered atomic.Bool
+	ended   chan struct{}
+	state   *os.ProcessState
 
 	// last is the component that was rendered last, renderings the number of renderings, and began the time at which the
 	// last one began.
@@ -141,6 +143,12 @@ func (p *process) isAlive() bool {
 func (p *process) kill() {
 	p.killed.Store(true)
 	_ = p.process.Kill()
+}
+
+// lower lowers the priority of the child for a long rendering, so that the renderings of others come first.
+func (p *process) lower() {
+	p.lowered.Store(true)
+	lowerPriority(p.process.Pid)
 }
 
 func (p *process) elapsed() time.Duration { return time.Since(p.began) }

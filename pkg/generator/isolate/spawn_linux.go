@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"debug/elf"
+	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -14,8 +15,9 @@ import (
 const (
 	// program is this program, also after its file was replaced.
 	program = "/proc/self/exe"
-	// niceness is the priority of children: other work comes first.
-	niceness = 10
+	// niceness is the priority of children: other work comes first. longNiceness is the one of children with a long
+	// rendering: quick renderings come first.
+	niceness, longNiceness = 10, 19
 )
 
 // spawner starts processes from a thread of its own. The thread has the restrictions of the children, which inherit
@@ -62,6 +64,9 @@ func (s *spawner) start(files []*os.File, environment []string) (*os.Process, er
 	}}
 	s.starts <- request
 	result := <-request.started
+	if result.err == nil {
+		lowerSession(result.process.Pid, niceness)
+	}
 	return result.process, result.err
 }
 
@@ -76,6 +81,20 @@ func restrictThread() {
 		return
 	}
 	restrictFiles()
+}
+
+// lowerPriority gives all threads of a child the least priority. The child leads a process group.
+func lowerPriority(pid int) {
+	_ = unix.Setpriority(unix.PRIO_PGRP, pid, longNiceness)
+	lowerSession(pid, longNiceness)
+}
+
+// lowerSession lowers the priority of the session that a child leads. Outside of a control group with a share of the
+// processors, the kernel may divide them among sessions, and ignores the priorities of processes of other sessions
+// (sched_autogroup_enabled, see man 7 sched). A kernel that does not do so lacks the file. The kernel refuses a second
+// change within 100 ms of a process without privileges.
+func lowerSession(pid, niceness int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), fmt.Append(nil, niceness), 0)
 }
 
 // landlockVersion returns the version of Landlock, or 0 without Landlock.

@@ -20,3 +20,6 @@ func (s *spawner) start(files []*os.File, environment []string) (*os.Process, er
 }
 
 func (s *spawner) close() {}
+
+// lowerPriority does nothing: only Linux children lead a process group.
+func lowerPriority(int) {}
