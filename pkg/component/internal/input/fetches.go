@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
 // Fetcher fetches sources.
@@ -29,6 +31,9 @@ const (
 	// MaxFetches is the number of fetches that run at the same time. Fetches from a server that does not respond run until
 	// their timeout. Meanwhile, the other slots are free for other sources.
 	MaxFetches = 16
+	// maxFetchesEach is the number of fetches for the components of one namespace that run at the same time, so that slow
+	// servers of one tenant leave slots to others.
+	maxFetchesEach = MaxFetches / 2
 	// maxFetch is the timeout of one attempt. It does not include the wait for a slot.
 	maxFetch = 10 * time.Minute
 	// A failed attempt is repeated after firstFetchRetry, then after twice as long each time, up to lastFetchRetry. A
@@ -43,10 +48,15 @@ type Fetches struct {
 	fetcher Fetcher
 	clock   clock.PassiveClock
 	budget  *budget.Budget
-	slots   chan struct{}
+	// slots are the slots of attempts, which have a namespace and a number.
+	slots *target.Turns
 
 	mu      sync.Mutex
 	fetches map[types.NamespacedName]*fetch
+	// attempts is the number of attempts so far. granted has a channel for each running attempt, which is closed when an
+	// attempt that waited gets a slot.
+	attempts int
+	granted  map[types.NamespacedName]chan struct{}
 }
 
 // fetch is the state of the fetch of a component's source. It keeps the result for the next pass over the component.
@@ -65,10 +75,18 @@ type fetch struct {
 
 // NewFetches returns Fetches. All fetches end with ctx. Fetched sources count towards the budget.
 func NewFetches(ctx context.Context, fetcher Fetcher, c clock.PassiveClock, b *budget.Budget) *Fetches {
-	return &Fetches{
+	s := &Fetches{
 		ctx: ctx, fetcher: fetcher, clock: c, budget: b,
-		slots: make(chan struct{}, MaxFetches), fetches: map[types.NamespacedName]*fetch{},
+		fetches: map[types.NamespacedName]*fetch{}, granted: map[types.NamespacedName]chan struct{}{},
 	}
+	s.slots = target.NewTurns(MaxFetches, maxFetchesEach, func(attempt types.NamespacedName) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if granted, waits := s.granted[attempt]; waits {
+			close(granted)
+		}
+	})
+	return s
 }
 
 // Take returns the source of a component. If the source is not in the fetcher's cache, Take starts to fetch it, and
@@ -138,7 +156,7 @@ func (s *Fetches) start(name types.NamespacedName, f *fetch, wake func()) {
 	f.stop, f.running = stop, true
 	go func() {
 		defer stop()
-		files, err := s.fetch(ctx, f.ref)
+		files, err := s.fetch(ctx, name.Namespace, f.ref)
 		if s.finish(name, f, files, err) {
 			wake()
 		}
@@ -169,13 +187,39 @@ func (s *Fetches) finish(name types.NamespacedName, f *fetch, files fs.FS, err e
 	return true
 }
 
-// fetch waits for a slot and calls the fetcher. A panic of the fetcher is returned as an error.
-func (s *Fetches) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (files fs.FS, err error) {
+// awaitSlot waits for a slot for an attempt in a namespace. The caller calls release afterwards, also after an error.
+func (s *Fetches) awaitSlot(ctx context.Context, namespace string) (release func(), err error) {
+	granted := make(chan struct{})
+	s.mu.Lock()
+	s.attempts++
+	attempt := types.NamespacedName{Namespace: namespace, Name: strconv.Itoa(s.attempts)}
+	s.granted[attempt] = granted
+	s.mu.Unlock()
+	release = func() {
+		s.mu.Lock()
+		delete(s.granted, attempt)
+		s.mu.Unlock()
+		s.slots.Release(attempt)
+	}
+	if s.slots.Take(attempt) {
+		return release, nil
+	}
 	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
+	case <-granted:
+		return release, nil
 	case <-ctx.Done():
-		return nil, &passerror.Retry{Cause: ctx.Err()}
+		return release, ctx.Err()
+	}
+}
+
+// fetch waits for a slot and calls the fetcher. A panic of the fetcher is returned as an error.
+func (s *Fetches) fetch(
+	ctx context.Context, namespace string, ref metav1alpha1.SourceReference,
+) (files fs.FS, err error) {
+	release, err := s.awaitSlot(ctx, namespace)
+	defer release()
+	if err != nil {
+		return nil, &passerror.Retry{Cause: err}
 	}
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -3,6 +3,7 @@ package input
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,7 @@ import (
 )
 
 // fetcher is a fake Fetcher. Each call takes a second and uses the next of the answers: an error or a source is
-// returned, and a string causes a panic.
+// returned, and a string causes a panic. A call for the source silent never ends.
 type fetcher struct {
 	answers chan any
 	kept    fs.FS
@@ -36,11 +37,15 @@ func fetcherOf(answers ...any) *fetcher {
 	return f
 }
 
-func (f *fetcher) Fetch(ctx context.Context, _ metav1alpha1.SourceReference) (fs.FS, error) {
+func (f *fetcher) Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error) {
 	f.most.Store(max(f.most.Load(), f.busy.Add(1)))
 	defer f.busy.Add(-1)
+	answer := time.After(time.Second)
+	if ref == silent {
+		answer = nil
+	}
 	select {
-	case <-time.After(time.Second):
+	case <-answer:
 	case <-ctx.Done():
 		f.ended.Add(1)
 		return nil, ctx.Err()
@@ -63,7 +68,9 @@ func (f *fetcher) Fetched(context.Context, metav1alpha1.SourceReference) (fs.FS,
 var (
 	web   = types.NamespacedName{Namespace: "shop", Name: "web"}
 	chart = metav1alpha1.SourceReference{URL: "https://example.com/a.tgz", SHA256: "a"}
-	files = fstest.MapFS{"a.yaml": &fstest.MapFile{}}
+	// silent is on a server that does not respond.
+	silent = metav1alpha1.SourceReference{URL: "https://silent.example.com/a.tgz", SHA256: "a"}
+	files  = fstest.MapFS{"a.yaml": &fstest.MapFile{}}
 )
 
 // bubble is a Fetches with a count of the calls of wake.
@@ -196,12 +203,40 @@ func TestConcurrentFetchesAreBounded(t *testing.T) {
 	f := fetcherOf(answers...)
 	inBubble(t, f, func(t *testing.T, b *bubble) {
 		for i := range answers {
-			_, _ = b.Take(context.Background(), types.NamespacedName{Name: string(rune('a' + i))}, chart, func() { b.wakes.Add(1) })
+			name := types.NamespacedName{Namespace: fmt.Sprint("n-", i%3), Name: fmt.Sprint("c-", i)}
+			_, _ = b.Take(context.Background(), name, chart, func() { b.wakes.Add(1) })
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		if int(b.wakes.Load()) != len(answers) || f.most.Load() != MaxFetches {
 			t.Errorf("wake was called %d times, and %d fetches ran at a time", b.wakes.Load(), f.most.Load())
+		}
+	})
+}
+
+func TestSlowServersOfANamespaceDoNotHoldUpTheSourcesOfOthers(t *testing.T) {
+	f := fetcherOf(files)
+	inBubble(t, f, func(t *testing.T, b *bubble) {
+		hostile := func(i int) types.NamespacedName {
+			return types.NamespacedName{Namespace: "hostile", Name: fmt.Sprint("c-", i)}
+		}
+		for i := range 3 * MaxFetches {
+			_, _ = b.Take(context.Background(), hostile(i), silent, func() {})
+		}
+		synctest.Wait()
+		_, _ = b.take(chart)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !b.IsReady(web) || f.most.Load() != maxFetchesEach+1 {
+			t.Errorf("ready %t, and %d fetches ran at a time; want true and %d", b.IsReady(web), f.most.Load(), maxFetchesEach+1)
+		}
+		// A fetch that ends while it runs, and one that ends while it waits, leave nothing behind.
+		for i := range 3 * MaxFetches {
+			b.Forget(hostile(i))
+		}
+		synctest.Wait()
+		if f.busy.Load() != 0 || len(b.granted) != 0 {
+			t.Errorf("%d fetches run, and %d attempts are left", f.busy.Load(), len(b.granted))
 		}
 	})
 }
