@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -34,6 +35,7 @@ var _ = Describe("Names of the components of others:", func() {
 	unnamed := And(HavePrefix("True OwnershipConflict"), ContainSubstring("it is owned by another component"))
 
 	It("a conflict does not name them to a component whose identity may not get the object, neither in its status nor in its events", func(ctx SpecContext) {
+		grant(ctx, shared, "deployer", user, "configmaps: list")
 		g := thief(ctx)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, unnamed)
 		Expect(reviews(ctx).As(user)).To(HaveLen(1))
@@ -62,5 +64,50 @@ var _ = Describe("Names of the components of others:", func() {
 		changeManifests(ctx, g, configMapIn(shared, "settings", "b"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(green+"/secret-project")))
 		Expect(reviews(ctx)).To(HaveLen(2))
+	})
+
+	It("a right that is granted during a conflict counts from the next pass that a person requests", func(ctx SpecContext) {
+		g := thief(ctx)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, unnamed)
+		grant(ctx, shared, "deployer", user, "configmaps: get")
+		requestPass(ctx, g, operator)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(green+"/secret-project")))
+		Expect(reviews(ctx).As(user)).To(HaveLen(2))
+	})
+
+	// expectNames deletes a component, expects a condition that counts the object of another tenant, and a name in the
+	// condition after the identity of the component got the right to get the object.
+	expectNames := func(ctx context.Context, g *gadget.Gadget, condition, counted, right, name string) {
+		GinkgoHelper()
+		remove(ctx, g)
+		expectCondition(ctx, g, condition, ContainSubstring(counted))
+		Expect(fmt.Sprintf("%+v", current(ctx, g).Status)).NotTo(ContainSubstring("their-project"))
+		permit(ctx, "", operator+"-reader", user, right)
+		requestPass(ctx, g, operator)
+		expectCondition(ctx, g, condition, ContainSubstring(name))
+	}
+
+	It("foreign instances of a type that a component defines are counted, and named only if the identity of the component may get them", func(ctx SpecContext) {
+		group := newGroup()
+		permit(ctx, "", operator+"-deployer", user, "apiextensions.k8s.io | customresourcedefinitions | get, list, watch, create, patch, delete")
+		g := newGadget(ctx, blue, "app", widgetDefinition(group), servedBy(operator), asServiceAccount("deployer"), retryLate)
+		expectReady(ctx, g)
+		theirs := create(ctx, strings.Replace(widget(group, "their-project"), "{name:", "{namespace: "+green+", name:", 1))
+		expectNames(ctx, g, metav1alpha1.ConditionStalled, "exist (1), which the identity of the component may not get",
+			group+" | widgets | get", green+"/their-project")
+		remove(ctx, theirs[0])
+		expectGone(ctx, g)
+	})
+
+	It("objects of others in a namespace that is to be deleted are counted, and named only if the identity of the component may get them", func(ctx SpecContext) {
+		inner := blue + "-inner"
+		permit(ctx, "", operator+"-deployer", user, "'' | namespaces | get, list, watch, create, patch, delete")
+		g := newGadget(ctx, blue, "app", namespaceManifest(inner), servedBy(operator), asServiceAccount("deployer"), retryLate)
+		expectReady(ctx, g)
+		theirs := create(ctx, within(inner, configMap("their-project", "a")))
+		expectNames(ctx, g, metav1alpha1.ConditionReady, "would be deleted with it (1), which the identity of the component may not get",
+			"'' | configmaps | get", inner+"/their-project")
+		remove(ctx, theirs[0])
+		expectGone(ctx, g)
 	})
 })

@@ -206,7 +206,7 @@ func (a *Applier) end(
 ) outcome.Outcome {
 	client.Observer.StopWatchesExcept(facts.Owner, watchedResources(client, r, decided.Inventory))
 	a.memory.keepRepairs(facts.Owner, r.RepairNonce, decided.Repairs)
-	a.memory.keepNames(facts.Owner, client.User, facts.Names.Known, decided.Unnamed(facts))
+	a.memory.keepNames(facts.Owner, reviewerOf(client, r), facts.Names.Known, decided.Unnamed(facts))
 	awaitNamespaces(client, facts.Owner, decided.Waiting, r.Wake)
 	a.keepObserved(client, facts)
 	unheard := awaitAbsent(client, facts.Owner, decided.Waiting, facts.Observed, r.Wake)

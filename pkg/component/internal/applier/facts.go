@@ -39,7 +39,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 		LeftOut:  r.LeftOut,
 		Revision: r.Revision, Rendition: r.Rendition, Trigger: r.Trigger, Now: r.Now, Started: client.Started,
 		Matched: client.View().Matched(),
-		Names:   plan.Names{All: client.User == "", Known: a.memory.namesOf(ownerID, client.User)},
+		Names:   plan.Names{All: client.User == "", Known: a.memory.namesOf(ownerID, reviewerOf(client, r))},
 		Guard:   a.memory.guardOf(r.Owner),
 		Repairs: a.memory.repairsOf(ownerID, r.RepairNonce),
 		Reason:  r.removalReason(), Inventory: inventory, Recorded: inventory,

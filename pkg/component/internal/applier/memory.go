@@ -46,9 +46,10 @@ type remembered struct {
 	repairs map[manifests.Key]plan.Repairs
 	// read are the facts about the observed objects; nil if the owner observes no objects.
 	read *readObjects
-	// names are the answers of access reviews about objects of other owners, for a user; see plan.Names.
+	// names are the answers of access reviews about objects of other owners; see plan.Names.
 	names map[manifests.Key]bool
-	user  string
+	// reviewer is who asked for the reviews.
+	reviewer reviewer
 }
 
 // hasGuard reports whether a guard was set up.
@@ -154,11 +155,15 @@ func (m *memory) keepRepairs(ownerID, nonce string, repairs map[manifests.Key]pl
 	})
 }
 
-// namesOf returns the answers of access reviews for an owner whose identity is a user; nil if there are none.
-func (m *memory) namesOf(ownerID, user string) map[manifests.Key]bool {
+// reviewer identifies access reviews of an owner: by its identity, and by the latest request for a pass, which lets the
+// identity ask again.
+type reviewer struct{ user, requested string }
+
+// namesOf returns the answers of access reviews for an owner and a reviewer; nil if there are none.
+func (m *memory) namesOf(ownerID string, by reviewer) map[manifests.Key]bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if own := m.owners[ownerID]; own.user == user {
+	if own := m.owners[ownerID]; own.reviewer == by {
 		return maps.Clone(own.names)
 	}
 	return nil
@@ -166,9 +171,11 @@ func (m *memory) namesOf(ownerID, user string) map[manifests.Key]bool {
 
 // keepNames replaces the answers of access reviews for an owner. Only the answers about the conflicts that last are
 // kept.
-func (m *memory) keepNames(ownerID, user string, names map[manifests.Key]bool, conflicts []manifests.Key) {
+func (m *memory) keepNames(
+	ownerID string, by reviewer, names map[manifests.Key]bool, conflicts []manifests.Key,
+) {
 	m.change(ownerID, func(own *remembered) {
-		own.names, own.user = nil, user
+		own.names, own.reviewer = nil, by
 		for _, key := range conflicts {
 			if allowed, known := names[key]; known {
 				if own.names == nil {
@@ -208,7 +215,7 @@ func (m *memory) forget(ownerID string) {
 		m.left = append(m.left, unusedGuard{ownerID: ownerID, name: own.guard.Name, client: own.client})
 	}
 	own.guard, own.client, own.nonce, own.repairs, own.read = nil, nil, "", nil, nil
-	own.names, own.user = nil, ""
+	own.names, own.reviewer = nil, reviewer{}
 	m.put(ownerID, own)
 	left := len(m.left) > 0
 	m.mu.Unlock()

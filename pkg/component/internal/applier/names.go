@@ -38,6 +38,11 @@ func (a *Applier) NameOwners(
 	return names, len(answers) > 0
 }
 
+// reviewerOf returns the reviewer of a pass.
+func reviewerOf(client *target.Client, r Request) reviewer {
+	return reviewer{user: client.User, requested: r.Requested}
+}
+
 // union returns a new map with the entries of both maps.
 func union(a, b map[manifests.Key]bool) map[manifests.Key]bool {
 	both := make(map[manifests.Key]bool, len(a)+len(b))

@@ -51,6 +51,8 @@ type Request struct {
 	// RepairNonce is an opaque token. When the token changes, backed-off repairs run at once and their counters are
 	// reset.
 	RepairNonce string
+	// Requested is an opaque token. When the token changes, because a person requested a pass, access reviews are repeated.
+	Requested string
 	// Policies are the defaults for dependents whose manifests set no policies. Empty fields are taken from the options
 	// of the Applier.
 	Policies metav1alpha1.Policies

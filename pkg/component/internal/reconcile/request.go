@@ -75,7 +75,7 @@ func (p *Pass) newRequest(
 	}
 	request := applier.Request{
 		Owner: owner, Inventory: inventory, Policies: c.Policies, Now: p.Clock.Now(), Wake: func() { p.Wake(name) },
-		Adoptions: adoptions,
+		Adoptions: adoptions, Requested: requestedAt(c.Object, p.Reconciler),
 		Judge: func(condition string, self *unstructured.Unstructured) ready.Result {
 			return p.Author.Condition(c.Object, condition, self)
 		},
