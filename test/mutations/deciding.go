@@ -54,4 +54,14 @@ var deciding = []mutation{
 		`f = redacted(f, err)`, `_, _ = redacted, err`,
 		"Refused Secrets",
 	},
+	{
+		"owners and objects of others are named without an access review", "plan/named.go",
+		`return n.All || n.Known[key] || key.IsExternal()`, `return true`,
+		"Names of the components of others",
+	},
+	{
+		"a requested pass repeats no access review", "applier/names.go",
+		`reviewer{user: client.User, requested: r.Requested}`, `reviewer{user: client.User}`,
+		"Names of the components of others",
+	},
 }
