@@ -90,23 +90,20 @@ var _ = Describe("A tenant whose components render for long", func() {
 				Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: files}},
 			})
 		}
-		DeferCleanup(func(ctx SpecContext) {
-			Expect(administrator.DeleteAllOf(ctx, &v1alpha1.Component{}, client.InNamespace(hostile))).To(Succeed())
-			Eventually(func(g Gomega) {
-				list := &v1alpha1.ComponentList{}
-				g.Expect(administrator.List(ctx, list, client.InNamespace(hostile))).To(Succeed())
-				g.Expect(list.Items).To(BeEmpty())
-			}).WithTimeout(2 * time.Minute).Should(Succeed())
-		}, NodeTimeout(3*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { removeComponents(ctx, hostile) }, NodeTimeout(3*time.Minute))
 		// The tenant keeps the renderings busy before the others come.
 		Eventually(func() float64 { return renderingSeconds(address, hostile) }).WithTimeout(time.Minute).Should(BeNumerically(">", 2))
 		timeBeside := timeOfRivals(ctx, good)
-		// By then at most half of the hostile components have a result, one after the other in the only long place. The stopped
-		// renderings of the others did not count as killed.
+		// By then few hostile components have a result, one after the other in the only long place. The stopped renderings of
+		// the others did not count as killed.
 		ready, failed := resultsIn(ctx, hostile)
-		Expect(len(ready)+len(failed)).To(BeNumerically("<=", rivals/2), "ready %v, failed %v", ready, failed)
-		Expect(renderingSeconds(address, hostile)).To(BeNumerically(">", renderingSeconds(address, good)))
-		AddReportEntry("time of the good components", fmt.Sprintf("%s alone, %s beside", timeAlone, timeBeside))
+		Expect(len(ready)+len(failed)).To(BeNumerically("<=", rivals/4), "ready %v, failed %v", ready, failed)
+		Expect(renderingSeconds(address, good)).To(BeNumerically(">", 0))
+		AddReportEntry("time of the good components", fmt.Sprintf("%s alone, %s beside, results of the hostile: %d ready, %d failed",
+			timeAlone, timeBeside, len(ready), len(failed)))
+		if measured {
+			expectTwiceAtMost(ctx, hostile, timeAlone, timeBeside)
+		}
 	},
 		Entry("by templates", SpecTimeout(limit), map[string]string{"all.yaml": endless}),
 		Entry("by charts", SpecTimeout(limit), map[string]string{
@@ -118,6 +115,27 @@ var _ = Describe("A tenant whose components render for long", func() {
 		Entry("by kustomizations whose bases double", SpecTimeout(limit), doubling(12)),
 	)
 })
+
+// removeComponents deletes all components of a namespace, and waits until they are gone.
+func removeComponents(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Expect(administrator.DeleteAllOf(ctx, &v1alpha1.Component{}, client.InNamespace(namespace))).To(Succeed())
+	Eventually(func(g Gomega) {
+		list := &v1alpha1.ComponentList{}
+		g.Expect(administrator.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+		g.Expect(list.Items).To(BeEmpty())
+	}).WithTimeout(2 * time.Minute).Should(Succeed())
+}
+
+// expectTwiceAtMost expects that good components need at most twice their time alone. The load of the machine varies, so
+// the time alone is measured before and after.
+func expectTwiceAtMost(ctx context.Context, hostile string, before, beside time.Duration) {
+	GinkgoHelper()
+	removeComponents(ctx, hostile)
+	after := timeOfRivals(ctx, newNamespace(ctx))
+	AddReportEntry("time of the good components alone afterwards", after.String())
+	Expect(beside).To(BeNumerically("<=", 2*max(before, after)), "alone: %s before, %s after", before, after)
+}
 
 // timeOfRivals creates good components, and returns the time until all of them are Ready.
 func timeOfRivals(ctx context.Context, namespace string) time.Duration {
