@@ -82,22 +82,27 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		expectLetGo(ctx, namespace)
 	})
 
-	It("a component that is created again, and finds all its dependents unchanged, gets its finalizers, so that its deletion deletes them", func(ctx SpecContext) {
-		namespace, operator := newNamespace(ctx), newOperatorName()
-		runOperator(operator, operatorOptions{})
-		keepOwnKubeconfig(ctx, namespace)
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("near"), servedBy(operator))
-		expectReady(ctx, g)
-		giveUp(ctx, g)
-		Expect(configMapExists(ctx, namespace, "settings")).To(BeTrue())
-		again := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("near"), servedBy(operator))
-		expectReady(ctx, again)
-		Expect(current(ctx, again).Finalizers).To(HaveLen(1))
-		Expect(mustGet(ctx, "v1", "Secret", namespace, "near").GetFinalizers()).To(HaveLen(1))
-		remove(ctx, again)
-		expectGone(ctx, again)
-		Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())
-	})
+	DescribeTable("a component that is created again, and finds all its dependents unchanged, gets its finalizer, so that its deletion deletes them",
+		func(ctx SpecContext, more ...func(*gadget.Gadget)) {
+			namespace, operator := newNamespace(ctx), newOperatorName()
+			runOperator(operator, operatorOptions{})
+			keepOwnKubeconfig(ctx, namespace)
+			more = append(more, servedBy(operator))
+			manifests := together(configMap("one", "a"), configMap("two", "a"))
+			g := newGadget(ctx, namespace, "app", manifests, more...)
+			expectReady(ctx, g)
+			giveUp(ctx, g)
+			Expect(countConfigMaps(ctx, namespace)).To(Equal(2))
+			again := newGadget(ctx, namespace, "app", manifests, more...)
+			expectReady(ctx, again)
+			Expect(current(ctx, again).Finalizers).To(HaveLen(1))
+			remove(ctx, again)
+			expectGone(ctx, again)
+			Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		},
+		Entry("in its own cluster"),
+		Entry("through a kubeconfig", inCluster("near")),
+	)
 
 	It("if a component is deleted and created again before the operator notices the deletion, no finalizer of the deleted component stays on Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
