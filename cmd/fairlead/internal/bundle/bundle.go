@@ -54,7 +54,14 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 		b.Missing = append(b.Missing, fmt.Sprintf("ServiceAccount %s/%s and its roles are not included", component.Namespace,
 			account))
 	}
-	b.Objects = append(b.Objects, Portable(obj))
+	portable := Portable(obj)
+	if _, listed, _ := unstructured.NestedSlice(portable.Object, "spec", "adopt"); listed {
+		// The entries name objects of this cluster. An empty list permits nothing.
+		if err := unstructured.SetNestedSlice(portable.Object, []any{}, "spec", "adopt"); err != nil {
+			return Bundle{}, err
+		}
+	}
+	b.Objects = append(b.Objects, portable)
 	return b, nil
 }
 

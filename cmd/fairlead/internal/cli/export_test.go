@@ -41,6 +41,14 @@ var _ = Describe("export", onCluster(func() {
 		return namespace
 	}
 
+	It("permits the copy of a component to take over nothing", func(ctx SpecContext) {
+		namespace := exportable(ctx)
+		c := shopIn(ctx, namespace)
+		c.Spec.Adopt = []metav1alpha1.AdoptRule{{Kind: "ConfigMap", Name: "theirs"}}
+		Expect(k8s.Update(ctx, c)).To(Succeed())
+		Expect(fairlead(ctx, namespace, "export", "shop").Out).To(ContainSubstring("\n  adopt: []\n"))
+	})
+
 	It("prints the objects that create the same component in another namespace, without Secrets", func(ctx SpecContext) {
 		namespace := exportable(ctx)
 		r := fairlead(ctx, namespace, "export", "shop")
