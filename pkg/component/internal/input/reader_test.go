@@ -147,18 +147,25 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 }
 
 func TestAReferenceThatDoesNotExist(t *testing.T) {
-	optional := toPassword
-	optional.Optional = true
+	optional, credential := toPassword, toPassword
+	optional.Optional, credential.Credential = true, true
+	const orOptional = ", or mark the reference as optional: then values of it fall back to their defaults, and objects that are not rendered " +
+		"without them are deleted"
 	for _, c := range []struct {
 		name       string
 		references []metav1alpha1.Reference
 		message    string
 	}{
-		{"is an error", []metav1alpha1.Reference{toSettings}, "ConfigMap shop/settings does not exist; create it, or mark"},
+		{"is an error", []metav1alpha1.Reference{toSettings}, "ConfigMap shop/settings does not exist; create it" + orOptional},
+		{
+			"cannot be optional if it has credentials",
+			[]metav1alpha1.Reference{credential},
+			"Secret shop/password does not exist; create it",
+		},
 		{
 			"is named with all other missing references",
 			[]metav1alpha1.Reference{toSettings, toPassword},
-			"ConfigMap shop/settings does not exist; Secret shop/password does not exist; create it",
+			"ConfigMap shop/settings does not exist; Secret shop/password does not exist; create it" + orOptional,
 		},
 		{"is left out if it is optional", []metav1alpha1.Reference{optional}, ""},
 	} {
@@ -179,7 +186,7 @@ func TestAReferenceThatDoesNotExist(t *testing.T) {
 				return
 			}
 			if failure == nil || failure.Reason != metav1alpha1.ReasonReferenceNotFound || !failure.Terminal ||
-				!strings.HasPrefix(failure.Message, c.message) {
+				failure.Message != c.message {
 				t.Errorf("Read returned the wrong error %v", failure)
 			}
 		})

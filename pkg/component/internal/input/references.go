@@ -113,7 +113,7 @@ func (r *Reader) existing(ctx context.Context, refs []Reference, t target.Target
 		return nil, nil
 	}
 	found := make([]Reference, 0, len(refs))
-	var missing []string
+	var missing []Reference
 	observing := false
 	for _, ref := range refs {
 		version, known, failure := r.References.Version(t.Local.Reader, ref.watched)
@@ -130,15 +130,15 @@ func (r *Reader) existing(ctx context.Context, refs []Reference, t target.Target
 			case exists:
 				found = append(found, ref)
 			case !ref.optional:
-				missing = append(missing, object+" does not exist")
+				missing = append(missing, ref)
 			}
 		default:
 			ref.content.version = version
 			found = append(found, ref)
 		}
 	}
-	if err := missingReferences(missing); err != nil {
-		return nil, err
+	if len(missing) > 0 {
+		return nil, missingReferences(missing...)
 	}
 	if observing {
 		return nil, passerror.ErrObserving
@@ -166,14 +166,22 @@ func (r *Reference) confirm(ctx context.Context, t target.Target) (exists bool, 
 	return false, err
 }
 
-// missingReferences returns the error for references to objects that do not exist, or nil if missing is empty.
-func missingReferences(missing []string) error {
-	if len(missing) == 0 {
-		return nil
+// missingReferences returns the error for references to objects that do not exist. A source and credentials cannot be
+// optional.
+func missingReferences(missing ...Reference) error {
+	texts := make([]string, 0, len(missing)+1)
+	canBeOptional := false
+	for _, r := range missing {
+		texts = append(texts, fmt.Sprintf("%s %s/%s does not exist", r.Kind, r.Namespace, r.Name))
+		canBeOptional = canBeOptional || !r.source && !r.credential
+	}
+	advice := "create it"
+	if canBeOptional {
+		advice += ", or mark the reference as optional: then values of it fall back to their defaults, and objects that are " +
+			"not rendered without them are deleted"
 	}
 	return &passerror.Error{
-		Reason: metav1alpha1.ReasonReferenceNotFound, Terminal: true,
-		Message: strings.Join(missing, "; ") + "; create it, or mark the reference as optional",
+		Reason: metav1alpha1.ReasonReferenceNotFound, Terminal: true, Message: strings.Join(append(texts, advice), "; "),
 	}
 }
 
@@ -207,7 +215,7 @@ func (r *Reference) Read(ctx context.Context, t target.Target) error {
 	name := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 	obj, err := r.get(ctx, t)
 	if apierrors.IsNotFound(err) {
-		return missingReferences([]string{fmt.Sprintf("%s %s does not exist", r.Kind, name)})
+		return missingReferences(*r)
 	}
 	if apierrors.IsForbidden(err) {
 		return passerror.Forbidden(fmt.Sprintf("read %s %s", r.Kind, name), t.Local.User, err)
