@@ -198,7 +198,8 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		settle(ctx, operator)
 		Expect(searches(ctx, mark, operator)).To(Equal(1))
 		writeBack(ctx, g, older)
-		expectCondition(ctx, g, "Ready", And(HavePrefix("False Retrying: nothing is changed until"), ContainSubstring(`"`+backupTool+`" wrote it`)))
+		expectCondition(ctx, g, "Ready", And(HavePrefix("False Retrying: nothing is changed until"), ContainSubstring(`"`+backupTool+`" wrote it`),
+			ContainSubstring("kubectl get -n "+namespace+" gadget."+gadget.GroupVersion.Group+" "+g.Name+" -o yaml --show-managed-fields")))
 		changeManifests(ctx, g, configMap("settings", "b"))
 		expectCondition(ctx, g, "Ready", HavePrefix("False Retrying: nothing is changed until"))
 		settle(ctx, operator)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Memories returns the Memory of each component of a process. It is safe for concurrent use.
@@ -208,8 +210,8 @@ const (
 )
 
 // checkInterval returns the condition error for an inventory that has to be recovered less than searchInterval after
-// the last recovery, or after maxSearches searches. cause says why.
-func (m *Memory) checkInterval(cause string, damaged bool, now time.Time) error {
+// the last recovery, or after maxSearches searches. cause says why. component is the component of the inventory.
+func (m *Memory) checkInterval(component manifests.Key, cause string, damaged bool, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.recovered
@@ -224,9 +226,18 @@ func (m *Memory) checkInterval(cause string, damaged bool, now time.Time) error 
 		Reason: metav1alpha1.ReasonRetrying, RetryAfter: due.Sub(now),
 		Message: fmt.Sprintf("nothing is changed until %s, because another client changed the record of the dependents in "+
 			"the status again (%s); dependents are searched at most every %s; find the client by the managed fields: "+
-			"kubectl get --show-managed-fields", due.UTC().Format(time.TimeOnly), cmp.Or(cause, "it was removed"),
-			searchInterval),
+			"kubectl get%s %s.%s %s -o yaml --show-managed-fields", due.UTC().Format(time.TimeOnly),
+			cmp.Or(cause, "it was removed"), searchInterval, inNamespace(component.Namespace),
+			strings.ToLower(component.Kind), component.Group, component.Name),
 	}
+}
+
+// inNamespace returns the option of kubectl for a namespace, after a space; empty without a namespace.
+func inNamespace(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " -n " + namespace
 }
 
 func (m *Memory) setRecovered(now time.Time) {

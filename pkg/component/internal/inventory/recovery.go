@@ -62,7 +62,7 @@ func (s *Store) Load(
 	}
 	recovery = sync.OnceValue(recovery)
 	cause := s.changedBy(obj)
-	if err := s.memory(obj).checkInterval(cause, s.isDamaged(obj), time.Now()); err != nil {
+	if err := s.memory(obj).checkInterval(owner.Component(), cause, s.isDamaged(obj), time.Now()); err != nil {
 		return nil, status.Event{}, err
 	}
 	found, err := s.read(ctx, obj, owner, recovery)
