@@ -119,7 +119,8 @@ func tooLarge(form, place string, size int, files []file) error {
 		largest = append(largest, fmt.Sprintf("%s (%d bytes)", f.path, f.size))
 	}
 	return exit.BadInput("%s %q has %d bytes when it is packed; the limit is %d bytes; "+
-		"remove files that are not rendered, such as tests, documentation and unused sub-charts, or apply a subfolder; "+
+		"remove files that are not rendered, such as tests, documentation and unused sub-charts, or apply a subfolder as a "+
+		"component of its own (under the name of an existing component, its objects outside of the subfolder are deleted); "+
 		"the largest files are %s",
 		form, place, size, source.MaxConfigMapsArchive, strings.Join(largest, ", "))
 }
