@@ -110,7 +110,7 @@ var _ = Describe("Identities of components:", func() {
 			remove(ctx, g)
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+namespace+"/"+g.Name),
 				ContainSubstring(`User "`+user+`" cannot delete resource "configmaps"`), ContainSubstring("grant it to that user"),
-				ContainSubstring("or remove the operator's finalizer from the component: its dependents then stay")))
+				ContainSubstring("or remove the operator's finalizer from the component: dependents that are not deleted yet then stay")))
 		}
 		By("removing the finalizer")
 		refused(gadgets[0])

@@ -218,6 +218,26 @@ var _ = Describe("Fields that kubectl edited in a dependent:", func() {
 			Expect(dataOf(ctx, namespace)).To(Equal(map[string]any{"a": "z", "theirs": "x"}))
 		})
 	}
+
+	for policy, kept := range map[string]map[string]any{
+		"ssa-override": {"a": "z"}, "ssa-merge": {"a": "z", "theirs": "x"}, "replace": {"a": "z", "theirs": "x"},
+	} {
+		It("a take-over with the update policy "+policy+" replaces or keeps values of kubectl, as its message says", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			owner := newGadget(ctx, namespace, "owner", settingsMap("a: x", updatePolicy(policy)))
+			expectReady(ctx, owner)
+			edit(ctx, namespace)
+			g := newGadget(ctx, namespace, "app", settingsMap("a: z", updatePolicy(policy)))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"),
+				ContainSubstring("the values of its manifest here then replace those that it has"),
+				WithTransform(func(message string) bool {
+					return strings.Contains(message, "removed, unless it has the annotation "+operatorName+"/update-policy: ssa-merge")
+				}, Equal(policy == "ssa-override"))))
+			changeManifests(ctx, g, settingsMap("a: z", updatePolicy(policy)+", "+operatorName+"/adoption-policy: always"))
+			expectReady(ctx, g)
+			Expect(dataOf(ctx, namespace)).To(Equal(kept))
+		})
+	}
 })
 
 var _ = Describe("New versions of a type:", func() {

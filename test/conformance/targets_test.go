@@ -350,7 +350,7 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"),
 			ContainSubstring("127.0.0.1:1")))
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("or remove the operator's finalizer from the component: its dependents then stay"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("or remove the operator's finalizer from the component: dependents that are not deleted yet then stay"))
 		By("continuing when the target can be reached again")
 		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, former))
 		expectGone(ctx, g)

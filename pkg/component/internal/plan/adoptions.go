@@ -93,9 +93,8 @@ func ruleUnowned(c candidate) (decision, bool) {
 		return decision{}, false
 	case c.adoption == metav1alpha1.AdoptNever:
 		return c.refuseAdoption(fmt.Sprintf(
-			"it exists already, and its adoption policy is never; %s; to adopt it, set the policy if-unowned, and the values "+
-				"of its manifest replace those that it has; do not delete it for that (%s)",
-			avoidance(c), LossOf(c.object.Key),
+			"it exists already, and its adoption policy is never; %s; to adopt it, set the policy if-unowned: %s; do not "+
+				"delete it for that (%s)", avoidance(c), overwriting(c), LossOf(c.object.Key),
 		)), true
 	case c.object.Key.IsExternal():
 		return c.update(ReasonAdopted), true
@@ -138,15 +137,11 @@ func providedByKubernetes(key manifests.Key) bool {
 
 // adoptionAdvice returns advice on how to take over an object that the component does not list.
 func adoptionAdvice(c candidate) string {
-	const loss = "the values of its manifest replace those that it has"
 	if c.adoptions.list == "" {
-		return fmt.Sprintf("take it over: %s; %s", c.alwaysAdopt(), loss)
+		return fmt.Sprintf("take it over: %s; %s", c.alwaysAdopt(), overwriting(c))
 	}
-	advice := fmt.Sprintf("take it over: add %s to %s%s; ", adoptEntry(c.object.Key), c.adoptions.list, c.byCommand("--adopt"))
-	if !isReadyMade(c.component) {
-		return advice + loss
-	}
-	return advice + "fairlead plan shows which of its values get lost"
+	return fmt.Sprintf("take it over: add %s to %s%s; %s",
+		adoptEntry(c.object.Key), c.adoptions.list, c.byCommand("--adopt"), overwriting(c))
 }
 
 // alwaysAdopt says how an object gets the adoption policy always, for a component whose type has no list.

@@ -55,17 +55,47 @@ func LossOf(key manifests.Key) string {
 }
 
 // immutableAdvice returns advice for the user about an immutable field: first what keeps the object, and at the end
-// what deletes it, with the loss.
+// what deletes it, with the loss. It names the annotation of the object, because the policy of the component would
+// also delete other objects.
 func immutableAdvice(c candidate) string {
 	loss := LossOf(c.object.Key)
 	switch {
 	case IsClaim(c.object.Key):
 		return "keep its value, or render another claim beside it and copy the data; if this claim is deleted, " + loss
 	case !c.holdsOthers() && c.policy != metav1alpha1.UpdateRecreate:
-		return fmt.Sprintf("keep its value; the update policy recreate deletes it and creates it again with the new value, "+
-			"but %s", loss)
+		return fmt.Sprintf("keep its value; the annotation %s: recreate on the manifest of this object deletes it "+
+			"and creates it again with the new value, but %s", c.updatePolicyKey(), loss)
 	}
 	return "keep its value; if it is deleted, " + loss
+}
+
+// Shorten returns a message with at most limit bytes. A longer message ends after its first clause, the cause, and with
+// " …": the clauses after it are advice, and a remedy without its end is a remedy without what it loses.
+func Shorten(message string, limit int) string {
+	const cut = " …"
+	if len(message) <= limit {
+		return strings.ToValidUTF8(message, "")
+	}
+	cause, _, _ := strings.Cut(message, "; ")
+	if strings.Count(cause, "(") > strings.Count(cause, ")") {
+		cause += ")"
+	}
+	return strings.ToValidUTF8(cause[:min(len(cause), limit-len(cut))], "") + cut
+}
+
+// overwriting says what a take-over of an object does to the values that it has, as a clause.
+func overwriting(c candidate) string {
+	text := "the values of its manifest here then replace those that it has"
+	if c.policy == metav1alpha1.UpdateSSAOverride && !c.object.Key.IsExternal() {
+		text += ", and values of kubectl or Helm that the manifest does not set are removed, unless it has the annotation " +
+			c.updatePolicyKey() + ": ssa-merge"
+	}
+	return text
+}
+
+// updatePolicyKey returns the annotation that sets the update policy of an object.
+func (c candidate) updatePolicyKey() string {
+	return c.adoptions.self.Reconciler + "/" + manifests.AnnotationUpdatePolicy
 }
 
 // AcceptUnknown returns advice on how to go on with a deletion if the instances of an API group cannot be listed: the

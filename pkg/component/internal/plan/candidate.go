@@ -184,7 +184,8 @@ func (c candidate) update(reason Reason) decision {
 		return c.fail(Failure{
 			Class: Terminal, Reason: WaitNotDeterministic,
 			Message: "it drifted, but is not repaired: its manifest differs at each rendering, for example because of " +
-				"random values; make the rendering deterministic, or change the inputs",
+				"random values; render the values that the object has at each rendering, for example from a Secret; any other " +
+				"change of the inputs replaces them by new values",
 		})
 	case c.object.Key.IsExternal():
 		return c.updateExternal(reason)

@@ -72,7 +72,7 @@ func (ds dependencies) enter(c candidate, d decision) {
 		state = dependency{}
 	case d.waiting != nil:
 		state.failed = d.waiting.Failure != nil
-		state.message = truncate(cmp.Or(d.waiting.Message, string(d.waiting.Reason)))
+		state.message = Shorten(cmp.Or(d.waiting.Message, string(d.waiting.Reason)), maxFailure)
 	case d.action != nil:
 		state.message = notApplied
 	case !c.last:

@@ -65,8 +65,7 @@ func TestWaitsForDependencies(t *testing.T) {
 			c.desired[3].Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Group: "none", Optional: true}}, List: "@none?"}
 		}, "db: InProgress: it is InProgress\n" +
 			"Terminal broken: OwnershipConflict: it is owned by them; rename it here" + moves(podsStop) + "\n" +
-			"both: DependencyNotReady: waits for Deployment.apps shop/broken: it is owned by them; rename it here" + moves(podsStop) + " " +
-			"(and for 1 more)"},
+			"both: DependencyNotReady: waits for Deployment.apps shop/broken: it is owned by them … (and for 1 more)"},
 		{"a claim that waits for its consumer does not hold up", func(c *component) {
 			c.desired = []manifests.Object{slow(c, claim), depending("web", claim)}
 		}, "data: InProgress: it is InProgress"},

@@ -61,11 +61,13 @@ func ruleOwned(c candidate) (decision, bool) {
 		message = fmt.Sprintf("the component owned it in another cluster; %s, or, %s", avoidance(c), advice)
 		if c.inDeletion() {
 			message += fmt.Sprintf(", and the deletion takes it over and deletes it in the end (%s)", LossOf(c.object.Key))
+		} else {
+			message += "; " + overwriting(c)
 		}
 	case c.adoption == metav1alpha1.AdoptAlways && !c.inDeletion():
 		message = fmt.Sprintf(
 			"it was taken over by %s; leave it out here, which does not delete it; to take it back, change its manifest here "+
-				"before it is removed there, which deletes it (%s)", ownerText(c), LossOf(c.object.Key),
+				"before it is removed there, which deletes it (%s); %s", ownerText(c), LossOf(c.object.Key), overwriting(c),
 		)
 	}
 	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
@@ -114,7 +116,7 @@ func moving(c candidate) string {
 		return ""
 	}
 	return fmt.Sprintf("; to move it here, set its adoption policy to always here before it is removed there, which "+
-		"deletes it otherwise (%s)", LossOf(c.object.Key))
+		"deletes it otherwise (%s); %s", LossOf(c.object.Key), overwriting(c))
 }
 
 func ruleUnlabelled(c candidate) (decision, bool) {

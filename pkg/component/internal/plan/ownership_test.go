@@ -93,7 +93,7 @@ func TestAdvice(t *testing.T) {
 	}{
 		{
 			"to recreate, with what that loses",
-			edits(newManifest), "keep its value; the update policy recreate deletes it and creates it again with the new value, but " + podsStop,
+			edits(newManifest), "keep its value; the annotation fairlead.io/update-policy: recreate on the manifest of this object deletes it and creates it again with the new value, but " + podsStop,
 		},
 		{
 			"not to set the policy recreate if the object has this policy",
@@ -149,5 +149,33 @@ func TestCommandFor(t *testing.T) {
 	}
 	if got, want := AcceptUnknown("demo.io", component), "fairlead delete -n a shop --accept-unknown demo.io"; !strings.HasSuffix(got, want) {
 		t.Errorf("the advice is %q, want it to end with %q", got, want)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct{ name, message, want string }{
+		{"keeps a short message", "it failed; try again", "it failed; try again"},
+		{
+			"leaves out a remedy that would be cut before its loss",
+			"it is owned by Component b/them; to move it here, set its adoption policy to always here before it is removed there, which deletes it",
+			"it is owned by Component b/them …",
+		},
+		{
+			"leaves out the remedy in parentheses that would be cut before its loss",
+			"field is immutable (the field cannot change: keep its value; the annotation update-policy: recreate deletes it, but its pods stop)",
+			"field is immutable (the field cannot change: keep its value) …",
+		},
+		{
+			"leaves out a command that would be cut before its last argument",
+			"the component owned it in another cluster; rename it here, or add it to spec.adopt (fairlead apply --adopt-cluster 6f0b6f3c-0000-4000-8000)",
+			"the component owned it in another cluster …",
+		},
+		{"cuts a long cause", strings.Repeat("ä", 60) + "; try again", strings.Repeat("ä", 48) + " …"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Shorten(c.message, 100); got != c.want {
+				t.Errorf("the text is %q", got)
+			}
+		})
 	}
 }

@@ -227,7 +227,9 @@ func listed(c Contents) string {
 // keeping returns advice on how to keep an object that is to be removed for a reason.
 func keeping(reason Reason) string {
 	if reason == ReasonDeleted {
-		return "remove the operator's finalizer from the component, and all its dependents stay"
+		return "set the delete policy orphan (spec.deletePolicy, if its type has it) and wait until it is reconciled, " +
+			"before you delete the component; in a deletion that runs, remove the operator's finalizer from the component: dependents that are " +
+			"not deleted yet stay"
 	}
 	return "render it again, or first with the delete policy orphan"
 }

@@ -52,18 +52,18 @@ var applyRows = slices.Concat(flowRows, []row{
 		"does not take back an object from another owner without a change, because both owners could take it again and again",
 		edits(always, ownedByOthers),
 		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not delete it; to take it back, change " +
-			"its manifest here before it is removed there, which deletes it (" + podsStop + ")",
+			"its manifest here before it is removed there, which deletes it (" + podsStop + "); " + overwrites,
 	},
 	{
 		"does not take back an object from another owner after a new rendering of the same manifest",
 		edits(always, ownedByOthers, renderedAgain),
 		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not delete it; to take it back, change " +
-			"its manifest here before it is removed there, which deletes it (" + podsStop + ")",
+			"its manifest here before it is removed there, which deletes it (" + podsStop + "); " + overwrites,
 	},
 	{
 		"does not take back an object that the new owner recreated", edits(always, ownedByOthers, recreatedByOthers),
 		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not delete it; to take it back, change " +
-			"its manifest here before it is removed there, which deletes it (" + podsStop + ")",
+			"its manifest here before it is removed there, which deletes it (" + podsStop + "); " + overwrites,
 	},
 	{
 		"waits until an object that another client deletes is gone, also with the adoption policy always",
@@ -476,13 +476,13 @@ var applyRows = slices.Concat(flowRows, []row{
 		"does not adopt an object with the adoption policy never",
 		edits(unrecorded, unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
 		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
-			"if-unowned, and the values of its manifest replace those that it has; do not delete it for that (" + podsStop + ")",
+			"if-unowned: " + overwrites + "; do not delete it for that (" + podsStop + ")",
 	},
 	{
 		"does not adopt an object if the default adoption policy is never",
 		edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
 		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
-			"if-unowned, and the values of its manifest replace those that it has; do not delete it for that (" + podsStop + ")",
+			"if-unowned: " + overwrites + "; do not delete it for that (" + podsStop + ")",
 	},
 
 	// A deletion phase takes over an object of others only if the component lists it, or with the policy always.
@@ -563,14 +563,14 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(readyMade, unrecorded, unowned, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
-			"fairlead plan shows which of its values get lost",
+			overwrites,
 	},
 	{
 		"does not adopt an object with the mark of another tool that replaced a dependent",
 		edits(readyMade, unowned, recreatedByOthers, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
-			"fairlead plan shows which of its values get lost",
+			overwrites,
 	},
 	{
 		"adopts an object with the mark of another tool if its adoption policy is always",
@@ -594,14 +594,13 @@ var applyRows = slices.Concat(flowRows, []row{
 		)),
 		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: field manager " +
 			"kubectl-create); rename it here, or take it over: add {group: apps, kind: Deployment, " +
-			"namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); fairlead plan shows which of its " +
-			"values get lost",
+			"namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " + overwrites,
 	},
 	{
 		"adopts nothing with an empty list", edits(readyMade, unrecorded, unowned, adopting()),
 		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: nobody); " +
 			"rename it here, or take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to " +
-			"spec.adopt (fairlead apply --adopt); fairlead plan shows which of its values get lost",
+			"spec.adopt (fairlead apply --adopt); " + overwrites,
 	},
 	{
 		"adopts an object that replaced a dependent, also with an empty list",
@@ -634,7 +633,7 @@ var applyRows = slices.Concat(flowRows, []row{
 			s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever
 		}),
 		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
-			"if-unowned, and the values of its manifest replace those that it has; do not delete it for that (" + podsStop + ")",
+			"if-unowned: " + overwrites + "; do not delete it for that (" + podsStop + ")",
 	},
 
 	// A component that was moved to another cluster takes over its objects if it lists the cluster.
@@ -643,7 +642,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(readyMade, unrecorded, ownedElsewhere),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
 			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (fairlead apply --adopt-cluster " +
-			formerCluster + ")",
+			formerCluster + "); " + overwrites,
 	},
 	{
 		"takes over an object that the component owned in a listed cluster",
@@ -665,7 +664,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(readyMade, unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
 			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (fairlead apply --adopt-cluster " +
-			formerCluster + ")",
+			formerCluster + "); " + overwrites,
 	},
 	{
 		"prints no entry for a text that is no UID of a cluster",
@@ -679,8 +678,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		"names the policy for an object with the mark of another tool, if the type of the component has no list",
 		edits(unrecorded, unowned, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: set " +
-			"the annotation fairlead.io/adoption-policy of its manifest to always; the values of its manifest replace those " +
-			"that it has",
+			"the annotation fairlead.io/adoption-policy of its manifest to always; " + overwrites,
 	},
 	{
 		"names no entry in a deletion phase, if the type of the component has no list",
@@ -692,22 +690,20 @@ var applyRows = slices.Concat(flowRows, []row{
 		"names the field of the author's type, and no command",
 		edits(listedBy("spec.takeOver"), unrecorded, unowned, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
-			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; the values of its manifest " +
-			"replace those that it has",
+			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; " + overwrites,
 	},
 	{
 		"names the list of an author whose field is not known",
 		edits(unrecorded, unowned, adopting()),
 		"fails (Terminal), OwnershipConflict: it exists already, and the list of objects that the component may adopt does " +
 			"not name it (managed by: nobody); rename it here, or take it over: add {group: apps, kind: Deployment, " +
-			"namespace: shop, name: web} to the list of objects that the component may adopt; the values of its manifest " +
-			"replace those that it has",
+			"namespace: shop, name: web} to the list of objects that the component may adopt; " + overwrites,
 	},
 	{
 		"names the policy for an object that the component owned in another cluster, if its type has no list",
 		edits(unrecorded, ownedElsewhere),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
-			"here from there, set the annotation fairlead.io/adoption-policy of its manifest to always",
+			"here from there, set the annotation fairlead.io/adoption-policy of its manifest to always; " + overwrites,
 	},
 	{
 		"takes over an object that the component owned in another cluster with the adoption policy always",
@@ -721,7 +717,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		"reports that the clusterIP of a headless Service cannot be removed, instead of a write without effect",
 		edits(newManifest, keeps, body("{spec: {ports: []}}")),
 		"fails (Terminal), Immutable: the manifest no longer sets spec.clusterIP, but the API server would retain it, because the field cannot change " +
-			"(keep its value; the update policy recreate deletes it and creates it again with the new value, but " + podsStop + ")",
+			"(keep its value; the annotation fairlead.io/update-policy: recreate on the manifest of this object deletes it and creates it again with the new value, but " + podsStop + ")",
 	},
 	{
 		"updates a Service whose manifest still sets the clusterIP",
@@ -801,7 +797,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not repair drift with another rendering of the same inputs", edits(renderedAgain, drifted),
 		"fails (Terminal), NotDeterministic: it drifted, but is not repaired: its manifest differs at each rendering, for example because of random values; " +
-			"make the rendering deterministic, or change the inputs",
+			"render the values that the object has at each rendering, for example from a Secret; any other change of the inputs replaces them by new values",
 	},
 	{
 		"updates an object that was never applied, with another rendering of the same inputs",
@@ -1337,8 +1333,9 @@ var deleteRows = []row{
 		"says how to keep a namespace that contains foreign objects while its component is deleted",
 		edits(withComponent, namespace(Contents{Count: 1, Keys: []manifests.Key{{Kind: "ConfigMap", Namespace: "shop", Name: "a"}}})),
 		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): ConfigMap shop/a; " +
-			"it is kept until they are gone; to keep it and them, remove the operator's finalizer from the component, and all its " +
-			"dependents stay; what you delete in it is lost",
+			"it is kept until they are gone; to keep it and them, set the delete policy orphan (spec.deletePolicy, if its type has it) and wait until it is reconciled, " +
+			"before you delete the component; in a deletion that runs, remove the operator's finalizer from the component: dependents that are " +
+			"not deleted yet stay; what you delete in it is lost",
 	},
 	{
 		"names no object in a namespace that the identity of the component may not get",
@@ -1519,7 +1516,11 @@ func notListable(s *scene) {
 
 const podsStop = "its pods stop, and their logs and local data are lost"
 
+// overwrites says what a take-over under the default update policy does to the values that an object has.
+const overwrites = "the values of its manifest here then replace those that it has, and values of kubectl or Helm that the manifest does not " +
+	"set are removed, unless it has the annotation fairlead.io/update-policy: ssa-merge"
+
 // moves is the advice in an ownership conflict about an object whose deletion loses something.
 func moves(loss string) string {
-	return "; to move it here, set its adoption policy to always here before it is removed there, which deletes it otherwise (" + loss + ")"
+	return "; to move it here, set its adoption policy to always here before it is removed there, which deletes it otherwise (" + loss + "); " + overwrites
 }

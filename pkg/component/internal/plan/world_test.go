@@ -286,7 +286,8 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 	}
 	for {
 		f := Facts{
-			Owner: us, Names: Names{All: true}, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+			Adoptions: NewAdoptions(sceneOwner("here"), "shop", nil, ""),
+			Owner:     us, Names: Names{All: true}, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 			PreDelete: c.preDelete, PostDelete: c.postDelete,
 			Managed: c.managed, Desired: c.desired, Excluded: c.excluded, Unbound: c.unbound, Open: c.open, Revision: c.revision(), Inventory: c.inventory, Recorded: recorded, Results: results, Foreign: c.foreign, Contents: c.contents,
 			Trigger: c.trigger, Guard: c.knownGuard(), Repairs: c.repairs, Now: sceneTime.Add(time.Duration(c.clock) * time.Second),

@@ -344,7 +344,7 @@ func (p *Pass) render(
 	})
 	if set.Lost != "" {
 		p.Tell(c.Object, status.Warning("RenderedSetLost",
-			"the dependents are rendered again; existing objects keep their values, deleted objects get new values: "+
+			"the dependents are rendered again; existing objects keep their values until the inputs change, deleted objects get new values: "+
 				set.Lost))
 	}
 	if results, called := set.Results(); called {

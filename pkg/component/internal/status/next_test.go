@@ -112,6 +112,10 @@ var ends = []struct {
 	{name: "long messages of several dependents are shortened", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
 		waits("A a", "InProgress", strings.Repeat("x", 2*maxOfSeveral)), waits("B b", "InProgress", "y"),
 	}}},
+	{name: "of several dependents with long remedies, only the causes are named", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by b; "+strings.Repeat("to move it here, … ", 20)+"which deletes it", true),
+		fails("Secret shop/b", "Immutable", "data: field is immutable (the field cannot change: keep its value; "+strings.Repeat("the annotation … ", 20)+"deletes it)", true),
+	}}},
 	{name: "a problem goes away", problem: &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: "the API server does not answer"}},
 	{name: "a problem does not go away", problem: &passerror.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
 	{name: "reconciling is suspended", problem: &passerror.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},

@@ -27,7 +27,7 @@ const (
 	hintDeletion = "; resolve the failures, and the deletion continues within the retry interval"
 	// HintGiveUp is advice for users: how to delete the component without its dependents.
 	HintGiveUp = "; or " + giveUp
-	giveUp     = "remove the operator's finalizer from the component: its dependents then stay unchanged"
+	giveUp     = "remove the operator's finalizer from the component: dependents that are not deleted yet then stay unchanged"
 )
 
 // Verdict is the state of a component at the end of a pass, with the reason and the message for its conditions.
@@ -308,22 +308,29 @@ func describeRepairConflicts(o outcome.Outcome) string {
 }
 
 // describe returns a text with the names and messages of the first three waiting dependents. The messages of
-// several dependents are shortened, because the status lists them in full.
+// several dependents are shortened, because the status lists them in full: a long message to its cause, without its
+// remedies.
 func describe(what string, waiting []outcome.Waiting) string {
 	var parts []string
+	isCut := false
 	for _, w := range waiting[:min(len(waiting), maxNamed)] {
 		text := w.Message
 		if text == "" {
 			text = w.Reason
 		}
 		if len(waiting) > 1 {
-			text = passerror.Truncate(text, maxOfSeveral)
+			short := plan.Shorten(text, maxOfSeveral)
+			isCut = isCut || short != text
+			text = short
 		}
 		parts = append(parts, w.Dependent+" ("+text+")")
 	}
 	text := what + ": " + strings.Join(parts, ", ")
 	if more := len(waiting) - maxNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
+	}
+	if isCut {
+		text += "; status.waiting has the complete messages"
 	}
 	return text
 }
