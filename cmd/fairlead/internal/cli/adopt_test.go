@@ -435,6 +435,12 @@ var _ = Describe("the plan of apply", onCluster(func() {
 		Expect(r.Err).To(HavePrefix("warning: there is no plan, so nothing is checked before the write: "))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())))
 
+		c := shopIn(ctx, namespace)
+		c.Spec.Adopt = nil
+		Expect(k8s.Update(ctx, c)).To(Succeed())
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--as=applier", "--set", "b=2")).To(HaveField("Code", 0))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())), "also of a component that had none")
+
 		before := shopIn(ctx, namespace).ResourceVersion
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--as=applier")).To(And(HaveField("Code", 3), HaveField("Out", ""),
 			HaveField("Err", ContainSubstring("is not applied: there is no plan, so --adopt would permit nothing: "))))

@@ -31,6 +31,10 @@ func (a *app) newPreflight(target cluster.Target, adopt bool) preflight {
 	return preflight{target: target, adopt: adopt, print: a.println, tell: tell, warn: a.warn}
 }
 
+// takesNothing are entries of spec.adopt that permit no adoption. A component without a list gets this one if the plan
+// does not know all existing objects, so that the operator takes over none of which nobody was told.
+var takesNothing = []metav1alpha1.AdoptRule{}
+
 // decide returns the entries that the apply adds to spec.adopt, or the reasons why the component is not written. err is
 // the error of the plan.
 func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.AdoptRule, error) {
@@ -40,7 +44,7 @@ func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.Ado
 				"%s is not applied: there is no plan, so --adopt would permit nothing: %w", p.target, unplanned)
 		}
 		p.warn(fmt.Errorf("there is no plan, so nothing is checked before the write: %w", unplanned))
-		return nil, nil
+		return takesNothing, nil
 	}
 	if err != nil {
 		return nil, err
@@ -68,6 +72,9 @@ func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.Ado
 		return nil, exit.Refuse("%s is not applied, and nothing was written: %s", p.target, strings.Join(reasons, "; "))
 	}
 	p.listAdoptions(found.Listed, true)
+	if found.Unread && len(found.Adoptions) == 0 {
+		return takesNothing, nil
+	}
 	return preview.Entries(found.Adoptions), nil
 }
 

@@ -47,6 +47,8 @@ type Findings struct {
 	Places *render.Places
 	// Unchecked are the writes of which it is not known whether the API server accepts them.
 	Unchecked []Unchecked
+	// Unread is set if it is not known of some of these whether the object exists.
+	Unread bool
 	// Unserved are the dependents whose types the API server does not serve, and that nothing in the component defines.
 	Unserved []component.Waiting
 }
@@ -156,6 +158,7 @@ func findingsOf(forecast component.Forecast) Findings {
 			f.Refused = append(f.Refused, w)
 		case w.Failed && !isOfLiveObject(w) && !unchecked[w.Dependent], waitsForValue(w):
 			f.addUnchecked(w.Dependent, w.Reason+": "+w.Message)
+			f.Unread = true
 		}
 	}
 	return f

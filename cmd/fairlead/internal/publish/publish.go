@@ -28,7 +28,8 @@ type Request struct {
 	Adopt []metav1alpha1.AdoptRule
 }
 
-// Check decides whether a component may be written, and which objects it may take over.
+// Check decides whether a component may be written, and which objects it may take over. If it returns an empty list
+// that is not nil, a component without spec.adopt gets an empty one, so that it takes over nothing.
 type Check func(component *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error)
 
 // Publisher writes components and their sources. A source exists before its component refers to it, and one write of
@@ -58,6 +59,9 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 		return nil, err
 	}
 	r.Adopt = append(slices.Clip(r.Adopt), adopted...)
+	if r.Adopt == nil {
+		r.Adopt = adopted
+	}
 	if s.isDivided() || len(r.Adopt) > 0 {
 		// An older definition of Component refuses a divided source, and each definition a list of adoptions that is too
 		// long. That is found out before the source is written.

@@ -277,6 +277,7 @@ var _ = Describe("The list of adoptions of a component", func() {
 		Entry("empty for a new component", nil, nil, []metav1alpha1.AdoptRule{}),
 		Entry("the entries of the check for a new component", nil, []metav1alpha1.AdoptRule{named("a")}, []metav1alpha1.AdoptRule{named("a")}),
 		Entry("absent as before", shop(), nil, nil),
+		Entry("empty for a component without a list if the check says so", shop(), []metav1alpha1.AdoptRule{}, []metav1alpha1.AdoptRule{}),
 		Entry("new for a component without a list", shop(), []metav1alpha1.AdoptRule{named("a")}, []metav1alpha1.AdoptRule{named("a")}),
 		Entry("empty as before", listing(), nil, []metav1alpha1.AdoptRule{}),
 		Entry("completed, each entry once", listing(named("a")), []metav1alpha1.AdoptRule{named("a"), named("b")},

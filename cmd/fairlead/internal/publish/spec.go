@@ -93,9 +93,9 @@ func valuesOf(entries []metav1alpha1.AdoptRule) ([]any, error) {
 }
 
 // setAdopt adds entries to spec.adopt, without those that it has already. An object that does not exist yet gets a list
-// also if there are no entries. The list of an existing object stays as it is then.
+// also if there are no entries. The list of an existing object stays as it is if entries is nil.
 func setAdopt(obj *unstructured.Unstructured, entries []metav1alpha1.AdoptRule) error {
-	if len(entries) == 0 && obj.GetUID() != "" {
+	if entries == nil && obj.GetUID() != "" {
 		return nil
 	}
 	list, _, err := unstructured.NestedSlice(obj.Object, "spec", "adopt")
