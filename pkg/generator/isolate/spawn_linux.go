@@ -64,9 +64,6 @@ func (s *spawner) start(files []*os.File, environment []string) (*os.Process, er
 	}}
 	s.starts <- request
 	result := <-request.started
-	if result.err == nil {
-		lowerSession(result.process.Pid, niceness)
-	}
 	return result.process, result.err
 }
 
@@ -83,17 +80,13 @@ func restrictThread() {
 	restrictFiles()
 }
 
-// lowerPriority gives all threads of a child the least priority. The child leads a process group.
+// lowerPriority gives all threads of a child the least priority. The child leads a process group and a session.
+// Outside of a control group with a share of the processors, the kernel may divide them among sessions, and ignores the
+// priorities of processes of other sessions (sched_autogroup_enabled, see man 7 sched). So the session gets a low
+// priority, too; not the least, because all programs of the machine compete with it. A kernel that does not divide the
+// processors in this way lacks the file.
 func lowerPriority(pid int) {
 	_ = unix.Setpriority(unix.PRIO_PGRP, pid, longNiceness)
-	lowerSession(pid, longNiceness)
-}
-
-// lowerSession lowers the priority of the session that a child leads. Outside of a control group with a share of the
-// processors, the kernel may divide them among sessions, and ignores the priorities of processes of other sessions
-// (sched_autogroup_enabled, see man 7 sched). A kernel that does not do so lacks the file. The kernel refuses a second
-// change within 100 ms of a process without privileges.
-func lowerSession(pid, niceness int) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), fmt.Append(nil, niceness), 0)
 }
 

@@ -45,19 +45,19 @@ func TestTheChildOfALongRenderingHasTheLeastPriorityAndIsReplaced(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect := func(niceness int) {
+	expect := func(niceness int, ofSession string) {
 		t.Helper()
 		threads, session := nicenesses(t, p.process.Pid)
 		if len(threads) != 1 || !threads[niceness] {
 			t.Errorf("nice values of the threads: %v, want only %d", threads, niceness)
 		}
-		if session != "" && session != strconv.Itoa(niceness) {
-			t.Errorf("nice value of the session: %s, want %d", session, niceness)
+		if session != "" && session != ofSession {
+			t.Errorf("nice value of the session: %s, want %s", session, ofSession)
 		}
 	}
-	expect(10)
+	expect(10, "0")
 	p.lower()
-	expect(19)
+	expect(19, "10")
 	g.give(p, "shop", 0)
 	if <-p.ended; len(g.idle) != 0 {
 		t.Error("the child is used again")
