@@ -64,4 +64,19 @@ var deciding = []mutation{
 		`reviewer{user: client.User, requested: r.Requested}`, `reviewer{user: client.User}`,
 		"Names of the components of others",
 	},
+	{
+		"a set with invalid objects is not held", "applier/validate.go",
+		`facts.Hold = len(facts.Refused) > 0`, `facts.Hold = false`,
+		"Validation before the first write",
+	},
+	{
+		"an outdated schema is kept", "applier/validate.go",
+		`client.Discovery.ForgetType(s.action.Object.GroupVersionKind())`, `_ = s.action`,
+		"a schema that is outdated refuses nothing",
+	},
+	{
+		"the definition of the same set is not used", "applier/validate.go",
+		`version.types != nil, version.unserved`, `false, version.unserved`,
+		"an instance of a type that the same set defines",
+	},
 }

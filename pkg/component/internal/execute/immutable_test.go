@@ -2,10 +2,18 @@ package execute
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
 func TestDifferences(t *testing.T) {
@@ -69,6 +77,53 @@ func TestInvalidNamesTheFieldsOfAComparison(t *testing.T) {
 			causes := []metav1.StatusCause{{Field: "spec", Message: c.message}}
 			if got := invalid(metav1.Status{Details: &metav1.StatusDetails{Causes: causes}}); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestARefusedUpdateOfImmutableFieldsNamesTheFieldsThatDiffer(t *testing.T) {
+	const differing = "; these fields of the manifest differ from the object: data.a"
+	refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "settings", field.ErrorList{
+		field.Invalid(field.NewPath("data"), "", "field is immutable"),
+	}).Status()
+	refusal.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	immutable := answer{422, refusal}
+	withData := found(func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"a": "y"} })
+	for _, c := range []struct {
+		name    string
+		edit    func(*plan.Action)
+		answers []answer
+		named   bool
+		reads   int
+	}{
+		{"an immutable field", func(*plan.Action) {}, []answer{immutable, withData}, true, 1},
+		{
+			"an object that cannot be read", func(*plan.Action) {},
+			[]answer{immutable, status(403, metav1.StatusReasonForbidden)},
+			false, 1,
+		},
+		{
+			"another refusal", func(a *plan.Action) { a.Advice = "" },
+			[]answer{immutable},
+			false, 0,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &apiServer{answers: c.answers}
+			e, _ := s.executor(t)
+			a := action(plan.VerbApply, metav1alpha1.UpdateSSAMerge)
+			a.Advice = "keep it"
+			c.edit(&a)
+			refusal := e.Refused(t.Context(), a)
+			if refusal == nil {
+				t.Fatal("the API server refuses the manifest, and the result is none")
+			}
+			if got := strings.HasSuffix(refusal.Failure.Message, differing); got != c.named {
+				t.Errorf("the message is %q, want the fields that differ: %t", refusal.Failure.Message, c.named)
+			}
+			if len(s.requests) != 1+c.reads {
+				t.Errorf("the requests are %q, want %d reads", s.verbs(), c.reads)
 			}
 		})
 	}
