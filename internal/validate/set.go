@@ -17,9 +17,10 @@ type Invalid struct {
 	Dropped []string
 }
 
-// Set returns the objects with faults or dropped fields of a set that nothing was applied of, without an API server. builtIn has the schemas
-// of the types of Kubernetes. Types that the set defines are checked by their definitions, and other types are
-// accepted. An object with holes is left out, and so is an object outside Kubernetes or one that is only observed.
+// Set returns the objects with faults or dropped fields of a set that nothing was applied of, without an API server.
+// builtIn has the schemas of the types of Kubernetes. Types that the set defines are checked by their definitions, and
+// other types are accepted. An object with holes is left out, and so is an object outside Kubernetes or one that is only
+// observed.
 func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Invalid, error) {
 	definitions := map[schema.GroupKind]manifests.Object{}
 	for _, o := range objects {

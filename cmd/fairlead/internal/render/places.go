@@ -53,8 +53,8 @@ func (p *Places) Add(files fs.FS, o generator.Origin) {
 }
 
 // Of returns the file of an object, with the line of a field after a colon if that is known: "templates/web.yaml" or
-// "web.yaml:12". The object is the text of its key. The field may be empty, and then the line is that of the object. The
-// result is empty if the engine does not tell the file.
+// "web.yaml:12". The object is the text of its key. The line is that of the object if the field is empty or not found.
+// The result is empty if the engine does not tell the file.
 func (p *Places) Of(object, field string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -168,9 +168,9 @@ func (v *validation) readTypes(ctx context.Context, writes []plan.Action) (err e
 	return err
 }
 
-// check returns the faults of a write, and the fields that it drops; see validate.Check. A manifest that cannot be read has none, because its write reports that. An
-// update with ignored fields has none either: it sends only some of them, and a dry run of the whole manifest says
-// nothing about it. The error is budget.ErrWait.
+// check returns the faults of a write, and the fields that it drops; see validate.Check. A manifest that cannot be read
+// has none, because its write reports that. An update with ignored fields has none either: it sends only some of them,
+// and a dry run of the whole manifest says nothing about it. The error is budget.ErrWait.
 func (v *validation) check(
 	ctx context.Context, a plan.Action,
 ) (faults []validate.Fault, dropped []string, err error) {
