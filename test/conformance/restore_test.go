@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -34,6 +35,49 @@ var _ = Describe("Restores of backups:", func() {
 		labels[operator+"/"+manifests.LabelOwnerID], annotations[operator+"/"+manifests.AnnotationOwnerID] = owner.ID(), owner.String()
 		backup.SetLabels(labels)
 		backup.SetAnnotations(annotations)
+	}
+
+	for _, withStatus := range []bool{false, true} {
+		It(fmt.Sprintf("a namespace that is restored in the same cluster goes on without a hand, also with an empty list of objects to adopt (with the status: %t)", withStatus), func(ctx SpecContext) {
+			runOperator(operator, operatorOptions{})
+			g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("other", "a")), servedBy(operator), adopting())
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			saved := current(ctx, g)
+			backups := []*unstructured.Unstructured{
+				mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), mustGet(ctx, "v1", "ConfigMap", namespace, "other"),
+			}
+			home := mustGet(ctx, "v1", "Namespace", "", namespace)
+			remove(ctx, home)
+			expectGone(ctx, home)
+
+			home.SetFinalizers(nil)
+			home.Object["spec"] = map[string]any{}
+			for _, backup := range append([]*unstructured.Unstructured{home}, backups...) {
+				restore(ctx, backup)
+			}
+			status := saved.Status
+			saved.UID, saved.ResourceVersion, saved.ManagedFields, saved.Status = "", "", nil, gadget.GadgetStatus{}
+			mark := markAudit(ctx)
+			Expect(k8s.Create(ctx, saved, client.FieldOwner(backupTool))).To(Succeed())
+			if withStatus {
+				writeBack(ctx, saved, status)
+			}
+			Eventually(ctx, func() []string { return recordedNames(ctx, saved) }).Should(ConsistOf("settings", "other"))
+			expectReady(ctx, saved)
+			settle(ctx, operator)
+			for _, backup := range backups {
+				Expect(mustGet(ctx, "v1", "ConfigMap", namespace, backup.GetName()).GetUID()).To(Equal(backup.GetUID()))
+			}
+			Expect(story(ctx, mark, operator, namespace)).NotTo(ContainElement(HavePrefix("delete ")))
+
+			changeManifests(ctx, saved, configMap("settings", "b"))
+			Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "other") }).Should(BeFalse())
+			expectReady(ctx, saved)
+			remove(ctx, saved)
+			expectGone(ctx, saved)
+			Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		})
 	}
 
 	Context("generated values without the record of the pinned rendering:", func() {
