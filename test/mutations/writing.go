@@ -144,11 +144,6 @@ var writing = []mutation{
 		"Objects that another tool claims",
 	},
 	{
-		"a running operator believes an older record", "components/record.go",
-		`return memory.replaced(component)`, `return ""`,
-		"Records of dependents that another client changed",
-	},
-	{
 		"an object counts as a dependent because of its owner label alone", "inventory/recovery.go",
 		`if r, ok := known[plan.KeyOf(e)]; ok && (restored || r.UID == e.UID) {`, `if true {`,
 		"Records of dependents that another client changed",
