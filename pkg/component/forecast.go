@@ -44,6 +44,18 @@ type Forecast struct {
 	NewRevision bool
 	// Suspended is set if the component is suspended: no step is made before it is resumed.
 	Suspended bool
+	// AtDeletion are the objects of deletion phases that exist already, and do not belong to the component. It is empty in
+	// the forecast of a deletion.
+	AtDeletion AtDeletion
+}
+
+// AtDeletion is the part of the forecast of an apply that is about the deletion of the component.
+type AtDeletion struct {
+	// Adoptions are the steps of the deletion that take over objects that exist now.
+	Adoptions []Step
+	// Conflicts are the objects that exist now, and for which the deletion would have to wait until somebody moves them.
+	// Unread are the objects of which it is not known whether they exist.
+	Conflicts, Unread []Waiting
 }
 
 // NotAsked is a dependent that binds values of dependents outside Kubernetes. Message names the exports.
@@ -125,8 +137,11 @@ type Adoption struct {
 	Lost    []LostValue
 	Unknown string
 	// Listed is set if an entry of spec.adopt permits the take-over: the entry names the object, which has no owner, or
-	// the cluster in which the component owned it.
-	Listed bool
+	// the cluster in which the component owned it. Moved is set if it is an entry with a cluster.
+	Listed, Moved bool
+	// Deleted is set if a later step deletes the object, with all its values: a purge, a recreation, or the deletion of the
+	// component.
+	Deleted bool
 }
 
 // LostValue is a value that a step removes or changes.

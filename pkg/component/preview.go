@@ -199,7 +199,7 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 		Ports: reconcile.Ports{
 			Owners:    preview.Owners{Owners: owners},
 			Inputs:    inputs,
-			Inventory: preview.Inventory{ComponentRecord: built.recorded},
+			Inventory: preview.Inventory{ComponentRecord: built.recorded, Simulator: simulator},
 			Rendering: built.rendering,
 			Applier:   simulator,
 			Targets: preview.Targets{
@@ -237,33 +237,40 @@ func publicAdoption(a *preview.Adoption) *Adoption {
 		return nil
 	}
 	lost := convert(a.Lost, func(l preview.LostValue) LostValue { return LostValue(l) })
-	return &Adoption{From: a.From, Lost: lost, Unknown: a.Unknown, Listed: a.Listed}
+	return &Adoption{
+		From: a.From, Lost: lost, Unknown: a.Unknown, Listed: a.Listed, Moved: a.Moved, Deleted: a.Deleted,
+	}
+}
+
+// publicStep converts a step of the internal package to the public type.
+func publicStep(s preview.Step) Step {
+	return Step{
+		Change:    Change(s.Change),
+		Effect:    Effect(s.Effect),
+		Turn:      s.Turn,
+		Phase:     s.Phase,
+		Held:      s.Held,
+		DependsOn: s.DependsOn,
+		Adopts:    publicAdoption(s.Adopts),
+		Unchecked: s.Unchecked,
+		Manifest:  s.Manifest,
+		Before:    s.Before,
+		After:     s.After,
+	}
 }
 
 // publicForecast converts a forecast of the internal package to the public type.
 func publicForecast(f preview.Forecast) Forecast {
 	return Forecast{
-		Steps: convert(f.Steps, func(s preview.Step) Step {
-			return Step{
-				Change: Change(
-					s.Change,
-				),
-				Effect:    Effect(s.Effect),
-				Turn:      s.Turn,
-				Phase:     s.Phase,
-				Held:      s.Held,
-				DependsOn: s.DependsOn,
-				Adopts:    publicAdoption(s.Adopts),
-				Unchecked: s.Unchecked,
-				Manifest:  s.Manifest,
-				Before:    s.Before,
-				After:     s.After,
-			}
-		}),
+		Steps:   convert(f.Steps, publicStep),
 		Ignored: convert(f.Ignored, func(i preview.IgnoredField) IgnoredField { return IgnoredField(i) }),
 		Desired: f.Desired, Unchanged: f.Unchanged, Waiting: publicWaiting(f.Waiting), Unread: slices.Clone(f.Unread),
 		Blocked: publicBlocked(f.Blocked), LeftOut: f.LeftOut,
 		Dropped:  convert(f.Dropped, func(d outcome.DroppedField) DroppedField { return DroppedField(d) }),
 		NotAsked: convert(f.NotAsked, func(n preview.NotAsked) NotAsked { return NotAsked(n) }),
+		AtDeletion: AtDeletion{
+			Adoptions: convert(f.AtDeletion.Adoptions, publicStep),
+			Conflicts: publicWaiting(f.AtDeletion.Conflicts), Unread: publicWaiting(f.AtDeletion.Unread),
+		},
 	}
 }

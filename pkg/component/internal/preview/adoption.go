@@ -27,7 +27,10 @@ type Adoption struct {
 	Unknown string
 	// Listed is set if an entry of spec.adopt permits the take-over: the entry names the object, which has no owner, or
 	// the cluster in which the component owned it.
-	Listed bool
+	// Moved is set if the component owned the object in another cluster, which an entry of spec.adopt names.
+	Listed, Moved bool
+	// Deleted is set if a later step deletes the object, with all its values.
+	Deleted bool
 }
 
 // LostValue is a value that a step removes or changes. Before and After are JSON; After is empty if the value is
@@ -46,6 +49,7 @@ func adoptionOf(a plan.Action, answer asked) *Adoption {
 	}
 	adoption := &Adoption{
 		From: a.AdoptedFrom, Listed: a.Reason == plan.ReasonListed || a.Reason == plan.ReasonMoved,
+		Moved: a.Reason == plan.ReasonMoved,
 	}
 	switch {
 	case answer.Before != nil && answer.After != nil:

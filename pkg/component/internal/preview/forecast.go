@@ -60,6 +60,17 @@ type Forecast struct {
 	NewRevision bool
 	// Suspended is set if the component is suspended.
 	Suspended bool
+	// AtDeletion are the objects of deletion phases that exist already, and do not belong to the component.
+	AtDeletion AtDeletion
+}
+
+// AtDeletion is the part of the forecast of an apply that is about the deletion of the component.
+type AtDeletion struct {
+	// Adoptions are the steps of the deletion that take over objects that exist now. The deletion also deletes them.
+	Adoptions []Step
+	// Conflicts are the objects that exist now, and for which the deletion would have to wait. Unread are the objects of
+	// which it is not known whether they exist.
+	Conflicts, Unread []outcome.Waiting
 }
 
 // NotAsked is an object that binds values of externals. Message names the exports and the externals.

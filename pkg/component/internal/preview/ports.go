@@ -144,7 +144,11 @@ func (i Inputs) read(
 }
 
 // Inventory implements reconcile.Inventory, and writes nothing.
-type Inventory struct{ reconcile.ComponentRecord }
+type Inventory struct {
+	reconcile.ComponentRecord
+	// Simulator gets the objects of deletion phases.
+	Simulator *Simulator
+}
 
 // Load implements reconcile.Inventory. A lost inventory is recovered, but not recorded.
 func (i Inventory) Load(
@@ -165,7 +169,8 @@ func (Inventory) ProtectKubeconfig(context.Context, *reconcile.Component, manife
 func (Inventory) CheckKubeconfig(*reconcile.Component, manifests.Owner, target.Target) {}
 
 // Begin implements reconcile.Inventory.
-func (Inventory) Begin(context.Context, *reconcile.Component, manifests.Owner, rendering.Set) error {
+func (i Inventory) Begin(_ context.Context, _ *reconcile.Component, _ manifests.Owner, set rendering.Set) error {
+	i.Simulator.phases = set.Phases()
 	return nil
 }
 

@@ -224,7 +224,7 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	c := newCluster(t)
 	memories, owners := &reconcile.Memories{}, ownersOf(nil)
-	p := Inventory{reconcile.ComponentRecord{
+	p := Inventory{Simulator: &Simulator{}, ComponentRecord: reconcile.ComponentRecord{
 		Memories: memories, Owners: owners,
 		Inventories: inventory.NewStore(inventory.Options{
 			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), Owners: owners, Memories: memories.Inventories(),

@@ -252,11 +252,23 @@ func (r *simulation) enter(s Step) {
 		r.forecast.Steps,
 		func(f Step) bool { return f.Key == s.Key && f.Effect == EffectRecreate && f.After == nil },
 	)
+	if s.Effect == EffectPurge || s.Effect == EffectDelete || s.Effect == EffectRecreate {
+		r.markDeleted(s.Key)
+	}
 	if former >= 0 {
 		r.forecast.Steps[former].After, r.forecast.Steps[former].Manifest = s.After, s.Manifest
 		return
 	}
 	r.forecast.Steps = append(r.forecast.Steps, s)
+}
+
+// markDeleted records that a later step deletes an object that an earlier step adopts.
+func (r *simulation) markDeleted(key manifests.Key) {
+	for _, s := range r.forecast.Steps {
+		if s.Key == key && s.Adopts != nil {
+			s.Adopts.Deleted = true
+		}
+	}
 }
 
 // enterAdoption adds the step of an adoption whose dry run failed. The adoption is made as soon as the failure is

@@ -37,6 +37,11 @@ type Simulator struct {
 	// RenderOnly ends each simulation before it looks at live objects. The forecast has only the waits for types that
 	// are not served.
 	RenderOnly bool
+
+	// phases are the objects of deletion phases of the last rendering.
+	phases []manifests.Object
+	// facts are those of the first plan.
+	facts plan.Facts
 }
 
 // Apply implements reconcile.Applier.
@@ -47,7 +52,11 @@ func (s *Simulator) Apply(ctx context.Context, client *target.Client, r applier.
 		}
 		return outcome.Outcome{}, nil
 	}
-	return s.simulate(ctx, client, r, plan.ForApply)
+	o, err := s.simulate(ctx, client, r, plan.ForApply)
+	if err == nil && o.Renewed == nil {
+		s.Forecast.AtDeletion = s.atDeletion(ctx, client)
+	}
+	return o, err
 }
 
 // Delete implements reconcile.Applier.
@@ -64,6 +73,7 @@ func (s *Simulator) simulate(
 	if err != nil {
 		return outcome.Outcome{}, err
 	}
+	s.facts = facts
 	simulated := &simulation{
 		client:       client,
 		protector:    s.Applier.Protector(client, r),
