@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -207,7 +208,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "red"}))
 	})
 
-	It("keeps the list of a component, adds to it, and does not ask again", func(ctx SpecContext) {
+	It("keeps the list of a component, and adds to it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		theirs(ctx, namespace, "a", nil)
 		theirs(ctx, namespace, "b", nil)
@@ -217,12 +218,12 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		c.Spec.Adopt = []metav1alpha1.AdoptRule{named}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 		files := []string{"a.yaml", settingsFile("a", "{}")}
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...))).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt")).To(And(HaveField("Code", 0), HaveField("Err", "")))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(named))
 
 		files = append(files, "b.yaml", settingsFile("b", "{}"))
 		r := fairlead(ctx, namespace, "apply", "shop", folder(files...))
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("existing objects would be taken over (1)"))))
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("existing objects would be taken over (2)"))))
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt").Code).To(Equal(0))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(
 			named, metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: namespace, Name: "b"}))
@@ -308,14 +309,93 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 			HavePrefix("would adopt ConfigMap "+namespace+"/settings from the Helm release "+namespace+"/web\n"))))
 	})
 
-	It("lists also what an entry permits", func(ctx SpecContext) {
+	DescribeTable("asks again about an object that was purged after its adoption, and says that it is deleted", func(ctx SpecContext, lost string, source ...string) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		precious := map[string]string{"precious": "x"}
+		gone := func() error {
+			return k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "purged"}, &corev1.ConfigMap{})
+		}
+		lines := "ConfigMap " + namespace + "/purged from field manager kubectl-create\n" +
+			"  lost: the whole object, because it is deleted afterwards\n" + lost
+		theirs(ctx, namespace, "purged", precious)
+		dir := folder(source...)
+		Expect(fairlead(ctx, namespace, "plan", "shop", dir).Out).To(ContainSubstring(
+			"\nTaken over:\n  " + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n  ") + "\n"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 1), HaveField("Err", HavePrefix("would adopt "+lines))))
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--wait")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", HavePrefix("adopting "+lines))))
+		Eventually(ctx, gone).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(1))
+
+		theirs(ctx, namespace, "purged", precious)
+		last := len(source) - 1
+		changed := folder(append(slices.Clone(source[:last]), strings.ReplaceAll(source[last], "data: {}", "data: {version: two}"))...)
+		Expect(fairlead(ctx, namespace, "apply", "shop", changed)).To(And(HaveField("Code", 1), HaveField("Out", ""),
+			HaveField("Err", HavePrefix("would adopt "+lines))))
+		Expect(gone()).To(Succeed())
+		Expect(fairlead(ctx, namespace, "apply", "shop", changed, "--adopt", "--wait")).To(HaveField("Code", 0))
+		Eventually(ctx, gone).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(1))
+	},
+		Entry("by a purge order", "  lost: data.precious: \"x\"\n", "purged.yaml", "apiVersion: v1\nkind: ConfigMap\n"+
+			"metadata: {name: purged, annotations: {fairlead.io/purge-order: \"1\"}}\ndata: {}\n"),
+		Entry("as a hook of a chart", "", "Chart.yaml", shopChart, "templates/purged.yaml", "apiVersion: v1\nkind: ConfigMap\n"+
+			"metadata: {name: purged, annotations: {helm.sh/hook: \"pre-install,pre-upgrade\", "+
+			"helm.sh/hook-delete-policy: \"before-hook-creation,hook-succeeded\"}}\ndata: {}\n"),
+	)
+
+	It("lists what the deletion of the component would take over and delete", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		inPhase := func(name string) string {
+			return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", annotations: {fairlead.io/phase: pre-delete}}\ndata: {a: b}\n"
+		}
+		theirs(ctx, namespace, "bye", map[string]string{"precious": "x"})
+		owned(ctx, namespace, "others", "c", "other")
+		source := []string{"bye.yaml", inPhase("bye"), "new.yaml", inPhase("new"), "others.yaml", inPhase("others"),
+			"settings.yaml", settingsFile("settings", "{}")}
+		lines := "ConfigMap " + namespace + "/bye from field manager kubectl-create, when the component is deleted\n" +
+			"  lost: the whole object, because it is deleted afterwards\n  lost: data.precious: \"x\"\n"
+		r := fairlead(ctx, namespace, "apply", "shop", folder(source...))
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", "")))
+		Expect(r.Err).To(And(HavePrefix("would adopt "+lines), Not(ContainSubstring(namespace+"/new")),
+			ContainSubstring("existing objects would be taken over (1)"),
+			ContainSubstring("warning: the deletion of the component would wait for ConfigMap "+namespace+"/others: it is owned by ")))
+		expectNothing(ctx, namespace)
+		r = fairlead(ctx, namespace, "plan", "shop", folder(source...))
+		Expect(r.Out).To(And(
+			ContainSubstring("\nTaken over:\n  "+strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n  ")+"\n"),
+			ContainSubstring("\nThe deletion of the component would wait for:\n  ConfigMap "+namespace+"/others (wave 0): OwnershipConflict: "),
+			Not(ContainSubstring(namespace+"/new"))))
+		Expect(r.Err).To(Equal("warning: fairlead apply takes over existing objects (1) only with --adopt\n"))
+
+		source = append(source[:4], source[6:]...)
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(source...), "--adopt", "--wait")).To(And(HaveField("Code", 0),
+			HaveField("Err", ""), HaveField("Out", HavePrefix("adopting "+lines))))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(
+			metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: namespace, Name: "bye"}))
+		source = append(source, "more.yaml", settingsFile("more", "{}"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(source...), "--wait")).To(And(HaveField("Code", 0),
+			HaveField("Err", ""), HaveField("Out", HavePrefix("adopting "+lines))))
+		Expect(fairlead(ctx, namespace, "delete", "shop", "--wait")).To(HaveField("Code", 0))
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "bye"}, &corev1.ConfigMap{})).
+			To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	})
+
+	It("asks again about what an earlier entry permits", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		theirs(ctx, namespace, "a", map[string]string{"color": "blue"})
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"web.yaml": ""}}
 		c.Spec.Adopt = []metav1alpha1.AdoptRule{{Kind: "ConfigMap", Name: "a"}}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
-		r := fairlead(ctx, namespace, "apply", "shop", folder("a.yaml", settingsFile("a", "{}")))
+		dir := folder("a.yaml", settingsFile("a", "{}"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 1), HaveField("Out", ""),
+			HaveField("Err", And(HavePrefix("would adopt ConfigMap "+namespace+"/a from field manager kubectl-create\n"),
+				ContainSubstring("existing objects would be taken over (1); "), ContainSubstring("; spec.adopt permits some of them already (1), "+
+					"so the operator takes them over also without this apply; remove these entries if they are outdated\n")))))
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ""),
 			HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/a from field manager kubectl-create\n"))))
 	})

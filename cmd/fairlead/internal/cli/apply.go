@@ -41,11 +41,13 @@ values of --input NAME=FILE are for the plan only. For a component with a kubeco
 identity of the component, if you may impersonate it.
 
 The command lists each existing object that would be taken over, who has it, and which of its values get lost.
+It also lists the objects that only the deletion of the component would take over, such as those of pre-delete hooks.
 With --adopt it names these objects in spec.adopt. The list is complete: the operator takes over no other object.
 A component that the command creates always has a list, so that an object that appears after the plan is not
-taken over. An existing component keeps its list, and --adopt adds to it. If it has none, --adopt writes one,
-which is complete from then on. --adopt-cluster UID permits the component to take over the objects that it owned
-in another cluster, which the UID of the namespace kube-system there identifies.
+taken over. An existing component keeps its list without the used entries, and --adopt adds to it; it also confirms
+the remaining entries. If the component has no list, --adopt writes one, which is complete from then on.
+--adopt-cluster UID permits the component to take over the objects that it owned in another cluster, which the UID
+of the namespace kube-system there identifies.
 
 The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -52,7 +53,9 @@ func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.Ado
 	p.warnOfUnserved(found.Unserved)
 	p.warnOfUnchecked(found.Unchecked)
 	p.warnOfDropped(found)
-	p.listAdoptions(found.Adoptions, p.adopt)
+	again := permittedBefore(found.Listed)
+	p.listAdoptions(slices.Concat(found.Adoptions, again), p.adopt)
+	p.warnOfDeletion(found.AtDeletion)
 	for _, w := range found.Refused {
 		object := w.Dependent
 		if place := found.Places.Of(w.Dependent, w.Field); place != "" {
@@ -60,22 +63,52 @@ func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.Ado
 		}
 		p.tell(fmt.Sprintf("refused: %s: %s: %s", object, w.Reason, exit.Line(errors.New(w.Message))))
 	}
-	var reasons []string
-	if n := len(found.Adoptions); n > 0 && !p.adopt {
-		reasons = append(reasons, fmt.Sprintf("existing objects would be taken over (%d); rename them in the source, or add "+
-			"--adopt if those who have them now may lose them", n))
-	}
-	if n := len(found.Refused); n > 0 {
-		reasons = append(reasons, fmt.Sprintf("objects would be refused (%d); correct them", n))
-	}
+	reasons := p.reasonsAgainst(found, len(again))
 	if len(reasons) > 0 {
 		return nil, exit.Refuse("%s is not applied, and nothing was written: %s", p.target, strings.Join(reasons, "; "))
 	}
-	p.listAdoptions(found.Listed, true)
+	p.listAdoptions(slices.DeleteFunc(slices.Clone(found.Listed), isPermittedBefore), true)
 	if found.Unread && len(found.Adoptions) == 0 {
 		return takesNothing, nil
 	}
 	return preview.Entries(found.Adoptions), nil
+}
+
+// reasonsAgainst returns the reasons why the component is not written. again is the number of the adoptions that an
+// entry of spec.adopt permits and that need --adopt.
+func (p preflight) reasonsAgainst(found preview.Findings, again int) (reasons []string) {
+	if n := len(found.Adoptions) + again; n > 0 && !p.adopt {
+		reasons = append(reasons, fmt.Sprintf("existing objects would be taken over (%d); rename them in the source, or add "+
+			"--adopt if those who have them now may lose them", n))
+	}
+	if again > 0 && !p.adopt {
+		reasons = append(reasons, fmt.Sprintf("spec.adopt permits some of them already (%d), so the operator takes them "+
+			"over also without this apply; remove these entries if they are outdated", again))
+	}
+	if n := len(found.Refused); n > 0 {
+		reasons = append(reasons, fmt.Sprintf("objects would be refused (%d); correct them", n))
+	}
+	return reasons
+}
+
+// permittedBefore returns those adoptions that need --adopt although an entry of spec.adopt permits them.
+func permittedBefore(listed []component.Step) []component.Step {
+	return slices.DeleteFunc(slices.Clone(listed), func(s component.Step) bool { return !isPermittedBefore(s) })
+}
+
+// isPermittedBefore reports whether an adoption needs --adopt although an entry of spec.adopt permits it. The entry is
+// of an earlier apply, and the object may be another one of the same name. An entry with a cluster permits only objects
+// of the component. An entry for the deletion of the component is not used before the deletion.
+func isPermittedBefore(s component.Step) bool { return !s.Adopts.Moved && s.Phase == "" }
+
+// warnOfDeletion warns of objects of others that the deletion of the component would have to wait for.
+func (p preflight) warnOfDeletion(conflicts []component.Waiting) {
+	for _, w := range conflicts[:min(len(conflicts), maxWarnings)] {
+		p.warn(fmt.Errorf("the deletion of the component would wait for %s: %s", w.Dependent, w.Message))
+	}
+	if more := len(conflicts) - maxWarnings; more > 0 {
+		p.warn(fmt.Errorf("the deletion of the component would wait for %d more objects; fairlead plan names them", more))
+	}
 }
 
 // listAdoptions lists the existing objects that a component would take over. If that is permitted, the list is a part

@@ -36,8 +36,11 @@ type Sources struct {
 // before the component is written.
 type Findings struct {
 	// Adoptions are the steps that take over an existing object which spec.adopt of the component does not permit, and
-	// Listed those that it permits.
+	// Listed those that it permits. They include the steps of the deletion of the component that take over an object
+	// which exists now.
 	Adoptions, Listed []component.Step
+	// AtDeletion are the objects that exist now and that the deletion of the component would have to wait for.
+	AtDeletion []component.Waiting
 	// Refused are the objects that the operator could not apply, whatever happens outside the component: the API server
 	// refuses them, or they belong to somebody else.
 	Refused []component.Waiting
@@ -140,7 +143,9 @@ func isOfSource(refused *component.RefusedError) bool {
 }
 
 func findingsOf(forecast component.Forecast) Findings {
-	f := Findings{Adoptions: adoptionsOf(forecast, false), Listed: adoptionsOf(forecast, true)}
+	f := Findings{
+		Adoptions: adoptionsOf(forecast, false), Listed: adoptionsOf(forecast, true), AtDeletion: forecast.AtDeletion.Conflicts,
+	}
 	written, unchecked := map[manifests.Key]bool{}, map[string]bool{}
 	for _, s := range forecast.Steps {
 		// A preview asks no external, and checks only the first of several writes of an object.
@@ -161,12 +166,20 @@ func findingsOf(forecast component.Forecast) Findings {
 			f.Unread = true
 		}
 	}
+	f.addUnreadAtDeletion(forecast.AtDeletion.Unread)
 	return f
+}
+
+// addUnreadAtDeletion adds the objects of deletion phases of which it is not known whether they exist.
+func (f *Findings) addUnreadAtDeletion(unread []component.Waiting) {
+	for _, w := range unread {
+		f.addUnchecked(w.Dependent, "it is for the deletion of the component, and may exist already: "+w.Reason+": "+w.Message)
+	}
 }
 
 // adoptionsOf returns the steps that take over an existing object, and that spec.adopt permits or not.
 func adoptionsOf(forecast component.Forecast, listed bool) (adoptions []component.Step) {
-	for _, s := range forecast.Steps {
+	for _, s := range slices.Concat(forecast.Steps, forecast.AtDeletion.Adoptions) {
 		if s.Adopts != nil && s.Adopts.Listed == listed {
 			adoptions = append(adoptions, s)
 		}

@@ -37,9 +37,9 @@ func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) 
 	return r.dropUsed(obj)
 }
 
-// dropUsed removes the entries of spec.adopt that name an object which the component owns. Such an entry was used, or
-// was not needed. If it stayed, it would permit the take-over of another object of this name, after the component has
-// deleted its own. An inventory that is not in the status is not read; then all entries stay.
+// dropUsed removes the entries of spec.adopt that name an object which the component owns, or owned before it purged the
+// object. Such an entry was used, or was not needed. If it stayed, it would permit the take-over of another object of
+// this name, after the component has deleted its own. An inventory that is not in the status is not read; then all entries stay.
 func (r Request) dropUsed(obj *unstructured.Unstructured) error {
 	list, _, err := unstructured.NestedSlice(obj.Object, "spec", "adopt")
 	if err != nil || len(list) == 0 {
@@ -56,7 +56,7 @@ func (r Request) dropUsed(obj *unstructured.Unstructured) error {
 	}
 	kept := slices.DeleteFunc(list, func(entry any) bool {
 		return !contains(asked, entry) && slices.ContainsFunc(inventory, func(e metav1alpha1.InventoryEntry) bool {
-			return e.UID != "" && names(obj, entry, e)
+			return (e.UID != "" || e.Completed) && names(obj, entry, e)
 		})
 	})
 	return unstructured.SetNestedSlice(obj.Object, kept, "spec", "adopt")

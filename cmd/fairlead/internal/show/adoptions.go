@@ -14,6 +14,8 @@ type PlanAdoption struct {
 	From        string     `json:"from"`
 	Lost        []PlanLost `json:"lost,omitempty"`
 	LostUnknown string     `json:"lostUnknown,omitempty"`
+	// Deleted reports whether a later step deletes the object, with all its values.
+	Deleted bool `json:"deleted,omitempty"`
 }
 
 // PlanLost is a value that a take-over removes or changes. Before and After are JSON. After is empty for a value that
@@ -29,7 +31,7 @@ func adoptionOf(s component.Step) *PlanAdoption {
 	if s.Adopts == nil {
 		return nil
 	}
-	adoption := &PlanAdoption{From: s.Adopts.From, LostUnknown: s.Adopts.Unknown}
+	adoption := &PlanAdoption{From: s.Adopts.From, LostUnknown: s.Adopts.Unknown, Deleted: s.Adopts.Deleted}
 	for _, l := range s.Adopts.Lost {
 		adoption.Lost = append(adoption.Lost, PlanLost(l))
 	}
@@ -39,18 +41,27 @@ func adoptionOf(s component.Step) *PlanAdoption {
 // maxLost is the number of lost values of an object that a text names.
 const maxLost = 10
 
-// Adoption returns the lines about a step that takes over an existing object: the object and who has it, and a line for
-// each value that gets lost, or the reason why these values are not known.
+// Adoption returns the lines about a step that takes over an existing object: the object and who has it, whether it is
+// deleted afterwards, and a line for each value that gets lost, or the reason why these values are not known.
 func Adoption(s component.Step) []string {
 	text := s.Key.String()
 	if s.Adopts == nil {
 		return []string{terminal.Clean(text)}
 	}
-	return adoptionOf(s).lines(text)
+	return adoptionOf(s).lines(text, string(s.Phase))
 }
 
-func (a PlanAdoption) lines(object string) []string {
-	texts := []string{terminal.Clean(fmt.Sprintf("%s from %s", object, a.From))}
+// lines returns the lines about an adoption. phase is the deletion phase in which the object is taken over; empty if it
+// is taken over before a deletion.
+func (a PlanAdoption) lines(object, phase string) []string {
+	first := fmt.Sprintf("%s from %s", object, a.From)
+	if phase != "" {
+		first += ", when the component is deleted"
+	}
+	texts := []string{terminal.Clean(first)}
+	if a.Deleted {
+		texts = append(texts, "  lost: the whole object, because it is deleted afterwards")
+	}
 	for _, l := range a.Lost[:min(len(a.Lost), maxLost)] {
 		texts = append(texts, "  lost: "+l.String())
 	}

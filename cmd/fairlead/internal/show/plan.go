@@ -36,6 +36,12 @@ type Plan struct {
 	// MissingRights are rights that a deletion needs, and that the identity lacks that makes its requests.
 	MissingRights []rights.Missing `json:"missingRights,omitempty"`
 	Counts        map[string]int   `json:"counts"`
+	// AtDeletion are the steps of the deletion of the component that take over objects which exist now.
+	AtDeletion []PlanStep `json:"atDeletion,omitempty"`
+	// ConflictsAtDeletion are the objects that exist now and that the deletion of the component would have to wait for,
+	// and UnreadAtDeletion the objects of its phases of which it is not known whether they exist.
+	ConflictsAtDeletion []PlanWaiting `json:"conflictsAtDeletion,omitempty"`
+	UnreadAtDeletion    []PlanWaiting `json:"unreadAtDeletion,omitempty"`
 }
 
 // PlanOf is the component of a plan.
@@ -209,33 +215,16 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 		Counts: map[string]int{unchanged: f.Unchanged},
 	}
 	for _, s := range f.Steps {
-		step := PlanStep{
-			DependsOn: s.DependsOn,
-			Turn:      s.Turn,
-			Wave:      s.Wave,
-			Phase:     string(s.Phase),
-			Action:    actionOf(s.Effect),
-			Group:     s.Key.Group,
-			Kind:      s.Key.Kind,
-			Namespace: s.Key.Namespace,
-			Name:      s.Key.Name,
-			Reason:    s.Reason,
-			Adopts:    adoptionOf(s),
-			Held:      s.Held,
-			Unchecked: s.Unchecked,
-		}
-		if s.Unchecked == "" {
-			step.Fields = changes.Fields(changes.Clean(Before(s)), changes.Clean(s.After))
-		}
+		step := planStep(s)
 		p.Steps = append(p.Steps, step)
 		p.Counts[step.Action]++
 	}
-	for _, w := range f.Waiting {
-		p.Waiting = append(p.Waiting, PlanWaiting{
-			Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message,
-			Failed: w.Failed || w.Reason == component.NodeNotServed,
-		})
+	for _, s := range f.AtDeletion.Adoptions {
+		p.AtDeletion = append(p.AtDeletion, planStep(s))
 	}
+	p.Waiting = append(p.Waiting, planWaiting(f.Waiting)...)
+	p.ConflictsAtDeletion = planWaiting(f.AtDeletion.Conflicts)
+	p.UnreadAtDeletion = planWaiting(f.AtDeletion.Unread)
 	for _, n := range f.NotAsked {
 		p.NotAsked = append(p.NotAsked, PlanNotAsked{Dependent: n.Key.String(), Message: n.Message})
 	}
@@ -243,6 +232,38 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 		p.Blocked = append(p.Blocked, PlanBlocked{Type: b.Type, Count: b.Count, Names: b.Names, Error: b.Error})
 	}
 	return p
+}
+
+func planStep(s component.Step) PlanStep {
+	step := PlanStep{
+		DependsOn: s.DependsOn,
+		Turn:      s.Turn,
+		Wave:      s.Wave,
+		Phase:     string(s.Phase),
+		Action:    actionOf(s.Effect),
+		Group:     s.Key.Group,
+		Kind:      s.Key.Kind,
+		Namespace: s.Key.Namespace,
+		Name:      s.Key.Name,
+		Reason:    s.Reason,
+		Adopts:    adoptionOf(s),
+		Held:      s.Held,
+		Unchecked: s.Unchecked,
+	}
+	if s.Unchecked == "" {
+		step.Fields = changes.Fields(changes.Clean(Before(s)), changes.Clean(s.After))
+	}
+	return step
+}
+
+func planWaiting(waiting []component.Waiting) (shown []PlanWaiting) {
+	for _, w := range waiting {
+		shown = append(shown, PlanWaiting{
+			Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message,
+			Failed: w.Failed || w.Reason == component.NodeNotServed,
+		})
+	}
+	return shown
 }
 
 // Before returns the object before a step. For an object that is recreated, it returns only the fields that have a
@@ -380,14 +401,14 @@ func (s PlanStep) explanation() string {
 // writeAdoptions writes from whom existing objects are taken over, and which of their values get lost.
 func (p Plan) writeAdoptions(text *strings.Builder, colours terminal.Palette) {
 	title := "\n" + colours.In(terminal.Busy, "Taken over:") + "\n"
-	for _, s := range p.Steps {
+	for _, s := range slices.Concat(p.Steps, p.AtDeletion) {
 		if s.Adopts == nil {
 			continue
 		}
 		text.WriteString(title)
 		title = ""
 		object := withGroup(s.Kind, s.Group) + " " + withNamespace(s.Namespace, s.Name)
-		for _, line := range s.Adopts.lines(object) {
+		for _, line := range s.Adopts.lines(object, s.Phase) {
 			text.WriteString("  " + line + "\n")
 		}
 	}
@@ -409,9 +430,13 @@ func (p Plan) writeObstacles(text *strings.Builder, colours terminal.Palette) {
 		)
 		fmt.Fprintf(text, "\n%s %s\n", title, oneLine(strings.Join(p.Finalizers, ", ")))
 	}
-	p.writeWaiting(text, true, colours.In(terminal.Bad,
+	writeWaiting(text, p.waiting(func(w PlanWaiting) bool { return w.Failed }), colours.In(terminal.Bad,
 		"Correct these problems; the steps marked as blocked wait for the correction:"))
-	p.writeWaiting(text, false, colours.In(terminal.Busy, "The component waits for:"))
+	writeWaiting(text, p.waiting(func(w PlanWaiting) bool { return !w.Failed }),
+		colours.In(terminal.Busy, "The component waits for:"))
+	writeWaiting(text, p.ConflictsAtDeletion, colours.In(terminal.Busy, "The deletion of the component would wait for:"))
+	writeWaiting(text, p.UnreadAtDeletion, colours.In(terminal.Busy,
+		"Not read; it is not known whether these objects of the deletion exist already:"))
 	for i, d := range p.Dropped {
 		if i == 0 {
 			title := "The API server drops these fields, because the types do not have them; correct or remove them:"
@@ -435,27 +460,21 @@ func (p Plan) writeObstacles(text *strings.Builder, colours terminal.Palette) {
 	text.WriteString(lines(leftOutTable(colours, p.LeftOut)))
 }
 
-func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
-	for _, w := range p.Waiting {
-		if w.Failed != failed {
-			continue
-		}
-		if title != "" {
+// waiting returns the dependents that delay the component and that match.
+func (p Plan) waiting(matches func(PlanWaiting) bool) []PlanWaiting {
+	return slices.DeleteFunc(slices.Clone(p.Waiting), func(w PlanWaiting) bool { return !matches(w) })
+}
+
+func writeWaiting(text *strings.Builder, waiting []PlanWaiting, title string) {
+	for i, w := range waiting {
+		if i == 0 {
 			fmt.Fprintf(text, "\n%s\n", title)
-			title = ""
 		}
-		var places []string
-		if w.Place != "" {
-			places = append(places, terminal.Clean(w.Place))
+		place := fmt.Sprintf(" (wave %d)", w.Wave)
+		if w.Reason == component.ReportDependency {
+			place = ""
 		}
-		if w.Reason != component.ReportDependency {
-			places = append(places, fmt.Sprintf("wave %d", w.Wave))
-		}
-		at := ""
-		if len(places) > 0 {
-			at = " (" + strings.Join(places, ", ") + ")"
-		}
-		fmt.Fprintf(text, "  %s%s: %s\n", terminal.Clean(w.Dependent), at,
+		fmt.Fprintf(text, "  %s%s: %s\n", terminal.Clean(w.Dependent), place,
 			strings.TrimSuffix(w.Reason+": "+oneLine(w.Message), ": "))
 	}
 }
