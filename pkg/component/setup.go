@@ -230,7 +230,7 @@ func (r *Reconciler[T]) needsPass(before, after client.Object) bool {
 	resolved := r.name + "/" + AnnotationResolveExternal
 	return components.NeedsPass(before, after, r.options.finalizers(r.name)) ||
 		!r.namesOther(before) && r.namesOther(after) ||
-		r.components.IsDoubted(after) && !r.components.IsDoubted(before) ||
+		r.components.IsDoubted(after) && (!r.components.IsDoubted(before) || components.BecomesReady(before, after)) ||
 		before.GetAnnotations()[requested] != after.GetAnnotations()[requested] ||
 		before.GetAnnotations()[accepted] != after.GetAnnotations()[accepted] ||
 		before.GetAnnotations()[resolved] != after.GetAnnotations()[resolved] ||

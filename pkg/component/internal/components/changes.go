@@ -3,7 +3,10 @@ package components
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 // NeedsPass reports whether a change of a component from before to after needs a pass: a changed spec, a deletion,
@@ -13,7 +16,17 @@ func NeedsPass(before, after client.Object, ours Finalizers) bool {
 	return !SameRequest(before, after) ||
 		!slices.Equal(ours.Others(before), ours.Others(after)) ||
 		ours.Holds(before) && !ours.Holds(after) ||
-		!Damaged(before, ours) && Damaged(after, ours)
+		Damaged(after, ours) && (!Damaged(before, ours) || BecomesReady(before, after))
+}
+
+// BecomesReady reports whether the status of a component says that it is ready, and did not say so before. While its
+// record is damaged, only another client writes such a status.
+func BecomesReady(before, after client.Object) bool {
+	isReady := func(obj client.Object) bool {
+		component, ok := obj.(Object)
+		return ok && meta.IsStatusConditionTrue(component.GetStatus().Conditions, metav1alpha1.ConditionReady)
+	}
+	return isReady(after) && !isReady(before)
 }
 
 // Damaged reports whether the inventory record of a component is lost, was edited, or must not be believed for another

@@ -80,6 +80,18 @@ func TestChangesThatNeedAPass(t *testing.T) {
 			}
 		})
 	}
+	damaged := func(ready metav1.ConditionStatus) *gadget {
+		return newGadget(held, func(g *gadget) {
+			g.Status.Inventory = []string{"forged"}
+			g.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: ready}}
+		})
+	}
+	if !NeedsPass(damaged(metav1.ConditionFalse), damaged(metav1.ConditionTrue), FinalizersOf(reconciler)) {
+		t.Error("a status with a damaged record, of which another client says that it is ready, starts no pass")
+	}
+	if NeedsPass(damaged(metav1.ConditionTrue), damaged(metav1.ConditionFalse), FinalizersOf(reconciler)) {
+		t.Error("the report that a damaged record is not used starts a pass")
+	}
 	if NeedsPass(newGadget(), newGadget(held), FinalizersOf(reconciler)) {
 		t.Error("a change of the reconciler's own finalizer starts a pass")
 	}
