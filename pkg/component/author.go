@@ -54,7 +54,7 @@ func (o Options) ignoreRules(name string) ([]manifests.IgnoreRule, error) {
 // Declare implements reconcile.Author.
 func (a author[T]) Declare(obj components.Object) reconcile.Declared {
 	d := reconcile.Declared{Target: declaredTarget(obj)}
-	d.Namespace, _ = placement(obj)
+	d.Namespace, d.TargetName = placement(obj)
 	if h, ok := components.Implementation[PolicyHolder](obj); ok {
 		d.Policies = h.Policies()
 	}

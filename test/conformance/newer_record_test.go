@@ -6,6 +6,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -25,12 +26,12 @@ var _ = Describe("Inventories that a newer version wrote:", func() {
 		expectReady(ctx, g)
 		stop()
 	})
-	// setLines replaces the inventory lines in the status.
+	// setLines replaces the inventory lines in the status, under the field owner of the operator.
 	setLines := func(ctx context.Context, lines []string) {
 		GinkgoHelper()
 		changed := current(ctx, g)
 		changed.Status.Inventory, changed.Status.InventoryDigest = lines, previousDigest(lines)
-		Expect(k8s.Status().Update(ctx, changed)).To(Succeed())
+		Expect(k8s.Status().Update(ctx, changed, client.FieldOwner(operator))).To(Succeed())
 	}
 	newer := func(ctx context.Context) (before, after []string) {
 		GinkgoHelper()

@@ -314,8 +314,8 @@ type Status struct {
 	InventoryDigest string `json:"inventoryDigest,omitempty"`
 
 	// InventoryWrites counts the writes of the record of the dependents: of the inventory, of the names of its Secrets and
-	// of the other records in Secrets, and of the managed types. It never decreases, so a smaller number shows that an
-	// older status was restored. It is zero if a version without this field wrote the record.
+	// of the other records in Secrets, of the managed types, and of the target. It never decreases, so a smaller number
+	// shows that an older status was restored. It is zero if a version without this field wrote the record.
 	// +optional
 	InventoryWrites int64 `json:"inventoryWrites,omitempty"`
 

@@ -1,8 +1,10 @@
 package components
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,20 +33,53 @@ const maxNumber = 1 << 53
 // maxCause is the maximum length of the reason in a mark, in bytes. Another client may have chosen a part of it.
 const maxCause = 200
 
+// recordForm is the form of the checksums that RecordDigest returns. They begin with it and a colon. Checksums of the
+// first form have no such text, and do not cover the target.
+const recordForm = 2
+
 // RecordDigest returns the checksum of the record of a status. The lines of the inventory are covered by their digest.
+// The name of the Secret with the kubeconfig is not covered, because each pass compares it with the declared name.
 func RecordDigest(status *metav1alpha1.Status) string {
+	digest, err := manifests.Digest(append(fieldsOfFirstForm(status),
+		status.TargetCluster, status.TargetNamespace, status.TargetName))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d:%s", recordForm, digest)
+}
+
+// fieldsOfFirstForm returns the fields that a checksum of the first form covers.
+func fieldsOfFirstForm(status *metav1alpha1.Status) []any {
 	pinned := ""
 	if status.RenderedSet != "" {
 		pinned = status.RenderedSet + " " + status.InputDigest
 	}
-	digest, err := manifests.Digest([]any{
+	return []any{
 		status.InventoryWrites, status.InventoryDigest, status.InventoryRecord, status.PhaseRecord, pinned,
 		slices.Concat([]string{}, status.ManagedTypes),
-	})
-	if err != nil {
-		return ""
 	}
-	return digest
+}
+
+// matches reports whether the checksum of a record matches the record. A checksum of a later form, which a newer version
+// wrote, cannot be checked and counts as matching; the owner of the field shows whether another client wrote it.
+func matches(status *metav1alpha1.Status) bool {
+	text, _, isLater := strings.Cut(status.RecordDigest, ":")
+	if !isLater {
+		digest, err := manifests.Digest(fieldsOfFirstForm(status))
+		return err == nil && digest == status.RecordDigest
+	}
+	if form, err := strconv.Atoi(text); err == nil && form > recordForm {
+		return true
+	}
+	return RecordDigest(status) == status.RecordDigest
+}
+
+// IsCopy reports whether a record in doubt is a copy of a former record of the same component: its checksum matches, and
+// covers the target.
+func IsCopy(component Object) bool {
+	status := *component.GetStatus()
+	status.RecordDigest, _, _ = cutMark(&status)
+	return RecordDigest(&status) == status.RecordDigest && !WrittenForAnother(component)
 }
 
 // Doubt returns why the record of a loaded status must not be believed, or an empty text. A record without a number was
@@ -230,6 +265,20 @@ func restored(component Object) string {
 	return "the status was written for another component of the same name"
 }
 
+// WroteField reports whether the stored managed fields of a component show that this reconciler wrote a field of the
+// status, or show nothing about it because there are none.
+func (s *Store) WroteField(ctx context.Context, name types.NamespacedName, field string) (bool, error) {
+	live, err := s.Live(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	entries := live.GetManagedFields()
+	return len(entries) == 0 || slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		isOurs := slices.Contains(s.options.FieldOwners, e.Manager) || e.Manager == inspect.AncientManager
+		return isOurs && inspect.OwnsStatusField(e, field)
+	}), nil
+}
+
 // isUndefined reports whether the response to a write of the status shows that the API server dropped a field of it,
 // because its CustomResourceDefinition is older. The response is decoded into the object that was sent, so a field that
 // it lacks keeps the sent value; its managed fields name the owner of each stored field. isUndefined returns false if
@@ -256,7 +305,7 @@ func (s *Store) doubt(component Object, memory *Memory) string {
 	if cause := Doubt(status); cause != "" || memory.isKnown(component) {
 		return cause
 	}
-	if isNumbered(status) && RecordDigest(status) != status.RecordDigest {
+	if isNumbered(status) && !matches(status) {
 		return "its fields do not match the checksum in recordDigest"
 	}
 	if cause := foreignOwner(component, s.options.FieldOwners); cause != "" {

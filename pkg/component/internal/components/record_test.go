@@ -11,6 +11,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // numbered returns a component with a record of some lines, with a number and its checksum.
@@ -32,6 +33,11 @@ func ownedBy(fields map[string]string) (entries []metav1.ManagedFieldsEntry) {
 		})
 	}
 	return entries
+}
+
+// inFirstForm gives a record a checksum of the first form.
+func inFirstForm(st *metav1alpha1.Status) {
+	st.RecordDigest, _ = manifests.Digest(fieldsOfFirstForm(st))
 }
 
 const (
@@ -72,6 +78,13 @@ func TestRecordsThatAreNotBelieved(t *testing.T) {
 		{"not if another record of phases was named", edit(func(st *metav1alpha1.Status) { st.PhaseRecord = "other" }), "checksum"},
 		{"not if another pinned rendering was named", edit(func(st *metav1alpha1.Status) { st.RenderedSet = "other" }), "checksum"},
 		{"not if managed types were changed", edit(func(st *metav1alpha1.Status) { st.ManagedTypes = []string{"A.b"} }), "checksum"},
+		{"not if the namespace of the target was changed", edit(func(st *metav1alpha1.Status) { st.TargetNamespace = "other" }), "checksum"},
+		{"not if the name of the target was changed", edit(func(st *metav1alpha1.Status) { st.TargetName = "other" }), "checksum"},
+		{"not if the cluster of the target was changed", edit(func(st *metav1alpha1.Status) { st.TargetCluster = "other" }), "checksum"},
+		{"a record with a checksum of the first form is believed", edit(inFirstForm), ""},
+		{"not if it was changed", edit(func(st *metav1alpha1.Status) { inFirstForm(st); st.InventoryWrites++ }), "checksum"},
+		{"a record with a checksum of a later form, which cannot be checked, is believed", edit(func(st *metav1alpha1.Status) { st.RecordDigest = "3:1a2b" }), ""},
+		{"not if its checksum has no form", edit(func(st *metav1alpha1.Status) { st.RecordDigest = "1:1a2b" }), "checksum"},
 		{"not if it was written for another component of the same name", edit(func(st *metav1alpha1.Status) { st.Identity = "cluster/u0" }), "another component"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -157,6 +170,7 @@ func TestTheNumberOfARecordThatIsWritten(t *testing.T) {
 		{"one for the first record", newGadget(func(g *gadget) { g.Status.PhaseRecord = "p" }), newGadget(), 0, 1},
 		{"the same if the record did not change", numbered(7, "a"), numbered(7, "a"), 7, 7},
 		{"the next if the record changed", newGadget(func(g *gadget) { g.Status.Status = numbered(7, "a").Status.Status; g.Status.PhaseRecord = "p" }), numbered(7, "a"), 7, 8},
+		{"the next if the checksum has the first form", newGadget(func(g *gadget) { g.Status.Status = numbered(7, "a").Status.Status; inFirstForm(&g.Status.Status) }), numbered(7, "a"), 7, 8},
 		{"the next after the last one that this process knows", newGadget(func(g *gadget) { g.Status.Status = numbered(3, "a").Status.Status; g.Status.RecordDigest = "" }), numbered(3, "a"), 7, 8},
 		{"the next after a larger one that another client wrote", numbered(7, "a"), numbered(100, "b"), 7, 101},
 		{"the next after the last one if another client wrote one that cannot be increased", numbered(7, "a"), numbered(math.MaxInt64, "b"), 8, 9},
@@ -250,5 +264,28 @@ func TestTheCacheMarksRecordsOfOthersAndDropsManagedFields(t *testing.T) {
 		if got := Doubt(g.GetStatus()) != ""; got != want {
 			t.Errorf("a record of %s is in doubt: %t", manager, got)
 		}
+	}
+}
+
+func TestACopyOfARecordOfTheSameComponent(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*metav1alpha1.Status)
+		want   bool
+	}{
+		"a record with its checksum":              {func(*metav1alpha1.Status) {}, true},
+		"not an edited record":                    {func(st *metav1alpha1.Status) { st.TargetName = "other" }, false},
+		"not a record of another component":       {func(st *metav1alpha1.Status) { st.Identity = "cluster/u0" }, false},
+		"not a checksum that covers no target":    {inFirstForm, false},
+		"not a checksum that cannot be checked":   {func(st *metav1alpha1.Status) { st.RecordDigest = "3:1a2b" }, false},
+		"not a record that has lost its checksum": {func(st *metav1alpha1.Status) { st.RecordDigest = "" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := numbered(7, "a")
+			c.change(g.GetStatus())
+			mark(g.GetStatus(), "edited")
+			if got := IsCopy(g); got != c.want {
+				t.Errorf("IsCopy returned %t", got)
+			}
+		})
 	}
 }

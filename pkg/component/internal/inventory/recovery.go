@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -28,10 +30,10 @@ type Recovery struct {
 	Searcher Searcher
 	// DeletePolicy is the delete policy of objects whose manifests set no delete policy.
 	DeletePolicy metav1alpha1.DeletePolicy
-	// Namespace is the namespace of dependents whose manifests set no namespace. Namespaces are further namespaces to
+	// Cluster, Namespace and Name are the declared target; see Status.TargetCluster. Namespaces are further namespaces to
 	// search.
-	Namespace  string
-	Namespaces []string
+	Cluster, Namespace, Name string
+	Namespaces               []string
 	// ManagedTypes are the managed types that the component declares, in the format of Status.ManagedTypes.
 	ManagedTypes []string
 	// User is the user that the search impersonates, empty without impersonation.
@@ -73,7 +75,7 @@ func (s *Store) Load(
 	if components.Doubt(obj.GetStatus()) != "" {
 		s.memory(obj).noteSearch(time.Now())
 	}
-	entries, err := s.restore(ctx, obj, owner, found, recovery().ManagedTypes)
+	entries, err := s.restore(ctx, obj, owner, found, recovery())
 	if err != nil {
 		return entries, status.Event{}, err
 	}
@@ -111,7 +113,9 @@ func (s *Store) read(
 	}
 	recorded, err := metav1alpha1.ParseInventory(lines)
 	if newer := newerRecord(err); newer != nil {
-		return recovered{}, newer
+		if isForeign, err := s.isForeign(ctx, obj, owner, lost); err != nil || !isForeign {
+			return recovered{}, cmp.Or(err, newer)
+		}
 	}
 	if err == nil && lost == nil && !s.isDamaged(obj) {
 		return recovered{entries: recorded}, nil
@@ -169,18 +173,19 @@ func join(recorded, live []metav1alpha1.InventoryEntry, report Report, restored 
 }
 
 // addRecorded adds a recorded entry to an inventory of live dependents. An entry is not added if the object has been
-// created again, with another UID. The delete policy and the dependencies of a live object are used, because the record
-// may be older than the last apply of the object.
+// created again, with another UID. Facts that the search has found at a live object are used, because another client may
+// have edited the record, and the record may be older than the last apply of the object.
 func (r recovered) addRecorded(live plan.Inventory, e metav1alpha1.InventoryEntry) {
 	if r.isReplaced(e) {
 		return
 	}
 	found, ok := live[plan.KeyOf(e)]
-	if ok && found.UID != e.UID {
+	if ok && (found.UID != e.UID || found.External != e.External) {
 		return
 	}
-	if ok {
-		e.DeletePolicy = found.DeletePolicy
+	if ok && !found.External {
+		e.Version, e.Types, e.Guarded, e.Phase = found.Version, found.Types, found.Guarded, found.Phase
+		e.DeletePolicy, e.PrunePolicy = found.DeletePolicy, found.PrunePolicy
 		e.DependsOn, e.DependencyGroup = found.DependsOn, found.DependencyGroup
 	}
 	live[plan.KeyOf(e)] = e
@@ -192,6 +197,22 @@ func (r recovered) isReplaced(e metav1alpha1.InventoryEntry) bool {
 	return !r.restored && slices.ContainsFunc(r.copies, func(copied metav1alpha1.InventoryEntry) bool {
 		return plan.KeyOf(copied) == plan.KeyOf(e) && copied.UID != e.UID
 	})
+}
+
+// isForeign reports whether another client wrote the lines of a record with an unknown critical field. Only a record that
+// is damaged or in doubt can be foreign. lost is the error of reading the lines.
+func (s *Store) isForeign(
+	ctx context.Context, obj components.Object, owner manifests.Owner, lost error,
+) (bool, error) {
+	if lost == nil && !s.isDamaged(obj) {
+		return false, nil
+	}
+	if !obj.GetStatus().HasInventoryRecord() {
+		isOurs, err := s.Components.WroteField(ctx, client.ObjectKeyFromObject(obj), "inventory")
+		return err == nil && !isOurs, err
+	}
+	secrets, err := s.Records.ListKind(ctx, owner, records.Inventory)
+	return err == nil && !s.Records.WroteInventories(secrets), err
 }
 
 // newerRecord returns a condition error if err means that a newer version wrote the inventory, and nil for any other
@@ -267,7 +288,7 @@ func (s *Store) checkReport(
 // the other records that it finds in Secrets. This must be the first write of the status in a pass, because any other
 // write would make the status look complete, and the loss of the inventory would go unnoticed.
 func (s *Store) restore(
-	ctx context.Context, obj components.Object, owner manifests.Owner, found recovered, managed []string,
+	ctx context.Context, obj components.Object, owner manifests.Owner, found recovered, r Recovery,
 ) ([]metav1alpha1.InventoryEntry, error) {
 	st, inventory := obj.GetStatus(), plan.NewInventory(found.entries)
 	doubted := components.Doubt(st) != ""
@@ -278,11 +299,12 @@ func (s *Store) restore(
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, readError(s.problem(obj)+", and its remaining Secrets cannot be read", err)
 	}
+	found.restoreTarget(obj, r)
 	if err := s.restoreOthers(ctx, st, owner); err != nil {
 		return nil, err
 	}
 	if len(st.ManagedTypes) == 0 || doubted {
-		st.ManagedTypes = united(st.ManagedTypes, managed)
+		st.ManagedTypes = united(st.ManagedTypes, r.ManagedTypes)
 	}
 	entries, recorded := inventory.Sorted(), components.RefOf(st)
 	if err := s.enterRecovered(ctx, obj, entries, len(secrets) > 0); err != nil {
@@ -302,6 +324,26 @@ func (s *Store) restore(
 	}
 	s.memory(obj).setRecovered(time.Now())
 	return entries, nil
+}
+
+// restoreTarget enters the declared target into a status whose record another client edited. The recorded target stays if
+// the found dependents show that the declaration was changed, because a change of the target would delete them: the
+// cluster if no dependents were found in the declared cluster, and the namespace and the name if dependents were found in
+// the recorded namespace, and none in the declared one.
+func (r recovered) restoreTarget(obj components.Object, declared Recovery) {
+	st, live := obj.GetStatus(), r.report.entries()
+	if components.Doubt(st) == "" || components.IsCopy(obj) {
+		return
+	}
+	isIn := func(namespace string) bool {
+		return slices.ContainsFunc(live, func(e metav1alpha1.InventoryEntry) bool { return e.Namespace == namespace })
+	}
+	if len(live) > 0 || len(r.entries) == 0 {
+		st.TargetCluster = declared.Cluster
+	}
+	if isIn(declared.Namespace) || !isIn(st.TargetNamespace) {
+		st.TargetNamespace, st.TargetName = declared.Namespace, declared.Name
+	}
 }
 
 // namesRecords reports whether a status names records in Secrets, or may have named some.
@@ -357,7 +399,7 @@ func (s *Store) addUnnamed(
 	}
 	// A parse error is ignored, because the search has found the objects by their labels.
 	entries, err := metav1alpha1.ParseInventory(lines)
-	if newer := newerRecord(err); newer != nil {
+	if newer := newerRecord(err); newer != nil && s.Records.WroteInventories(secrets) {
 		return nil, newer
 	}
 	for _, e := range entries {

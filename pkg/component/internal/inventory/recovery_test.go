@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -164,6 +165,58 @@ func TestAnObjectThatAnotherClientCreatedAgainIsNotRecorded(t *testing.T) {
 				t.Errorf("the recovered entry has the UID %q, want %q; all entries: %v", uid, test.want, got)
 			}
 		})
+	}
+}
+
+func TestTheTargetOfARecordThatAnotherClientEdited(t *testing.T) {
+	in := func(namespaces ...string) (found []metav1alpha1.InventoryEntry) {
+		for i, namespace := range namespaces {
+			e := entries(i + 1)[i]
+			e.Namespace = namespace
+			found = append(found, e)
+		}
+		return found
+	}
+	type place struct{ cluster, namespace, name string }
+	declared := place{"here", "shop", "app"}
+	for name, test := range map[string]struct {
+		recorded place
+		found    []metav1alpha1.InventoryEntry
+		want     place
+	}{
+		"is the declared one if dependents are in its namespace":           {place{"x", "y", "z"}, in("shop"), declared},
+		"is the declared one if dependents are in both namespaces":         {place{"x", "y", "z"}, in("shop", "y"), declared},
+		"is the declared one if dependents are in other namespaces":        {place{"x", "y", "z"}, in("elsewhere"), declared},
+		"stays in a namespace that has all dependents":                     {place{"x", "y", "z"}, in("y", "elsewhere"), place{"here", "y", "z"}},
+		"stays in a cluster if no dependent was found in the declared one": {place{"x", "y", "z"}, nil, place{"x", "shop", "app"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &part{Status: metav1alpha1.Status{RecordDigest: "doubt:1a2b edited", TargetCluster: test.recorded.cluster, TargetNamespace: test.recorded.namespace, TargetName: test.recorded.name}}
+			found := recovered{entries: entries(1), report: Report{{entries: test.found}}}
+			found.restoreTarget(p, Recovery{Cluster: declared.cluster, Namespace: declared.namespace, Name: declared.name})
+			if got := (place{p.Status.TargetCluster, p.Status.TargetNamespace, p.Status.TargetName}); got != test.want {
+				t.Errorf("the target is %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFactsOfALiveObjectReplaceThoseOfItsRecord(t *testing.T) {
+	live := metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a", UID: "a", Phase: "pre-delete", PrunePolicy: "at-once"}
+	recorded := live
+	recorded.Version, recorded.Phase, recorded.PrunePolicy, recorded.Types, recorded.Guarded = "v9", "", "", []string{"*.apps"}, true
+	recorded.Digest = "1a2b"
+	want := live
+	want.Digest = "1a2b"
+	inventory := plan.NewInventory([]metav1alpha1.InventoryEntry{live})
+	recovered{}.addRecorded(inventory, recorded)
+	if got := inventory.Sorted(); len(got) != 1 || got[0].String() != want.String() {
+		t.Errorf("the entries are %v, want %v", got, want)
+	}
+	recorded.External = true
+	recovered{}.addRecorded(inventory, recorded)
+	if got := inventory.Sorted(); len(got) != 1 || got[0].String() != want.String() {
+		t.Errorf("after an entry of an external, the entries are %v, want %v", got, want)
 	}
 }
 

@@ -46,9 +46,9 @@ func (c *Component) SetStatus(s metav1alpha1.Status) { *c.GetStatus() = s }
 // parameters and references.
 type Declared struct {
 	Target target.Declaration
-	// Namespace is the default namespace of the dependents.
-	Namespace string
-	Policies  metav1alpha1.Policies
+	// Namespace is the default namespace of the dependents, and TargetName is the name with which they are rendered.
+	Namespace, TargetName string
+	Policies              metav1alpha1.Policies
 	// Adopt are the existing objects that may be taken over; nil and an empty list differ, see plan.NewAdoptions.
 	Adopt []metav1alpha1.AdoptRule
 	// AdoptField is the field with these objects, for messages; empty if there is none, or if it is not known.

@@ -83,7 +83,7 @@ func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolic
 			Wrote: t.Client.View().Wrote,
 		},
 		DeletePolicy: plan.DefaultDeletePolicy(policies.Reconcile, policies.Delete),
-		Namespace:    c.Namespace, Namespaces: t.Client.ComponentNamespaces(),
+		Cluster:      t.Cluster, Namespace: c.Namespace, Name: c.TargetName, Namespaces: t.Client.ComponentNamespaces(),
 		User: t.Client.User, AsOperator: t.Client.Reader.Name == "", Remote: t.Client.RemoteTarget,
 		NamespaceGoes: t.Client.Own().Executor.NamespaceGoes,
 	}

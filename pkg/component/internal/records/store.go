@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -247,6 +248,18 @@ func (s *Store) List(ctx context.Context, owner manifests.Owner) ([]metav1.Parti
 	return slices.DeleteFunc(list.Items, func(secret metav1.PartialObjectMetadata) bool {
 		return !isPartOf(secret.Name, owner.ID())
 	}), nil
+}
+
+// WroteInventories reports whether the managed fields of Secrets with inventories show that the reconciler wrote the data
+// of all of them. Secrets without managed fields count as written by the reconciler.
+func (s *Store) WroteInventories(secrets []metav1.PartialObjectMetadata) bool {
+	ownsData := func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == s.Reconciler && e.FieldsV1 != nil &&
+			strings.Contains(e.FieldsV1.GetRawString(), `"f:`+Inventory.dataKey()+`"`)
+	}
+	return !slices.ContainsFunc(secrets, func(secret metav1.PartialObjectMetadata) bool {
+		return len(secret.ManagedFields) > 0 && !slices.ContainsFunc(secret.ManagedFields, ownsData)
+	})
 }
 
 // ListKind returns the metadata of the Secrets of an owner's records of one kind.

@@ -316,3 +316,26 @@ func TestNoSecretThatIsWrittenIsLarge(t *testing.T) {
 		t.Errorf("the Secret has %d bytes, which is more than 504 KiB", len(text))
 	}
 }
+
+func TestWhoWroteTheDataOfInventories(t *testing.T) {
+	data := func(manager, key string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:` + key + `":{}}}`)}
+	}
+	for name, test := range map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		want    bool
+	}{
+		"the reconciler":                    {[]metav1.ManagedFieldsEntry{data(reconciler, "inventory.json.gz")}, true},
+		"the reconciler, with other labels": {[]metav1.ManagedFieldsEntry{{Manager: "kubectl"}, data(reconciler, "inventory.json.gz")}, true},
+		"another client":                    {[]metav1.ManagedFieldsEntry{data(reconciler, "other"), data("kubectl", "inventory.json.gz")}, false},
+		"unknown after a restore":           {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := NewStore(Options{Reconciler: reconciler})
+			secrets := []metav1.PartialObjectMetadata{{}, {ObjectMeta: metav1.ObjectMeta{ManagedFields: test.entries}}}
+			if got := store.WroteInventories(secrets); got != test.want {
+				t.Errorf("WroteInventories returned %t", got)
+			}
+		})
+	}
+}

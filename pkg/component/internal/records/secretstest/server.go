@@ -147,11 +147,19 @@ func writtenBy(
 	secret *unstructured.Unstructured, operation metav1.ManagedFieldsOperationType,
 ) []metav1.ManagedFieldsEntry {
 	var entries []metav1.ManagedFieldsEntry
+	data, _, err := unstructured.NestedMap(secret.Object, "data")
+	must(err)
+	fields := map[string]any{}
+	for key := range data {
+		fields["f:"+key] = map[string]any{}
+	}
+	text, err := json.Marshal(fields)
+	must(err)
 	for label := range secret.GetLabels() {
 		if reconciler, ok := strings.CutSuffix(label, "/record-of"); ok {
 			entries = append(entries, metav1.ManagedFieldsEntry{
 				Manager: reconciler, Operation: operation,
-				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:` + label + `":{}}}}`),
+				FieldsV1: metav1.NewFieldsV1(`{"f:data":` + string(text) + `,"f:metadata":{"f:labels":{"f:` + label + `":{}}}}`),
 			})
 		}
 	}
