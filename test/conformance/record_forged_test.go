@@ -191,4 +191,28 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 		Expect(configMapExists(ctx, namespace, "app")).To(BeFalse())
 		Expect(secretsOf(ctx, namespace)).To(BeEmpty())
 	})
+
+	It("if the pinned rendering is deleted and the record is edited, the applied values stay", func(ctx SpecContext) {
+		options := operatorOptions{generate: &chart{}}
+		stop := runOperator(operator, options)
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"),
+			"{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		password := content(ctx, "Secret", namespace, "login")["password"]
+		stop()
+		for _, secret := range recordKind(ctx, namespace, "rendered") {
+			letGo(ctx, &secret)
+			remove(ctx, &secret)
+		}
+		lines := current(ctx, g).Status.Inventory
+		edited{Gadget: g}.damage(ctx, []string{"inventory"}, func(string) any { return lines[1:] })
+		runOperator(operator, options)
+		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(HaveLen(1))
+		Eventually(ctx, func() []string { return recordedNames(ctx, g) }).Should(ConsistOf("settings", "login"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(content(ctx, "Secret", namespace, "login")["password"]).To(Equal(password))
+		Expect(content(ctx, "ConfigMap", namespace, "settings")["value"]).To(Equal("a"))
+	})
 })

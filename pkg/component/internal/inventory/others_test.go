@@ -85,6 +85,19 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusIsNotBelieved(t *testin
 	}
 }
 
+func TestADeletedPinnedRenderingStaysNamedWhereTheStatusIsNotBelieved(t *testing.T) {
+	for record, want := range map[string]string{"": "b", "c": "c"} {
+		c := newCluster(t)
+		if record != "" {
+			c.writeRecord(records.Rendering, record)
+		}
+		st := &metav1alpha1.Status{RenderedSet: "b", InputDigest: "inputs", RecordDigest: "doubt:1a2b edited"}
+		if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil || st.RenderedSet != want || st.InputDigest != "inputs" {
+			t.Errorf("with the record %q, the status names %q with the input digest %q, and the error is %v", record, st.RenderedSet, st.InputDigest, err)
+		}
+	}
+}
+
 func TestPhasesAreRestoredFromTheirSecrets(t *testing.T) {
 	for name, test := range map[string]struct {
 		records []string
