@@ -111,6 +111,20 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		})
 	}
 
+	It("an older status that is written back under the operator's own field owner while it runs loses no dependent", func(ctx SpecContext) {
+		runOperator(operator, operatorOptions{})
+		g, older := start(ctx)
+		Eventually(ctx, func() error {
+			restored := current(ctx, g)
+			restored.Status = older
+			return k8s.Status().Update(ctx, restored, client.FieldOwner(operator))
+		}).Should(Succeed())
+		Eventually(ctx, func() []string { return recordedNames(ctx, g) }).Should(ConsistOf("settings", "newer"))
+		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RecordChanged") }).Should(ConsistOf(And(
+			ContainSubstring("it has the number"), ContainSubstring("recorded again (1): ConfigMap "+namespace+"/newer"))))
+		expectReady(ctx, g)
+	})
+
 	It("a component whose older status is written back before its deletion leaves no dependent, and a copy of a dependent stays", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g, older := start(ctx)
