@@ -76,6 +76,9 @@ var _ = Describe("a request that the API server forbids", onCluster(func() {
 			}
 		}
 		Expect(wrong).To(BeEmpty())
+		Expect(fairlead(ctx, namespace, "plan", "shop", "--as=visitor").Err).To(And(
+			ContainSubstring("the next writes of the operator cannot be computed: "), ContainSubstring(`User "visitor" cannot`),
+			Not(ContainSubstring("would do nothing"))))
 	})
 
 	It("is reported in addition to the objects that can be read", func(ctx SpecContext) {

@@ -214,7 +214,10 @@ func explainRefusal(target cluster.Target, err error, fromFolder bool) error {
 		return exit.Unasked("%s", unread)
 	case errors.Is(refused, operator.ErrNotPolled):
 		return exit.BadInput("%s", unread)
-	case !refused.Terminal, refused.Reason == metav1alpha1.ReasonForbidden, exit.IsUnasked(refused.Cause):
+	case refused.Reason == metav1alpha1.ReasonForbidden:
+		// A preview has the rights of the person; the operator may have the right.
+		return exit.Unasked("%s", unread)
+	case !refused.Terminal, exit.IsUnasked(refused.Cause):
 		return exit.Unasked("%s", text)
 	case fromFolder:
 		return exit.BadInput("%s", text)
