@@ -115,7 +115,12 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 		a.println(target.String() + " deleted")
 		return nil
 	}
-	if !o.wait {
+	switch {
+	case !o.wait && again && len(o.accepted) > 0:
+		// The status is older than the annotation, so it cannot say whether the deletion is still blocked.
+		a.println("the loss is accepted, and the deletion continues; fairlead delete --wait shows the progress")
+		return nil
+	case !o.wait:
 		return reportBlocker(target, obj)
 	}
 	if err := a.awaitEnd(ctx, cluster.Object{Cluster: c, Target: target, Live: obj}, o.timeout); err != nil {

@@ -101,7 +101,9 @@ var _ = Describe("delete", onCluster(func() {
 			accepted := func() string { return shopIn(ctx, namespace).Annotations["fairlead.io/accept-unknown"] }
 			Expect(accepted()).To(Equal("b.example.com"))
 			again := []string{"delete", "shop", "--accept-unknown=b.example.com", "--accept-unknown=a.example.com"}
-			Expect(fairlead(ctx, namespace, again...).Code).To(Equal(0))
+			report(ctx, shopIn(ctx, namespace), refusal)
+			Expect(fairlead(ctx, namespace, again...)).To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n" +
+				"the loss is accepted, and the deletion continues; fairlead delete --wait shows the progress\n"}))
 			Expect(accepted()).To(Equal("a.example.com,b.example.com"))
 			Expect(fairlead(ctx, namespace, "delete", "shop", "--accept-unknown=Shop/a").Err).
 				To(ContainSubstring(`"Shop/a" is no API group`))
