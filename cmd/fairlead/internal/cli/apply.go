@@ -177,10 +177,12 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 		return err
 	}
 	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn, CheckUnchanged: o.adopt}
+	var found preview.Findings
 	if !o.unplanned {
 		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
 			change := preview.Sources{ConfigMaps: sources, Place: place, Inputs: given}
-			return a.newPreflight(target, o.adopt).decide(preview.Check(ctx, a.gate(c, false), target, obj, change))
+			found, err = preview.Check(ctx, a.gate(c, false), target, obj, change)
+			return a.newPreflight(target, o.adopt).decide(found, err)
 		}
 	}
 	applied, err := publisher.Publish(ctx, publish.Request{
@@ -188,6 +190,9 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	})
 	if err != nil {
 		return err
+	}
+	for _, line := range recordsToRemove(slices.Concat(found.Adoptions, found.Listed)) {
+		a.println(line)
 	}
 	a.warnOfAccount(ctx, c, target, *o.fields["serviceAccountName"])
 	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: applied}, o); err != nil {

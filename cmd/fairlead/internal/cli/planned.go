@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -125,6 +126,28 @@ func (p preflight) listAdoptions(steps []component.Step, permitted bool) {
 			say(line)
 		}
 	}
+}
+
+// helmRelease matches the owner of an object of a Helm release. The names come from annotations, which everybody may
+// write who may write the object, so they are printed in a command only if they are names.
+var helmRelease = regexp.MustCompile(`^the Helm release ([a-z0-9-]+)/([a-z0-9.-]+)(?: |$)`)
+
+// recordsToRemove returns a line for each Helm release from which objects are taken over: how a person removes only its
+// record. Helm goes by the record, and would delete or change the objects of the release also after the take-over.
+func recordsToRemove(adoptions []component.Step) []string {
+	var lines []string
+	for _, s := range adoptions {
+		if s.Adopts == nil {
+			continue
+		}
+		if release := helmRelease.FindStringSubmatch(s.Adopts.From); release != nil {
+			lines = append(lines, fmt.Sprintf("Helm still has the record of the release %[1]s/%[2]s, and helm uninstall would "+
+				"delete the adopted objects; when the component is ready, remove only the record: "+
+				"kubectl delete secret -n %[1]s -l owner=helm,name=%[2]s", release[1], release[2]))
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
 }
 
 // maxWarnings is the number of warnings of the same kind.
