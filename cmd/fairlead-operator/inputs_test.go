@@ -64,7 +64,7 @@ var _ = Describe("Bad input", func() {
 			Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(want))
 		},
 		Entry("no ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()}, nil,
-			`Stalled ReferenceNotFound: ConfigMap NAMESPACE/src does not exist; create it`),
+			`Stalled ReferenceNotFound: ConfigMap NAMESPACE/src does not exist; create it (a source without the ownerReferences of a backup, or with fairlead apply)`),
 		Entry("no key for values", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()},
 			binary("b.yaml", nil),
 			`Stalled GenerateFailed: spec.valuesFrom[0]: ConfigMap NAMESPACE/src has no key "values.yaml"; its keys are b.yaml`),

@@ -167,15 +167,18 @@ func (r *Reference) confirm(ctx context.Context, t target.Target) (exists bool, 
 }
 
 // missingReferences returns the error for references to objects that do not exist. A source and credentials cannot be
-// optional.
+// optional. The garbage collection deletes a restored source whose owner reference names the former component.
 func missingReferences(missing ...Reference) error {
 	texts := make([]string, 0, len(missing)+1)
-	canBeOptional := false
+	canBeOptional, hasSource := false, false
 	for _, r := range missing {
 		texts = append(texts, fmt.Sprintf("%s %s/%s does not exist", r.Kind, r.Namespace, r.Name))
-		canBeOptional = canBeOptional || !r.source && !r.credential
+		canBeOptional, hasSource = canBeOptional || !r.source && !r.credential, hasSource || r.source
 	}
 	advice := "create it"
+	if hasSource {
+		advice += " (a source without the ownerReferences of a backup, or with fairlead apply)"
+	}
 	if canBeOptional {
 		advice += ", or mark the reference as optional: then values of it fall back to their defaults, and objects that are " +
 			"not rendered without them are deleted"
