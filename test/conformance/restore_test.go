@@ -3,13 +3,16 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -31,7 +34,9 @@ var _ = Describe("Restores of backups:", func() {
 		owner := manifests.Owner{
 			Cluster: cluster, Reconciler: operator, Group: gadget.GroupVersion.Group, Kind: "Gadget", Namespace: namespace, Name: "app",
 		}
-		labels, annotations := backup.GetLabels(), backup.GetAnnotations()
+		labels, annotations := map[string]string{}, map[string]string{}
+		maps.Copy(labels, backup.GetLabels())
+		maps.Copy(annotations, backup.GetAnnotations())
 		labels[operator+"/"+manifests.LabelOwnerID], annotations[operator+"/"+manifests.AnnotationOwnerID] = owner.ID(), owner.String()
 		backup.SetLabels(labels)
 		backup.SetAnnotations(annotations)
@@ -79,6 +84,60 @@ var _ = Describe("Restores of backups:", func() {
 			Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		})
 	}
+
+	for cluster, moved := range map[string]bool{"in the same cluster": false, "in another cluster": true} {
+		It("a restored object keeps fields that its manifest does not set, also after later changes: "+cluster, func(ctx SpecContext) {
+			const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
+			runOperator(operator, operatorOptions{})
+			g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+			expectReady(ctx, g)
+			patch(ctx, newConfigMap(namespace, "settings"), `{"data":{"user":"theirs"}}`)
+			backup := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+			remove(ctx, g)
+			expectGone(ctx, g)
+			adopts := adopting()
+			if moved {
+				moveFrom(former, backup)
+				adopts = adopting(metav1alpha1.AdoptRule{Cluster: former})
+			}
+			restore(ctx, backup)
+			g = newGadget(ctx, namespace, "app", configMap("settings", "b"), servedBy(operator), adopts)
+			expectReady(ctx, g)
+			Expect(content(ctx, "ConfigMap", namespace, "settings")).To(Equal(map[string]any{"value": "b", "user": "theirs"}))
+			changeManifests(ctx, g, configMap("settings", "c"))
+			Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "settings") }).
+				Should(Equal(map[string]any{"value": "c", "user": "theirs"}))
+		})
+	}
+
+	It("a preview takes over a bound claim from another cluster, as the operator does", func(ctx SpecContext) {
+		const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
+		const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n" +
+			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+		operator = operatorName
+		backup := &unstructured.Unstructured{}
+		Expect(yaml.Unmarshal([]byte(claim), &backup.Object)).To(Succeed())
+		backup.SetNamespace(namespace)
+		Expect(unstructured.SetNestedField(backup.Object, "volume-1", "spec", "volumeName")).To(Succeed())
+		Expect(unstructured.SetNestedField(backup.Object, "slow", "spec", "storageClassName")).To(Succeed())
+		moveFrom(former, backup)
+		restore(ctx, backup)
+		g := newGadget(ctx, namespace, "app", "", func(g *gadget.Gadget) { g.Spec.Suspend = true }, adopting(metav1alpha1.AdoptRule{Cluster: former}))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
+		forecast, err := foresee(ctx, current(ctx, g), claim)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(forecast.Steps).To(HaveExactElements(And(
+			HaveField("Effect", component.EffectAdopt), HaveField("Adopts.Lost", Not(ContainElement(HaveField("Path", HavePrefix("spec"))))),
+		)))
+		changeManifests(ctx, g, claim)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })
+		Eventually(ctx, func() any {
+			return mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetAnnotations()[operator+"/"+manifests.AnnotationOwnerID]
+		}).ShouldNot(ContainSubstring(former))
+		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").Object["spec"]).To(And(
+			HaveKeyWithValue("volumeName", "volume-1"), HaveKeyWithValue("storageClassName", "slow"),
+		))
+	})
 
 	Context("generated values without the record of the pinned rendering:", func() {
 		const generated = `{apiVersion: v1, kind: Secret, metadata: {name: login}, stringData: {password: "{{ randAlphaNum 16 }}"}}

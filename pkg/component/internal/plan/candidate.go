@@ -196,8 +196,9 @@ func (c candidate) update(reason Reason) decision {
 		return c.act(VerbDelete, reason)
 	}
 	d := c.act(VerbApply, reason)
-	d.action.TakeAllFields = c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
-	d.action.Migrate = d.action.TakeAllFields || c.live.Updated != "" || c.live.FormerOwner ||
+	overrides := c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
+	d.action.TakeAllFields, d.action.KeepFields = overrides && !c.isRestored(), overrides && c.isRestored()
+	d.action.Migrate = overrides || c.live.Updated != "" || c.live.FormerOwner ||
 		c.listedBeforeFirstApply() || reason.Adopts() && c.isClaimed()
 	return d
 }

@@ -150,6 +150,14 @@ func (c candidate) listedBeforeFirstApply() bool {
 	return slices.Contains(c.live.Managers, beforeFirstApply)
 }
 
+// isRestored reports whether another client created the object with the marks of the component, for example from a
+// backup. Then all fields have the manager of this client, also the fields that other managers had set before. So it is
+// not known which fields the manifest may remove, and none is removed.
+func (c candidate) isRestored() bool {
+	own := c.live.Owner == c.owner || c.adoptions.moves(c.live.Owner)
+	return own && c.live.Applied == "" && c.live.Updated == ""
+}
+
 // TransferOf returns the field transfer from a manager, for an action that rewrites managed fields (Action.Migrate).
 func (a Action) TransferOf(manager string) FieldTransfer {
 	switch {
@@ -159,6 +167,8 @@ func (a Action) TransferOf(manager string) FieldTransfer {
 		return TransferNone
 	case a.TakeAllFields:
 		return TransferAll
+	case a.KeepFields:
+		return TransferToNobody
 	}
 	return TransferShared
 }

@@ -13,6 +13,7 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 		return func(s *scene) { s.live.Managers = names }
 	}
 	merging := func(s *scene) { s.defaults.Update = metav1alpha1.UpdateSSAMerge }
+	restored := func(s *scene) { s.live.Applied = "" }
 	updated := func(s *scene) { s.live.Updated = "f3" }
 	for _, c := range []struct {
 		name              string
@@ -48,6 +49,10 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 			"with recreate, an adoption in place takes over the fields of kubectl that the manifest sets",
 			edits(recreating, unrecorded, unowned, managers("kubectl-create")), true, false,
 		},
+		{
+			"fields of an object that kubectl restored are not taken over, but no manager has them any more",
+			edits(newManifest, restored, managers("kubectl-create")), true, false,
+		},
 		{"fields without a manager are ignored", edits(merging, newManifest, managers("before-first-apply")), true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,21 +70,23 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 func TestHandsOver(t *testing.T) {
 	merge := Action{PreviousManagers: PreviousManagers}
 	override := Action{PreviousManagers: PreviousManagers, TakeAllFields: true}
+	keep := Action{PreviousManagers: PreviousManagers, KeepFields: true}
 	for _, c := range []struct {
-		manager         string
-		merge, override FieldTransfer
+		manager               string
+		merge, override, keep FieldTransfer
 	}{
-		{"kubectl-client-side-apply", TransferShared, TransferAll},
-		{"helm", TransferShared, TransferAll},
-		{"somebody", TransferNone, TransferNone},
-		{"kubectl-rollout", TransferNone, TransferNone},
-		{"kubectl-label", TransferNone, TransferNone},
-		{"kube-controller-manager", TransferNone, TransferNone},
-		{"before-first-apply", TransferToNobody, TransferToNobody},
+		{"kubectl-client-side-apply", TransferShared, TransferAll, TransferToNobody},
+		{"helm", TransferShared, TransferAll, TransferToNobody},
+		{"somebody", TransferNone, TransferNone, TransferNone},
+		{"kubectl-rollout", TransferNone, TransferNone, TransferNone},
+		{"kubectl-label", TransferNone, TransferNone, TransferNone},
+		{"kube-controller-manager", TransferNone, TransferNone, TransferNone},
+		{"before-first-apply", TransferToNobody, TransferToNobody, TransferToNobody},
 	} {
 		t.Run(c.manager, func(t *testing.T) {
-			if m, o := merge.TransferOf(c.manager), override.TransferOf(c.manager); m != c.merge || o != c.override {
-				t.Errorf("the transfers of fields under ssa-merge and ssa-override are %s and %s", m, o)
+			m, o, k := merge.TransferOf(c.manager), override.TransferOf(c.manager), keep.TransferOf(c.manager)
+			if m != c.merge || o != c.override || k != c.keep {
+				t.Errorf("the transfers of fields under ssa-merge, under ssa-override and of a restored object are %s, %s and %s", m, o, k)
 			}
 		})
 	}
