@@ -95,7 +95,7 @@ var _ = Describe("Immutable fields:", func() {
 			for i, g := range gadgets {
 				says := []types.GomegaMatcher{
 					Or(HavePrefix("True DependentFailed"), HavePrefix("True InvalidManifests")), ContainSubstring(render(fixedFields[i].name, policy)),
-					ContainSubstring("the annotation "+operatorName+"/update-policy: recreate on the manifest of this object deletes it and creates it again with the new value"),
+					ContainSubstring("the annotation " + operatorName + "/update-policy: recreate on the manifest of this object deletes it and creates it again with the new value"),
 				}
 				for _, text := range fixedFields[i].says {
 					says = append(says, ContainSubstring(text))

@@ -357,8 +357,10 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		}
 		theirs(ctx, namespace, "bye", map[string]string{"precious": "x"})
 		owned(ctx, namespace, "others", "c", "other")
-		source := []string{"bye.yaml", inPhase("bye"), "new.yaml", inPhase("new"), "others.yaml", inPhase("others"),
-			"settings.yaml", settingsFile("settings", "{}")}
+		source := []string{
+			"bye.yaml", inPhase("bye"), "new.yaml", inPhase("new"), "others.yaml", inPhase("others"),
+			"settings.yaml", settingsFile("settings", "{}"),
+		}
 		lines := "ConfigMap " + namespace + "/bye from field manager kubectl-create, when the component is deleted\n" +
 			"  lost: the whole object, because it is deleted afterwards\n  lost: data.precious: \"x\"\n"
 		r := fairlead(ctx, namespace, "apply", "shop", folder(source...))
