@@ -195,6 +195,11 @@ func (c candidate) update(reason Reason) decision {
 		c.reconcile != metav1alpha1.ReconcileUpdateOnly:
 		return c.act(VerbDelete, reason)
 	}
+	return c.applyOver(reason)
+}
+
+// applyOver returns the action that applies the manifest over a live object by server-side apply.
+func (c candidate) applyOver(reason Reason) decision {
 	d := c.act(VerbApply, reason)
 	overrides := c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
 	d.action.TakeAllFields, d.action.KeepFields = overrides && !c.isRestored(), overrides && c.isRestored()
