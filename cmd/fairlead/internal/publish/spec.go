@@ -39,7 +39,8 @@ func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) 
 
 // dropUsed removes the entries of spec.adopt that name an object which the component owns, or owned before it purged the
 // object. Such an entry was used, or was not needed. If it stayed, it would permit the take-over of another object of
-// this name, after the component has deleted its own. An inventory that is not in the status is not read; then all entries stay.
+// this name, after the component has deleted its own. An inventory that is not in the status is not read; then all
+// entries stay.
 func (r Request) dropUsed(obj *unstructured.Unstructured) error {
 	list, _, err := unstructured.NestedSlice(obj.Object, "spec", "adopt")
 	if err != nil || len(list) == 0 {

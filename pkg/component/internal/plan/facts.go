@@ -320,8 +320,8 @@ type Failure struct {
 func (f Failure) permanent() bool { return f.Class == Terminal || f.Reason == WaitNotServed }
 
 // Inherent reports whether the failure is a property of the object: its manifest is invalid for the API server, it
-// changes what cannot change, its type has no stored objects, or the object belongs to somebody else. Neither time nor rights nor other objects of the
-// apply set end such a failure.
+// changes what cannot change, its type has no stored objects, or the object belongs to somebody else. Neither time nor
+// rights nor other objects of the apply set end such a failure.
 func (f Failure) Inherent() bool {
 	if f.Class != Terminal || f.Cause != CauseNone {
 		return false
