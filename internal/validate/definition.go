@@ -39,10 +39,12 @@ func Definition(body *unstructured.Unstructured, version string) (managedfields.
 	return managedfields.NewTypeConverter(map[string]*spec.Schema{gvk.Kind: model}, preserves)
 }
 
-// Serves reports whether a CustomResourceDefinition serves a version.
+// Serves reports whether a CustomResourceDefinition serves a version. A definition without any version is invalid
+// itself, and says nothing about its instances.
 func Serves(definition *unstructured.Unstructured, version string) bool {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	served, _, _ := unstructured.NestedBool(versionOf(definition, version), "served")
-	return served
+	return served || len(versions) == 0
 }
 
 // schemaOf returns the schema of a version in a CustomResourceDefinition; nil if it has none.

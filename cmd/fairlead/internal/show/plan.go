@@ -470,11 +470,18 @@ func writeWaiting(text *strings.Builder, waiting []PlanWaiting, title string) {
 		if i == 0 {
 			fmt.Fprintf(text, "\n%s\n", title)
 		}
-		place := fmt.Sprintf(" (wave %d)", w.Wave)
-		if w.Reason == component.ReportDependency {
-			place = ""
+		var places []string
+		if w.Place != "" {
+			places = append(places, terminal.Clean(w.Place))
 		}
-		fmt.Fprintf(text, "  %s%s: %s\n", terminal.Clean(w.Dependent), place,
+		if w.Reason != component.ReportDependency {
+			places = append(places, fmt.Sprintf("wave %d", w.Wave))
+		}
+		at := ""
+		if len(places) > 0 {
+			at = " (" + strings.Join(places, ", ") + ")"
+		}
+		fmt.Fprintf(text, "  %s%s: %s\n", terminal.Clean(w.Dependent), at,
 			strings.TrimSuffix(w.Reason+": "+oneLine(w.Message), ": "))
 	}
 }
