@@ -252,7 +252,7 @@ var _ = Describe("Objects that another tool claims:", func() {
 			namespace, ownerLabel, stranger.ID(), operatorName+"/owner-id", stranger))
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("stranger", "ours")), adopting(settingsRule))
 		Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(ConsistOf(
-			HaveField("Message", HaveSuffix(`add {cluster: "`+former+`"} to spec.adopt`)),
+			HaveField("Message", ContainSubstring(`add {cluster: "`+former+`"} to spec.adopt; `)),
 			HaveField("Message", ContainSubstring("it is owned by Gadget.gadgets.example.com "+namespace+"/other")),
 		))
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).To(Equal(restored.GetResourceVersion()))

@@ -172,7 +172,8 @@ data:
 		password := content(ctx, "Secret", namespace, "own")["value"]
 		settle(ctx, operator)
 		Expect(rendered.renderings.Load()).To(Equal(int64(2)))
-		Expect(verbs(gets(ctx, mark).Where(named("own")))).To(Equal([]string{"get secrets 404"}))
+		Expect(verbs(gets(ctx, mark).Where(named("own")))).To(Equal([]string{"get secrets 404", "get secrets 404"}),
+			"the look-up, and the look whether a backup restored the generated value")
 		Expect(verbs(requestsSince(ctx, mark, operator).Writes().Where(named("own")))).To(Equal([]string{"patch secrets 201"}))
 
 		By("restarting the operator")
