@@ -228,8 +228,8 @@ func listed(c Contents) string {
 func keeping(reason Reason) string {
 	if reason == ReasonDeleted {
 		return "set the delete policy orphan (spec.deletePolicy, if its type has it) and wait until it is reconciled, " +
-			"before you delete the component; in a deletion that runs, remove the operator's finalizer from the component: dependents that are " +
-			"not deleted yet stay"
+			"before you delete the component; in a deletion that runs, remove the operator's finalizer from the " +
+			"component: dependents that are not deleted yet stay"
 	}
 	return "render it again, or first with the delete policy orphan"
 }

@@ -50,8 +50,8 @@ type Components interface {
 // Collector is the garbage collection of Secrets. It deletes the records of components that do not exist, except
 // records of externals that still exist, and removes their finalizers from Secrets with kubeconfigs and credentials.
 // Such Secrets remain if a component disappeared while no operator ran. For components that exist, it reports records
-// that their status does not name. It lists and watches the Secrets with the label manifests.LabelHeld, and sends no other
-// request as long as each Secret belongs to a component in the cache.
+// that their status does not name. It lists and watches the Secrets with the label manifests.LabelHeld, and sends no
+// other request as long as each Secret belongs to a component in the cache.
 type Collector struct {
 	Store      *Store
 	Components Components
