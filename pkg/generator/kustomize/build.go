@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -70,7 +71,32 @@ func run(files filesys.FileSystem, source checked) (resources resmap.ResMap, err
 			err = fmt.Errorf("kustomize panicked: %v", cause)
 		}
 	}()
-	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, filesys.Separator+source.entry)
+	options := krusty.MakeDefaultOptions()
+	if source.sorts {
+		// With another option the library logs that sortOptions have precedence.
+		options.Reorder = krusty.ReorderOptionUnspecified
+	}
+	resources, err = krusty.MakeKustomizer(options).Run(files, filesys.Separator+source.entry)
+	if err == nil && source.labels {
+		err = relabel(resources)
+	}
+	return resources, err
+}
+
+// managedBy is the value of the label that the program kustomize of this version of the library sets. The library takes
+// the version of the running program instead, which may be no valid value of a label.
+const managedBy = "kustomize-v5.8.1"
+
+// relabel replaces the value of the label that the library has set.
+func relabel(resources resmap.ResMap) error {
+	for _, resource := range resources.Resources() {
+		labels := resource.GetLabels()
+		labels[konfig.ManagedbyLabelKey] = managedBy
+		if err := resource.SetLabels(labels); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decodeResources encodes the resources as YAML and decodes them again, like kubectl apply -k. The decoder assigns the

@@ -16,6 +16,9 @@ type Options struct {
 	// Functions are added to the functions of templates, and take precedence. They must be deterministic, fast, and
 	// safe for concurrent use.
 	Functions template.FuncMap
+	// LegacyOrder returns the objects in the order of kustomize build. By default they are in the order of the files, unless
+	// the kustomization has sortOptions.
+	LegacyOrder bool
 	// Limits limits each rendering. A build cannot be interrupted after kustomize has read its files.
 	Limits generator.Limits
 }
@@ -23,8 +26,9 @@ type Options struct {
 // Generator renders a kustomization. It is safe for concurrent use; kustomize itself is not, so builds run one after
 // the other.
 type Generator struct {
-	sources *rendering.Parsed[*parsedSource]
-	limits  generator.Limits
+	sources     *rendering.Parsed[*parsedSource]
+	legacyOrder bool
+	limits      generator.Limits
 }
 
 var _ generator.Generator = (*Generator)(nil)
@@ -41,7 +45,7 @@ func New(source fs.FS, options Options) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Generator{sources: sources, limits: options.Limits}, nil
+	return &Generator{sources: sources, legacyOrder: options.LegacyOrder, limits: options.Limits}, nil
 }
 
 // Generate builds the kustomization for a request. Errors in templates, in kustomizations and in manifests name the
@@ -56,6 +60,7 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 		if err != nil {
 			return nil, err
 		}
+		found.sorts = found.sorts || g.legacyOrder
 		objects, err := build(ctx, source, found, req)
 		if err != nil {
 			return nil, err

@@ -18,6 +18,8 @@ import (
 type references struct {
 	tree    *tree
 	visited map[string]bool
+	// top is the first kustomization.
+	top kustomization
 
 	errs      []error
 	ownSchema bool
@@ -33,8 +35,12 @@ func (r *references) folder(folder string) {
 	if r.visited[folder] {
 		return
 	}
+	isTop := len(r.visited) == 0
 	r.visited[folder] = true
 	k, file, err := r.kustomization(folder)
+	if isTop {
+		r.top = k
+	}
 	if err != nil {
 		r.errs = append(r.errs, err)
 	}

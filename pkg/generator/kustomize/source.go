@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
@@ -51,6 +52,9 @@ type checked struct {
 	ownSchema bool
 	// entry is the folder that is rendered.
 	entry string
+	// sorts is set if kustomize sorts the objects, by default or by sortOptions. labels is set if the kustomization asks
+	// for the label of kustomize.
+	sorts, labels bool
 	// isPlain is set if the entry folder has no kustomization. Then the field plain contains its manifests.
 	isPlain bool
 	plain   []rendering.File
@@ -112,6 +116,8 @@ func check(t *tree, entry string) (checked, error) {
 	}
 	checks.folder(entry)
 	found := checked{entry: entry, ownSchema: checks.ownSchema, copies: t.copies, objects: t.objects}
+	found.sorts = checks.top.SortOptions != nil
+	found.labels = slices.Contains(checks.top.BuildMetadata, types.ManagedByLabelOption)
 	return found, errors.Join(checks.errs...)
 }
 
