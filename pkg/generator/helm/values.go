@@ -15,10 +15,20 @@ import (
 // the client libraries of this module.
 const defaultKubeVersion = "v1.37.0"
 
-// valuesOf copies parameters as Helm decodes a values file: every number is a float64. Charts compare values with their
-// defaults, and the template engine does not compare integers with floats.
+// exponentFrom is the smallest whole number that the template engine prints with an exponent if it is a float64.
+const exponentFrom = 1_000_000
+
+// valuesOf copies parameters. Helm has a float64 for each number of a values file and an int64 for each whole number of
+// --set; a component does not tell them apart. A number below exponentFrom becomes a float64, because charts compare
+// values with their defaults, which come from a file, and the template engine does not compare integers with floats. A
+// larger whole number stays an int64, so that it is printed with all its digits, as by helm --set.
 func valuesOf(parameters map[string]any) map[string]any {
-	return rendering.CopyValues(parameters, func(whole int64) any { return float64(whole) })
+	return rendering.CopyValues(parameters, func(whole int64) any {
+		if whole >= exponentFrom || whole <= -exponentFrom {
+			return whole
+		}
+		return float64(whole)
+	})
 }
 
 // capabilities are the capabilities of the target, as templates see them.

@@ -84,6 +84,41 @@ func TestValuesAreMergedAsHelmDoes(t *testing.T) {
 	}
 }
 
+// TestWholeNumbersArePrintedWithTheirDigits compares the output of values with that of helm --set, and shows that
+// smaller numbers can be compared with the chart's defaults.
+func TestWholeNumbersArePrintedWithTheirDigits(t *testing.T) {
+	files := map[string]string{
+		"values.yaml": "limit: 3\nsize: 2.5\n",
+		"templates/a.yaml": configMap + "data:\n  tag: \"{{ .Values.tag }}\"\n  formatted: {{ printf \"%v\" .Values.tag | quote }}\n" +
+			"  nested: \"{{ index .Values.list 0 }}\"\n  yaml: {{ toYaml .Values.tag | quote }}\n" +
+			"  more: \"{{ gt .Values.count .Values.limit }}\"\n",
+	}
+	for _, c := range []struct {
+		number any
+		want   string
+	}{
+		{int64(20161216), "20161216"},
+		{int64(999_999), "999999"},
+		{int64(1_000_000), "1000000"},
+		{int64(-1_000_660_000), "-1000660000"},
+		{int64(9007199254740993), "9007199254740993"},
+		{20161216, "20161216"},
+		{1.5, "1.5"},
+	} {
+		parameters := map[string]any{"tag": c.number, "list": []any{c.number}, "count": int64(999_999)}
+		objects := generate(t, chartOf(files), helm.Options{}, generator.Request{Name: "demo", Parameters: parameters})
+		data := dataOf(t, objects[0])
+		for _, key := range []string{"tag", "formatted", "nested", "yaml"} {
+			if data[key] != c.want {
+				t.Errorf("%v: %s is %s", c.number, key, data[key])
+			}
+		}
+		if data["more"] != "true" {
+			t.Errorf("%v: the comparison is %s", c.number, data["more"])
+		}
+	}
+}
+
 // composedByHelm returns the values that Helm passes to the templates of the chart and, if it is enabled, of its
 // sub-chart.
 func composedByHelm(t *testing.T, files map[string]string, parameters map[string]any) (map[string]string, error) {

@@ -51,8 +51,8 @@ of the namespace kube-system there identifies.
 
 The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields
-given on the command line change. Without -f and --set the values stay unchanged; with any of these flags all values are
-replaced. Sources of older revisions are deleted, except for the previous source and the source of the last
+given on the command line change. Without -f and --set the values stay unchanged; with any flag for values all of
+them are replaced. Sources of older revisions are deleted, except for the previous source and the source of the last
 revision that was Ready. These two are deleted with the component.
 
 With --wait the command waits until the component is Ready. If only objects of such types are missing, it gives
@@ -115,10 +115,7 @@ func (a *app) newApply() *cobra.Command {
 
 // addSpecFlags adds the flags that set the spec of a component.
 func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&o.values.Files, "values", "f", nil,
-		"file of values; may be repeated, a later file overrides earlier files; - is stdin")
-	flags.StringArrayVar(&o.values.Assignments, "set", nil,
-		"values as in helm --set, such as image.tag=v2; they override all files")
+	addValueFlags(flags, &o.values)
 	o.fields = specFlags(flags)
 	flags.BoolVar(&o.adopt, "adopt", false, "take over the existing objects that the plan lists")
 	flags.StringArrayVar(&o.clusters, "adopt-cluster", nil,

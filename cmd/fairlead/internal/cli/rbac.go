@@ -85,13 +85,12 @@ func (a *app) newRBAC() *cobra.Command {
 	completion.Values(cmd, "observe", watchScopes...)
 	flags.BoolVar(&o.bind, "bind", false, "also print the bindings to the service account")
 	addCallFunctionsFlag(flags, &o.callFunctions)
-	o.addRenderFlags(cmd)
+	ofFolder := o.addRenderFlags(cmd)
 	flags.StringArrayVar(&o.inputs, "input", nil,
 		"value of an input in spec.inputs, as NAME=FILE with JSON or YAML; with --dir at .Values.inputs.NAME, or as "+
 			"NAME:PATH=FILE at another place; may be repeated; - is stdin")
 	changed = func() bool {
-		return slices.ContainsFunc([]string{"values", "set", "path", "generator", "kube-version", "api-versions"},
-			flags.Changed)
+		return slices.ContainsFunc(ofFolder, flags.Changed)
 	}
 	return cmd
 }

@@ -110,13 +110,11 @@ func (a *app) newRender() *cobra.Command {
 	return cmd
 }
 
-// addRenderFlags adds the flags of all commands that render a source without a cluster.
-func (o *renderOptions) addRenderFlags(cmd *cobra.Command) {
+// addRenderFlags adds the flags of all commands that render a source without a cluster. It returns the names of those
+// that have no meaning for a component in the cluster.
+func (o *renderOptions) addRenderFlags(cmd *cobra.Command) []string {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.values.Files, "values", "f", nil,
-		"file of values; may be repeated, a later file overrides earlier files; - is stdin")
-	flags.StringArrayVar(&o.values.Assignments, "set", nil,
-		"values as in helm --set, such as image.tag=v2; they override all files")
+	names := addValueFlags(flags, &o.values)
 	flags.StringVar(&o.path, "path", "", "folder inside the source that is rendered")
 	flags.StringVar(&o.generator, "generator", "",
 		"generator of the source: "+strings.Join(generators, ", ")+"; detected by default")
@@ -126,6 +124,7 @@ func (o *renderOptions) addRenderFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.exports, "export", nil,
 		"value of an export that templates ask for, NAME=VALUE, as JSON or as text; may be repeated")
 	completion.Values(cmd, "generator", generators...)
+	return append(names, "path", "generator", "kube-version", "api-versions")
 }
 
 // placedInputUsage describes the flag --input of a command that renders a source without a component.

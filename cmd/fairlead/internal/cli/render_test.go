@@ -107,6 +107,33 @@ spec:
 		Expect(r.Out).To(BeEmpty())
 	})
 
+	It("reads values from texts, files and JSON, and prints whole numbers with their digits", func(ctx SpecContext) {
+		chart := folder("Chart.yaml", "{apiVersion: v2, name: c, version: 0.1.0}", "values.yaml", "uid: 1000",
+			"templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"+
+				"  tag: 'v-{{ .Values.tag }}'\n  uid: '{{ .Values.uid }}'\n  text: {{ kindOf .Values.text }}\n"+
+				"  file: {{ .Values.file | quote }}\n  json: '{{ index .Values.json 0 }}'\n  plain: {{ .Values.plain | quote }}\n",
+			"note.txt", "a,b=c")
+		r := run(ctx, "fairlead", "render", chart, "--set", "tag=20161216", "--set-string", "text=20161216", "--set-file",
+			"file="+filepath.Join(chart, "note.txt"), "--set-json", "json=[1000660000]", "--set-literal", "plain=a,b",
+			"-f", filepath.Join(folder("v.yaml", "uid: 1000660000"), "v.yaml"))
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Out).To(And(ContainSubstring("tag: v-20161216\n"), ContainSubstring(`uid: "1000660000"`),
+			ContainSubstring("text: string\n"), ContainSubstring("file: a,b=c\n"), ContainSubstring(`json: "1000660000"`),
+			ContainSubstring("plain: a,b\n")))
+	})
+
+	It("renders a chart whose schema refers to a URL with --skip-schema, which the error names", func(ctx SpecContext) {
+		chart := folder("Chart.yaml", "{apiVersion: v2, name: c, version: 0.1.0}",
+			"values.schema.json", `{"$ref": "https://example.com/schema.json"}`,
+			"templates/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+		r := run(ctx, "fairlead", "render", chart)
+		Expect(r.Code).To(Equal(2))
+		Expect(r.Err).To(And(ContainSubstring("https://example.com/schema.json"), ContainSubstring("--skip-schema")))
+		r = run(ctx, "fairlead", "render", chart, "--skip-schema")
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Out).To(ContainSubstring("kind: ConfigMap"))
+	})
+
 	It("leaves out definitions with --include-crds=false", func(ctx SpecContext) {
 		Expect(run(ctx, "fairlead", "render", "testdata/render/chart").Out).
 			To(ContainSubstring("kind: CustomResourceDefinition"))

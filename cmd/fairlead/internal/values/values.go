@@ -10,45 +10,34 @@ import (
 	"io"
 	"maps"
 	"os"
-
-	"helm.sh/helm/v3/pkg/strvals"
 )
 
 // Sources are files and assignments of values.
 type Sources struct {
 	// Files are paths of YAML files in ascending precedence; "-" is Stdin.
 	Files []string
-	// Assignments have the syntax of helm --set. They override files, and later assignments override earlier ones.
-	Assignments []string
-	Stdin       io.Reader
+	// Assigned are assignments, which override files. Later assignments override earlier ones.
+	Assigned Assignments
+	Stdin    io.Reader
 	// Warn is called with a description of each ignored input.
 	Warn func(error)
 }
 
 // Given reports whether there are any files or assignments, even if these are empty.
-func (s Sources) Given() bool { return len(s.Files)+len(s.Assignments) > 0 }
+func (s Sources) Given() bool { return len(s.Files) > 0 || s.Assigned.given() }
 
 // Load reads and merges all sources. It keeps null values, because a null removes a default value of a chart.
 func (s Sources) Load() (map[string]any, error) {
 	merged := map[string]any{}
-	stdinRead := false
+	stdin := &onceReader{Reader: s.Stdin}
 	for _, file := range s.Files {
-		if file == "-" && stdinRead {
-			return nil, errors.New("stdin is used twice as a file of values")
-		}
-		stdinRead = stdinRead || file == "-"
-		values, err := s.loadFile(file)
+		values, err := s.loadFile(file, stdin)
 		if err != nil {
 			return nil, err
 		}
 		merged = merge(merged, values)
 	}
-	for i, assignment := range s.Assignments {
-		if err := strvals.ParseInto(assignment, merged); err != nil {
-			return nil, fmt.Errorf("--set number %d: %w", i+1, err)
-		}
-	}
-	return merged, nil
+	return s.Assigned.into(merged, stdin)
 }
 
 // Manifest returns an error for the first file that contains a manifest instead of values, or nil if no file does. It
@@ -69,19 +58,41 @@ func (s Sources) Manifest() error {
 	return nil
 }
 
-func (s Sources) loadFile(file string) (map[string]any, error) {
-	if file == "-" {
-		text, err := io.ReadAll(s.Stdin)
-		if err != nil {
-			return nil, fmt.Errorf("read values from stdin: %w", err)
-		}
-		return parse("stdin", text, s.Warn)
-	}
-	text, err := os.ReadFile(file)
+func (s Sources) loadFile(file string, stdin *onceReader) (map[string]any, error) {
+	text, err := stdin.readFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read values: %w", err)
+		return nil, err
+	}
+	if file == "-" {
+		file = "stdin"
 	}
 	return parse(file, text, s.Warn)
+}
+
+// onceReader reads the whole of stdin, which is possible only once.
+type onceReader struct {
+	io.Reader
+	read bool
+}
+
+// readFile returns the content of a file. "-" is stdin.
+func (r *onceReader) readFile(file string) ([]byte, error) {
+	if file != "-" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read values: %w", err)
+		}
+		return text, nil
+	}
+	if r.read {
+		return nil, errors.New("stdin is used twice as a file of values")
+	}
+	r.read = true
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read values from stdin: %w", err)
+	}
+	return text, nil
 }
 
 // merge returns the values of base and over, of which over has precedence. It changes neither map.

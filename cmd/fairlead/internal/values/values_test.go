@@ -19,7 +19,7 @@ var _ = Describe("Sources", func() {
 		GinkgoHelper()
 		GinkgoT().Chdir(GinkgoT().TempDir())
 		s := values.Sources{
-			Assignments: assignments, Stdin: strings.NewReader(stdin),
+			Assigned: values.Assignments{Plain: assignments}, Stdin: strings.NewReader(stdin),
 			Warn: func(err error) { warnings = append(warnings, err.Error()) },
 		}
 		for i, text := range texts {
@@ -62,6 +62,45 @@ var _ = Describe("Sources", func() {
 				"l": []any{"a", "b"}, "h": []any{nil, map[string]any{"p": int64(80)}}, "k.io/x": "1,2", "on": true, "off": nil,
 			}),
 	)
+
+	DescribeTable("assigns with the types and the precedence of Helm's flags:",
+		func(stdin string, assigned values.Assignments, want map[string]any) {
+			GinkgoT().Chdir(GinkgoT().TempDir())
+			Expect(os.WriteFile("a.conf", []byte("x,y=1\n"), 0o600)).To(Succeed())
+			sources := values.Sources{Assigned: assigned, Stdin: strings.NewReader(stdin)}
+			Expect(sources.Given()).To(BeTrue())
+			Expect(sources.Load()).To(Equal(want))
+		},
+		Entry("--set", "", values.Assignments{Plain: []string{"tag=20161216,huge=9007199254740993,part=1.5,zero=007"}},
+			map[string]any{"tag": int64(20161216), "huge": int64(9007199254740993), "part": "1.5", "zero": "007"}),
+		Entry("--set-string", "", values.Assignments{Text: []string{"tag=20161216,on=true,off=null,l={1,2}"}},
+			map[string]any{"tag": "20161216", "on": "true", "off": "null", "l": []any{"1", "2"}}),
+		Entry("--set-file", "standard", values.Assignments{Files: []string{"a.b=a.conf", "c=-"}},
+			map[string]any{"a": map[string]any{"b": "x,y=1\n"}, "c": "standard"}),
+		Entry("--set-json", "", values.Assignments{JSON: []string{`a.b={"c": [20161216, 1.5]},d=null,e="f,g"`}},
+			map[string]any{"a": map[string]any{"b": map[string]any{"c": []any{int64(20161216), 1.5}}}, "d": nil, "e": "f,g"}),
+		Entry("--set-literal", "", values.Assignments{Literal: []string{`a.b={1,2},c=3\`}},
+			map[string]any{"a": map[string]any{"b": `{1,2},c=3\`}}),
+		Entry("all", "", values.Assignments{
+			JSON: []string{`a={"b":1},j=1`}, Plain: []string{"a.c=2,j=2"}, Text: []string{"j=3,a.d=4"},
+			Files: []string{"j=a.conf,a.e=a.conf"}, Literal: []string{"j=5"},
+		}, map[string]any{
+			"a": map[string]any{"b": int64(1), "c": int64(2), "d": "4", "e": "x,y=1\n"}, "j": "5",
+		}),
+	)
+
+	It("names the flag of an invalid assignment, and reads stdin only once", func() {
+		for assigned, want := range map[*values.Assignments]string{
+			{JSON: []string{"a=1", "a={"}}:        "--set-json number 2: ",
+			{Text: []string{"s3cret[x]=s3cret"}}:   "--set-string number 1: ",
+			{Files: []string{"a=missing"}}:         "--set-file number 1: read values: open missing: no such file",
+			{Files: []string{"a=-", "b=-"}}:        "--set-file number 2: stdin is used twice",
+			{Literal: []string{"a[s3cret]=s3cret"}}: "--set-literal number 1: ",
+		} {
+			_, err := values.Sources{Assigned: *assigned, Stdin: strings.NewReader("")}.Load()
+			Expect(err).To(MatchError(HavePrefix(want)))
+		}
+	})
 
 	DescribeTable("names the file and the line of",
 		func(text, want string) {

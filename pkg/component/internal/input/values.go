@@ -143,8 +143,12 @@ func parseMap(text []byte) map[string]any {
 	if len(text) > maxParsed || manifests.CheckAliases(text, maxParsed) != nil {
 		return nil
 	}
+	asJSON, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil
+	}
 	var parsed map[string]any
-	if err := yaml.Unmarshal(text, &parsed); err != nil {
+	if err := utiljson.Unmarshal(asJSON, &parsed); err != nil {
 		return nil
 	}
 	return parsed

@@ -1,0 +1,66 @@
+package values
+
+import (
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/strvals"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// Assignments are assignments of values, with the syntax and the types of Helm's flags of these names. Whatever their
+// order on the command line, those of a later field override those of an earlier field, as in Helm.
+type Assignments struct {
+	// JSON has the values of --set-json: each value is a JSON document.
+	JSON []string
+	// Plain has the values of --set: a whole number is an int64, true and false are booleans, null is nil, and anything
+	// else is a text.
+	Plain []string
+	// Text has the values of --set-string: each value is a text.
+	Text []string
+	// Files has the values of --set-file: each value is the path of a file, whose content is a text. "-" is stdin.
+	Files []string
+	// Literal has the values of --set-literal: the rest of the assignment is a text, whatever characters it has.
+	Literal []string
+}
+
+func (a Assignments) given() bool {
+	return len(a.JSON)+len(a.Plain)+len(a.Text)+len(a.Files)+len(a.Literal) > 0
+}
+
+// into assigns the values in a map, and returns the result. Whole numbers have type int64, other numbers have type
+// float64. An error has the name of the flag and the number of the assignment among those of this flag.
+func (a Assignments) into(values map[string]any, stdin *onceReader) (map[string]any, error) {
+	content := func(path []rune) (any, error) {
+		text, err := stdin.readFile(string(path))
+		return string(text), err
+	}
+	for _, kind := range []struct {
+		flag        string
+		assignments []string
+		parse       func(string, map[string]any) error
+	}{
+		{"--set-json", a.JSON, strvals.ParseJSON},
+		{"--set", a.Plain, strvals.ParseInto},
+		{"--set-string", a.Text, strvals.ParseIntoString},
+		{"--set-file", a.Files, func(text string, values map[string]any) error {
+			return strvals.ParseIntoFile(text, values, content)
+		}},
+		{"--set-literal", a.Literal, strvals.ParseLiteralInto},
+	} {
+		for i, assignment := range kind.assignments {
+			if err := kind.parse(assignment, values); err != nil {
+				return nil, fmt.Errorf("%s number %d: %w", kind.flag, i+1, err)
+			}
+		}
+	}
+	if len(a.JSON) == 0 {
+		return values, nil
+	}
+	// Helm's parser decodes each number of --set-json as a float64.
+	text, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("--set-json: %w", err)
+	}
+	decoded := map[string]any{}
+	return decoded, json.Unmarshal(text, &decoded)
+}
