@@ -231,6 +231,12 @@ type HelmOptions struct {
 	// +optional
 	SkipCRDs bool `json:"skipCRDs,omitempty"`
 
+	// SkipSchema renders the chart without the validation of values by the files values.schema.json of the chart and its
+	// sub-charts, like helm install --skip-schema-validation. A schema that refers to a URL or to another file needs it,
+	// because these are not read.
+	// +optional
+	SkipSchema bool `json:"skipSchema,omitempty"`
+
 	// HookTimeout is the time in which each hook of the chart must be ready, like helm install --timeout. A hook that is
 	// not ready after this time has failed. A hook with the annotation fairlead.io/timeout has its own timeout. The
 	// default is 0: no hook has a timeout.

@@ -23,6 +23,8 @@ type RenderOptions struct {
 	Raw bool
 	// SkipCRDs leaves out the objects in the crds folders of charts, for every Component.
 	SkipCRDs bool
+	// SkipSchema renders charts without the validation of values by their schemas, for every Component.
+	SkipSchema bool
 	// Sequencing reads the resource groups of charts as dependencies, for every Component.
 	Sequencing bool
 	// Tests renders the tests of charts instead of their other objects, without post-renderers, as Helm does. Components
@@ -41,7 +43,8 @@ type RenderOptions struct {
 // or with its function.
 func NewGenerator(o RenderOptions) (generator.Generator, error) {
 	charts, err := helm.New(nil, helm.Options{
-		AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipCRDs: o.SkipCRDs, Sequencing: o.Sequencing, Tests: o.Tests,
+		AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipSchema: o.SkipSchema, SkipCRDs: o.SkipCRDs,
+		Sequencing: o.Sequencing, Tests: o.Tests,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("helm: %w", err)
@@ -53,7 +56,7 @@ func NewGenerator(o RenderOptions) (generator.Generator, error) {
 		g.skipPostRenderers = true
 		return g, nil
 	}
-	kustomizations, err := kustomize.New(nil, kustomize.Options{})
+	kustomizations, err := kustomize.New(nil, kustomize.Options{LegacyOrder: o.Raw})
 	if err != nil {
 		return nil, fmt.Errorf("kustomize: %w", err)
 	}
@@ -88,6 +91,7 @@ func withOptions(engine generator.Generator, options v1alpha1.HelmOptions) (gene
 	}
 	tuned, err := charts.With(func(o *helm.Options) {
 		o.SkipCRDs = o.SkipCRDs || options.SkipCRDs
+		o.SkipSchema = o.SkipSchema || options.SkipSchema
 		o.Sequencing = o.Sequencing || options.Sequencing
 		if options.HookTimeout != nil {
 			o.HookTimeout = options.HookTimeout.Duration

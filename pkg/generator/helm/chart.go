@@ -23,7 +23,9 @@ type parsedChart struct {
 	chart *chart.Chart
 	// schemas holds the compiled schema for the text of each values.schema.json.
 	schemas map[string]*jsonschema.Schema
-	sets    *parsedSets
+	// invalidSchema is the error of a schema that cannot be compiled.
+	invalidSchema error
+	sets             *parsedSets
 }
 
 // parseChart loads and validates the chart in source, with its sub-charts.
@@ -57,10 +59,10 @@ func parseChart(source fs.FS) (*parsedChart, error) {
 		return nil, err
 	}
 	schemas := map[string]*jsonschema.Schema{}
-	if err := compileSchemas(loaded, schemas); err != nil {
-		return nil, err
-	}
-	return &parsedChart{chart: loaded, schemas: schemas, sets: &parsedSets{kept: lru.New(keptSets)}}, nil
+	invalid := compileSchemas(loaded, schemas)
+	return &parsedChart{
+		chart: loaded, schemas: schemas, invalidSchema: invalid, sets: &parsedSets{kept: lru.New(keptSets)},
+	}, nil
 }
 
 func ignoreRules(source fs.FS) (*ignore.Rules, error) {

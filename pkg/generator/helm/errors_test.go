@@ -92,7 +92,7 @@ func TestErrors(t *testing.T) {
 		},
 		"a schema on the network": {
 			files: map[string]string{"values.schema.json": `{"$ref": "https://example.com/schema.json"}`},
-			want:  []string{"demo/values.schema.json", "https://example.com/schema.json: other files and URLs are not read"},
+			want:  []string{"demo/values.schema.json", "https://example.com/schema.json: other files and URLs are not read", "skipSchema (fairlead: --skip-schema)"},
 		},
 		"a schema in a file of the machine": {
 			files: map[string]string{"values.schema.json": `{"properties": {"a": {"$ref": "file:///etc/hostname"}}}`},

@@ -18,11 +18,14 @@ type Options struct {
 	// AnnotationPrefix is the reconciler's name, the prefix of settings. It is required for charts with hooks or with
 	// kept objects; see the package documentation.
 	AnnotationPrefix string
-	// Raw returns the same objects as helm template: all hooks are returned as they are, and no settings are added.
+	// Raw returns the same objects as helm template, in its order: all hooks are returned as they are, and no settings are
+	// added.
 	Raw bool
 	// Tests returns the hooks for test instead of all other objects: unchanged, in the order in which Helm runs them.
 	// Raw must not be set.
 	Tests bool
+	// SkipSchema renders without the validation of values by each values.schema.json, which may then also be invalid.
+	SkipSchema bool
 	// SkipCRDs omits the objects in the folders crds of the chart and its sub-charts.
 	SkipCRDs bool
 	// HookTimeout is the setting timeout of all hooks whose manifests do not set one, like the flag --timeout of Helm: a
@@ -57,6 +60,15 @@ func New(source fs.FS, options Options) (*Generator, error) {
 	charts, err := rendering.NewParsed(source, parseChart)
 	if err != nil {
 		return nil, err
+	}
+	if source != nil && !options.SkipSchema {
+		parsed, err := charts.For(generator.Request{})
+		if err != nil {
+			return nil, err
+		}
+		if parsed.invalidSchema != nil {
+			return nil, parsed.invalidSchema
+		}
 	}
 	options.Limits = options.Limits.WithDefaults()
 	return &Generator{charts: charts, options: options}, nil
@@ -108,7 +120,7 @@ func (g *Generator) Notes(ctx context.Context, req generator.Request) (string, e
 		if err != nil {
 			return nil, err
 		}
-		notes, err := parsed.notes(ctx, req, g.options.Limits)
+		notes, err := parsed.notes(ctx, req, g.options)
 		if err != nil {
 			return nil, fmt.Errorf("chart %s: %w", parsed.chart.Name(), err)
 		}

@@ -108,6 +108,14 @@ func installRank(kind string) int {
 	return math.MaxInt
 }
 
+func objectsOf(hooks []hook) []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, 0, len(hooks))
+	for _, h := range hooks {
+		objects = append(objects, h.object)
+	}
+	return objects
+}
+
 // tests returns the objects of the hooks for test, in the order in which Helm runs them.
 func tests(hooks []hook) []*unstructured.Unstructured {
 	var found []*unstructured.Unstructured

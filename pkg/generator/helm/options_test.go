@@ -252,3 +252,57 @@ func TestADefinitionThatASubChartRepeatsIsRenderedOnce(t *testing.T) {
 		t.Errorf("raw: got %d objects, want both, as by helm template", len(raw))
 	}
 }
+
+// TestRawHasTheOrderOfHelmTemplate has objects and hooks in the reverse of Helm's order of kinds.
+func TestRawHasTheOrderOfHelmTemplate(t *testing.T) {
+	manifest := func(kind, name, annotations string) string {
+		return "---\napiVersion: v1\nkind: " + kind + "\nmetadata: {name: " + name + ", annotations: {" + annotations + "}}\n"
+	}
+	const hook = `helm.sh/hook: pre-install, helm.sh/hook-weight: "5"`
+	files := map[string]string{
+		"crds/z.yaml":          manifest("CustomResourceDefinition", "definition", ""),
+		"templates/a.yaml":     manifest("Widget", "widget", "") + manifest("Job", "job", ""),
+		"templates/b.yaml":     manifest("Gadget", "gadget", "") + manifest("Secret", "second", "") + manifest("Secret", "first", ""),
+		"templates/c.yaml":     manifest("Namespace", "namespace", ""),
+		"templates/a-hook.yml": manifest("Job", "hook-job", `helm.sh/hook: pre-install, helm.sh/hook-weight: "-5"`) + manifest("Secret", "hook-secret", hook),
+	}
+	objects := generate(t, chartOf(files), helm.Options{Raw: true}, generator.Request{Revision: 1})
+	want := []string{"definition", "namespace", "second", "first", "job", "gadget", "widget", "hook-secret", "hook-job"}
+	if got := namesOf(objects); !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+func TestSkipSchemaRendersWithoutTheSchemas(t *testing.T) {
+	for name, schema := range map[string]string{
+		"a reference to a URL":   `{"$ref": "https://example.com/schema.json"}`,
+		"a schema without sense": `{"type": "unknown"}`,
+		"no JSON":                `{`,
+		"values that break it":   `{"required": ["size"]}`,
+	} {
+		for _, file := range []string{"values.schema.json", "charts/sub/values.schema.json"} {
+			chart := chartOf(map[string]string{
+				"templates/a.yaml": configMap, "charts/sub/Chart.yaml": "apiVersion: v2\nname: sub\nversion: 0.0.1\n", file: schema,
+			})
+			objects := generate(t, chart, helm.Options{SkipSchema: true}, generator.Request{})
+			if len(objects) != 1 {
+				t.Errorf("%s in %s: got %d objects", name, file, len(objects))
+			}
+			g, err := helm.New(nil, helm.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := generator.Request{Source: chart, SourceDigest: "1"}
+			if _, err := g.Generate(t.Context(), req); err == nil {
+				t.Errorf("%s in %s: the schema is not used", name, file)
+			}
+			skipping, err := g.With(func(o *helm.Options) { o.SkipSchema = true })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := skipping.Generate(t.Context(), req); err != nil {
+				t.Errorf("%s in %s: %v", name, file, err)
+			}
+		}
+	}
+}

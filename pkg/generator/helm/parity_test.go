@@ -42,7 +42,7 @@ func TestRendersAsHelmDoes(t *testing.T) {
 func compare(t *testing.T, parsed *parsedChart, req generator.Request) {
 	t.Helper()
 	theirs := copyChart(parsed.chart)
-	values, err := parsed.renderValues(theirs, req)
+	values, err := parsed.renderValues(theirs, req, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func compare(t *testing.T, parsed *parsedChart, req generator.Request) {
 		t.Fatal(err)
 	}
 	ours := copyChart(parsed.chart)
-	if values, err = parsed.renderValues(ours, req); err != nil {
+	if values, err = parsed.renderValues(ours, req, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	rendered, err := parsed.execute(t.Context(), ours, values, req, generator.Limits{}.WithDefaults())

@@ -22,14 +22,14 @@ import (
 const notesFile = "NOTES.txt"
 
 // render returns the dependents: first the objects in the folders crds, then the objects of the templates in the order
-// of their paths.
+// of their paths. With Options.Raw, the objects of templates are in the order of helm template.
 func (p *parsedChart) render(
 	ctx context.Context,
 	req generator.Request,
 	options Options,
 ) ([]*unstructured.Unstructured, error) {
 	working := copyChart(p.chart)
-	values, err := p.renderValues(working, req)
+	values, err := p.renderValues(working, req, options)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (p *parsedChart) render(
 		return nil, &RenderedError{Err: err}
 	}
 	if options.Raw {
-		return append(definitions, objects...), nil
+		return slices.Concat(definitions, byKind(objects), byKind(objectsOf(hooks))), nil
 	}
 	if options.Tests {
 		return tests(hooks), nil
@@ -77,15 +77,21 @@ func (p *parsedChart) render(
 	return set.arrange(append(definitions, objects...), hooks)
 }
 
+// byKind sorts objects by Helm's order of installation, and returns them. Objects of a kind keep their order.
+func byKind(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return compareKinds(a.GetKind(), b.GetKind()) })
+	return objects
+}
+
 // notes returns the rendered notes of the chart. It executes all templates of the chart, because a template can change
 // values that the notes read.
-func (p *parsedChart) notes(ctx context.Context, req generator.Request, limits generator.Limits) (string, error) {
+func (p *parsedChart) notes(ctx context.Context, req generator.Request, options Options) (string, error) {
 	working := copyChart(p.chart)
-	values, err := p.renderValues(working, req)
+	values, err := p.renderValues(working, req, options)
 	if err != nil {
 		return "", err
 	}
-	rendered, err := p.execute(ctx, working, values, req, limits)
+	rendered, err := p.execute(ctx, working, values, req, options.Limits)
 	if err != nil {
 		return "", err
 	}
@@ -98,7 +104,7 @@ func (p *parsedChart) notes(ctx context.Context, req generator.Request, limits g
 }
 
 // decodeRendered decodes the output of templates, and returns ordinary objects and hooks separately, both in the order
-// of their files. With Options.Raw, hooks are returned as ordinary objects.
+// of their files. With Options.Raw, no warnings about hooks are reported.
 func decodeRendered(
 	rendered []rendering.File, decoder *manifests.Decoder, req generator.Request, raw bool, groups sequencing,
 ) (objects []*unstructured.Unstructured, hooks []hook, err error) {
@@ -114,8 +120,10 @@ func decodeRendered(
 		for _, object := range decoded {
 			switch h, isHook, known := hookOf(object, file.Name); {
 			case !known:
-			case isHook && !raw:
-				h.warnOfWeight(req)
+			case isHook:
+				if !raw {
+					h.warnOfWeight(req)
+				}
 				hooks = append(hooks, h)
 			default:
 				objects = append(objects, object)
@@ -169,7 +177,12 @@ func warnOfRepetition(req generator.Request, object *unstructured.Unstructured, 
 
 // renderValues computes the values for the templates, as helm install does. It also removes disabled sub-charts from
 // working, which is a copy of the chart.
-func (p *parsedChart) renderValues(working *chart.Chart, req generator.Request) (chartutil.Values, error) {
+func (p *parsedChart) renderValues(
+	working *chart.Chart, req generator.Request, options Options,
+) (chartutil.Values, error) {
+	if p.invalidSchema != nil && !options.SkipSchema {
+		return nil, p.invalidSchema
+	}
 	capabilities := capabilitiesOf(req.Capabilities)
 	if required := working.Metadata.KubeVersion; required != "" &&
 		!chartutil.IsCompatibleRange(required, capabilities.KubeVersion.Version) {
@@ -200,6 +213,9 @@ func (p *parsedChart) renderValues(working *chart.Chart, req generator.Request) 
 	composed, err := values.Table("Values")
 	if err != nil {
 		return nil, fmt.Errorf("values: %w", err)
+	}
+	if options.SkipSchema {
+		return values, nil
 	}
 	if err := errors.Join(p.validate(working, composed, "values")...); err != nil {
 		return nil, &InputError{Err: err}

@@ -54,7 +54,8 @@ type noLoader struct{}
 // Load implements jsonschema.URLLoader.
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf(
-		"the schema refers to %s: other files and URLs are not read; move the definition into the schema", url)
+		"the schema refers to %s: other files and URLs are not read; move the definition into the schema, or leave the "+
+			"validation out with skipSchema (fairlead: --skip-schema)", url)
 }
 
 // validate validates the values of a chart and of its sub-charts. Each error contains the full path of the value.

@@ -66,6 +66,8 @@ these Secrets in spec.valuesFrom.`
 type applyOptions struct {
 	values  values.Sources
 	fields  map[string]*string
+	// skipSchema leaves out the validation of the values of a chart.
+	skipSchema bool
 	wait    bool
 	timeout time.Duration
 	// unserved limits the wait for nothing but types that nobody serves.
@@ -117,6 +119,7 @@ func (a *app) newApply() *cobra.Command {
 func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
 	addValueFlags(flags, &o.values)
 	o.fields = specFlags(flags)
+	addSkipSchemaFlag(flags, &o.skipSchema)
 	flags.BoolVar(&o.adopt, "adopt", false, "take over the existing objects that the plan lists")
 	flags.StringArrayVar(&o.clusters, "adopt-cluster", nil,
 		"UID of the namespace kube-system of another cluster; take over what the component owned there; may be repeated")
@@ -262,6 +265,12 @@ func (o applyOptions) spec(changed func(string) bool) (map[string]any, error) {
 		fields[field] = nil
 		if given != "" {
 			fields[field] = given
+		}
+	}
+	if changed(flagSkipSchema) {
+		fields["helm.skipSchema"] = nil
+		if o.skipSchema {
+			fields["helm.skipSchema"] = true
 		}
 	}
 	if !o.values.Given() {

@@ -86,6 +86,7 @@ func (a *app) newRBAC() *cobra.Command {
 	flags.BoolVar(&o.bind, "bind", false, "also print the bindings to the service account")
 	addCallFunctionsFlag(flags, &o.callFunctions)
 	ofFolder := o.addRenderFlags(cmd)
+	ofFolder = append(ofFolder, flagSkipSchema)
 	flags.StringArrayVar(&o.inputs, "input", nil,
 		"value of an input in spec.inputs, as NAME=FILE with JSON or YAML; with --dir at .Values.inputs.NAME, or as "+
 			"NAME:PATH=FILE at another place; may be repeated; - is stdin")

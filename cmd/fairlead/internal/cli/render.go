@@ -65,6 +65,7 @@ type renderOptions struct {
 	exports     []string
 	inputs      []string
 	includeCRDs bool
+	skipSchema  bool
 	sequencing  bool
 	isUpgrade   bool
 	raw         bool
@@ -115,6 +116,7 @@ func (a *app) newRender() *cobra.Command {
 func (o *renderOptions) addRenderFlags(cmd *cobra.Command) []string {
 	flags := cmd.Flags()
 	names := addValueFlags(flags, &o.values)
+	addSkipSchemaFlag(flags, &o.skipSchema)
 	flags.StringVar(&o.path, "path", "", "folder inside the source that is rendered")
 	flags.StringVar(&o.generator, "generator", "",
 		"generator of the source: "+strings.Join(generators, ", ")+"; detected by default")
@@ -232,7 +234,7 @@ func (o renderOptions) request(namespace string) (render.Request, error) {
 	}
 	req := render.Request{
 		Path: o.path, Engine: generator.Engine(generatorOf(o.generator)), Namespace: namespace, Name: o.name,
-		Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs, Sequencing: o.sequencing,
+		Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs, SkipSchema: o.skipSchema, Sequencing: o.sequencing,
 	}
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
 		return req, exit.BadUsage("--namespace %q: %s", namespace, strings.Join(problems, ", "))

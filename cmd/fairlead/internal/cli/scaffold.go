@@ -72,6 +72,7 @@ func (a *app) newScaffold() *cobra.Command {
 		"generator of the dependents: "+strings.Join(scaffold.GeneratorNames,
 			", ")+"; by default Helm with --chart, Kustomize with --kustomization, or else Go")
 	flags.StringVar(&o.chart, "chart", "", "folder or archive of a Helm chart that is copied into the project")
+	addSkipSchemaFlag(flags, &o.answers.SkipSchema)
 	flags.StringVar(&o.kustomization, "kustomization", "",
 		"folder or archive of a kustomization that is copied into the project")
 	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)},

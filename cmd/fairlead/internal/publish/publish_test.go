@@ -119,6 +119,27 @@ func sourceOf(obj *unstructured.Unstructured) string {
 	return name
 }
 
+var _ = Describe("a field in a map of the spec", func() {
+	It("is set beside the other fields of the map, and removed with an empty map", func(ctx SpecContext) {
+		existing := shop()
+		existing.Spec.Helm = &v1alpha1.HelmOptions{SkipCRDs: true}
+		s := newScene(interceptor.Funcs{}, existing)
+		set := func(fields map[string]any) *v1alpha1.HelmOptions {
+			GinkgoHelper()
+			p := publish.Publisher{Client: s, Done: func(string) {}, Warn: func(error) {}}
+			_, err := p.Publish(ctx, publish.Request{Target: target("shop"), Archive: folder(), Fields: fields})
+			Expect(err).NotTo(HaveOccurred())
+			after := &v1alpha1.Component{}
+			Expect(s.Get(ctx, client.ObjectKeyFromObject(existing), after)).To(Succeed())
+			return after.Spec.Helm
+		}
+		Expect(set(map[string]any{"helm.skipSchema": true})).To(Equal(&v1alpha1.HelmOptions{SkipCRDs: true, SkipSchema: true}))
+		Expect(set(map[string]any{"helm.skipSchema": nil})).To(Equal(&v1alpha1.HelmOptions{SkipCRDs: true}))
+		Expect(set(map[string]any{"helm.skipCRDs": nil})).To(BeNil())
+		Expect(set(map[string]any{"helm.skipSchema": true})).To(Equal(&v1alpha1.HelmOptions{SkipSchema: true}))
+	})
+})
+
 var _ = Describe("Publish", func() {
 	It("repeats a conflicting update, and keeps the change of the other client", func(ctx SpecContext) {
 		writes := 0

@@ -3,6 +3,7 @@ package publish
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,7 +12,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// setSpec sets the source and fields of the spec. It removes fields whose value is nil. If the spec changes, it also
+// setSpec sets the source and fields of the spec, whose names have dots between their parts. It removes fields whose
+// value is nil, and maps of fields that are empty then. If the spec changes, it also
 // removes the entries of spec.adopt that were used.
 func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) error {
 	before := obj.DeepCopy()
@@ -19,11 +21,12 @@ func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) 
 		return err
 	}
 	for name, value := range r.Fields {
+		path := append([]string{"spec"}, strings.Split(name, ".")...)
 		if value == nil {
-			unstructured.RemoveNestedField(obj.Object, "spec", name)
+			removeField(obj, path)
 			continue
 		}
-		if err := unstructured.SetNestedField(obj.Object, runtime.DeepCopyJSONValue(value), "spec", name); err != nil {
+		if err := unstructured.SetNestedField(obj.Object, runtime.DeepCopyJSONValue(value), path...); err != nil {
 			return err
 		}
 	}
@@ -35,6 +38,15 @@ func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) 
 		return nil
 	}
 	return r.dropUsed(obj)
+}
+
+// removeField removes a field, and the map that has it if it is empty then and not the spec itself.
+func removeField(obj *unstructured.Unstructured, path []string) {
+	unstructured.RemoveNestedField(obj.Object, path...)
+	above := path[:len(path)-1]
+	if rest, found, _ := unstructured.NestedMap(obj.Object, above...); found && len(rest) == 0 && len(above) > 1 {
+		unstructured.RemoveNestedField(obj.Object, above...)
+	}
 }
 
 // dropUsed removes the entries of spec.adopt that name an object which the component owns, or owned before it purged the

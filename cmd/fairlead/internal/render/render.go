@@ -44,6 +44,8 @@ type Request struct {
 	Upgrade bool
 	// SkipCRDs leaves out the objects in the crds folders of charts.
 	SkipCRDs bool
+	// SkipSchema leaves out the validation of values by the schemas of charts.
+	SkipSchema bool
 	// Sequencing reads the resource groups of charts as dependencies.
 	Sequencing bool
 	// Exports are the values of exports.
@@ -58,13 +60,13 @@ type Request struct {
 // Raw returns the unchanged output of the engine, in the order in which the engine's own command, such as helm, prints
 // it.
 func Raw(ctx context.Context, req Request) ([]*unstructured.Unstructured, error) {
-	return generate(ctx, req, operator.RenderOptions{Raw: true, SkipCRDs: req.SkipCRDs})
+	return generate(ctx, req, operator.RenderOptions{Raw: true})
 }
 
 // Dependents returns the objects that the reconciler would apply, in the order in which it applies them. Hooks of the
 // deletion come last.
 func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
-	generated, err := generate(ctx, req, operator.RenderOptions{SkipCRDs: req.SkipCRDs, Sequencing: req.Sequencing})
+	generated, err := generate(ctx, req, operator.RenderOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +145,7 @@ func normalise(
 
 func generate(ctx context.Context, req Request, options operator.RenderOptions) ([]*unstructured.Unstructured, error) {
 	options.RefuseFunctions, options.Locate = true, req.locate
+	options.SkipCRDs, options.SkipSchema, options.Sequencing = req.SkipCRDs, req.SkipSchema, req.Sequencing && !options.Raw
 	g, err := operator.NewGenerator(options)
 	if err != nil {
 		return nil, err

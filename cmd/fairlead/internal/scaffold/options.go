@@ -107,6 +107,8 @@ type Options struct {
 	Watched []Watched `json:"watch,omitempty"`
 	// Image is the image of the operator, without a tag.
 	Image string `json:"image"`
+	// SkipSchema renders the chart without the validation of values by its schema.
+	SkipSchema bool `json:"skipSchema,omitempty"`
 	// Given reports whether the source is a chart or kustomization of the person, and not the example.
 	Given bool `json:"given,omitempty"`
 }

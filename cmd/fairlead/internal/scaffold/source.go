@@ -84,6 +84,6 @@ func renderSource(
 	}
 	return render.Raw(ctx, render.Request{
 		Source: tree, Engine: engines[o.Generator], Namespace: "default", Name: "sample", Values: values,
-		Capabilities: capabilities,
+		Capabilities: capabilities, SkipSchema: o.SkipSchema,
 	})
 }
