@@ -44,7 +44,7 @@ type letter struct {
 	cell
 	// dropped is set if Drop was called after the value. Then the result of Fetch must not bring it back.
 	dropped bool
-	expire  *time.Timer
+	expire  *expiry
 }
 
 // NewMailbox returns a Mailbox.
@@ -184,15 +184,13 @@ func (m *Mailbox) storeEarly(name types.NamespacedName, size int) {
 
 // expireAfter drops a value after a time; zero or less means never. The caller holds the lock.
 func (m *Mailbox) expireAfter(name types.NamespacedName, l *letter, after time.Duration) {
-	if l.expire != nil {
-		l.expire.Stop()
-		l.expire = nil
-	}
+	l.expire.stop()
+	l.expire = nil
 	if after <= 0 {
 		return
 	}
 	at := l.at
-	l.expire = time.AfterFunc(after, func() {
+	l.expire = newExpiry(after, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if m.values[name] != l || !l.at.Equal(at) {
@@ -208,8 +206,8 @@ func (m *Mailbox) expireAfter(name types.NamespacedName, l *letter, after time.D
 
 // remove removes a value. The caller holds the lock.
 func (m *Mailbox) remove(name types.NamespacedName) {
-	if l := m.values[name]; l != nil && l.expire != nil {
-		l.expire.Stop()
+	if l := m.values[name]; l != nil {
+		l.expire.stop()
 	}
 	m.early.remove(name)
 	delete(m.values, name)

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -288,5 +291,39 @@ func TestAWebhookAcceptsSignedCallsOnly(t *testing.T) {
 	}
 	if got := strings.Join(accepted, ", "); got != "a x, a y" {
 		t.Errorf("accepted: %s", got)
+	}
+}
+
+// The runtime keeps stopped timers as long as they are a small part of all timers.
+func TestAMailboxIsFreedAlthoughTheTimeOfItsValuesIsNotOver(t *testing.T) {
+	for range 10_000 {
+		timer := time.AfterFunc(time.Hour, func() {})
+		defer timer.Stop()
+	}
+	type payload [64]byte
+	newPayload := func(all *[]weak.Pointer[payload]) *payload {
+		p := &payload{}
+		*all = append(*all, weak.Make(p))
+		return p
+	}
+	var inUse []weak.Pointer[payload]
+	for range 10 {
+		fetched := newPayload(&inUse)
+		m := NewMailbox(MailboxOptions{Expire: time.Hour, Fetch: func(context.Context) (map[types.NamespacedName]any, error) {
+			runtime.KeepAlive(fetched)
+			return nil, nil
+		}})
+		for _, name := range []string{"a", "b", "a"} {
+			if err := m.Put(key(name), newPayload(&inUse)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.Drop(key("b"))
+		m.discard()
+	}
+	runtime.GC()
+	inUse = slices.DeleteFunc(inUse, func(p weak.Pointer[payload]) bool { return p.Value() == nil })
+	if len(inUse) > 0 {
+		t.Errorf("%d values and functions of 40 are in memory after the end of their mailboxes", len(inUse))
 	}
 }
