@@ -64,9 +64,11 @@ func contentBeforeNamespace(s orders, o Object) error {
 		o.Settings.Order, n.Settings.Order, n.Key, n.Settings.Order)
 }
 
+// backendBeforeService returns an error if a webhook configuration or an APIService is applied before the Service that it
+// names. The orders of Helm hooks are no error, because Helm installs them in these orders, too.
 func backendBeforeService(s orders, o Object) error {
 	for _, service := range s.servicesOf(o) {
-		if o.Settings.Order < service.Settings.Order {
+		if o.Settings.Order < service.Settings.Order && !o.isOrderedAsHook() && !service.isOrderedAsHook() {
 			return fmt.Errorf(
 				"its order %d is before order %d of %s, through which the API server would call it; give it order %d or a later "+
 					"one",
@@ -157,7 +159,7 @@ func serviceDeletedBeforeBackend(s orders, o Object) error {
 func servicePurgedBeforeBackend(s orders, o Object) error {
 	for _, service := range s.servicesOf(o) {
 		purge := service.Settings.PurgeOrder
-		if purge != nil && (o.Settings.PurgeOrder == nil || *o.Settings.PurgeOrder > *purge) {
+		if purge != nil && !service.isOrderedAsHook() && (o.Settings.PurgeOrder == nil || *o.Settings.PurgeOrder > *purge) {
 			return fmt.Errorf(
 				"the purge-order %d of %s, through which the API server calls it, is before its own deletion; remove the setting "+
 					"from the service",

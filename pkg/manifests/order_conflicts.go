@@ -3,8 +3,9 @@ package manifests
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/internal/hookorder"
 )
 
 // orderConflict returns an error if the order settings of an object conflict with those of another object in the set,
@@ -129,34 +130,16 @@ func (s orders) servicesOf(o Object) []Object {
 		return nil
 	}
 	var found []Object
-	for _, key := range servicesNamed(o.Body) {
-		if service, ok := s.services[key]; ok {
+	for _, name := range hookorder.Services(o.Body) {
+		if service, ok := s.services[Key{Kind: "Service", Namespace: name.Namespace, Name: name.Name}]; ok {
 			found = append(found, service)
 		}
 	}
 	return found
 }
 
-// servicesNamed returns the Services that an APIService or a webhook configuration refers to.
-func servicesNamed(body *unstructured.Unstructured) []Key {
-	configs := []any{body.Object["spec"]}
-	webhooks, _, _ := unstructured.NestedSlice(body.Object, "webhooks")
-	for _, w := range webhooks {
-		if webhook, ok := w.(map[string]any); ok {
-			configs = append(configs, webhook["clientConfig"])
-		}
-	}
-	var keys []Key
-	for _, c := range configs {
-		config, _ := c.(map[string]any)
-		namespace, _, _ := unstructured.NestedString(config, "service", "namespace")
-		name, _, _ := unstructured.NestedString(config, "service", "name")
-		if name != "" {
-			keys = append(keys, Key{Kind: "Service", Namespace: namespace, Name: name})
-		}
-	}
-	return keys
-}
+// isOrderedAsHook reports whether the order of an object is that of a Helm hook, and not one that an author wrote.
+func (o Object) isOrderedAsHook() bool { return hookorder.Set(o.Body, o.Settings.Order) }
 
 // holders are the types whose deletion also deletes other objects.
 var holders = map[schema.GroupKind]bool{

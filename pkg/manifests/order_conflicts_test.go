@@ -53,6 +53,14 @@ func builtWebhook(settings string) *unstructured.Unstructured {
 	return o
 }
 
+// hookOf makes an object a hook of a chart.
+func hookOf(o *unstructured.Unstructured) *unstructured.Unstructured {
+	annotations := o.GetAnnotations()
+	annotations["helm.sh/hook"] = "pre-install"
+	o.SetAnnotations(annotations)
+	return o
+}
+
 func builtNamespace(settings string) *unstructured.Unstructured {
 	return built("v1", "Namespace", "", "shop", settings)
 }
@@ -142,6 +150,24 @@ var conflictRows = []contradictionRow{
 		"an APIService is applied before the service that it names", set(builtAPI("order=1"), builtService("order=2")),
 		"APIService.apiregistration.k8s.io v1.metrics.example.com: its order 1 is before order 2 of Service shop/server, " +
 			"through which the API server would call it; give it order 2 or a later one",
+	},
+	{
+		"a webhook is applied before the service that it names, as a hook of a chart",
+		set(hookOf(builtWebhook("order=-20000")), builtService("order=0")), "",
+	},
+	{
+		"an APIService is applied before the service that it names, which is a hook of a chart",
+		set(builtAPI("order=1"), hookOf(builtService("order=20001"))), "",
+	},
+	{
+		"a webhook is a hook of a chart, and the author gave it an order before that of its service",
+		set(hookOf(builtWebhook("order=1")), builtService("order=2")),
+		"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook: its order 1 is before order 2 of Service " +
+			"shop/server, through which the API server would call it; give it order 2 or a later one",
+	},
+	{
+		"a webhook names a service that is a hook of a chart and is purged",
+		set(builtWebhook(""), hookOf(builtService("order=-20000 purge-order=-19999"))), "",
 	},
 	{
 		"a webhook is applied before a service that it does not name",

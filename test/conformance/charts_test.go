@@ -190,6 +190,56 @@ var _ = Describe("The hooks of a chart:", func() {
 		Expect(tale(requestsSince(ctx, mark, operator), namespace)).To(BeEmpty())
 	})
 
+	It("a webhook configuration can be a hook before its Service, and is deleted before it", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		webhook := func(name, hook string) *fstest.MapFile {
+			return &fstest.MapFile{Data: []byte("apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n" +
+				"metadata:\n  name: " + namespace + name + "\n  annotations: {helm.sh/hook: " + hook + "}\n" + `webhooks:
+  - name: ` + name + `.example.com
+    admissionReviewVersions: [v1]
+    sideEffects: None
+    failurePolicy: Ignore
+    timeoutSeconds: 1
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ` + namespace + `}}
+    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [limitranges]}]
+    clientConfig: {service: {namespace: ` + namespace + ", name: " + name + "}}\n")}
+		}
+		service := func(name, annotations string) *fstest.MapFile {
+			return &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: Service\nmetadata: {name: " + name + annotations + "}\nspec: {ports: [{port: 443}]}\n")}
+		}
+		charts, err := helm.New(fstest.MapFS{
+			"Chart.yaml":       {Data: []byte("apiVersion: v2\nname: webhooks\nversion: 1.0.0\n")},
+			"templates/a.yaml": webhook("in-release", `"pre-install,pre-upgrade"`),
+			"templates/b.yaml": webhook("after", "pre-install"),
+			"templates/c.yaml": webhook("heavy", "pre-install"),
+			"templates/d.yaml": service("in-release", ""),
+			"templates/e.yaml": service("after", ", annotations: {helm.sh/hook: post-install}"),
+			"templates/f.yaml": service("heavy", `, annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: "5"}`),
+			"templates/g.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {value: {{ quote .Values.manifests }}}\n")},
+		}, helm.Options{AnnotationPrefix: operator})
+		Expect(err).NotTo(HaveOccurred())
+		runOperator(operator, operatorOptions{generate: charts})
+		g := newGadget(ctx, namespace, "app", "one", servedBy(operator))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, "two")
+		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "settings")["value"] }).Should(Equal("two"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		var deleted []string
+		for _, e := range succeeded(requestsSince(ctx, mark, operator).Writes()) {
+			if e.Verb == "delete" && slices.Contains([]string{"services", "validatingwebhookconfigurations"}, e.Resource) {
+				deleted = append(deleted, strings.TrimPrefix(e.Name, namespace)+" "+e.Resource)
+			}
+		}
+		for _, name := range []string{"in-release", "after", "heavy"} {
+			before := slices.Index(deleted, name+" validatingwebhookconfigurations")
+			Expect(before).To(And(BeNumerically(">=", 0), BeNumerically("<", slices.Index(deleted, name+" services"))), "%s: %v", name, deleted)
+		}
+	})
+
 	It("a hook of a chart that is not ready within the timeout of hooks has failed, and is deleted if its delete policy is hook-failed", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		hook := oneJobFor(newGroup(), "slow", "helm.sh/hook: 'post-install,post-upgrade'", "helm.sh/hook-delete-policy: '{{ .Values.manifests }}'")

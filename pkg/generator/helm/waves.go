@@ -11,8 +11,11 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/internal/hookorder"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -21,10 +24,10 @@ import (
 // success is purged in another wave; these waves are in reverse order.
 const (
 	definitionsOrder = -30_000
-	preHooksOrder    = -20_000
-	postHooksOrder   = 20_000
-	deleteHooksOrder = 26_000
-	maxHooks         = 3_000
+	preHooksOrder    = -hookorder.First
+	postHooksOrder   = hookorder.First
+	deleteHooksOrder = postHooksOrder + 2*maxHooks
+	maxHooks         = hookorder.Max
 )
 
 // The annotation and the value with which Helm never deletes an object.
@@ -75,7 +78,38 @@ func (w waves) arrange(objects []*unstructured.Unstructured, hooks []hook) ([]*u
 			w.set(object, manifests.AnnotationOrder, strconv.Itoa(definitionsOrder))
 		}
 	}
+	for _, object := range early {
+		w.deleteBeforeServices(object, objects)
+	}
 	return objects, nil
+}
+
+// deleteBeforeServices sets the delete order of a webhook configuration or an APIService that is a hook, if the Services
+// that it names would be deleted before it. Without these Services, the API server could refuse further deletions.
+func (w waves) deleteBeforeServices(hook *unstructured.Unstructured, objects []*unstructured.Unstructured) {
+	named := hookorder.Services(hook)
+	own, ok := w.deleteOrderOf(hook)
+	first := own
+	for _, object := range objects {
+		name := types.NamespacedName{Namespace: w.namespaceOf(object), Name: object.GetName()}
+		isNamed := object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Service"} && slices.Contains(named, name)
+		if order, known := w.deleteOrderOf(object); known && isNamed {
+			first = min(first, order)
+		}
+	}
+	if ok && first < own {
+		w.set(hook, manifests.AnnotationDeleteOrder, strconv.Itoa(first))
+	}
+}
+
+// deleteOrderOf returns the wave of a deletion in which an object is deleted. ok is false if it has several orders.
+func (w waves) deleteOrderOf(object *unstructured.Unstructured) (order int, ok bool) {
+	if text, written := object.GetAnnotations()[w.prefix+"/"+manifests.AnnotationDeleteOrder]; written {
+		order, err := strconv.Atoi(text)
+		return order, err == nil
+	}
+	order, err := strconv.Atoi(cmp.Or(w.orderOf(object), "0"))
+	return -order, err == nil
 }
 
 // check returns errors for objects that need settings if Options.AnnotationPrefix is not set.
