@@ -65,7 +65,7 @@ func (p *Plan) prune(f Facts) {
 	if f.Hold {
 		return
 	}
-	removals := releaseObserved(f, Removals(p.Inventory, f.Desired))
+	removals := releaseObserved(f, p.dropRegrouped(f, Removals(p.Inventory, f.Desired)))
 	if len(f.Open) > 0 {
 		p.openSet(f, removals)
 		return
