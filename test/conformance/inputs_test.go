@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -21,6 +23,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -114,6 +117,53 @@ var _ = Describe("Inputs of a component:", func() {
 			settle(ctx, operator)
 		})
 	})
+
+	DescribeTable("a component whose renderings change their own input: renderings get rare, and dependents are repaired",
+		func(ctx SpecContext, edit func(*gadget.Gadget), withRelated bool) {
+			var renderings atomic.Int64
+			related := component.Related("fed", configMapOptions{
+				Of: toShared(namespace), Selector: labels.Everything(), Part: contentOf, Whole: true,
+			})
+			// Each rendering writes a text that depends on what it reads into the objects that it reads.
+			generate := generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+				renderings.Add(1)
+				text, err := manifests.Digest([]any{fmt.Sprint(req.References), req.Inputs})
+				object := func(kind, name, field string) client.Object {
+					return &unstructured.Unstructured{Object: map[string]any{
+						"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name}, field: map[string]any{"text": text},
+					}}
+				}
+				return []client.Object{
+					object("ConfigMap", "shared", "data"), object("Secret", "fed", "stringData"), object("ConfigMap", "other", "data"),
+				}, err
+			})
+			options := operatorOptions{generate: generate}
+			if withRelated {
+				options.built = withSources(component.AsInput(related))
+			}
+			runOperator(operator, options)
+			g := newGadget(ctx, namespace, "app", "", servedBy(operator), edit)
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
+				HavePrefix("False InputFeedback"), ContainSubstring("an input and a dependent of this component"),
+				ContainSubstring("rendered 5 times since the other inputs changed"), ContainSubstring("take the input from an object")))
+			Expect(current(ctx, g).Status.Revision).To(Equal(int64(7)))
+			settle(ctx, operator)
+			before := renderings.Load()
+			remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "other"))
+			Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "other") }).Should(BeTrue())
+			settle(ctx, operator)
+			Expect(renderings.Load()).To(Equal(before), "a repair renders")
+			Expect(condition(current(ctx, g), metav1alpha1.ConditionReady)).To(HavePrefix("False InputFeedback"))
+
+			By("counting from the begin after another input changed")
+			changeManifests(ctx, g, configMap("more", "x"))
+			Eventually(ctx, func() int64 { return current(ctx, g).Status.Revision }).Should(Equal(int64(13)))
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, HavePrefix("False InputFeedback"))
+		},
+		Entry("values from a ConfigMap", references(metav1alpha1.Reference{Kind: "ConfigMap", Name: "shared", Optional: true}), false),
+		Entry("values from a Secret", references(metav1alpha1.Reference{Kind: "Secret", Name: "fed", Optional: true}), false),
+		Entry("a related object", func(*gadget.Gadget) {}, true),
+	)
 
 	It("changes of a component's inputs have no effect while the component is suspended", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})

@@ -109,6 +109,9 @@ const (
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonHookFailed: a hook of the operator returned a terminal error.
 	ReasonHookFailed = "HookFailed"
+	// ReasonInputFeedback: an input is a dependent of the component itself, and has changed with each of the last
+	// renderings. The next rendering is delayed, and only repairs are made until then.
+	ReasonInputFeedback = "InputFeedback"
 	// ReasonReferenceNotFound: a referenced Secret or ConfigMap does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonExportMissing: nothing is rendered, because the component waits for a published export of another component.

@@ -46,6 +46,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 		Results: map[manifests.Key]plan.Result{}, Contents: map[string]plan.Contents{},
 		Observed: observed,
 	}
+	facts.Hold = r.Hold
 	if r.Recorded != nil {
 		facts.Recorded = r.Recorded
 	}

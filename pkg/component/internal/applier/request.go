@@ -31,6 +31,9 @@ type Request struct {
 	// got, Apply ends, and Outcome.Renewed has the current values. If HoldExports is set, Desired is applied nevertheless.
 	Asked       []plan.AskedExport
 	HoldExports bool
+	// Hold is set if nothing but repairs may be done, because Desired is the last rendering, and not that of the current
+	// inputs.
+	Hold bool
 	// Exports are the names of the exports of Desired whose values the outcome returns.
 	Exports []string
 	// Conditions replace Desired, Excluded and LeftOut before each plan, if a condition of an object reads exported

@@ -7,6 +7,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Event is a value of an event source that is an input.
@@ -17,6 +18,8 @@ type Event struct {
 	Load func(context.Context) (any, error)
 	// Secret is set if the value must not be shown.
 	Secret bool
+	// Objects are the objects in the cluster of the component that the value comes from.
+	Objects []manifests.Key
 
 	value  any
 	loaded bool

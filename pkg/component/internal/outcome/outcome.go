@@ -25,6 +25,8 @@ type Outcome struct {
 	Applied bool
 	// Held is set if nothing but repairs was written, because the API server would refuse manifests of the apply set.
 	Held bool
+	// Unrendered is set if the pass had no rendering of its inputs, so that it made only repairs, or only counted.
+	Unrendered bool
 	// Ready is the number of ready dependents, and Desired the number of desired dependents.
 	Ready, Desired int
 	// Observing is set if the first list of a watch is not complete yet. The pass then wrote nothing.

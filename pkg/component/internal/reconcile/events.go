@@ -61,7 +61,7 @@ func (p *Pass) eventInputs(ctx context.Context, c *Component) ([]input.Event, er
 	}
 	var events []input.Event
 	for _, n := range named {
-		events = append(events, input.Event{Name: n.Name, Digest: n.Digest, Load: n.Load, Secret: n.Secret})
+		events = append(events, input.Event{Name: n.Name, Digest: n.Digest, Load: n.Load, Secret: n.Secret, Objects: n.Objects})
 	}
 	return events, nil
 }

@@ -343,6 +343,10 @@ func (f fakeRendering) Render(_ context.Context, r rendering.Request) (rendering
 	return f.w.set, f.w.step("render")
 }
 
+func (f fakeRendering) Last(types.NamespacedName, string, string) (rendering.Set, bool) {
+	return rendering.Set{}, false
+}
+
 func (f fakeRendering) Drop(types.NamespacedName) { _ = f.w.step("drop the set") }
 
 type fakeApplier struct{ w *world }

@@ -81,8 +81,15 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 			return outcome.Outcome{}, err
 		}
 	}
+	loop, err := p.feedbackOf(c, t, in, recorded.Entries)
+	if err != nil {
+		return outcome.Outcome{}, err
+	}
+	if err := loop.hold(c, in, p.Clock.Now()); err != nil {
+		return p.repairOnly(ctx, c, owner, t, recorded.Entries, err)
+	}
 	// Steps 6 to 8 are repeated while the dependents export values that the rendering asked for and did not get.
-	for r := firstRound(c, recorded); ; {
+	for r := firstRound(c, recorded, loop); ; {
 		o, err := p.applyRound(ctx, c, owner, t, in, r)
 		if err != nil || o.Renewed == nil {
 			c.Memory.renewals.end(o, err)

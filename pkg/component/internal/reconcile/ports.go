@@ -55,6 +55,9 @@ type Inputs interface {
 // Rendering renders the set of a component.
 type Rendering interface {
 	Render(ctx context.Context, r rendering.Request) (rendering.Set, error)
+	// Last returns the set of a component that was rendered last, if it is in memory and was rendered from the inputs with
+	// the given digest.
+	Last(name types.NamespacedName, inputs, cluster string) (rendering.Set, bool)
 	Drop(name types.NamespacedName)
 }
 

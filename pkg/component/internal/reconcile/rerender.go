@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -11,9 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 )
 
-// Back-off of renderings because of exports. A rendering that changes the value that it asked for would otherwise be
-// made again without end. The first renewals of the same inputs are made at once; then the delay doubles with each
-// renewal. A value that an export gets for the first time is not counted.
+// Back-off of renderings that change their own inputs: exports that the rendering asked for, and inputs that are among
+// the dependents. Such renderings would otherwise be made again without end. The first renewals of the same other inputs
+// are made at once; then the delay doubles with each renewal. A value that an export gets for the first time is not
+// counted.
 const (
 	immediateRenewals = 5
 	minRenewalDelay   = 10 * time.Second
@@ -23,10 +25,13 @@ const (
 	maxRounds = 8
 )
 
-// renewals are the renderings of the same inputs that were made again because a known value of an export changed.
+// renewals are the renderings that were made again because a known value of an export changed, or an input that the
+// component writes, while all other inputs stayed the same.
 type renewals struct {
-	// trigger identifies the inputs, and the last request for a pass.
+	// trigger identifies the other inputs, and the last request for a pass. counted is the digest of the last inputs that
+	// were counted.
 	trigger string
+	counted string
 	count   int
 	last    time.Time
 	// pending are exports with values that a pass found and did not record, because it waits for a watch or failed.
@@ -75,18 +80,20 @@ type round struct {
 	// exports are the known values of exports. lost is set if the status with the values was lost.
 	exports []metav1alpha1.AskedExport
 	lost    bool
+	// trigger identifies the inputs that the component does not write itself, if it writes others; see feedback.
+	trigger string
 	// changes are the writes of the earlier rounds, and renewed is the result of the last round.
 	changes []outcome.Change
 	renewed outcome.Renewed
 }
 
 // firstRound returns the state of a pass before its first rendering.
-func firstRound(c *Component, recorded Loaded) round {
+func firstRound(c *Component, recorded Loaded, f feedback) round {
 	if pending := c.Memory.renewals.pending; pending != nil {
-		return round{recorded: recorded, exports: pending}
+		return round{recorded: recorded, trigger: f.trigger, exports: pending}
 	}
 	return round{
-		recorded: recorded, exports: lookup.RecordedExports(c.GetStatus()),
+		recorded: recorded, trigger: f.trigger, exports: lookup.RecordedExports(c.GetStatus()),
 		lost: c.GetStatus().Revision == 0 && len(recorded.Entries) > 0,
 	}
 }
@@ -109,13 +116,30 @@ func (p *Pass) withAsked(
 		return request, time.Time{}
 	}
 	now := p.Clock.Now()
-	if at := c.Memory.renewals.due(request.RepairNonce, now); now.Before(at) {
+	if at := c.Memory.renewals.due(cmp.Or(r.trigger, request.RepairNonce), now); now.Before(at) {
 		due = at
 	} else if r.number >= maxRounds {
 		due = now
 	}
 	request.HoldExports = !due.IsZero()
 	return request, due
+}
+
+// renew returns the time at which changed inputs may be rendered, and zero if they may be rendered now. Inputs that may
+// be rendered are counted once, unless the other inputs changed, too.
+func (r *renewals) renew(trigger, digest string, now time.Time) (due time.Time) {
+	isFirst := r.trigger != trigger
+	due = r.due(trigger, now)
+	switch {
+	case isFirst:
+		r.counted = digest
+	case r.counted == digest:
+	case now.Before(due):
+		return due
+	default:
+		r.count, r.last, r.counted = r.count+1, now, digest
+	}
+	return time.Time{}
 }
 
 // dueBy returns an outcome whose next pass begins at the given time, if a rendering was held until then.

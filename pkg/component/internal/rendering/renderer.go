@@ -123,6 +123,13 @@ func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
 	return set, checkEmpty(req.AllowEmpty, len(manifests.Applied(set.Desired())), len(req.Inventory))
 }
 
+// Last returns the cached set of a component, if it was rendered from the given inputs for the given cluster. It sends no
+// request, and does not ask whether objects that the rendering looked up have changed.
+func (r *Renderer) Last(name types.NamespacedName, inputs, cluster string) (Set, bool) {
+	last, ok := r.cache.get(name)
+	return last, ok && inputs != "" && last.inputs == inputs && last.cluster == cluster
+}
+
 // Drop removes the set of a component from the cache.
 func (r *Renderer) Drop(name types.NamespacedName) { r.cache.drop(name) }
 

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // DefaultIdle is the time after which a related object that was not touched is dropped from memory.
@@ -410,9 +411,23 @@ func (r *Related) Input(ctx context.Context, name types.NamespacedName) (Input, 
 	}
 	digest, err := digestOf(digests)
 	return Input{
-		Digest: digest, Secret: r.options.GVK.Kind == "Secret" && r.options.GVK.Group == "",
+		Digest: digest, Secret: r.options.GVK.Kind == "Secret" && r.options.GVK.Group == "", Objects: r.keysAtHome(i, keys),
 		Load: func(ctx context.Context) (any, error) { return r.load(ctx, i, keys) },
 	}, err
+}
+
+// keysAtHome returns the keys of objects in the cluster of the components, and nil for another cluster.
+func (r *Related) keysAtHome(i *informer, names []client.ObjectKey) []manifests.Key {
+	if i.reader.cluster.Key != r.host.Home.Key {
+		return nil
+	}
+	keys := make([]manifests.Key, 0, len(names))
+	for _, name := range names {
+		keys = append(keys, manifests.Key{
+			Group: r.options.GVK.Group, Kind: r.options.GVK.Kind, Namespace: name.Namespace, Name: name.Name,
+		})
+	}
+	return keys
 }
 
 // load returns the parts of objects that are the value of an input.

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Source is an event source. It is safe for concurrent use.
@@ -69,6 +71,8 @@ type Input struct {
 	Load func(context.Context) (any, error)
 	// Secret is set if the value must not be shown.
 	Secret bool
+	// Objects are the objects that the value comes from, if they are in the cluster of the components.
+	Objects []manifests.Key
 }
 
 // single ensures that a source belongs to one Set only.

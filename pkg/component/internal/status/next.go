@@ -61,7 +61,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 	v, since := Judge(r.Deleting, r.Outcome, r.Failure).WithTimeout(next.ProgressingSince, r.Timeout, r.Now)
 	next.ProgressingSince = since
 	setVerdict(&next, r.Generation, v, r.Now)
-	if r.Outcome.Inventory != nil && !r.Deleting {
+	if r.Outcome.Inventory != nil && !r.Outcome.Unrendered && !r.Deleting {
 		// Without an inventory, the pass ended before it applied the revision. So only a pass with an inventory enters
 		// the verdict on the revision into the history.
 		next.History = judgeRevision(next.History, v, r.Now)
