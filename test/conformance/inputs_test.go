@@ -118,6 +118,76 @@ var _ = Describe("Inputs of a component:", func() {
 		})
 	})
 
+	DescribeTable("dependents of a component without a rendering are counted, and repaired while the last rendering is in memory",
+		func(ctx SpecContext, generate generator.Generator, lose, restore func(context.Context, *gadget.Gadget), want string) {
+			var stop func()
+			start := func() { stop = runOperator(operator, operatorOptions{generate: generate}) }
+			start()
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: source, namespace: %s}\ndata: {k: one}", namespace))
+			g := newGadget(ctx, namespace, "app", configMap("kept", "x"), servedBy(operator), references(
+				metav1alpha1.Reference{Kind: "ConfigMap", Name: "source"}))
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			lose(ctx, g)
+			ready := func() string { return current(ctx, g).Status.Dependents.Summary }
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix(want))
+			Expect(ready()).To(Equal("2/2"))
+			settle(ctx, operator)
+			history := current(ctx, g).Status.History
+
+			By("repairing from the rendering in memory")
+			uid := mustGet(ctx, "v1", "ConfigMap", namespace, "kept").GetUID()
+			remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "kept"))
+			Eventually(ctx, func() types.UID {
+				if o, err := get(ctx, "v1", "ConfigMap", namespace, "kept"); err == nil {
+					return o.GetUID()
+				}
+				return uid
+			}).ShouldNot(Equal(uid))
+			settle(ctx, operator)
+			Expect(ready()).To(Equal("2/2"))
+			Expect(condition(current(ctx, g), metav1alpha1.ConditionStalled)).To(HavePrefix(want))
+			Expect(condition(current(ctx, g), metav1alpha1.ConditionStalled)).NotTo(ContainSubstring("in memory"))
+
+			By("counting after a restart")
+			stop()
+			start()
+			settle(ctx, operator)
+			remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "kept"))
+			Eventually(ctx, ready).Should(Equal("1/2"))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(want), ContainSubstring(
+				"; 1 of 2 dependents are ready; a repair of the others needs these inputs, because the last rendering is not in memory: "+
+					"ConfigMap "+namespace+"/kept (it was deleted, or it lost its owner label)")))
+			settle(ctx, operator)
+			Expect(configMapExists(ctx, namespace, "kept")).To(BeFalse())
+			Expect(current(ctx, g).Status.Waiting).To(HaveLen(1))
+			Expect(current(ctx, g).Status.History).To(Equal(history))
+			mark := markAudit(ctx)
+			settle(ctx, operator)
+			Expect(requestsSince(ctx, mark, operator)).To(BeEmpty())
+
+			restore(ctx, g)
+			expectReady(ctx, g)
+			Expect(ready()).To(Equal("2/2"))
+			Expect(configMapExists(ctx, namespace, "kept")).To(BeTrue())
+		},
+		Entry("its source was deleted", copyReferences, func(ctx context.Context, _ *gadget.Gadget) {
+			remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "source"))
+		}, func(ctx context.Context, _ *gadget.Gadget) {
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: source, namespace: %s}\ndata: {k: one}", namespace))
+		}, "True ReferenceNotFound"),
+		Entry("its new inputs cannot be rendered", copyReferences, func(ctx context.Context, g *gadget.Gadget) {
+			changeManifests(ctx, g, "{")
+		}, func(ctx context.Context, g *gadget.Gadget) {
+			changeManifests(ctx, g, configMap("kept", "x"))
+		}, "True GenerateFailed"),
+		Entry("its new manifests are invalid", copyReferences, func(ctx context.Context, g *gadget.Gadget) {
+			changeManifests(ctx, g, configMap("kept", "x", settingOf(operator, "order", "none")))
+		}, func(ctx context.Context, g *gadget.Gadget) {
+			changeManifests(ctx, g, configMap("kept", "x"))
+		}, "True InvalidManifests"),
+	)
+
 	DescribeTable("a component whose renderings change their own input: renderings get rare, and dependents are repaired",
 		func(ctx SpecContext, edit func(*gadget.Gadget), withRelated bool) {
 			var renderings atomic.Int64

@@ -138,7 +138,7 @@ const (
 	WaitTerminating WaitReason = "Terminating"
 	WaitNotGone     WaitReason = "NotGone"
 	WaitUnguarded   WaitReason = "NotGuarded"
-	// WaitAbsent: the object does not exist, and its reconcile policy does not create it.
+	// WaitAbsent: the object does not exist, and its reconcile policy does not create it, or there is no rendering of it.
 	WaitAbsent WaitReason = "Absent"
 	// WaitUndecided: a condition of the object, or of an object that it depends on, has no value.
 	WaitUndecided WaitReason = "ConditionUndecided"

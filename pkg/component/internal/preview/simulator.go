@@ -64,6 +64,11 @@ func (s *Simulator) Delete(ctx context.Context, client *target.Client, r applier
 	return s.simulate(ctx, client, r.ForDelete(), plan.ForDelete)
 }
 
+// Count implements reconcile.Applier. A preview counts nothing.
+func (s *Simulator) Count(*target.Client, applier.Request) (o outcome.Outcome, known bool) {
+	return o, false
+}
+
 func (s *Simulator) simulate(
 	ctx context.Context, client *target.Client, r applier.Request, planner func(plan.Facts) plan.Plan,
 ) (outcome.Outcome, error) {

@@ -351,6 +351,10 @@ func (f fakeRendering) Drop(types.NamespacedName) { _ = f.w.step("drop the set")
 
 type fakeApplier struct{ w *world }
 
+func (f fakeApplier) Count(*target.Client, applier.Request) (outcome.Outcome, bool) {
+	return outcome.Outcome{}, false
+}
+
 func (f fakeApplier) Apply(ctx context.Context, _ *target.Client, r applier.Request) (outcome.Outcome, error) {
 	f.w.request = r
 	return f.w.outcome, errors.Join(f.w.step("apply"), f.w.inApply(ctx, r))

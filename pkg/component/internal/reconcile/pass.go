@@ -65,7 +65,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	// 3. Read the inputs of the rendering (parameters, references and source), and compute one digest of them.
 	in, err := p.readInputs(ctx, c, t)
 	if err != nil {
-		return pending(err)
+		return p.unread(ctx, c, owner, t, err)
 	}
 	// 4. Load the recorded inventory of dependents. A lost inventory is recovered first.
 	recorded, err := p.load(ctx, c, owner, t)
@@ -113,7 +113,10 @@ func (p *Pass) applyRound(
 		err = p.admit(ctx, c, set.Desired(), entries)
 	}
 	if err != nil {
-		return p.unrendered(c, in, err)
+		p.unrendered(c, in, err)
+		o, err := p.repairOnly(ctx, c, owner, t, entries, err)
+		o.Changes = append(r.changes, o.Changes...)
+		return o, err
 	}
 	c.rendered, c.isRendered = set.Desired(), true
 	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is

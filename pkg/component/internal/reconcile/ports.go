@@ -65,6 +65,9 @@ type Rendering interface {
 type Applier interface {
 	Apply(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error)
 	Delete(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error)
+	// Count returns an outcome with the numbers of the recorded dependents that exist and are ready. known is false if the
+	// state of some of them is not known.
+	Count(client *target.Client, r applier.Request) (o outcome.Outcome, known bool)
 }
 
 // Causes finds why dependents are not ready.

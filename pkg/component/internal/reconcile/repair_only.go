@@ -3,7 +3,9 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
@@ -16,21 +18,41 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
+// unread ends a pass whose inputs cannot be read. The dependents are those of the last rendering.
+func (p *Pass) unread(
+	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, cause error,
+) (outcome.Outcome, error) {
+	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) {
+		return pending(cause)
+	}
+	recorded, err := p.load(ctx, c, owner, t)
+	if err != nil {
+		return outcome.Outcome{}, err
+	}
+	return p.repairOnly(ctx, c, owner, t, recorded.Entries, cause)
+}
+
 // repairOnly ends a pass whose inputs cannot be rendered, or must not be rendered yet. If the process has the last
-// rendering in memory, the dependents are repaired as it says. repairOnly returns cause, and with it the state of the
-// dependents, so that their numbers in the status are current.
+// rendering in memory, the dependents are repaired as it says. Otherwise they are only counted, and the error says that
+// their repair needs the inputs. repairOnly returns cause, and with it the state of the dependents, so that their numbers
+// in the status are current.
 func (p *Pass) repairOnly(
 	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, entries []metav1alpha1.InventoryEntry,
 	cause error,
 ) (outcome.Outcome, error) {
-	if p.Store == nil || !isFailure(cause) || slices.ContainsFunc(entries, isExternal) {
-		return pending(cause)
-	}
-	set, found := p.Rendering.Last(c.Name(), c.GetStatus().InputDigest, t.Cluster)
-	if desired := set.Desired(); !found || !areRepairable(desired) {
+	if p.Store == nil || !isFailure(cause) || len(entries) == 0 || slices.ContainsFunc(entries, isExternal) {
 		return pending(cause)
 	}
 	request := p.newRequest(c, owner, entries)
+	set, found := p.Rendering.Last(c.Name(), c.GetStatus().InputDigest, t.Cluster)
+	if desired := set.Desired(); !found || !areRepairable(desired, cause) {
+		o, counted := p.Applier.Count(t.Client, request)
+		o.Unrendered = true
+		if !counted {
+			return outcome.Outcome{}, cause
+		}
+		return o, unrepaired(cause, o)
+	}
 	request.Desired, request.Asked, request.Hold, request.HoldExports = set.Desired(), set.Asked(), true, true
 	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
 	o, err := p.repair(ctx, c, t, request)
@@ -39,6 +61,24 @@ func (p *Pass) repairOnly(
 	}
 	return o, cause
 }
+
+// unrepaired adds the dependents that are missing or not ready to the error of a pass that repairs nothing.
+func unrepaired(cause error, o outcome.Outcome) error {
+	if len(o.Waiting) == 0 {
+		return cause
+	}
+	names := make([]string, 0, maxUnrepaired)
+	for _, w := range o.Waiting[:min(len(o.Waiting), maxUnrepaired)] {
+		names = append(names, w.Dependent+" ("+w.Message+")")
+	}
+	explained := *passerror.Of(cause)
+	explained.Message += fmt.Sprintf("; %d of %d dependents are ready; a repair of the others needs these inputs, because the "+
+		"last rendering is not in memory: %s", o.Ready, o.Desired, strings.Join(names, ", "))
+	return &explained
+}
+
+// maxUnrepaired is the number of dependents that the error of unrepaired names.
+const maxUnrepaired = 3
 
 // repair applies a request that makes only repairs.
 func (p *Pass) repair(
@@ -63,12 +103,13 @@ func isFailure(err error) bool {
 		!errors.Is(err, budget.ErrWait) && !errors.Is(err, turn.ErrLater)
 }
 
-// areRepairable reports whether objects can be repaired without the inputs. The conditions of objects are evaluated with
-// inputs, and externals with their own references.
-func areRepairable(desired []manifests.Object) bool {
-	return !slices.ContainsFunc(desired, func(o manifests.Object) bool {
-		return o.Settings.Conditions != nil || o.Key.IsExternal()
-	})
+// areRepairable reports whether objects can be repaired without the inputs: their conditions are evaluated with inputs,
+// and externals have references of their own. A component that exceeds a quota writes nothing.
+func areRepairable(desired []manifests.Object, cause error) bool {
+	return passerror.Of(cause).Reason != metav1alpha1.ReasonQuotaExceeded &&
+		!slices.ContainsFunc(desired, func(o manifests.Object) bool {
+			return o.Settings.Conditions != nil || o.Key.IsExternal()
+		})
 }
 
 func isExternal(e metav1alpha1.InventoryEntry) bool { return plan.KeyOf(e).IsExternal() }

@@ -11,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
@@ -115,15 +114,13 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 	return newest
 }
 
-// unrendered ends a pass whose rendering failed. It enters the attempt into the status, unless the rendering waits for
-// memory or for its turn.
-func (p *Pass) unrendered(c *Component, in input.Inputs, err error) (outcome.Outcome, error) {
+// unrendered enters a rendering that failed into the status, unless the rendering waits for memory or for its turn.
+func (p *Pass) unrendered(c *Component, in input.Inputs, err error) {
 	if errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater) {
-		return outcome.Outcome{}, err
+		return
 	}
 	changes := c.Memory.changesSince(c.GetStatus(), in)
 	c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, p.Clock.Now()))
-	return pending(err)
 }
 
 // withAttempt adds an entry to the history of a status for new inputs that could not be rendered. withAttempt adds no
