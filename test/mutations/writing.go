@@ -148,4 +148,48 @@ var writing = []mutation{
 		`if r, ok := known[plan.KeyOf(e)]; ok && (restored || r.UID == e.UID) {`, `if true {`,
 		"Records of dependents that another client changed",
 	},
+	{
+		"a field that the manifest excludes stays", "execute/write.go",
+		`case mayExclude(a, err):`, `case false && mayExclude(a, err):`,
+		"Fields that exclude each other",
+	},
+	{
+		"a replace keeps a field that the manifest excludes", "execute/replace.go",
+		`if !mayExclude(a, refused) {`, `if true || !mayExclude(a, refused) {`,
+		"Fields that exclude each other",
+	},
+	{
+		"an excluded field of a server-side apply is dropped", "execute/oneof.go",
+		`case updates && b.Injectable(theirs):`, `case !updates || b.Injectable(theirs):`,
+		"Fields that exclude each other",
+	},
+	{
+		"an excluded field of any update is dropped", "execute/oneof.go",
+		`case updates && b.Injectable(theirs):`, `case updates:`,
+		"Fields that exclude each other",
+	},
+	{
+		"excluded certificates of an API are dropped", "execute/oneof.go",
+		`if manager != "" || b.Kept {`, `if manager != "" && !b.Kept {`,
+		"Fields that exclude each other",
+	},
+	{
+		"an excluded field does not become ours", "execute/oneof.go",
+		`		ours.Insert(b.Path)
+`, `		_ = b
+`,
+		"Fields that exclude each other",
+	},
+	{
+		"a preview refuses what the operator mends", "execute/oneof.go",
+		`case err != nil || w.dryRun:`, `case w.dryRun:
+		return nil, refused
+	case err != nil:`,
+		"Fields that exclude each other",
+	},
+	{
+		"each refusal reads the object", "serverrules/oneof.go",
+		`return overlap(withoutIndexes(field), rule.at)`, `return field != "none"`,
+		"Fields that exclude each other",
+	},
 }

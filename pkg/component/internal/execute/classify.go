@@ -194,6 +194,9 @@ func failureOf(err error, a plan.Action, user string) *plan.Failure {
 		f = redacted(f, err)
 	}
 	addAdvice(f, err, a)
+	if excluded, found := errors.AsType[*excludedError](err); found {
+		f.Message += "; " + excluded.hint
+	}
 	return f
 }
 

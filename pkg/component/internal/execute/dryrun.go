@@ -106,7 +106,7 @@ func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Obser
 	updated := &unstructured.Unstructured{Object: merged}
 	updated.SetManagedFields(w.view.SentFields(entries))
 	updated.SetResourceVersion(live.GetResourceVersion())
-	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: w.view.FieldManager()})
+	obj, err := w.update(ctx, resource, a, managed, updated)
 	if err != nil {
 		return nil, err
 	}

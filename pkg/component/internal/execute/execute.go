@@ -237,6 +237,7 @@ func (e *Executor) readInstead(ctx context.Context, a plan.Action) plan.Result {
 func (e *Executor) failed(ctx context.Context, a plan.Action, err error) plan.Result {
 	f := failureOf(err, a, e.writer.clients.user)
 	e.nameFields(ctx, f, a, err)
+	e.nameOthers(ctx, f, a, err)
 	return plan.Result{Verb: a.Verb, Failure: e.writer.clients.explainForbidden(ctx, f, a)}
 }
 

@@ -30,21 +30,44 @@ type rewrite func(
 func (w *writer) rewriteManagedFields(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, by rewrite,
 ) (resourceVersion string, err error) {
-	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
-	if isNotFound(err) {
-		return "", staleConflict(a)
-	}
+	live, err := w.planned(ctx, resource, a)
 	if err != nil {
 		return "", err
 	}
+	entries, err := by(live, w.view.OwnFields(live.GetManagedFields()))
+	if err != nil {
+		return "", err
+	}
+	return w.sendManagedFields(ctx, resource, a, live, entries)
+}
+
+// planned reads the object of an action. It returns a conflict if the object is not the observed object.
+func (w *writer) planned(
+	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action,
+) (*unstructured.Unstructured, error) {
+	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	if isNotFound(err) {
+		return nil, staleConflict(a)
+	}
+	if err != nil {
+		return nil, err
+	}
 	found := w.observe(ctx, live, a)
 	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a) {
-		return "", staleConflict(a)
+		return nil, staleConflict(a)
 	}
-	entries, err := by(live, w.view.OwnFields(live.GetManagedFields()))
+	return live, nil
+}
+
+// sendManagedFields replaces the managed fields of a live object by entries with the name of the reconciler in our
+// entries. It sends nothing if they are equal.
+func (w *writer) sendManagedFields(
+	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action,
+	live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry,
+) (resourceVersion string, err error) {
 	entries = w.view.SentFields(entries)
-	if err != nil || equality.Semantic.DeepEqual(entries, live.GetManagedFields()) {
-		return live.GetResourceVersion(), err
+	if equality.Semantic.DeepEqual(entries, live.GetManagedFields()) {
+		return live.GetResourceVersion(), nil
 	}
 	if len(entries) == 0 {
 		// The API server ignores an empty list. A list with an empty entry removes all managed fields.

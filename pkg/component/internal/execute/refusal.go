@@ -53,6 +53,7 @@ func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
 	}
 	failure := failureOf(err, a, e.writer.clients.user)
 	e.nameFields(ctx, failure, a, err)
+	e.nameOthers(ctx, failure, a, err)
 	return &Refusal{
 		Failure:  *failure,
 		Mistyped: !apierrors.IsInvalid(err), Immutable: apitext.ImmutableField(err), Other: apitext.OtherCause(err),
@@ -95,6 +96,10 @@ func (e *Executor) ask(ctx context.Context, a plan.Action) error {
 			extra = map[string]any{"resourceVersion": "1"}
 		}
 		_, err = w.patch(ctx, resource, a, extra, metav1.DryRunAll)
+		if !creates && mayExclude(a, err) {
+			w.dryRun = true
+			_, err = w.applyExcluding(ctx, resource, a, err, nil)
+		}
 		return err
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -53,11 +54,40 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 		return nil, err
 	}
 	updated.SetManagedFields(w.view.SentFields(updated.GetManagedFields()))
-	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: w.view.FieldManager()})
+	obj, err := w.update(ctx, resource, a, live, updated)
 	if err != nil {
 		return nil, err
 	}
 	return w.observe(ctx, obj, a), nil
+}
+
+// update sends an update of a live object. If the API server refuses the update for fields that the manifest excludes,
+// and nobody needs them, update sends it again without these fields. The managed fields of the live object have the
+// name of the reconciler in our entries.
+func (w *writer) update(
+	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, live, updated *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	options := metav1.UpdateOptions{FieldManager: w.view.FieldManager()}
+	obj, refused := resource.Update(ctx, updated, options)
+	if !mayExclude(a, refused) {
+		return obj, refused
+	}
+	excluded, err := w.excluded(live, live.GetManagedFields(), a)
+	switch {
+	case err != nil:
+		return nil, &excludedError{error: refused, hint: err.Error()}
+	case len(excluded) == 0:
+		return nil, refused
+	}
+	updated = updated.DeepCopy()
+	for _, b := range excluded {
+		b.Drop(updated.Object)
+	}
+	obj, err = resource.Update(ctx, updated, options)
+	if apierrors.IsInvalid(err) {
+		return nil, refused
+	}
+	return obj, err
 }
 
 // droppableFields returns the fields of a live object that the reconciler owns, and that it removes if the manifest

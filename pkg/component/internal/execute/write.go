@@ -196,6 +196,11 @@ func (w *writer) applyVersion(
 	switch emptied := apitext.NullFields(err); {
 	case len(emptied) > 0:
 		obj, err = w.applyWithout(ctx, resource, a, preconditions, emptied, err)
+	case mayExclude(a, err):
+		obj, err = w.applyExcluding(ctx, resource, a, err, func(after string) (*unstructured.Unstructured, error) {
+			version = after
+			return send()
+		})
 	case err == nil && (a.Migrate || a.Reason.Adopts()) && lacksEmpty(a.Object.Body.Object, obj.Object):
 		obj, err = w.applyAgain(ctx, resource, a, preconditions)
 	}
