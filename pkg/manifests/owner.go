@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -53,6 +54,9 @@ func (o Owner) ID() string {
 	return hashOwner(o.String())
 }
 
+// ownerID matches an owner id.
+var ownerID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
 func hashOwner(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:20])
@@ -78,7 +82,8 @@ func (o Owner) mark(body *unstructured.Unstructured, reconciler, digest string) 
 // OwnerOf returns the owner of a live object: the id from the owner-id label, and the readable form from the owner-id
 // annotation. The label of the given reconciler takes precedence over the labels of other reconcilers. If the object
 // has no such label, OwnerOf returns the argument controller (the controller among the owner references) as both
-// results. It returns empty strings if the object has no owner.
+// results. It returns empty strings if the object has no owner. The name is empty if the annotation is missing: then the
+// label of another reconciler counts only if its value is an owner id, because it may have another purpose.
 func OwnerOf(labels, annotations map[string]string, reconciler, controller string) (id, name string) {
 	if id, ok := labels[reconciler+"/"+LabelOwnerID]; ok {
 		if name := annotations[reconciler+"/"+AnnotationOwnerID]; name != "" && hashOwner(name) != id {
@@ -90,7 +95,7 @@ func OwnerOf(labels, annotations map[string]string, reconciler, controller strin
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		prefix, ok := strings.CutSuffix(key, "/"+LabelOwnerID)
-		if name := annotations[prefix+"/"+AnnotationOwnerID]; ok && name != "" {
+		if name := annotations[prefix+"/"+AnnotationOwnerID]; ok && (name != "" || ownerID.MatchString(labels[key])) {
 			return labels[key], name
 		}
 	}

@@ -73,6 +73,7 @@ func TestOwnerOf(t *testing.T) {
 		{"the owner of another reconciler", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "", "b", "c/b"},
 		{"no owner, because a label without its annotation may have another " +
 			"purpose", map[string]string{theirs: "b"}, nil, "", "", ""},
+		{"an owner without a name, because the annotation beside the id of an owner was lost", map[string]string{theirs: us.ID()}, nil, "", us.ID(), ""},
 		{"a controller", nil, nil, "ReplicaSet web", "ReplicaSet web", "ReplicaSet web"},
 		{"the label of a reconciler takes precedence over a " +
 			"controller", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "ReplicaSet web", "b", "c/b"},

@@ -57,6 +57,9 @@ func ruleOwned(c candidate) (decision, bool) {
 	}
 	message := fmt.Sprintf("it is owned by %s; %s%s", ownerText(c), avoidance(c), moving(c))
 	switch advice := movedAdvice(c); {
+	case c.live.OwnerName == "":
+		message = fmt.Sprintf("it is owned by %s; %s; or, if no component renders it any more, remove the label%s",
+			ownerText(c), avoidance(c), afterRelease(c))
 	case advice != "":
 		message = fmt.Sprintf("the component owned it in another cluster; %s, or, %s", avoidance(c), advice)
 		if c.inDeletion() {
@@ -79,6 +82,9 @@ func ownerText(c candidate) string {
 	owner, ok := manifests.ParseOwner(c.live.OwnerName)
 	named := c.named || isNeighbour(c.component, c.remote, c.live.OwnerName) || ok && owner.Component() == c.component
 	switch {
+	case c.live.OwnerName == "":
+		return fmt.Sprintf("the component with the owner id %s, whose name is not known, because the object has its label "+
+			"%s and not the annotation of the same name", c.live.Owner, manifests.LabelOwnerID)
 	case !named && ok:
 		return "another component"
 	case !named:
@@ -117,6 +123,17 @@ func moving(c candidate) string {
 	}
 	return fmt.Sprintf("; to move it here, set its adoption policy to always here before it is removed there, which "+
 		"deletes it otherwise (%s); %s", LossOf(c.object.Key), overwriting(c))
+}
+
+// afterRelease returns what follows when somebody removes the owner label of an object.
+func afterRelease(c candidate) string {
+	switch {
+	case c.inDeletion():
+		return fmt.Sprintf(", and the deletion takes it over and deletes it in the end (%s)", LossOf(c.object.Key))
+	case c.adoption == metav1alpha1.AdoptNever:
+		return ""
+	}
+	return ", and it is adopted; " + overwriting(c)
 }
 
 func ruleUnlabelled(c candidate) (decision, bool) {

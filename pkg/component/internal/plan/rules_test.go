@@ -421,6 +421,12 @@ var applyRows = slices.Concat(flowRows, []row{
 			"rename it here" + moves(podsStop),
 	},
 	{
+		"says what is known of an owner whose annotation was removed", edits(unrecorded, ownedBy("")),
+		"fails (Terminal), OwnershipConflict: it is owned by the component with the owner id them, whose name is not known, " +
+			"because the object has its label owner-id and not the annotation of the same name; rename it here; or, if no " +
+			"component renders it any more, remove the label, and it is adopted; " + overwrites,
+	},
+	{
 		"names the cluster if a component of the same name in another cluster owns the object",
 		edits(unrecorded, ownedBy("c0ffee/us.example.com/example.com/Shop/a/us")),
 		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler us.example.com) " +
