@@ -158,7 +158,7 @@ func (m *Memory) StatusWritten(st *metav1alpha1.Status) {
 		return
 	}
 	if len(m.next.former) > 0 {
-		m.Records.SetStale(m.next.former)
+		m.Records.AddStale(m.next.former)
 	}
 	m.current = nil
 	if st.HasInventoryRecord() {

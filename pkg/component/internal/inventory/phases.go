@@ -79,7 +79,7 @@ func (p Phases) replace(ctx context.Context, obj components.Object, owner manife
 	case "":
 		return nil
 	}
-	memory.AddUnnamed(records.Phases)
+	memory.AddFormer(records.Phases, former)
 	if err := p.store.Components.WriteStatus(ctx, obj, components.RefOf(st)); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.
 	if st.PhaseRecord == "" {
 		return p.deleteUnnamed(ctx, memory, owner, "")
 	}
-	if err := p.store.Records.Delete(ctx, owner, records.Phases, ""); err != nil {
+	if err := p.store.Records.Delete(ctx, owner, records.Phases, "", st.PhaseRecord, memory.ID(records.Phases)); err != nil {
 		return phasesError("delete the record of", err)
 	}
 	st.PhaseRecord = ""

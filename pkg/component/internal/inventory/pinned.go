@@ -72,7 +72,7 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 	if err := p.write(ctx, obj, owner, set); err != nil {
 		return err
 	}
-	memory.AddUnnamed(records.Rendering)
+	memory.AddFormer(records.Rendering, former)
 	if former != set.ID {
 		if err := p.name(ctx, obj, set.ID); err != nil {
 			return err
@@ -88,7 +88,7 @@ func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.
 	if st.RenderedSet == "" {
 		return p.deleteUnnamed(ctx, p.memory(obj), owner, "")
 	}
-	if err := p.store.Records.Delete(ctx, owner, records.Rendering, ""); err != nil {
+	if err := p.store.Records.Delete(ctx, owner, records.Rendering, "", st.RenderedSet); err != nil {
 		return pinnedError("delete the record of", err)
 	}
 	st.RenderedSet = ""

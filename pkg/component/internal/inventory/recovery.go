@@ -415,7 +415,7 @@ func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMe
 		secrets = slices.DeleteFunc(secrets, records.HasID(named.id))
 	}
 	if len(secrets) > 0 {
-		memory.Records.SetStale(secrets)
+		memory.Records.AddStale(secrets)
 	}
 }
 

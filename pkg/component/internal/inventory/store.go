@@ -220,7 +220,7 @@ func (s *Store) writeSecrets(ctx context.Context, obj components.Object, recorde
 	if err != nil {
 		return err
 	}
-	former, err := s.Records.ListKind(ctx, owner, records.Inventory)
+	former, err := s.Records.Find(ctx, owner, records.Inventory, records.IDOf(recorded.Secrets().Name+"-0"))
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,10 @@ func (s *Store) DeleteAll(ctx context.Context, obj components.Object, owner mani
 	if obj.GetStatus().InventoryRecord == nil {
 		return nil
 	}
-	if err := s.Records.Delete(ctx, owner, records.Inventory, ""); err != nil {
+	if err := s.Records.DeleteStale(ctx, &s.memory(obj).Records); err != nil {
+		return err
+	}
+	if err := s.Records.Delete(ctx, owner, records.Inventory, "", records.InventoryID(obj.GetStatus())); err != nil {
 		return fmt.Errorf("delete the Secrets of the inventory: %w", err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -142,7 +143,7 @@ func (c *Collector) collect(ctx context.Context, secrets []*metav1.PartialObject
 // and crashed before it wrote the status.
 func (c *Collector) reportUnnamed(secrets []*metav1.PartialObjectMetadata, components map[string]Component) {
 	for _, secret := range secrets {
-		component, found := components[secret.Labels[c.Store.keys.name(LabelRecord)]]
+		component, found := components[ownerIDOf(secret.Name)]
 		if found && !isNamed(component.Status, secret.Name) {
 			c.Components.Unnamed(component.Name, secret)
 		}
@@ -151,7 +152,7 @@ func (c *Collector) reportUnnamed(secrets []*metav1.PartialObjectMetadata, compo
 
 // hasOwners reports whether all components that own a Secret are among components.
 func (c *Collector) hasOwners(secret *metav1.PartialObjectMetadata, components map[string]Component) bool {
-	if owner, isRecord := secret.Labels[c.Store.keys.name(LabelRecord)]; isRecord {
+	if owner := ownerIDOf(secret.Name); owner != "" {
 		_, found := components[owner]
 		return found
 	}
@@ -184,20 +185,29 @@ func (c *Collector) collectNamespace(
 	return errors.Join(c.deleteRecords(ctx, secrets, owners, identity), c.removeFinalizers(ctx, secrets, owners))
 }
 
-// deleteRecords deletes the records of this reconciler whose component is not in owners. A record whose owner is in
-// another cluster was created here by the restore of a backup. It is kept until somebody deletes it. Then its finalizer
-// is removed, so that the deletion completes. No component in this cluster uses such a record.
+// deleteRecords deletes the records of this reconciler whose component is not in owners. The owner id is in the name of
+// a record, because labels and annotations can be edited. A record whose owner is in another cluster was created here by
+// the restore of a backup. It is kept until somebody deletes it. Then its finalizer is removed, so that the deletion
+// completes. No component in this cluster uses such a record. A record is also kept until somebody deletes it if its
+// annotation does not name the owner, because somebody edited it.
 func (c *Collector) deleteRecords(
 	ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool, identity manifests.Owner,
 ) error {
 	var errs []error
 	for _, secret := range secrets {
-		id, isRecord := secret.Labels[c.Store.keys.name(LabelRecord)]
-		owner, ok := manifests.ParseOwner(secret.Annotations[c.Store.keys.name(annotationOwner)])
-		sameType := ok && owner.Reconciler == identity.Reconciler &&
-			owner.Group == identity.Group && owner.Kind == identity.Kind
-		deletable := owner.Cluster == identity.Cluster || secret.DeletionTimestamp != nil
-		if !isRecord || !isPartOf(secret.Name, id) || owner.ID() != id || !sameType || !deletable || owners[id] {
+		id := ownerIDOf(secret.Name)
+		if id == "" || owners[id] {
+			continue
+		}
+		owner, err := c.ownerOf(ctx, secret)
+		if err != nil {
+			errs = append(errs, ignoreForbidden(ctx, secret, err))
+			continue
+		}
+		isNamed := owner.ID() == id
+		sameType := owner.Reconciler == identity.Reconciler && owner.Group == identity.Group && owner.Kind == identity.Kind
+		deletable := isNamed && owner.Cluster == identity.Cluster || secret.DeletionTimestamp != nil
+		if isNamed && !sameType || !deletable {
 			continue
 		}
 		if kindOf(secret.Name) == Externals && c.keepsExternals(ctx, secret, owner) {
@@ -206,6 +216,29 @@ func (c *Collector) deleteRecords(
 		errs = append(errs, ignoreForbidden(ctx, secret, c.Store.deleteOwn(ctx, secret, c.Store.deleteChanged)))
 	}
 	return errors.Join(errs...)
+}
+
+// ownerOf returns the owner in the annotation of a record. If somebody edited the annotation, ownerOf returns the owner
+// in the index of a Secret of the kind Externals that is being deleted, because its loss must be reported for the right
+// component, and a wrong release would lose externals. The result does not have the owner id in the name of the Secret
+// if the owner is not known.
+func (c *Collector) ownerOf(ctx context.Context, secret *metav1.PartialObjectMetadata) (manifests.Owner, error) {
+	owner, ok := manifests.ParseOwner(secret.Annotations[c.Store.keys.name(annotationOwner)])
+	if ok && owner.ID() == ownerIDOf(secret.Name) || kindOf(secret.Name) != Externals || secret.DeletionTimestamp == nil {
+		return owner, nil
+	}
+	whole, err := c.Store.Get(ctx, client.ObjectKeyFromObject(secret))
+	if err != nil {
+		return owner, client.IgnoreNotFound(err)
+	}
+	var index struct {
+		Owner string `json:"owner"`
+	}
+	if data, err := dataOf(whole, Externals); err != nil || json.Unmarshal(data, &index) != nil {
+		return owner, nil
+	}
+	owner, _ = manifests.ParseOwner(index.Owner)
+	return owner, nil
 }
 
 // keepsExternals reports whether a Secret of the kind Externals is kept although its component does not exist, because

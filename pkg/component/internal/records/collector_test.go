@@ -116,6 +116,39 @@ func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
 	g.Expect(known.unnamed).To(BeEmpty())
 }
 
+func TestRecordsWithEditedMarksAreReleasedWhenSomebodyDeletesThem(t *testing.T) {
+	for name, edit := range map[string]func(s *Store, secret *metav1.PartialObjectMetadata){
+		"without the label": func(s *Store, secret *metav1.PartialObjectMetadata) {
+			delete(secret.Labels, s.keys.name(LabelRecord))
+		},
+		"with another label": func(s *Store, secret *metav1.PartialObjectMetadata) {
+			secret.Labels[s.keys.name(LabelRecord)] = owner("live").ID()
+		},
+		"without the annotation": func(s *Store, secret *metav1.PartialObjectMetadata) {
+			delete(secret.Annotations, s.keys.name(annotationOwner))
+		},
+		"with another annotation": func(s *Store, secret *metav1.PartialObjectMetadata) {
+			secret.Annotations[s.keys.name(annotationOwner)] = owner("live").String()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			cluster, s := newCluster(t)
+			gone, live := write(t, s, owner("gone"), Phases, "a"), write(t, s, owner("live"), Phases, "a")
+			c := Collector{Store: s, Namespaces: []string{""}, Started: start, Components: &components{
+				live: []types.NamespacedName{{Namespace: "shop", Name: "live"}},
+			}}
+			secrets := cluster.All()
+			for _, secret := range secrets {
+				edit(s, secret)
+				secret.DeletionTimestamp = new(metav1.NewTime(start))
+			}
+			g.Expect(c.collect(t.Context(), secrets)).To(Succeed())
+			g.Expect(cluster.Names("shop")).To(Equal([]string{live}), "want only %s released", gone)
+		})
+	}
+}
+
 // externals stores a Secret of the kind Externals, and returns its name.
 func externals(t *testing.T, c *cluster, s *Store, o manifests.Owner, number, left int) string {
 	t.Helper()

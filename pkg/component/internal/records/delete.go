@@ -12,11 +12,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Delete deletes the records of a kind except the record with the id named, which may be empty. If the operator has
-// lost its rights because the namespace of the records is being deleted, Delete returns nil, and the records are
-// deleted with the namespace.
-func (s *Store) Delete(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
-	err := s.deleteAll(ctx, owner, kind, named)
+// Delete deletes the records of a kind except the record with the id named, which may be empty. ids are ids of records
+// that are deleted even if other clients removed or edited their labels; see Find. If the operator has lost its rights
+// because the namespace of the records is being deleted, Delete returns nil, and the records are deleted with the
+// namespace.
+func (s *Store) Delete(ctx context.Context, owner manifests.Owner, kind Kind, named string, ids ...string) error {
+	err := s.deleteAll(ctx, owner, kind, named, ids)
 	if s.Unreachable(ctx, owner, err) {
 		log.FromContext(ctx).Info(
 			"the operator may not delete the records in a namespace that is being deleted; "+
@@ -27,8 +28,8 @@ func (s *Store) Delete(ctx context.Context, owner manifests.Owner, kind Kind, na
 	return err
 }
 
-func (s *Store) deleteAll(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
-	found, err := s.ListKind(ctx, owner, kind)
+func (s *Store) deleteAll(ctx context.Context, owner manifests.Owner, kind Kind, named string, ids []string) error {
+	found, err := s.Find(ctx, owner, kind, ids...)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (s *Store) DeleteUnnamed(
 		}
 	case seen:
 	}
-	if err := s.Delete(ctx, owner, kind, named); err != nil {
+	if err := s.Delete(ctx, owner, kind, named, m.former(kind)...); err != nil {
 		return err
 	}
 	m.dropEvidence(kind)
@@ -76,7 +77,7 @@ func (s *Store) Release(ctx context.Context, m *Memory, owner manifests.Owner, l
 		return err
 	}
 	for _, kind := range left.Kinds {
-		if err := s.Delete(ctx, owner, kind, ""); err != nil {
+		if err := s.Delete(ctx, owner, kind, "", left.IDs[kind]); err != nil {
 			return fmt.Errorf("delete the records of the deleted component %s/%s: %w", owner.Namespace, owner.Name, err)
 		}
 	}

@@ -21,6 +21,8 @@ type Memory struct {
 	// unnamed has, for phases, renderings and externals, the reason why there may be records that the status does not
 	// name.
 	unnamed map[Kind]evidence
+	// formerIDs are the ids of former records that were not deleted yet.
+	formerIDs map[Kind][]string
 	// inventories are the Secrets of inventories that the status does not name, by name of the Secret.
 	inventories map[string]metav1.PartialObjectMetadata
 	// stale are Secrets of stale inventories. deleted are the UIDs of those that were deleted last.
@@ -50,21 +52,31 @@ type Owned struct {
 	Credentials []string
 	// Kinds are the kinds of records that the component may have.
 	Kinds []Kind
+	// IDs are the ids of the records that the status names.
+	IDs map[Kind]string
 }
 
 // OwnedBy returns the Secrets that a status names.
 func OwnedBy(uid types.UID, status *metav1alpha1.Status) Owned {
-	owned := Owned{UID: uid, Kubeconfig: status.TargetSecret}
+	owned := Owned{UID: uid, Kubeconfig: status.TargetSecret, IDs: map[Kind]string{}}
 	if status.PhaseRecord != "" && status.PhaseRecord != PhasesUnknown {
-		owned.Kinds = append(owned.Kinds, Phases)
+		owned.Kinds, owned.IDs[Phases] = append(owned.Kinds, Phases), status.PhaseRecord
 	}
 	if status.RenderedSet != "" {
-		owned.Kinds = append(owned.Kinds, Rendering)
+		owned.Kinds, owned.IDs[Rendering] = append(owned.Kinds, Rendering), status.RenderedSet
 	}
 	if status.InventoryRecord != nil {
-		owned.Kinds = append(owned.Kinds, Inventory)
+		owned.Kinds, owned.IDs[Inventory] = append(owned.Kinds, Inventory), InventoryID(status)
 	}
 	return owned
+}
+
+// InventoryID returns the id of the inventory in Secrets that a status names, empty if there is none.
+func InventoryID(status *metav1alpha1.Status) string {
+	if !status.HasInventoryRecord() {
+		return ""
+	}
+	return IDOf(status.InventoryRecord.Name + "-0")
 }
 
 func (o Owned) empty() bool {
@@ -116,6 +128,24 @@ func (m *Memory) SetID(kind Kind, id string) {
 // AddUnnamed notes that records of a kind, phases or renderings, may exist that the status does not name.
 func (m *Memory) AddUnnamed(kind Kind) { m.addEvidence(seen, kind) }
 
+// AddFormer notes that the record with an id exists, and that the status does not name it any more.
+func (m *Memory) AddFormer(kind Kind, id string) {
+	m.AddUnnamed(kind)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.formerIDs == nil {
+		m.formerIDs = map[Kind][]string{}
+	}
+	m.formerIDs[kind] = append(m.formerIDs[kind], id)
+}
+
+// former returns the ids of former records of a kind that were not deleted yet.
+func (m *Memory) former(kind Kind) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.formerIDs[kind])
+}
+
 // AddUnlisted notes that Secrets could not be listed, so that there may be records of phases and of renderings that the
 // status does not name.
 func (m *Memory) AddUnlisted() { m.addEvidence(notListed, Phases, Rendering) }
@@ -144,6 +174,7 @@ func (m *Memory) dropEvidence(kind Kind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.unnamed, kind)
+	delete(m.formerIDs, kind)
 }
 
 // AddUnnamedSecret stores a Secret of a record that the status does not name. It ignores the inventories that this
@@ -185,12 +216,13 @@ func (m *Memory) MarkStale(unnamed []metav1.PartialObjectMetadata, isStale func(
 	}
 }
 
-// SetStale replaces the Secrets of stale inventories.
-func (m *Memory) SetStale(secrets []metav1.PartialObjectMetadata) {
+// AddStale adds Secrets of stale inventories. Those that were added before stay until they are deleted, because a list
+// by labels need not have them any more.
+func (m *Memory) AddStale(secrets []metav1.PartialObjectMetadata) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stale = secrets
 	for i := range secrets {
+		m.stale = append(slices.DeleteFunc(slices.Clone(m.stale), sameUID(&secrets[i])), secrets[i])
 		delete(m.inventories, secrets[i].Name)
 	}
 }

@@ -109,7 +109,7 @@ func TestALateEventOfADeletedInventoryIsIgnored(t *testing.T) {
 	old, recreated := secret("1"), secret("2")
 	m := &Memory{}
 	m.AddUnnamedSecret(&old)
-	m.SetStale([]metav1.PartialObjectMetadata{old})
+	m.AddStale([]metav1.PartialObjectMetadata{old})
 	m.AddUnnamedSecret(&old)
 	if left := m.UnnamedInventories(); len(left) > 0 {
 		t.Errorf("a Secret that is about to be deleted is reported: %v", left)

@@ -50,7 +50,7 @@ func (s *Store) isOwn(ctx context.Context, secret *metav1.PartialObjectMetadata)
 		operation = metav1.ManagedFieldsOperationUpdate
 	}
 	if slices.ContainsFunc(secret.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
-		return e.Operation == operation && s.wroteRecord(e)
+		return e.Operation == operation && s.wroteRecord(e, kindOf(secret.Name))
 	}) {
 		return true, nil
 	}
@@ -68,8 +68,13 @@ func (s *Store) isOwn(ctx context.Context, secret *metav1.PartialObjectMetadata)
 	return whole.GetUID() == secret.UID && s.IsIntact(whole), nil
 }
 
-// wroteRecord reports whether an entry of the managed fields shows that the reconciler wrote the label of a record.
-func (s *Store) wroteRecord(e metav1.ManagedFieldsEntry) bool {
-	return e.Manager == s.Reconciler && e.FieldsV1 != nil &&
-		strings.Contains(e.FieldsV1.GetRawString(), `"f:`+s.keys.name(LabelRecord)+`"`)
+// wroteRecord reports whether an entry of the managed fields shows that the reconciler wrote a record of a kind: its
+// label or annotation, or its data if other clients edited both.
+func (s *Store) wroteRecord(e metav1.ManagedFieldsEntry, kind Kind) bool {
+	if e.Manager != s.Reconciler || e.FieldsV1 == nil {
+		return false
+	}
+	fields := e.FieldsV1.GetRawString()
+	return strings.Contains(fields, `"f:`+s.keys.name(LabelRecord)+`"`) ||
+		strings.Contains(fields, `"f:`+kind.dataKey()+`"`)
 }

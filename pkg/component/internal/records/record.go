@@ -84,8 +84,18 @@ func IsName(secretName string) bool { return nameOfPart.MatchString(secretName) 
 // isPartOf reports whether a Secret with this name is a part of a record of an owner. The label alone is no evidence,
 // because anybody can copy it to another Secret.
 func isPartOf(secretName, ownerID string) bool {
+	id := ownerIDOf(secretName)
+	return id != "" && id == ownerID
+}
+
+// ownerIDOf returns the owner id in the name of a Secret, or an empty string if it is not the name of a part of a record.
+// Unlike labels and annotations, a name cannot be edited.
+func ownerIDOf(secretName string) string {
 	found := nameOfPart.FindStringSubmatch(secretName)
-	return found != nil && found[1]+found[2] == ownerID
+	if found == nil {
+		return ""
+	}
+	return found[1] + found[2]
 }
 
 // Record describes a record, without the content of the record.

@@ -270,6 +270,70 @@ func (s *Store) ListKind(
 	return OfKind(found, kind), err
 }
 
+// Find returns the metadata of the Secrets of an owner's records of one kind: those with the label of a record, and the
+// parts of the records with the given ids whose label another client removed or edited. A part without the label counts
+// only if the reconciler wrote it. Find sends no request for a record whose parts were all listed. Secrets of the kind
+// Externals need no ids: Find reads the first number that was not listed, and the numbers after it until one is missing.
+func (s *Store) Find(
+	ctx context.Context, owner manifests.Owner, kind Kind, ids ...string,
+) ([]metav1.PartialObjectMetadata, error) {
+	found, err := s.ListKind(ctx, owner, kind)
+	if err != nil {
+		return nil, err
+	}
+	if kind == Externals {
+		return s.AddExternals(ctx, owner, found)
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		if id == "" || id == PhasesPending || id == PhasesUnknown || s.Latest(ofID(found, id), id) == id {
+			continue
+		}
+		name := func(part int) string { return secretName(kind, owner.ID(), id, part) }
+		if found, err = s.addUnlabelled(ctx, owner, found, name); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// AddExternals adds those Secrets of the kind Externals to found, the listed ones, whose label another client removed or
+// edited; see Find.
+func (s *Store) AddExternals(
+	ctx context.Context, owner manifests.Owner, found []metav1.PartialObjectMetadata,
+) ([]metav1.PartialObjectMetadata, error) {
+	return s.addUnlabelled(ctx, owner, found, func(number int) string { return ExternalsName(owner.ID(), number) })
+}
+
+// ofID returns the Secrets of the record with an id.
+func ofID(secrets []metav1.PartialObjectMetadata, id string) []metav1.PartialObjectMetadata {
+	is := HasID(id)
+	return slices.DeleteFunc(slices.Clone(secrets), func(secret metav1.PartialObjectMetadata) bool { return !is(secret) })
+}
+
+// addUnlabelled adds the Secrets to found whose names are those of the numbers from zero until one does not exist.
+func (s *Store) addUnlabelled(
+	ctx context.Context, owner manifests.Owner, found []metav1.PartialObjectMetadata, name func(number int) string,
+) ([]metav1.PartialObjectMetadata, error) {
+	secrets := s.Metadata.Resource(secretResource).Namespace(s.NamespaceOf(owner))
+	for number := 0; number <= maxParts; number++ {
+		if slices.ContainsFunc(found, func(listed metav1.PartialObjectMetadata) bool { return listed.Name == name(number) }) {
+			continue
+		}
+		secret, err := secrets.Get(ctx, name(number), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if own, err := s.isOwn(ctx, secret); err != nil || !own {
+			return found, err
+		}
+		found = append(found, *secret)
+	}
+	return found, nil
+}
+
 // Latest returns the id of the current record among secrets, which all belong to records of one kind. The current
 // record is the record with the id named, if it is complete, or else the complete record that was written last. The id
 // is empty if no record is complete.

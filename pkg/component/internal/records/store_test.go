@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -243,7 +244,7 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.SetStale(secrets)
+	m.AddStale(secrets)
 	for name, secret := range c.Secrets {
 		switch IDOf(name.Name) {
 		case "changed":
@@ -338,4 +339,46 @@ func TestWhoWroteTheDataOfInventories(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestPartsOfARecordWithoutTheirLabelAreFoundByTheirNames(t *testing.T) {
+	g := NewWithT(t)
+	c, s := newCluster(t)
+	noise := make([]byte, 2*maxPart)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	parts, err := Encode(Phases, base64.StdEncoding.EncodeToString(noise))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.Write(t.Context(), owner("app"), Record{Kind: Phases, ID: "one"}, parts)).To(Succeed())
+	g.Expect(len(parts)).To(BeNumerically(">", 2))
+	find := func(ids ...string) []string {
+		t.Helper()
+		c.Requests = nil
+		found, err := s.Find(t.Context(), owner("app"), Phases, ids...)
+		g.Expect(err).NotTo(HaveOccurred())
+		var names []string
+		for _, secret := range found {
+			names = append(names, secret.Name)
+		}
+		return names
+	}
+	all := c.Names("shop")
+	g.Expect(find("one", PhasesPending)).To(ConsistOf(all))
+	g.Expect(c.Requests).To(HaveLen(1), "want only the list")
+	for _, name := range all[1:] {
+		c.Secrets[types.NamespacedName{Namespace: "shop", Name: name}].SetLabels(nil)
+	}
+	g.Expect(find()).To(ConsistOf(all[0]))
+	g.Expect(find("one")).To(ConsistOf(all))
+	for _, secret := range c.Secrets {
+		secret.SetLabels(nil)
+	}
+	g.Expect(find("one")).To(ConsistOf(all))
+	for _, secret := range c.Secrets {
+		secret.SetAnnotations(nil)
+	}
+	g.Expect(find("one")).To(ConsistOf(all), "want the managed fields to show that the reconciler wrote them")
+	for _, secret := range c.Secrets {
+		secret.SetManagedFields(nil)
+	}
+	g.Expect(find("one")).To(BeEmpty(), "nothing shows that the reconciler wrote them")
 }
