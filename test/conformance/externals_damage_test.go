@@ -112,6 +112,16 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 			putData(ctx, aKey, &corev1.Secret{Data: b.Data, ObjectMeta: a.ObjectMeta})
 			putData(ctx, bKey, &corev1.Secret{Data: a.Data, ObjectMeta: b.ObjectMeta})
 		},
+		"the label and the annotation of the Secret are removed": func(ctx context.Context, shop, _ *gadget.Gadget, _ *corev1.Secret) {
+			s := stateSecret(ctx, shop)
+			markEdits["both are removed"](s, shop.Labels[operatorLabel]+"/record-of")
+			Expect(k8s.Update(ctx, s, client.FieldOwner(backupTool))).To(Succeed())
+		},
+		"all labels and annotations of the Secret are removed": func(ctx context.Context, shop, _ *gadget.Gadget, _ *corev1.Secret) {
+			s := stateSecret(ctx, shop)
+			s.Labels, s.Annotations = nil, nil
+			Expect(k8s.Update(ctx, s, client.FieldOwner(backupTool))).To(Succeed())
+		},
 		"the Secret is removed": func(ctx context.Context, shop, _ *gadget.Gadget, _ *corev1.Secret) {
 			removeSecret(ctx, stateSecret(ctx, shop))
 		},
@@ -122,6 +132,16 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 			entries = append(entries, Entry(fmt.Sprintf("%s, while it runs: %s", kind, name), kind, name, false),
 				Entry(fmt.Sprintf("%s, over a restart: %s", kind, name), kind, name, true))
 		}
+	}
+
+	// Over a restart, nothing shows that the Secret is older.
+	const bothOlder = "an older version is restored, and the record in the status is removed"
+	damages[bothOlder] = func(ctx context.Context, shop, _ *gadget.Gadget, older *corev1.Secret) {
+		putData(ctx, keyOf(stateSecret(ctx, shop)), older)
+		edited{Gadget: shop}.damage(ctx, []string{"inventory", "inventoryDigest", "inventoryWrites", "recordDigest"}, func(string) any { return nil })
+	}
+	for _, kind := range []string{"Thing", "FindableThing", "NamedThing", "RepeatableThing"} {
+		entries = append(entries, Entry(fmt.Sprintf("%s, while it runs: %s", kind, bothOlder), kind, bothOlder, false))
 	}
 
 	DescribeTable("no external is lost, doubled or taken from others", func(ctx SpecContext, kind, name string, restart bool) {
@@ -206,6 +226,9 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 				continue // It differs from a Thing only while its create is uncertain.
 			}
 			for name := range damages {
+				if name == bothOlder {
+					continue
+				}
 				interrupted = append(interrupted, Entry(fmt.Sprintf("%s, while %s: %s", kind, when, name), kind, when, name))
 			}
 		}
@@ -254,6 +277,9 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 
 	var late []TableEntry
 	for name := range damages {
+		if name == bothOlder {
+			continue
+		}
 		late = append(late, Entry(name, name))
 	}
 	DescribeTable("a create that takes effect after the operator was killed and its state was damaged is not made again", func(ctx SpecContext, name string) {

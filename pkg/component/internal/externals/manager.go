@@ -147,6 +147,23 @@ func (m *Manager) Empty(o manifests.Owner) bool {
 	return m.owners[o.ID()] == nil
 }
 
+// Recorded returns the recorded states of the externals of an owner as this process wrote or read them last. It returns
+// nil if the states must be read.
+func (m *Manager) Recorded(o manifests.Owner) *externalstate.Record {
+	m.mu.Lock()
+	found := m.owners[o.ID()]
+	m.mu.Unlock()
+	if found == nil {
+		return nil
+	}
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	if !found.current {
+		return nil
+	}
+	return found.record
+}
+
 // of returns the owner with the given id. A new owner knows nothing yet.
 func (m *Manager) of(o manifests.Owner) *owner {
 	m.mu.Lock()

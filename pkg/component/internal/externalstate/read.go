@@ -25,7 +25,7 @@ func Read(ctx context.Context, get records.Get, owner manifests.Owner, namespace
 		if err != nil {
 			return nil, fmt.Errorf("read Secret %s: %w", name, err)
 		}
-		if !store.IsMarked(object, owner) {
+		if !store.IsMarked(object, owner) && !store.IsIntact(object) {
 			continue
 		}
 		loaded, err := read(ctx, owner, object, store.IsIntact(object))

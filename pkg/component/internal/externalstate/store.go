@@ -31,6 +31,7 @@ type Store struct {
 }
 
 // Load reads the states of the externals of a component: one request for the list of Secrets, and one for each Secret.
+// Unless the listed Secrets are all that may exist, it sends one more, because another client may have removed a label.
 // last is the result of the last Load or Write of this process for the component, or nil. With it, Load reads only
 // Secrets that changed, and recognises Secrets that were removed or replaced by an older version.
 func (s *Store) Load(ctx context.Context, owner manifests.Owner, last *Record) (*Record, error) {
@@ -39,6 +40,9 @@ func (s *Store) Load(ctx context.Context, owner manifests.Owner, last *Record) (
 		last = r
 	}
 	listed, err := s.Records.ListKind(ctx, owner, records.Externals)
+	if err == nil && !isComplete(listed, last) {
+		listed, err = s.Records.AddExternals(ctx, owner, listed)
+	}
 	if err != nil {
 		return nil, problem("list the Secrets with states of externals in namespace "+r.namespace, err)
 	}
@@ -57,6 +61,21 @@ func (s *Store) Load(ctx context.Context, owner manifests.Owner, last *Record) (
 		}
 	}
 	return r, nil
+}
+
+// isComplete reports whether listed Secrets have all numbers from zero to the highest one, and those of the last record.
+func isComplete(listed []metav1.PartialObjectMetadata, last *Record) bool {
+	numbers := map[int]bool{}
+	for i := range listed {
+		numbers[records.NumberOf(listed[i].Name)] = true
+	}
+	for number := range len(listed) {
+		if !numbers[number] {
+			return false
+		}
+	}
+	isListed := func(s *secret) bool { return numbers[s.number] || len(s.held) == 0 }
+	return len(listed) > 0 && !slices.ContainsFunc(last.secrets, func(s *secret) bool { return !isListed(s) })
 }
 
 // load reads a Secret, unless last has the same version. It returns nil if the Secret does not exist any more, or has

@@ -25,7 +25,7 @@ func TestStatesAreReadAsTheyWereWritten(t *testing.T) {
 	g := NewWithT(t)
 	c, app := newCluster(t), owner("app")
 	empty := c.load(app)
-	g.Expect(c.sent()).To(Equal([]string{"list "}))
+	g.Expect(c.sent()).To(Equal([]string{"list ", "get " + nameOf(app, 0).Name}))
 	long := manifests.Key{Group: manifests.ExternalGroup, Kind: strings.Repeat("K", 63), Name: strings.Repeat("a", 253)}
 	gone := &State{Token: created(3).Token, Gone: true}
 	want := map[manifests.Key]State{key("a"): *created(1), key("b"): *intended(2), key("c"): *gone, long: *created(4)}
@@ -126,7 +126,7 @@ func TestStatesFillSecrets(t *testing.T) {
 		changes[key(fmt.Sprint("s", i))] = sized(i, 100<<10)
 	}
 	r := c.write(c.load(app), changes)
-	g.Expect(c.sent()).To(Equal([]string{"list ", "create " + nameOf(app, 0).Name, "create " + nameOf(app, 1).Name, "create " + nameOf(app, 2).Name}))
+	g.Expect(c.sent()).To(Equal([]string{"list ", "get " + nameOf(app, 0).Name, "create " + nameOf(app, 0).Name, "create " + nameOf(app, 1).Name, "create " + nameOf(app, 2).Name}))
 	g.Expect(r.secret(0).held).To(HaveLen(3))
 	g.Expect(r.secret(1).held).To(HaveLen(3))
 	g.Expect(r.secret(2).held).To(HaveLen(1))
@@ -402,7 +402,7 @@ func TestSecretsWithOtherNamesAreNotRead(t *testing.T) {
 		c.Add(secret)
 	}
 	g.Expect(c.load(app).secrets).To(BeEmpty())
-	g.Expect(c.sent()).To(Equal([]string{"list "}))
+	g.Expect(c.sent()).To(Equal([]string{"list ", "get " + nameOf(app, 0).Name}))
 }
 
 func TestASecretThatIsBeingDeletedIsUsedButGetsNoNewStates(t *testing.T) {

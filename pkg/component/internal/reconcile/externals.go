@@ -211,7 +211,11 @@ func kubeconfigs(c *Component) []string {
 func (e *Externals) recorded(
 	ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy,
 ) ([]metav1alpha1.InventoryEntry, error) {
-	record, err := e.States.Load(ctx, owner, nil)
+	// Somebody may have restored an older Secret together with the inventory, so a state that this process knows counts.
+	record, err := e.Manager.Recorded(owner), error(nil)
+	if record == nil {
+		record, err = e.States.Load(ctx, owner, nil)
+	}
 	if failure := passerror.Of(err); failure != nil && failure.Reason == metav1alpha1.ReasonForbidden {
 		// The externals stay as they are: an external with a state and without an entry is reported, and not deleted.
 		return nil, nil
