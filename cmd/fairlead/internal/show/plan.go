@@ -298,6 +298,9 @@ func (p Plan) Print(o Output) error {
 	var text strings.Builder
 	p.writeAdoptions(&text, o.Palette)
 	p.writeObstacles(&text, o.Palette)
+	if p.Component.Delete && p.Counts["delete"] > 0 {
+		text.WriteString("\nkubectl delete --cascade=orphan deletes these objects too; only a delete policy keeps an object.\n")
+	}
 	if _, err := io.WriteString(o, text.String()); err != nil {
 		return err
 	}

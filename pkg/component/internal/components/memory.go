@@ -1,8 +1,10 @@
 package components
 
 import (
+	"slices"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,6 +37,27 @@ type Memory struct {
 	// assumedCluster is the cluster id that the component's status names, as long as the API server has not confirmed
 	// it. It is empty if no unconfirmed id is used.
 	assumedCluster string
+	// orphaning is the UID of the component whose deletion a client requested with the propagation policy Orphan.
+	orphaning types.UID
+}
+
+// IsOrphaning reports whether a client requested the deletion of a component with the propagation policy Orphan, as
+// kubectl delete --cascade=orphan does. The API server then adds a finalizer, which the garbage collection of Kubernetes
+// soon removes, so a version of the component that a watch delivered may have shown it, and later versions do not.
+func (m *Memory) IsOrphaning(component client.Object) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.noteOrphaning(component)
+	return m.orphaning == component.GetUID()
+}
+
+// noteOrphaning stores the UID of a component with the finalizer of the propagation policy Orphan. The caller holds the
+// lock.
+func (m *Memory) noteOrphaning(component client.Object) {
+	if component.GetDeletionTimestamp() != nil &&
+		slices.Contains(component.GetFinalizers(), metav1.FinalizerOrphanDependents) {
+		m.orphaning = component.GetUID()
+	}
 }
 
 // lastWrite returns the component as this process wrote it last, or nil if it is not stored. The result is read-only. m

@@ -125,6 +125,7 @@ func (p *Passes) observe(obj any, gone bool) {
 	}
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
+	memory.noteOrphaning(component)
 	if pass := memory.pass; pass != nil {
 		pass.newest = requestOf(component)
 		pass.newest.gone = gone

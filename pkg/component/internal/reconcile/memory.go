@@ -51,6 +51,8 @@ type Memory struct {
 	adoptions []outcome.Change
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
+	// toldOrphaning is the UID of the component for which an event said that the propagation policy Orphan has no effect.
+	toldOrphaning types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.
 	unconfirmed unconfirmed
 	// released is the UID of the component whose finalizer this process removed, until the component is gone from the

@@ -168,6 +168,7 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 		if !r.isHeld(c) && len(c.Memory.unconfirmed.entries) == 0 {
 			return outcome.Outcome{}, nil
 		}
+		r.tellOrphaning(c)
 		if err := otherFinalizers(c, r.Finalizers); err != nil {
 			return outcome.Outcome{}, err
 		}
@@ -191,6 +192,18 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 		err = r.call(ctx, PostReconcile, c)
 	}
 	return o, err
+}
+
+// tellOrphaning creates an event if a client requested the deletion of a component with the propagation policy Orphan.
+// The policy has no effect on dependents, because it concerns owner references, which dependents do not have.
+func (r *Runner) tellOrphaning(c *Component) {
+	if c.Memory.toldOrphaning == c.GetUID() || !c.Memory.Object.IsOrphaning(c.Object) {
+		return
+	}
+	c.Memory.toldOrphaning = c.GetUID()
+	r.Tell(c.Object, status.Warning("OrphanIgnored", "the deletion with the propagation policy Orphan (kubectl delete "+
+		"--cascade=orphan) deletes the dependents all the same, except those with a delete policy that keeps them; to keep "+
+		"the dependents that are not deleted yet, remove the finalizer "+r.Finalizers.Own+" from the component"))
 }
 
 // isHeld reports whether a component has one of our finalizers.
