@@ -19,6 +19,8 @@ import (
 func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (facts plan.Facts, ok bool) {
 	defer a.options.Monitor.Time(metrics.StepObserve)()
 	ownerID, inventory := r.Owner.ID(), plan.NewInventory(r.Inventory)
+	needs := needsOf(client, r, inventory)
+	needs.Apply(inventory)
 	var additional []manifests.ManagedType
 	if r.deleting && len(inventory) > 0 {
 		additional = r.Managed
@@ -33,7 +35,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	}
 	facts = plan.Facts{
 		Owner: ownerID, Component: r.Owner.Component(), RemoteTarget: client.RemoteTarget, Managed: r.Managed,
-		Adoptions:        r.Adoptions,
+		Adoptions: r.Adoptions, Needs: needs,
 		PreviousManagers: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
 		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Desired: r.Desired, Excluded: r.Excluded,
 		LeftOut:  r.LeftOut,
@@ -56,6 +58,15 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
 	facts.Foreign = protector.WatchedForeign(ctx, facts, managed)
 	return facts, true
+}
+
+// needsOf returns what a component needs in the cluster of its dependents. It needs nothing in another cluster.
+func needsOf(client *target.Client, r Request, inventory plan.Inventory) plan.Needs {
+	if client.RemoteTarget {
+		return r.Needs
+	}
+	self := plan.Self{Kind: r.Owner.Component().GroupKind(), User: client.User}
+	return plan.NewNeeds(r.Needs, self, inventory, r.Desired)
 }
 
 // Snapshot returns the state of the objects that a plan needs. The state of an object comes from a watch, or from a

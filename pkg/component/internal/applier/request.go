@@ -61,6 +61,9 @@ type Request struct {
 	Policies metav1alpha1.Policies
 	// Adoptions are the existing objects that may be taken over.
 	Adoptions plan.Adoptions
+	// Needs are the objects that the component needs itself, apart from those that are found among its dependents; see
+	// plan.NewNeeds.
+	Needs plan.Needs
 	// Managed are the additional managed types.
 	Managed []manifests.ManagedType
 	// AcceptUnknown are the API groups whose definitions a deletion may delete although their instances cannot be

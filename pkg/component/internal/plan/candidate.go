@@ -64,7 +64,8 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 		entry:     f.Inventory[o.Key], live: f.Live.Of(o.Key), result: f.Results[o.Key],
 		attempts: maxAttempts, last: true, matchedKinds: f.Matched,
 	}
-	c.deletion = RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, DefaultDeletePolicy(c.reconcile, f.Defaults.Delete))
+	fallback := DefaultDeletePolicy(c.reconcile, f.Defaults.Delete)
+	c.deletion = f.Needs.policy(o.Key, RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, fallback))
 	if o.Settings.ReapplyInterval != nil {
 		c.reapply = *o.Settings.ReapplyInterval
 	}

@@ -23,6 +23,8 @@ type Facts struct {
 	RemoteTarget bool
 	// Managed are the additional managed types: types that the component manages, although no dependent defines them.
 	Managed []manifests.ManagedType
+	// Needs are the objects that the component needs itself.
+	Needs Needs
 	// Adoptions are the existing objects that the component may take over.
 	Adoptions Adoptions
 	// PreviousManagers are the field managers whose fields are taken over; see the variable PreviousManagers.

@@ -43,6 +43,8 @@ const (
 	ReasonDeleted        Reason = "the component is being deleted"
 	ReasonClaimOrphaned  Reason = "a claim is deleted only if its delete policy is delete"
 	ReasonOrphaned       Reason = "its delete policy orphans it"
+	ReasonNeeded         Reason = "the component needs it itself"
+	ReasonVolumeKept     Reason = "a claim that is kept needs it"
 	ReasonNotDeletable   Reason = "its kind cannot delete it"
 	ReasonPermanent      Reason = "Kubernetes never deletes this namespace"
 	ReasonTryDelete      Reason = "the deletion of a definition is tried before a guard is set up"

@@ -29,6 +29,8 @@ type removal struct {
 	protected bool
 	// tried is set if a dry run of the deletion has succeeded: in this pass, or before the guard was set up.
 	tried bool
+	// needed is set if the component needs the object itself, so that it is released instead of deleted.
+	needed bool
 	// attempts is the maximum number of actions on the object in a pass.
 	attempts int
 }
@@ -43,6 +45,7 @@ func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 		live: f.Live.Of(key), result: f.Results[key], protected: f.Guard.protects(key.Name, f.Now),
 		attempts: maxAttempts,
 	}
+	r.needed = Orphans(metav1alpha1.InventoryEntry{DeletePolicy: f.Needs.policy(key, "")}, reason)
 	r.tried = r.result.Verb == VerbTryDelete || slices.Contains(f.Guard.Definitions, key.Name)
 	if IsNamespace(key) {
 		r.contents = f.Contents[key.Name]
@@ -154,6 +157,10 @@ func deleteOrphaned(r removal) (decision, bool) {
 func deleteOrphan(r removal) (decision, bool) {
 	reason := ReasonOrphaned
 	switch {
+	case r.needed && isVolume(r.key):
+		reason = ReasonVolumeKept
+	case r.needed:
+		reason = ReasonNeeded
 	case IsClaim(r.key):
 		reason = ReasonClaimOrphaned
 	case isPermanent(r.key):
@@ -165,7 +172,9 @@ func deleteOrphan(r removal) (decision, bool) {
 }
 
 // orphans reports whether the object is released instead of deleted.
-func (r removal) orphans() bool { return Orphans(r.entry, r.reason) || r.live.notDeletable() }
+func (r removal) orphans() bool {
+	return r.needed || Orphans(r.entry, r.reason) || r.live.notDeletable()
+}
 
 // deleteGoneUnread reads an object with the condition gone-when: once after each change.
 func deleteGoneUnread(r removal) (decision, bool) {

@@ -127,7 +127,7 @@ func (p *Pass) applyRound(
 	// 8. Read live objects, plan, record the inventory and execute the plan, and repeat this until nothing is left to
 	// do.
 	request := p.newRequest(c, owner, entries)
-	request.Desired = c.rendered
+	request.Desired, request.Needs = c.rendered, needsOf(c, t, in.Declaration.References)
 	decided, err := conditionInputs(ctx, t, in, request.Desired)
 	if err != nil {
 		return outcome.Outcome{}, err
@@ -213,6 +213,7 @@ func (p *Pass) newDeletion(
 	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, entries []metav1alpha1.InventoryEntry,
 ) (request applier.Request, err error) {
 	request = p.newRequest(c, owner, entries)
+	request.Needs = needsOf(c, t, nil)
 	request.Before = func(ctx context.Context) error { return p.preDelete(ctx, c) }
 	request.AcceptUnknown = acceptedGroups(c.Object, p.Reconciler)
 	// In a deletion, only a request for a pass runs the failed objects of a phase again.

@@ -103,6 +103,35 @@ func (p *Pass) newRequest(
 	return request
 }
 
+// needsOf returns the objects that a component names and needs: its namespace, its service account, the Secret with its
+// kubeconfig, and the objects in references. It needs none of them if its dependents are in another cluster. The
+// component can be deleted without the objects that it refers to, so these are only not pruned.
+func needsOf(c *Component, t target.Target, references []metav1alpha1.Reference) plan.Needs {
+	if t.Cluster != "" {
+		return nil
+	}
+	needs, namespace := plan.Needs{}, c.GetNamespace()
+	for _, ref := range references {
+		if ref.Kind == metav1alpha1.SecretReference || ref.Kind == metav1alpha1.ConfigMapReference {
+			key := manifests.Key{Kind: string(ref.Kind), Namespace: namespace, Name: ref.Name}
+			needs[key] = metav1alpha1.DeleteOrphanOnApply
+		}
+	}
+	if namespace != "" {
+		needs[manifests.Key{Kind: "Namespace", Name: namespace}] = metav1alpha1.DeleteOrphan
+	}
+	if k := c.Target.KubeConfig; k != nil {
+		needs[manifests.Key{Kind: "Secret", Namespace: namespace, Name: k.Name}] = metav1alpha1.DeleteOrphan
+	}
+	if t.Client == nil {
+		return needs
+	}
+	if in, account, ok := plan.ServiceAccountOf(t.Client.User); ok {
+		needs[manifests.Key{Kind: "ServiceAccount", Namespace: in, Name: account}] = metav1alpha1.DeleteOrphan
+	}
+	return needs
+}
+
 // record adds the finalizer and then writes an inventory, so that no deletion of the component can skip the new
 // dependents. The writes are bound to the resource version, so they fail if another operator of the same name wrote the
 // component.
