@@ -9,17 +9,17 @@ import (
 
 // ForDelete plans the next actions of the deletion of all dependents in the inventory. While managed types have foreign
 // instances the deletion is blocked, and nothing is changed. Then the objects of the phase pre-delete are applied, the
-// dependents are removed, the objects of the phase post-delete are applied, and finally these objects are removed. If
-// the deletion releases all dependents, the phases are left out.
+// dependents are removed, the objects of the phase post-delete are applied, and finally these objects are removed, with
+// the dependents that they refer to. If the deletion releases all dependents, the phases are left out.
 func ForDelete(f Facts) Plan {
-	p := newPlan(f)
+	p, staying := newPlan(f), stayingForPhase(f)
 	p.leaveOutPhases(f)
 	p.Skipped = p.Inventory.skipped()
 	switch {
 	case p.mustWait(f, p.Inventory.existing(notPostDelete), ReasonDeleted):
 	case p.removeAll(f, p.Inventory.formerDependents(slices.Concat(f.PreDelete, f.PostDelete)), ReasonDeleted):
 	case p.runPhase(f, manifests.PhasePreDelete, f.PreDelete):
-	case p.removeAll(f, p.Inventory.existing(notPostDelete), ReasonDeleted):
+	case p.removeAll(f, slices.DeleteFunc(p.Inventory.existing(notPostDelete), staying), ReasonDeleted):
 	case p.runPhase(f, manifests.PhasePostDelete, f.PostDelete):
 	case p.removeAll(f, p.Inventory.existing(inAnyPhase), ReasonDeleted):
 	}

@@ -179,15 +179,28 @@ func notPostDelete(phase manifests.Phase) bool { return phase != manifests.Phase
 
 // formerDependents returns the entries of those objects that are recorded as ordinary dependents, although they now
 // belong to a phase. An object with such an entry is removed first, so that it is created again and runs again in the
-// phase.
+// phase. It is deleted even if its delete policy keeps it, because an object that was released would belong to somebody
+// else; keepsEntry has the objects that are not removed.
 func (inv Inventory) formerDependents(objects []manifests.Object) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
-	for _, o := range objects {
-		if e, recorded := inv[o.Key]; recorded && e.Phase == "" {
+	for i, o := range objects {
+		if e, recorded := inv[o.Key]; recorded && e.Phase == "" && !keepsEntry(e, &objects[i]) {
+			e.DeletePolicy = metav1alpha1.DeleteDelete
 			found = append(found, e)
 		}
 	}
 	return found
+}
+
+// moveKept moves the entries of kept dependents to a phase; see keepsEntry. It reports whether it moved any.
+func (inv Inventory) moveKept(phase manifests.Phase, objects []manifests.Object) (moved bool) {
+	for i, o := range objects {
+		if e := inv[o.Key]; keepsEntry(e, &objects[i]) {
+			e.Phase, moved = string(phase), true
+			inv[o.Key] = e
+		}
+	}
+	return moved
 }
 
 // dropFormerPhase drops the entries of objects that completed another phase and are gone, so that they are applied

@@ -16,6 +16,7 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 	}
 	p.Inventory.dropFormerPhase(phase, objects)
 	p.Inventory.retryFailed(f, objects)
+	p.Record = p.Inventory.moveKept(phase, objects) || p.Record
 	p.Phase, p.Desired = phase, len(objects)
 	// An object of a phase runs once, and must complete. So the component's default reconcile policy and reapply
 	// interval are ignored.
