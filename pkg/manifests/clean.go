@@ -45,6 +45,9 @@ func clean(body *unstructured.Unstructured, statusIsSubresource bool) error {
 		delete(body.Object, "status")
 	}
 	dropNullTimestamps(body.Object)
+	if IsBuiltIn(body.GroupVersionKind().Group) {
+		dropEmptyProtocols(body.Object)
+	}
 	if _, aggregated := body.Object["aggregationRule"]; aggregated && body.GetKind() == "ClusterRole" {
 		// A controller of Kubernetes sets the rules of an aggregated ClusterRole. If they were applied too, both would
 		// overwrite each other.
@@ -70,6 +73,27 @@ func dropNullTimestamps(value any) {
 	case []any:
 		for _, item := range v {
 			dropNullTimestamps(item)
+		}
+	}
+}
+
+// dropEmptyProtocols removes empty protocols of ports. They are the default for the API server, but a part of the key by
+// which a server-side apply finds a port, so a port with an empty protocol would be added again beside itself.
+func dropEmptyProtocols(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		ports, _ := v["ports"].([]any)
+		for _, port := range ports {
+			if p, ok := port.(map[string]any); ok && p["protocol"] == "" {
+				delete(p, "protocol")
+			}
+		}
+		for _, child := range v {
+			dropEmptyProtocols(child)
+		}
+	case []any:
+		for _, item := range v {
+			dropEmptyProtocols(item)
 		}
 	}
 }

@@ -125,6 +125,16 @@ func TestNormalise(t *testing.T) {
 				template: {metadata: {labels: {a: b}}}, volumeClaimTemplates: [{metadata: {name: x}, status: {}}]}}`,
 		},
 		{
+			"removes empty protocols of ports",
+			`{apiVersion: v1, kind: Service, metadata: {name: a, namespace: b}, spec: {ports: [{port: 80, protocol: ""}, {port: 81, protocol: UDP}]}}`,
+			`{apiVersion: v1, kind: Service, metadata: {name: a, namespace: b}, spec: {ports: [{port: 80}, {port: 81, protocol: UDP}]}}`,
+		},
+		{
+			"keeps empty protocols of other types",
+			`{apiVersion: example.com/v1, kind: X, metadata: {name: a, namespace: b}, spec: {ports: [{protocol: ""}]}}`,
+			`{apiVersion: example.com/v1, kind: X, metadata: {name: a, namespace: b}, spec: {ports: [{protocol: ""}]}}`,
+		},
+		{
 			"keeps timestamps that are not null or not in metadata",
 			`{apiVersion: example.com/v1, kind: X, metadata: {name: a, namespace: b}, spec: {creationTimestamp: null, metadata: {creationTimestamp: x}}}`,
 			`{apiVersion: example.com/v1, kind: X, metadata: {name: a, namespace: b}, spec: {creationTimestamp: null, metadata: {creationTimestamp: x}}}`,

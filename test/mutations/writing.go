@@ -42,8 +42,8 @@ var writing = []mutation{
 	{
 		"a replace removes no fields",
 		"execute/replace.go",
-		`fieldpath.Mask(droppableFields(live, found, a, w.reconciler),`,
-		`fieldpath.Mask(map[string]any{},`,
+		`withCopies(a, droppableFields(live, found, a, w.reconciler),`,
+		`withCopies(a, map[string]any{},`,
 		"Changes of the manifests",
 	},
 	{
@@ -191,5 +191,30 @@ var writing = []mutation{
 		"each refusal reads the object", "serverrules/oneof.go",
 		`return overlap(withoutIndexes(field), rule.at)`, `return field != "none"`,
 		"Fields that exclude each other",
+	},
+	{
+		"the copy of a removed field stays", "execute/managedfields.go",
+		`ours, err = takeCopies(a, ours, rest)`, `_, err = takeCopies(a, ours, rest)`,
+		"Copies that the API server keeps",
+	},
+	{
+		"a replace leaves the copy of a removed field", "execute/copies.go",
+		`	if ours, err = takeCopies(a, ours, others); err != nil {`, `	if _, err = takeCopies(a, ours, others); err != nil {`,
+		"Copies that the API server keeps",
+	},
+	{
+		"a change of a deprecated account is ignored", "execute/copies.go",
+		`return serverrules.Complete(a.Key.GroupKind(), a.Object.Body.Object)`, `return a.Object.Body.Object`,
+		"Copies that the API server keeps",
+	},
+	{
+		"each update of a field with a copy rewrites managed fields", "serverrules/copies.go",
+		`if field == strings.Join(c.field, ".") && c.dropped(manifest) {`, `if field == strings.Join(c.field, ".") {`,
+		"Copies that the API server keeps",
+	},
+	{
+		"copies of others are taken", "serverrules/copies.go",
+		` || !(Branch{Path: theirs}).Below(others).Empty() {`, ` {`,
+		"Copies that the API server keeps",
 	},
 }

@@ -102,7 +102,7 @@ func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Obser
 		}
 	}
 	owned := inspect.Entry(entries, w.reconciler, inspect.Operation(metav1alpha1.UpdateSSAOverride))
-	merged, _ := merge(live, a.Object.Body.Object, fieldpath.Mask(owned, a.Object.Settings.IgnoredPaths()))
+	merged, _ := merge(live, sent(a), fieldpath.Mask(owned, a.Object.Settings.IgnoredPaths()))
 	updated := &unstructured.Unstructured{Object: merged}
 	updated.SetManagedFields(w.view.SentFields(entries))
 	updated.SetResourceVersion(live.GetResourceVersion())

@@ -129,6 +129,9 @@ func handOverFields(a plan.Action, reconciler string) rewrite {
 		if err == nil {
 			ours, rest, err = takeMarks(ours, rest, removedMarks(live, a))
 		}
+		if err == nil {
+			ours, err = takeCopies(a, ours, rest)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -170,7 +170,7 @@ func (w *writer) tryExcluding(
 ) (*unstructured.Unstructured, error) {
 	own := w.view.Own(live)
 	owned := inspect.Entry(own.GetManagedFields(), w.reconciler, inspect.Operation(metav1alpha1.UpdateSSAOverride))
-	merged, _ := merge(own, a.Object.Body.Object, ignored.Mask(owned, a.Object.Settings.IgnoredPaths()))
+	merged, _ := merge(own, sent(a), ignored.Mask(owned, a.Object.Settings.IgnoredPaths()))
 	without := (&unstructured.Unstructured{Object: merged}).DeepCopy()
 	for _, b := range excluded {
 		b.Drop(without.Object)

@@ -40,8 +40,8 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 	if a, err = w.keepIgnored(a, live); err != nil {
 		return nil, err
 	}
-	owned := fieldpath.Mask(droppableFields(live, found, a, w.reconciler), a.Object.Settings.IgnoredPaths())
-	merged, changed := merge(live, a.Object.Body.Object, owned)
+	owned := withCopies(a, droppableFields(live, found, a, w.reconciler), live, w.reconciler)
+	merged, changed := merge(live, sent(a), fieldpath.Mask(owned, a.Object.Settings.IgnoredPaths()))
 	if !changed && found.Coverage == plan.CoverageFull && !a.Forced {
 		return found, nil
 	}

@@ -214,7 +214,7 @@ func (w *writer) applyVersion(
 func (w *writer) patch(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any, dryRun ...string,
 ) (*unstructured.Unstructured, error) {
-	data, err := applyConfiguration(a.Object.Body.Object, extra)
+	data, err := applyConfiguration(sent(a), extra)
 	if err != nil {
 		return nil, err
 	}

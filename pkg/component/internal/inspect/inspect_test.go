@@ -337,6 +337,17 @@ func TestManagersAndKept(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	t.Run("fields of a Deployment that have copies are retained", func(t *testing.T) {
+		deployment := object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}`)
+		deployment.SetManagedFields([]metav1.ManagedFieldsEntry{
+			entry(t, reconciler, apply, `{f:spec: {f:template: {f:spec: {f:serviceAccountName: {}}}}}`),
+			entry(t, "kubectl", apply, `{f:spec: {f:template: {f:spec: {f:serviceAccount: {}}}}}`),
+		})
+		want := []string{"spec.template.spec.serviceAccountName"}
+		if diff := cmp.Diff(want, ours.Object(t.Context(), deployment).Retained); diff != "" {
+			t.Error(diff)
+		}
+	})
 	t.Run("an address of a Service that others set is not retained", func(t *testing.T) {
 		other := View{Reconciler: "other.example.com"}
 		if retained := other.Object(t.Context(), service).Retained; retained != nil {

@@ -1,29 +1,66 @@
 package inspect
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/internal/fieldset"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/serverrules"
 )
 
-// retained returns our fields whose values the API server retains when an update leaves them out, because they cannot
-// change. The only such field is clusterIP of Services: the API server copies it from the old object.
+// fixed are the fields of Services that cannot change: the API server copies them from the old object.
+var fixed = []string{"spec.clusterIP"}
+
+// retained returns our fields whose effect stays when an update leaves them out: because the API server retains their
+// values, which cannot change, or because it keeps copies of them.
 func retained(obj *unstructured.Unstructured, reconciler string) []string {
-	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
+	kind := obj.GroupVersionKind().GroupKind()
+	candidates := serverrules.Copied(kind)
+	if kind == (schema.GroupKind{Kind: "Service"}) {
+		candidates = fixed
+	}
+	if len(candidates) == 0 {
 		return nil
 	}
-	operations := []metav1.ManagedFieldsOperationType{
-		metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate,
-	}
-	for _, operation := range operations {
-		spec, _ := Entry(obj.GetManagedFields(), reconciler, operation)["f:spec"].(map[string]any)
-		if _, ours := spec["f:clusterIP"]; ours {
-			return []string{"spec.clusterIP"}
+	var found []string
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Manager != reconciler || entry.Subresource != "" || !mayOwn(entry, candidates) {
+			continue
+		}
+		fields := fieldset.Decode(entry.FieldsV1)
+		for _, field := range candidates {
+			if owns(fields, strings.Split(field, ".")) {
+				found = addName(found, field)
+			}
 		}
 	}
-	return nil
+	return found
+}
+
+// mayOwn reports whether the text of an entry has the name of a field. It saves the decoding of most entries.
+func mayOwn(entry metav1.ManagedFieldsEntry, fields []string) bool {
+	return entry.FieldsV1 != nil && slices.ContainsFunc(fields, func(field string) bool {
+		return bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:`+field[strings.LastIndex(field, ".")+1:]+`"`))
+	})
+}
+
+// owns reports whether fields, in the form of FieldsV1, have a field.
+func owns(fields map[string]any, path []string) bool {
+	for i, name := range path {
+		node, found := fields["f:"+name]
+		if !found {
+			return false
+		}
+		if fields, found = node.(map[string]any); !found && i < len(path)-1 {
+			return false
+		}
+	}
+	return true
 }
 
 // addName adds a name to a short list, unless the list has the name already.

@@ -205,7 +205,7 @@ func (c candidate) applyOver(reason Reason) decision {
 	overrides := c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
 	d.action.TakeAllFields, d.action.KeepFields = overrides && !c.isRestored(), overrides && c.isRestored()
 	d.action.Migrate = overrides || c.live.Updated != "" || c.live.FormerOwner ||
-		c.listedBeforeFirstApply() || reason.Adopts() && c.isClaimed()
+		c.listedBeforeFirstApply() || reason.Adopts() && c.isClaimed() || dropsCopy(c)
 	return d
 }
 

@@ -214,8 +214,8 @@ type Observed struct {
 	// ConflictingManagers own fields of the manifest that we do not own. ConflictingManagers are set only in the
 	// response to an action with FindConflictingManagers.
 	ConflictingManagers []ConflictingManager
-	// Retained are fields of ours that cannot change: when an update leaves out such a field, the API server retains
-	// its value.
+	// Retained are fields of ours whose effect stays when an update leaves them out: the API server retains the value,
+	// because it cannot change, or keeps a copy; see serverrules.DropsCopy.
 	Retained []string
 	// Verdict is the author's comparison with the manifest, for the kinds in Facts.Matched. It is nil if this version of
 	// the object was not compared.

@@ -15,6 +15,7 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 	merging := func(s *scene) { s.defaults.Update = metav1alpha1.UpdateSSAMerge }
 	restored := func(s *scene) { s.live.Applied = "" }
 	updated := func(s *scene) { s.live.Updated = "f3" }
+	withAccount := func(s *scene) { s.live.Retained = []string{"spec.template.spec.serviceAccountName"} }
 	for _, c := range []struct {
 		name              string
 		scene             []func(*scene)
@@ -52,6 +53,14 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 		{
 			"fields of an object that kubectl restored are not taken over, but no manager has them any more",
 			edits(newManifest, restored, managers("kubectl-create")), true, false,
+		},
+		{
+			"a copy of a field of ours that the manifest drops is taken over",
+			edits(newManifest, withAccount, body("{spec: {}}")), true, false,
+		},
+		{
+			"a field of ours with a copy costs no read while the manifest sets it",
+			edits(newManifest, withAccount, body("{spec: {template: {spec: {serviceAccountName: a}}}}")), false, false,
 		},
 		{"fields without a manager are ignored", edits(merging, newManifest, managers("before-first-apply")), true, false},
 	} {

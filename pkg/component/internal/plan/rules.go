@@ -3,12 +3,14 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/serverrules"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -279,6 +281,16 @@ func complete(c candidate) decision {
 	return decision{entry: &e}
 }
 
+// dropsCopy reports whether the manifest drops a field of ours of which the API server keeps a copy. The copy must become
+// ours before the apply, which otherwise leaves it.
+func dropsCopy(c candidate) bool {
+	if len(c.live.Retained) == 0 {
+		return false
+	}
+	whole, err := c.object.Whole()
+	return err == nil && serverrules.DropsCopy(c.object.Key.GroupKind(), whole.Body.Object, c.live.Retained)
+}
+
 // ruleRetained returns a failure if the manifest drops an immutable field. The API server accepts such an update, and
 // silently retains the value. For example, a headless Service would stay headless.
 func ruleRetained(c candidate) (decision, bool) {
@@ -294,6 +306,9 @@ func ruleRetained(c candidate) (decision, bool) {
 		return decision{}, false
 	}
 	for _, field := range c.live.Retained {
+		if slices.Contains(serverrules.Copied(c.object.Key.GroupKind()), field) {
+			continue
+		}
 		if _, named, _ := unstructured.NestedFieldNoCopy(whole.Body.Object, strings.Split(field, ".")...); !named {
 			return c.fail(Failure{
 				Class: Terminal, Reason: WaitImmutable,
