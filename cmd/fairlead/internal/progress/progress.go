@@ -116,7 +116,7 @@ func applyLines(s metav1alpha1.Status, ready metav1.Condition) []string {
 	if ready.Reason == metav1alpha1.ReasonDependentsNotGone {
 		return append([]string{Count(s) + " ready, pruning"}, waitingLines(s)...)
 	}
-	lines := []string{fmt.Sprintf("wave %d: %s ready", currentWave(s.Waiting), Count(s))}
+	lines := []string{fmt.Sprintf("%s ready, in wave %d", Count(s), currentWave(s.Waiting))}
 	return append(lines, waitingLines(s)...)
 }
 

@@ -87,11 +87,11 @@ var _ = Describe("OfApply", func() {
 		Expect(printed(reports...)).To(Equal([]string{
 			"waiting for the operator",
 			"applying dependents",
-			"wave 1: 2/6 ready",
+			"2/6 ready, in wave 1",
 			"wave 1: waiting for Deployment.apps shop/web: InProgress: Available: 0/2",
 			"wave 1: waiting for Job.batch shop/migrate: InProgress: Job in progress. 1 active",
-			"wave 1: 3/6 ready",
-			"wave 2: 5/6 ready",
+			"3/6 ready, in wave 1",
+			"5/6 ready, in wave 2",
 			"wave 2: waiting for Ingress.networking.k8s.io shop/web: InProgress",
 			"Retrying: the webhook does not serve",
 			"6/6 ready, pruning",
@@ -108,7 +108,7 @@ var _ = Describe("OfApply", func() {
 			"waiting until ready: …"), 1, 2, 1, web)
 		Expect(progress.OfApply(status, 2)).To(Equal(progress.Report{
 			Verdict: progress.Waiting, Unserved: true,
-			Lines:   []string{"wave 1: 1/2 ready", "wave 1: waiting for ScaledObject.keda.sh shop/web: KindNotServed: it is not served"},
+			Lines:   []string{"1/2 ready, in wave 1", "wave 1: waiting for ScaledObject.keda.sh shop/web: KindNotServed: it is not served"},
 			Summary: "waiting for ScaledObject.keda.sh shop/web (KindNotServed: it is not served)",
 		}))
 		Expect(progress.OfApply(status, 3).Unserved).To(BeFalse(), "the status is of a former generation, so it must not show unserved types")

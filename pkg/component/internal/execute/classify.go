@@ -224,7 +224,7 @@ func shorten(text string) string {
 	if len(text) <= head+tail {
 		return text
 	}
-	return strings.ToValidUTF8(text[:head], "") + " … " + strings.ToValidUTF8(text[len(text)-tail:], "")
+	return plan.Head(text, head) + " … " + plan.Tail(text, tail)
 }
 
 // missing returns the failure for a write that failed with status 404. The status does not mean the written object, but

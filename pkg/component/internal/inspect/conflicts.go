@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,8 +78,29 @@ func fieldSet(fields map[string]any) *structured.Set {
 	return set
 }
 
-// pathText returns a field path in the form that people write.
-func pathText(path structured.Path) string { return strings.TrimPrefix(path.String(), ".") }
+// plainName matches the names that the annotation ignore accepts without brackets.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_$-]+$`)
+
+// pathText returns a field path in the form that the annotation ignore accepts. The items of a list without keys are no
+// fields, so the text is about the whole list then.
+func pathText(path structured.Path) string {
+	var text strings.Builder
+	for i, element := range path {
+		switch {
+		case element.Value != nil, element.Index != nil:
+			return text.String()
+		case element.FieldName == nil:
+			text.WriteString(element.String())
+		case !plainName.MatchString(*element.FieldName):
+			text.WriteString("[" + strconv.Quote(*element.FieldName) + "]")
+		case i == 0:
+			text.WriteString(*element.FieldName)
+		default:
+			text.WriteString("." + *element.FieldName)
+		}
+	}
+	return text.String()
+}
 
 // isMark reports whether a field path leads to a label or an annotation by which dependents are identified.
 func isMark(path structured.Path, reconciler string) bool {

@@ -6,11 +6,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	structured "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
+
+func TestTheFieldsOfConflictsAreAcceptedByTheAnnotationIgnore(t *testing.T) {
+	for path, want := range map[string]structured.Path{
+		"spec.replicas": structured.MakePathOrDie("spec", "replicas"),
+		`metadata.annotations["deployment.kubernetes.io/revision"]`: structured.MakePathOrDie(
+			"metadata", "annotations", "deployment.kubernetes.io/revision"),
+		`data["a.yaml"]`: structured.MakePathOrDie("data", "a.yaml"),
+		`spec.ports[port=80,protocol="TCP"].name`: structured.MakePathOrDie(
+			"spec", "ports", structured.KeyByFields("port", 80, "protocol", "TCP"), "name"),
+		"metadata.finalizers": structured.MakePathOrDie("metadata", "finalizers", value.NewValueInterface("example.com/a")),
+		"spec.args":           structured.MakePathOrDie("spec", "args", 3),
+	} {
+		got := pathText(want)
+		if _, err := fieldpath.Parse(got); err != nil || got != path {
+			t.Errorf("the field is %q, want %q; %v", got, path, err)
+		}
+	}
+}
 
 func TestConflictingManagers(t *testing.T) {
 	const manifest = `
@@ -86,7 +107,7 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 			"the reconciler's own label that was removed", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`)},
 			func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) },
-			[]plan.ConflictingManager{{Field: "metadata.labels.shop.example.com/owner-id", Mark: true}},
+			[]plan.ConflictingManager{{Field: `metadata.labels["shop.example.com/owner-id"]`, Mark: true}},
 		},
 		{
 			"a field that was removed, without a manager", "",

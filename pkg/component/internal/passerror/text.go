@@ -1,6 +1,10 @@
 package passerror
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
 
 // maxMessage is the maximum length of the message of a condition, in bytes.
 const maxMessage = 4096
@@ -10,10 +14,10 @@ func Message(text string) string {
 	return Truncate(strings.ReplaceAll(text, "\n", "; "), maxMessage)
 }
 
-// Truncate shortens text to at most limit bytes of valid UTF-8. A shortened text ends with " …".
+// Truncate shortens text to at most limit bytes of valid UTF-8, and cuts no word such as the name of an object. A shortened text ends with " …".
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return strings.ToValidUTF8(text, "")
 	}
-	return strings.ToValidUTF8(text[:limit-len(" …")], "") + " …"
+	return plan.Head(text, limit-len(" …")) + " …"
 }

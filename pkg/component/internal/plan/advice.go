@@ -80,7 +80,35 @@ func Shorten(message string, limit int) string {
 	if strings.Count(cause, "(") > strings.Count(cause, ")") {
 		cause += ")"
 	}
-	return strings.ToValidUTF8(cause[:min(len(cause), limit-len(cut))], "") + cut
+	return Head(cause, limit-len(cut)) + cut
+}
+
+// maxWord is the length of the longest word that Head and Tail leave out as a whole, in bytes. They cut a longer word.
+const maxWord = 80
+
+// Head returns the first words of a text, with at most limit bytes. It does not end in the middle of a word, such as the
+// name of an object.
+func Head(text string, limit int) string {
+	if len(text) <= limit {
+		return strings.ToValidUTF8(text, "")
+	}
+	head := text[:limit]
+	if end := strings.LastIndexByte(text[:limit+1], ' '); end >= 0 && end >= limit-maxWord {
+		head = strings.TrimRight(text[:end], " ")
+	}
+	return strings.ToValidUTF8(head, "")
+}
+
+// Tail returns the last words of a text, with at most limit bytes. It does not begin in the middle of a word.
+func Tail(text string, limit int) string {
+	if len(text) <= limit {
+		return strings.ToValidUTF8(text, "")
+	}
+	from := len(text) - limit
+	if space := strings.IndexByte(text[from-1:], ' '); space >= 0 && space <= maxWord {
+		from += space
+	}
+	return strings.ToValidUTF8(strings.TrimLeft(text[from:], " "), "")
 }
 
 // overwriting says what a take-over of an object does to the values that it has, as a clause.

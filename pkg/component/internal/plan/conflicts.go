@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // ConflictingManager is the field manager of a client that changes a field which our manifest sets.
@@ -21,9 +23,9 @@ type ConflictingManager struct {
 // maxNamed is the maximum number of managers in a message, and the maximum number of fields for each manager.
 const maxNamed = 3
 
-// describe returns the message for users about a repair conflict. The message names the fields that other clients
+// describeRepairs returns the message for users about a repair conflict. The message names the fields that other clients
 // change repeatedly, or the repeated deletion of the object; it names these clients, and gives advice.
-func (r Repairs) describe() string {
+func describeRepairs(c candidate, r Repairs) string {
 	const meanwhile = "; until then it is repaired less and less often"
 	switch {
 	case len(r.ConflictingManagers) > 0:
@@ -36,11 +38,31 @@ func (r Repairs) describe() string {
 		return "its matcher says repeatedly that it differs from its manifest, although it was written; " +
 			"stop clients that change it, or correct the matcher" + meanwhile
 	case slices.Contains(r.Losses, lostObject):
-		return "an unknown client deletes it repeatedly; " +
-			"stop that client, or leave the object out of the manifests if nobody needs it" + meanwhile
+		return deletedBy(c) + meanwhile
 	}
 	return "an unknown client changes fields of its manifest repeatedly; " +
 		"stop that client, or name the fields in the annotation ignore" + meanwhile
+}
+
+// deletedBy says who deletes an object repeatedly, as far as that is known, and gives advice. The garbage collection of
+// Kubernetes deletes an object if none of the owners exists that its owner references name.
+func deletedBy(c candidate) string {
+	var references []any
+	if whole, err := c.object.Whole(); err == nil {
+		references, _, _ = unstructured.NestedSlice(whole.Body.Object, "metadata", "ownerReferences")
+	}
+	if len(references) == 0 {
+		return "an unknown client deletes it repeatedly; " +
+			"stop that client, or leave the object out of the manifests if nobody needs it"
+	}
+	var owners []string
+	for _, reference := range references[:min(len(references), maxNamed)] {
+		fields, _ := reference.(map[string]any)
+		owners = append(owners, fmt.Sprintf("%v %v (UID %v)", fields["kind"], fields["name"], fields["uid"]))
+	}
+	return fmt.Sprintf("it is deleted repeatedly, probably by the garbage collection of Kubernetes, because its owners do not "+
+		"exist: metadata.ownerReferences of its manifest names %s; remove the owner references from the manifest, or stop "+
+		"the client that deletes the object", strings.Join(owners, ", "))
 }
 
 // describeManagers returns a message that names the managers with the fields that they change, followed by advice for

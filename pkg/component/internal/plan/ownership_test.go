@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -186,6 +188,10 @@ func TestShorten(t *testing.T) {
 			"the component owned it in another cluster; rename it here, or add it to spec.adopt (fairlead apply --adopt-cluster 6f0b6f3c-0000-4000-8000)",
 			"the component owned it in another cluster …",
 		},
+		{
+			"cuts no name in the middle", strings.Repeat("a", 50) + " is owned by " + strings.Repeat("b", 50) + "; try again",
+			strings.Repeat("a", 50) + " is owned by …",
+		},
 		{"cuts a long cause", strings.Repeat("ä", 60) + "; try again", strings.Repeat("ä", 48) + " …"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -193,5 +199,37 @@ func TestShorten(t *testing.T) {
 				t.Errorf("the text is %q", got)
 			}
 		})
+	}
+}
+
+func TestTailBeginsWithAWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"short":                   "short",
+		"one two three four":      "three four",
+		"aaaaaaaaaaaa bbbb":       "bbbb",
+		strings.Repeat("ä", 20):   strings.Repeat("ä", 5),
+		"one two " + "three-four": "three-four",
+	} {
+		if got := Tail(text, 10); got != want {
+			t.Errorf("the tail of %q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTheGarbageCollectionIsNamedIfTheManifestHasOwnerReferences(t *testing.T) {
+	body := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"ownerReferences": []any{
+		map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "parent", "uid": "u1"},
+	}}}}
+	r := Repairs{Losses: []Loss{lostObject}}
+	got := describeRepairs(candidate{object: &manifests.Object{Body: body}}, r)
+	const want = "it is deleted repeatedly, probably by the garbage collection of Kubernetes, because its owners do not exist: " +
+		"metadata.ownerReferences of its manifest names ConfigMap parent (UID u1); remove the owner references from the " +
+		"manifest, or stop the client that deletes the object; until then it is repaired less and less often"
+	if got != want {
+		t.Errorf("the message is %q", got)
+	}
+	body.Object["metadata"] = map[string]any{}
+	if got := describeRepairs(candidate{object: &manifests.Object{Body: body}}, r); !strings.HasPrefix(got, "an unknown client deletes it") {
+		t.Errorf("the message is %q", got)
 	}
 }

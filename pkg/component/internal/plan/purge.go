@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -73,7 +72,7 @@ func truncate(message string) string {
 	if len(message) <= maxFailure {
 		return message
 	}
-	return strings.ToValidUTF8(message[:maxFailure], "") + "..."
+	return Head(message, maxFailure) + "..."
 }
 
 // isPurged reports whether an object is deleted at the end of a wave. Definitions and namespaces are never purged,

@@ -182,7 +182,7 @@ func deleteGoneUnread(r removal) (decision, bool) {
 }
 
 func deleteTerminating(r removal) (decision, bool) {
-	message := "it is being deleted; finalizers or pods may hold it"
+	message := ready.Deleting
 	switch held := r.live.Readiness.Message; {
 	case r.key.IsExternal():
 		message = "it is being deleted outside Kubernetes"

@@ -101,7 +101,7 @@ func deferRepair(c candidate, r Repairs) decision {
 	if c.live.Presence == Present && c.live.Owner == c.owner {
 		d, _ = ruleInSync(c)
 	} else {
-		d = c.wait(WaitRepairConflict, r.describe())
+		d = c.wait(WaitRepairConflict, describeRepairs(c, r))
 	}
 	d.repairs = &r
 	return d
@@ -195,7 +195,7 @@ func (p *Plan) recordRepairs(c candidate, d decision) bool {
 		p.planAgainAt(at)
 	}
 	p.RepairConflicts = append(p.RepairConflicts, RepairConflict{
-		Key: c.object.Key, Wave: c.object.Settings.Order, Message: r.describe(),
+		Key: c.object.Key, Wave: c.object.Settings.Order, Message: describeRepairs(c, r),
 	})
 	return true
 }

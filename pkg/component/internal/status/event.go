@@ -18,6 +18,10 @@ import (
 // reasonRepaired is the reason of the event of a pass that only repaired dependents of a component that stays ready.
 const reasonRepaired = "Repaired"
 
+// reasonApplied is the reason of the event of a pass that changed dependents of a component which is not ready yet. The
+// event is no report of a problem, so it does not have the reason of the condition Ready.
+const reasonApplied = "Applied"
+
 // maxNote is the maximum length of the note of an event, in bytes. The events API has this limit.
 const maxNote = 1024
 
@@ -54,7 +58,11 @@ func EventOf(before, after *metav1alpha1.Status, changes []outcome.Change, v Ver
 		notes = append(notes, v.Message)
 	}
 	reason := v.Reason
-	if !news && v.State == metav1alpha1.StateReady && sameRendition(before, after) {
+	switch {
+	case news:
+	case v.State == metav1alpha1.StateProgressing:
+		reason = reasonApplied
+	case v.State == metav1alpha1.StateReady && sameRendition(before, after):
 		reason = reasonRepaired
 	}
 	return Event{kind, reason, passerror.Truncate(strings.Join(notes, "; "), maxNote)}

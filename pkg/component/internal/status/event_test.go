@@ -82,3 +82,11 @@ func TestEventsOfRepairsSayThatTheComponentWasRepaired(t *testing.T) {
 		})
 	}
 }
+
+func TestAnEventAboutProgressHasNoReasonOfAProblem(t *testing.T) {
+	waiting := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: web (0/2)"}
+	event := EventOf(&metav1alpha1.Status{}, &metav1alpha1.Status{}, []outcome.Change{{Verb: "Create"}}, waiting)
+	if event.Type != "Normal" || event.Reason != "Applied" {
+		t.Errorf("got %+v, want a normal event with the reason Applied", event)
+	}
+}

@@ -78,7 +78,7 @@ var ends = []struct {
 		fails("B b", "Invalid", "x", true), fails("Schema.external.fairlead.io orders", "StateDamaged", "its recorded state is damaged", true),
 	}}},
 	{name: "foreign instances forbid a prune", outcome: outcome.Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
-	{name: "a deletion waits", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{waits("Deployment.apps shop/web", "NotGone", "finalizers or pods may hold it")}}},
+	{name: "a deletion waits", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{waits("Deployment.apps shop/web", "NotGone", "it is being deleted")}}},
 	{name: "a deletion is retried", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{fails("ConfigMap shop/a", "Timeout", "slow", false)}}},
 	{name: "a deletion is forbidden", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{
 		waits("A a", "NotGone", "x"), fails("ConfigMap shop/a", "Forbidden", "no rights", true),
