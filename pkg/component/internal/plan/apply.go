@@ -62,6 +62,9 @@ func newPlan(f Facts) Plan {
 // for other objects, prune removes only excluded objects, and the objects whose prune policy is at-once. While exports
 // are open, it removes only excluded objects; see openSet.
 func (p *Plan) prune(f Facts) {
+	if len(p.Waiting) > 0 {
+		p.Waiting = withHolders(f, p.Waiting, Removals(p.Inventory, f.Desired))
+	}
 	if f.Hold {
 		return
 	}
