@@ -64,15 +64,16 @@ func (r *simulation) assume(w plan.Waiting) {
 		return
 	case w.Reason == plan.WaitNotServed && i >= 0 && r.facts.Desired[i].Scope == manifests.ScopeUnknown:
 		// An object of an unknown scope is not in the inventory, so it can be removed from the apply set.
-		r.leftOut[w.Key] = true
+		r.leftOut[w.Key], r.touched[w.Key] = true, true
 		return
 	case w.Reason == plan.WaitUndecided:
 		// The simulation goes on as if the object stayed as it is.
-		r.conditional[w.Key] = true
+		r.conditional[w.Key], r.touched[w.Key] = true, true
 		return
 	case r.waitsForValue(w):
 		// The value is not known, so the object is not sent as a dry run.
 		r.unbound[w.Key] = true
+		r.touched[w.Key] = r.touched[w.Key] || !r.bindsUnasked(w.Key)
 		now = simulateApplied(plan.Action{Key: w.Key, Owner: r.facts.Owner, Object: r.object(w.Key)}, was)
 	case w.Reason == plan.WaitTerminating, isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
 		now, r.away[w.Key] = simulateGone(was), true
@@ -80,6 +81,7 @@ func (r *simulation) assume(w plan.Waiting) {
 		now = simulateReady(was)
 	default:
 		now = simulateApplied(plan.Action{Key: w.Key, Owner: r.facts.Owner, Object: r.object(w.Key)}, was)
+		r.touched[w.Key] = true
 	}
 	r.written[w.Key] = true
 	r.facts.Results[w.Key] = plan.Result{Verb: plan.VerbApply, Observed: &now}

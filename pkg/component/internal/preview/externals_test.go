@@ -61,6 +61,15 @@ func TestAPreviewDoesNotAskForValuesOfExternals(t *testing.T) {
 	}
 }
 
+func TestAnObjectThatWaitsForItsValueIsNotUnchanged(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("exporter", "1", manifests.AnnotationExport, "schemaID=self.data.missing"), bound("red"))
+	f := c.preview()
+	if len(f.Steps) != 1 || len(f.Waiting) == 0 || f.Unchanged != 0 {
+		t.Errorf("want a step, an object that waits, and nothing unchanged, got %+v", f)
+	}
+}
+
 func TestAnObjectWithAnUnknownValueIsAStepIfItsManifestChanged(t *testing.T) {
 	c := newCluster(t)
 	c.desire(external(), bound("red"))

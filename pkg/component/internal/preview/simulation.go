@@ -49,7 +49,7 @@ type simulation struct {
 	// leftOut are the objects of types that are not served, and conditional the objects whose conditions have no value.
 	// The simulation goes on without them.
 	leftOut, conditional map[manifests.Key]bool
-	// touched are the dependents with a step or a failure in the forecast.
+	// touched are the dependents with a step or a failure in the forecast, and those whose writes are not known.
 	touched map[manifests.Key]bool
 	// adopting are the steps of adoptions whose last dry run failed, although the write may succeed later.
 	adopting map[manifests.Key]Step
@@ -98,9 +98,28 @@ func (r *simulation) run(ctx context.Context) error {
 		case r.nameOwners(ctx, decided):
 		case len(decided.Blocked) > 0:
 			r.forecast.Blocked = applier.OutcomeOf(decided, nil).Blocked
+			r.touchUnplanned(decided)
 			return nil
 		case !r.wait(decided):
+			r.touchUnplanned(decided)
 			return nil
+		}
+	}
+}
+
+// touchUnplanned marks the objects that the last plan did not reach, because it waits for something that does not end in
+// the simulation, and that do not have their manifests. Their writes are not known, so they do not count as unchanged.
+func (r *simulation) touchUnplanned(last plan.Plan) {
+	if len(last.Waiting) == 0 && len(last.Blocked) == 0 {
+		return
+	}
+	for i := range r.facts.Desired {
+		o := &r.facts.Desired[i]
+		if r.unbound[o.Key] {
+			continue
+		}
+		if last.Inventory[o.Key].Digest != o.Digest || r.facts.Live.Of(o.Key).Presence != plan.Present {
+			r.touched[o.Key] = true
 		}
 	}
 }

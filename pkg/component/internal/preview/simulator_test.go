@@ -153,8 +153,8 @@ func TestATypeThatNothingDefinesIsWaitedFor(t *testing.T) {
 	if len(f.Waiting) != 1 || !strings.Contains(f.Waiting[0].Dependent, "g") {
 		t.Errorf("the preview waits for %+v, want only g", f.Waiting)
 	}
-	if len(f.Steps) != 1 || f.Steps[0].Key.Name != "a" {
-		t.Errorf("the preview has the steps %+v, want only a", f.Steps)
+	if len(f.Steps) != 1 || f.Steps[0].Key.Name != "a" || f.Unchanged != 0 {
+		t.Errorf("the preview has the steps %+v, want only a, and nothing unchanged", f.Steps)
 	}
 }
 
