@@ -18,7 +18,11 @@ func MissingRight(err error) bool {
 	if !apierrors.IsForbidden(err) {
 		return false
 	}
-	message := messageOf(err)
+	return NamesMissingRight(messageOf(err))
+}
+
+// NamesMissingRight reports whether the message of a refused request says that the user lacks a right.
+func NamesMissingRight(message string) bool {
 	return strings.Contains(message, `" cannot `) && Admission(message) == ""
 }
 

@@ -73,6 +73,27 @@ var _ = Describe("A status without an operator:", onCluster(func() {
 		Expect(r.Err).To(And(ContainSubstring("warning: "+absent), ContainSubstring("has an old status: "+absent)))
 	})
 
+	It("is told by the commands that do not wait", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		readyShop(ctx, namespace)
+		c := shopIn(ctx, namespace)
+		c.Finalizers = []string{"example.com/keep"}
+		Expect(k8s.Update(ctx, c)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			c := shopIn(ctx, namespace)
+			c.Finalizers = nil
+			Expect(k8s.Update(ctx, c)).To(Succeed())
+		})
+		operator := leaseIn(ctx, time.Now().Add(-3*time.Minute))
+		absent := "warning: nothing happens before an operator runs: no operator has held the Lease " + operator + "/fairlead-operator for 3m"
+		for _, command := range [][]string{
+			{"apply", "shop", folder("web.yaml", settingsFile("web", "{}"))}, {"reconcile", "shop"}, {"resume", "shop"}, {"delete", "shop"},
+		} {
+			r := fairlead(ctx, namespace, command...)
+			Expect(r).To(And(HaveField("Code", 0), HaveField("Err", HavePrefix(absent))), "%v", command)
+		}
+	})
+
 	It("is trusted although the clocks differ, if the operator renews the Lease", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		readyShop(ctx, namespace)

@@ -64,12 +64,12 @@ these Secrets in spec.valuesFrom.`
 
 // applyOptions are the flags of apply.
 type applyOptions struct {
-	values  values.Sources
-	fields  map[string]*string
+	values values.Sources
+	fields map[string]*string
 	// skipSchema leaves out the validation of the values of a chart.
 	skipSchema bool
-	wait    bool
-	timeout time.Duration
+	wait       bool
+	timeout    time.Duration
 	// unserved limits the wait for nothing but types that nobody serves.
 	unserved time.Duration
 	// inputs are the values of inputs, as NAME=FILE.
@@ -178,10 +178,12 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	}
 	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn, CheckUnchanged: o.adopt}
 	var found preview.Findings
+	planned := false
 	if !o.unplanned {
 		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
 			change := preview.Sources{ConfigMaps: sources, Place: place, Inputs: given}
 			found, err = preview.Check(ctx, a.gate(c, false), target, obj, change)
+			planned = err == nil
 			return a.newPreflight(target, o.adopt).decide(found, err)
 		}
 	}
@@ -193,6 +195,11 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	}
 	for _, line := range recordsToRemove(slices.Concat(found.Adoptions, found.Listed)) {
 		a.println(line)
+	}
+	if planned {
+		for _, left := range leftBehind(ctx, cluster.Object{Cluster: c, Target: target, Live: applied}, o.clusters, found) {
+			a.warn(left)
+		}
 	}
 	a.warnOfAccount(ctx, c, target, *o.fields["serviceAccountName"])
 	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: applied}, o); err != nil {
@@ -217,6 +224,7 @@ func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error
 		return nil
 	}
 	if !o.wait {
+		warnOfAbsence(ctx, a, f)
 		return nil
 	}
 	m, err := f.Managed()

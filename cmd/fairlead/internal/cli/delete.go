@@ -121,6 +121,7 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 		a.println("the loss is accepted, and the deletion continues; fairlead delete --wait shows the progress")
 		return nil
 	case !o.wait:
+		warnOfAbsence(ctx, a, cluster.Object{Cluster: c, Target: target, Live: obj})
 		return reportBlocker(target, obj)
 	}
 	if err := a.awaitEnd(ctx, cluster.Object{Cluster: c, Target: target, Live: obj}, o.timeout); err != nil {

@@ -122,6 +122,9 @@ func textOf(s component.Step, unread error, lastApplied bool) (string, error) {
 		return fmt.Sprintf("# %s: %s; not compared: %s\n", s.Key, s.Effect, exit.Line(unread)), nil
 	}
 	text, err := changeOf(s, lastApplied)
+	if s.Adopts != nil {
+		text = fmt.Sprintf("# %s is taken over from %s\n", s.Key, s.Adopts.From) + text
+	}
 	if s.Unchecked != "" && text != "" {
 		text = "# not checked: " + s.Unchecked + "\n" + text
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
@@ -35,6 +36,14 @@ func (a *app) tellOperatorIn(o cluster.Operator, namespaces []string) {
 	slices.Sort(namespaces)
 	for _, namespace := range slices.Compact(namespaces) {
 		a.tellOperator(o.In(namespace))
+	}
+}
+
+// warnOfAbsence warns that no operator serves a component that a command has written without waiting. It says nothing if
+// no Lease is known, because the command does not show a status.
+func warnOfAbsence(ctx context.Context, a *app, f cluster.Object) {
+	if o := f.Cluster.Operator(ctx, f.Target); o.State == cluster.OperatorAbsent {
+		a.warn(fmt.Errorf("nothing happens before an operator runs: %s", o.Message))
 	}
 }
 

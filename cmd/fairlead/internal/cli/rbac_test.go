@@ -26,6 +26,20 @@ const scattered = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 {apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: other}}
 `
 
+// hooked is a chart with hooks of different types.
+var hooked = []string{
+	"Chart.yaml", shopChart,
+	"templates/install.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {helm.sh/hook: pre-install}}}",
+	"templates/upgrade.yaml", "{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {helm.sh/hook: pre-upgrade}}}",
+	"templates/delete.yaml", "{apiVersion: v1, kind: Service, metadata: {name: a, annotations: {helm.sh/hook: pre-delete}}, " +
+		"spec: {ports: [{port: 80}]}}",
+}
+
+// hookRule is the rule that the hooks of the chart hooked need, in a role.
+func hookRule(role string) string {
+	return role + " configmaps,secrets,services: get,create,patch,delete"
+}
+
 // rulesOf returns the printed rules in the form "NAMESPACE/NAME RESOURCES: VERBS".
 func rulesOf(output string) []string {
 	GinkgoHelper()
@@ -53,6 +67,12 @@ var _ = Describe("rbac", func() {
 			"/component:shop:web:watch widgets: get,list,watch",
 		))
 		Expect(r.Err).To(And(HavePrefix("warning: "), ContainSubstring(`is guessed as "widgets"`)))
+	})
+
+	It("includes what the hooks of an installation, of an upgrade and of a deletion need", func(ctx SpecContext) {
+		r := run(ctx, "fairlead", "rbac", "web", "--dir", folder(hooked...), "-n", "shop")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(rulesOf(r.Out)).To(ContainElement(hookRule("shop/component-web")))
 	})
 
 	It("uses the namespace of the kubeconfig, like apply", func(ctx SpecContext) {
@@ -95,6 +115,19 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", ""), HaveField("Err", ContainSubstring("nobody"))))
 		r = fairlead(ctx, namespace, "rbac", "gadgets/g")
 		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("name a folder with --dir"))))
+	})
+
+	It("includes what the hooks of an upgrade need, before and after the installation", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(hooked...), "--skip-plan").Code).To(Equal(0))
+		for revision := range int64(3) {
+			c := shopIn(ctx, namespace)
+			c.Status.Revision, c.Status.ObservedGeneration = revision, c.Generation
+			Expect(k8s.Status().Update(ctx, c)).To(Succeed())
+			r := fairlead(ctx, namespace, "rbac", "shop")
+			Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "")))
+			Expect(rulesOf(r.Out)).To(ContainElement(hookRule(namespace + "/component-shop")))
+		}
 	})
 
 	It("includes the managed types that the component names", func(ctx SpecContext) {

@@ -54,6 +54,7 @@ func (a *app) reconcile(ctx context.Context, name string, wait bool, timeout, un
 	}
 	a.println(found.Target.String() + " reconcile requested")
 	if !wait {
+		warnOfAbsence(ctx, a, found.Object)
 		return nil
 	}
 	return a.withOperator(ctx, found.Object, func() error {

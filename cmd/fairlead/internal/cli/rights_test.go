@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"regexp"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -30,6 +31,19 @@ func grantTo(ctx context.Context, namespace, account string, rules ...rbacv1.Pol
 func ruleFor(resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}
 }
+
+var _ = Describe("missing rights of a component", onCluster(func() {
+	It("are granted by the command that status and apply print", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		grantTo(ctx, namespace, "deployer", ruleFor("secrets", "get"))
+		dir := folder("a.yaml", settingsFile("a", "{}"), "b.yaml", settingsFile("b", "{}"))
+		command := "fairlead rbac -n " + namespace + " shop --bind | kubectl apply -f -"
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--service-account", "deployer", "--wait")
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("; this grants the rights that its objects need: "+command))))
+		Expect(fairlead(ctx, namespace, "status", "shop").Out).To(MatchRegexp(`(?m)^Grant with: +` + regexp.QuoteMeta(command) + "$"))
+	})
+}))
 
 var _ = Describe("the rights for a deletion", onCluster(func() {
 	const released = `{apiVersion: v1, kind: Secret, metadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan}}}`

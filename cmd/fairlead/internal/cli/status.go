@@ -91,6 +91,7 @@ func statusOf(
 		return show.Status{}, err
 	}
 	s := show.NewStatus(obj, status, settings)
+	s.Grant = cluster.Grant(target, obj, status)
 	s.Operator = operatorOf(c.Operator(ctx, target))
 	s.AddCauses(causes.OfStatus(ctx, c, status))
 	return s, nil

@@ -112,6 +112,7 @@ func (a *app) resume(ctx context.Context, name string, wait bool, timeout, unser
 	}
 	a.println(f.Target.String() + " " + word)
 	if !wait {
+		warnOfAbsence(ctx, a, f.Object)
 		return nil
 	}
 	return a.withOperator(ctx, f.Object, func() error {

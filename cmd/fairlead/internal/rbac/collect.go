@@ -20,12 +20,15 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// OfFolder renders a component from a folder, without a cluster, and returns its requirements. It calls warn with
-// assumptions that a person must check.
+// OfFolder renders the installation and the upgrade of a component from a folder, without a cluster, and returns the
+// requirements of both. It calls warn with assumptions that a person must check.
 func OfFolder(ctx context.Context, req render.Request, warn func(error)) (Requirements, error) {
 	recorder := &Recorder{}
 	req.Target = recorder
-	objects, err := render.Dependents(ctx, req)
+	objects, err := ofBoth(func(upgrade bool) ([]manifests.Object, error) {
+		req.Upgrade = upgrade
+		return render.Dependents(ctx, req)
+	})
 	objects, credentials := withoutExternals(objects)
 	return Requirements{
 		Namespace: req.Namespace, Policies: operator.Policies, Objects: objects, Lookups: recorder.Asked(),
@@ -62,7 +65,19 @@ func (l Live) OfComponent(ctx context.Context, component *v1alpha1.Component) (R
 	}
 	recorder, mapper := &Recorder{Answers: req.Target}, l.Gate.Cluster.RESTMapper()
 	req.Target = recorder
-	objects, err := render.Live(ctx, req, mapper, access.CallFunctions)
+	objects, err := ofBoth(func(upgrade bool) ([]manifests.Object, error) {
+		if upgrade == (req.Revision > 1) {
+			return render.Live(ctx, req, mapper, access.CallFunctions)
+		}
+		if component.Spec.Function != nil {
+			return nil, nil // A function is not called for a revision that does not exist.
+		}
+		other := req
+		if other.Revision = 1; upgrade {
+			other.Revision = 2
+		}
+		return render.Live(ctx, other, mapper, false)
+	})
 	objects, credentials := withoutExternals(objects)
 	return Requirements{
 		Namespace: component.Namespace, Policies: component.Policies().Or(operator.Policies),
@@ -71,6 +86,30 @@ func (l Live) OfComponent(ctx context.Context, component *v1alpha1.Component) (R
 		Managed:  managedTypes(component, l.Warn),
 		Inputs:   inputsOf(component, mapper), Signatures: signaturesOf(component),
 	}, err
+}
+
+// ofBoth returns the objects of an installation and of an upgrade, which may have other hooks. An object with the same
+// manifest in both is returned once.
+func ofBoth(rendering func(upgrade bool) ([]manifests.Object, error)) ([]manifests.Object, error) {
+	type rendered struct {
+		key    manifests.Key
+		digest string
+	}
+	found := map[rendered]bool{}
+	var both []manifests.Object
+	for _, upgrade := range []bool{false, true} {
+		objects, err := rendering(upgrade)
+		if err != nil {
+			return both, err
+		}
+		for _, o := range objects {
+			if at := (rendered{o.Key, o.Digest}); !found[at] {
+				found[at] = true
+				both = append(both, o)
+			}
+		}
+	}
+	return both, nil
 }
 
 // withoutExternals returns the objects without externals, which no API server gets, and the references of the

@@ -20,6 +20,8 @@ type Status struct {
 	Component  Component `json:"component"`
 	// Operator is set if the status may be old.
 	Operator *Operator `json:"operator,omitempty"`
+	// Grant is the command that grants the service account the rights that are missing; empty if none is known to be.
+	Grant string `json:"grant,omitempty"`
 	// Since is the time of the last change of the state. It is nil if the time is unknown.
 	Since *metav1.Time `json:"since,omitempty"`
 	// DeletionTimestamp is the time at which the deletion was requested.

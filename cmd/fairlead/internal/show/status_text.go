@@ -128,6 +128,7 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 	if c.State != string(metav1alpha1.StateReady) {
 		say("Because", explanation(c.Reason, c.Message))
 	}
+	say("Grant with", s.Grant)
 	if c.ObservedGeneration < c.Generation {
 		say("Generation", fmt.Sprintf("%d; the operator has observed %d", c.Generation, c.ObservedGeneration))
 	}

@@ -101,7 +101,11 @@ func (w *Waiter) until(
 		answer := report(status)
 		w.show(answer, current(status, from))
 		if answer.Verdict == progress.Failed {
-			return false, exit.Refuse("%s is not %s: %s", w.target, wanted, w.summary(ctx))
+			advice := ""
+			if command := cluster.Grant(w.target, obj, status); command != "" {
+				advice = "; this grants the rights that its objects need: " + command
+			}
+			return false, exit.Refuse("%s is not %s: %s%s", w.target, wanted, w.summary(ctx), advice)
 		}
 		return answer.Verdict == progress.Reached, nil
 	})
