@@ -2,6 +2,7 @@ package component
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -129,6 +130,8 @@ type Step struct {
 
 // Adoption is the take-over of an existing object.
 type Adoption struct {
+	// UID is the UID of the object.
+	UID types.UID
 	// From says who has the object: another tool and its release or application, such as "the Helm release shop/web"; a
 	// component; field managers, such as "field manager kubectl-create"; or "nobody".
 	From string

@@ -266,6 +266,24 @@ var _ = Describe("Objects that another tool claims:", func() {
 		expectReady(ctx, g)
 	})
 
+	It("an object that replaced a listed one is not adopted; the message says which one the list permits", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		listed := existing(ctx, namespace, "labels: {team: a}")
+		confirmed := settingsRule
+		confirmed.UID = listed.GetUID()
+		remove(ctx, listed)
+		replaced := existing(ctx, namespace, "labels: {team: b}")
+		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"), adopting(confirmed))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(fmt.Sprintf(
+			"spec.adopt permits the object with the UID %s, and it has the UID %s", listed.GetUID(), replaced.GetUID()))))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).To(Equal(replaced.GetResourceVersion()))
+
+		confirmed.UID = replaced.GetUID()
+		change(ctx, g, adopting(confirmed))
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID()).To(Equal(replaced.GetUID()))
+	})
+
 	It("a preview says from whom an object is taken over, and which of its values get lost", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		existing(ctx, namespace, marks["the Helm release shop/web"](namespace))
@@ -276,6 +294,7 @@ var _ = Describe("Objects that another tool claims:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(forecast.Steps).To(HaveLen(1))
 		Expect(forecast.Steps[0].Adopts).To(Equal(&component.Adoption{
+			UID:    mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID(),
 			From:   "the Helm release shop/web",
 			Lost:   []component.LostValue{{Path: "data.value", Before: `"theirs"`, After: `"ours"`}},
 			Listed: true,

@@ -1,11 +1,15 @@
 package v1alpha1
 
-import "regexp"
+import (
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // AdoptRule permits a component to take over existing objects: one object with a name, or the objects that the
 // component owned in another cluster. A rule never takes an object from another component.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.cluster) ? !has(self.group) && !has(self.kind) && !has(self.__namespace__) && !has(self.name) : has(self.kind) && has(self.name)",message="set either cluster, or kind and name"
+// +kubebuilder:validation:XValidation:rule="has(self.cluster) ? !has(self.group) && !has(self.kind) && !has(self.__namespace__) && !has(self.name) && !has(self.uid) : has(self.kind) && has(self.name)",message="set either cluster, or kind and name"
 type AdoptRule struct {
 	// Cluster is the UID of the namespace kube-system of another cluster. The component takes over the objects that it
 	// owned in that cluster, for example after both were restored from a backup. Such objects carry an annotation with the
@@ -33,6 +37,10 @@ type AdoptRule struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
+	// UID of the object. If it is set, the rule permits only the object with this UID, and no other object of this name.
+	// The command fairlead apply sets it to the UID of the object that it has shown.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
 }
 
 // IsClusterUID reports whether a text can be the UID of the namespace kube-system of a cluster, which AdoptRule.Cluster

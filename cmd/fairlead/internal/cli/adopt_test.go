@@ -74,6 +74,14 @@ func isReady(ctx context.Context, namespace string) string {
 	return string(ready.Status) + " " + ready.Reason + " " + ready.Message
 }
 
+// ruleOf returns the entry of spec.adopt for a ConfigMap that exists.
+func ruleOf(ctx context.Context, namespace, name string) metav1alpha1.AdoptRule {
+	GinkgoHelper()
+	obj := &corev1.ConfigMap{}
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)).To(Succeed())
+	return metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: namespace, Name: name, UID: obj.UID}
+}
+
 func settingsIn(ctx context.Context, namespace string) map[string]string {
 	GinkgoHelper()
 	obj := &corev1.ConfigMap{}
@@ -106,8 +114,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		r = fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--wait")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "")))
 		Expect(r.Out).To(HavePrefix("adopting ConfigMap " + namespace + "/settings from field manager kubectl-create\n"))
-		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(
-			metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: namespace, Name: "settings"}))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(ruleOf(ctx, namespace, "settings")))
 		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "red"}))
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
 	})
@@ -204,12 +211,41 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		operate(namespace)
 		Eventually(ctx, func() string { return isReady(ctx, namespace) }).Should(HavePrefix("False OwnershipConflict "))
 		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "blue"}))
+		Expect(fairlead(ctx, namespace, "plan", "shop")).To(And(HaveField("Code", 1), HaveField("Out", And(
+			ContainSubstring("\nTaken over, if spec.adopt permits it:\n  ConfigMap "+namespace+"/settings from field manager kubectl-create\n"+
+				"    lost: data.color: \"blue\" becomes \"red\"\n"), Not(ContainSubstring("\nTaken over:"))))))
 
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 0), HaveField("Err", "")),
 			"nothing is written, so nothing is checked")
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--wait")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/settings from "))))
 		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "red"}))
+	})
+
+	It("does not let the operator take over an object that replaces a listed one after the plan", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))
+		theirs(ctx, namespace, "settings", map[string]string{"color": "blue"})
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")).To(HaveField("Code", 0))
+		shown := ruleOf(ctx, namespace, "settings")
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(shown))
+
+		Expect(k8s.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}})).To(Succeed())
+		theirs(ctx, namespace, "settings", map[string]string{"precious": "x"})
+		now := ruleOf(ctx, namespace, "settings")
+		operate(namespace)
+		Eventually(ctx, func() string { return isReady(ctx, namespace) }).Should(And(HavePrefix("False OwnershipConflict "),
+			ContainSubstring(fmt.Sprintf("it is another object than the one that was confirmed: spec.adopt permits the object with "+
+				"the UID %s, and it has the UID %s", shown.UID, now.UID))))
+		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"precious": "x"}))
+
+		changed := folder("settings.yaml", settingsFile("settings", "{color: green}"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", changed)).To(And(HaveField("Code", 1), HaveField("Err", And(
+			HavePrefix("would adopt ConfigMap "+namespace+"/settings from field manager kubectl-create\n"),
+			ContainSubstring("  lost: data.precious: \"x\"\n"), Not(ContainSubstring("permits some of them already"))))))
+		Expect(fairlead(ctx, namespace, "apply", "shop", changed, "--adopt", "--wait")).To(HaveField("Code", 0))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(now))
+		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "green"}))
 	})
 
 	It("keeps the list of a component, and adds to it", func(ctx SpecContext) {
@@ -230,7 +266,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("existing objects would be taken over (2)"))))
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt").Code).To(Equal(0))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(
-			named, metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: namespace, Name: "b"}))
+			named, ruleOf(ctx, namespace, "b")))
 	})
 
 	It("leaves a component without a list as it is, and writes one with --adopt", func(ctx SpecContext) {
@@ -261,7 +297,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		operate(namespace)
 		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("--adopt-cluster "+there))))
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("(fairlead apply -n "+namespace+" shop DIR --adopt-cluster "+there+")"))))
 		expectNothing(ctx, namespace)
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt-cluster", there, "--wait")).To(HaveField("Code", 0))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(metav1alpha1.AdoptRule{Cluster: there}))
@@ -278,6 +314,18 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(r.Out).To(HavePrefix("adopting ConfigMap " + namespace + "/settings from "))
 	})
 
+	It("warns of what the component owned in another cluster and its source does not have any more", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		const there = "0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e"
+		owned(ctx, namespace, "settings", there, "shop")
+		owned(ctx, namespace, "left", there, "shop")
+		owned(ctx, namespace, "others", there, "other")
+		r := fairlead(ctx, namespace, "apply", "shop", folder("settings.yaml", settingsFile("settings", "{color: red}")),
+			"--adopt-cluster", there)
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", Equal("warning: ConfigMap "+namespace+"/left belonged to the "+
+			"component in the former cluster, and the source does not have it: it stays, also when the component is deleted\n"))))
+	})
+
 	It("lists an object of another component that the adoption policy takes over", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		for i, settings := range []string{"", ", fairlead.io/update-policy: replace"} {
@@ -292,6 +340,21 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 				ContainSubstring("existing objects would be taken over (1)"), Not(ContainSubstring("not checked"))))
 			expectNothing(ctx, namespace)
 		}
+	})
+
+	It("shows in the plan of a move, and in its difference, who loses the object", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		applied(ctx, namespace, folder("settings.yaml", settingsFile("settings", "{color: blue}")))
+		moving := folder("settings.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, annotations: "+
+			"{fairlead.io/adoption-policy: always}}\ndata: {color: blue}\n")
+		from := " from Component.fairlead.io " + namespace + "/shop (reconciler fairlead.io)\n"
+		r := fairlead(ctx, namespace, "plan", "other", moving)
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", And(
+			ContainSubstring("\nTaken over:\n  ConfigMap "+namespace+"/settings"+from), Not(ContainSubstring("Contended"))))))
+		r = fairlead(ctx, namespace, "diff", "other", moving)
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", Not(ContainSubstring("Contended"))),
+			HaveField("Out", ContainSubstring("# ConfigMap "+namespace+"/settings is taken over"+from))))
 	})
 
 	It("uses an entry once, and asks again about an object that somebody else creates later", func(ctx SpecContext) {
@@ -379,8 +442,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		source = append(source[:4], source[6:]...)
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(source...), "--adopt", "--wait")).To(And(HaveField("Code", 0),
 			HaveField("Err", ""), HaveField("Out", HavePrefix("adopting "+lines))))
-		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(
-			metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: namespace, Name: "bye"}))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(ruleOf(ctx, namespace, "bye")))
 		source = append(source, "more.yaml", settingsFile("more", "{}"))
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(source...), "--wait")).To(And(HaveField("Code", 0),
 			HaveField("Err", ""), HaveField("Out", HavePrefix("adopting "+lines))))

@@ -95,6 +95,7 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 	}
 	shown := show.NewPlan(p.Component, p.Forecast, p.Deletion)
 	shown.Locate(p.Forecast, p.Places.Of)
+	shown.AddPermissible(p.Permissible)
 	shown.MissingRights = p.Rights.Missing
 	if p.Rights.Hint != "" {
 		a.warn(errors.New(p.Rights.Hint))

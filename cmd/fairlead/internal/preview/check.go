@@ -202,12 +202,13 @@ func isOfLiveObject(w component.Waiting) bool {
 	return w.Reason == metav1alpha1.ReasonDependentFailed || w.Reason == metav1alpha1.ReasonTimeout
 }
 
-// Entries returns the entries of spec.adopt that permit steps.
+// Entries returns the entries of spec.adopt that permit steps, for the objects that the steps take over and for no other
+// object of the same name.
 func Entries(steps []component.Step) []metav1alpha1.AdoptRule {
 	var entries []metav1alpha1.AdoptRule
 	for _, s := range steps {
 		entries = append(entries, metav1alpha1.AdoptRule{
-			Group: s.Key.Group, Kind: s.Key.Kind, Namespace: s.Key.Namespace, Name: s.Key.Name,
+			Group: s.Key.Group, Kind: s.Key.Kind, Namespace: s.Key.Namespace, Name: s.Key.Name, UID: s.Adopts.UID,
 		})
 	}
 	return entries

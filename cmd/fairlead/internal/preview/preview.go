@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,6 +31,9 @@ type Result struct {
 	Forecast  component.Forecast
 	// Adoptions are the steps of the forecast that take over an existing object which spec.adopt does not name.
 	Adoptions []component.Step
+	// Permissible are the take-overs that entries in spec.adopt would permit, of objects for which the component has to wait
+	// because it does not list them.
+	Permissible []component.Step
 	// Deletion reports whether Forecast is the forecast of a deletion.
 	Deletion bool
 	// ExternalsUnread is the reason why the externals that steps change could not be read in the records; nil if there are
@@ -169,10 +173,35 @@ func preview(ctx context.Context, gate egress.Gate, r Result, from rendered) (Re
 	if err == nil {
 		r.addExternals(ctx, gate.Cluster)
 	}
+	if err == nil && !r.Deletion && !from.adoptUnowned {
+		r.Permissible = permissible(ctx, p, typed, r.Forecast)
+	}
 	if err == nil && r.Deletion {
 		r.Rights, err = rights.OfDeletion(ctx, gate.Cluster, r.Target, r.Component)
 	}
 	return r, explainRefusal(r.Target, render.WithRemedy(err, from.place, typed.Spec.Path), from.place != "")
+}
+
+// permissible returns the take-overs that entries in spec.adopt would permit, of the objects with an ownership conflict in
+// a forecast. Without such objects, or if it cannot be found out, it returns nothing.
+func permissible(
+	ctx context.Context, p component.Preview[*v1alpha1.Component], typed *v1alpha1.Component, forecast component.Forecast,
+) []component.Step {
+	conflicts := map[string]bool{}
+	for _, w := range forecast.Waiting {
+		if w.Reason == metav1alpha1.ReasonOwnershipConflict {
+			conflicts[w.Dependent] = true
+		}
+	}
+	if len(conflicts) == 0 {
+		return nil
+	}
+	p.AdoptUnowned = true
+	assumed, err := p.Apply(ctx, typed)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(adoptionsOf(assumed, false), func(s component.Step) bool { return !conflicts[s.Key.String()] })
 }
 
 // contentsOf returns the contents of the ConfigMaps of a source.

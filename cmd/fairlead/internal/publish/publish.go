@@ -230,10 +230,29 @@ func (p *Publisher) write(
 	return after, nil
 }
 
-// warnOfAdopt warns if the API server dropped spec.adopt of a component that was written.
+// warnOfAdopt warns if the API server dropped spec.adopt of a component that was written, or the UIDs in it.
 func (p *Publisher) warnOfAdopt(written *unstructured.Unstructured, r Request) {
-	if _, kept, _ := unstructured.NestedSlice(written.Object, "spec", "adopt"); !kept {
-		p.Warn(fmt.Errorf("%s: the definition of its type in the cluster is older than this program and lacks spec.adopt, "+
-			"so its operator may take over existing objects that the plan did not list", r.Target))
+	lacking := ""
+	list, kept, _ := unstructured.NestedSlice(written.Object, "spec", "adopt")
+	switch {
+	case !kept:
+		lacking = "spec.adopt"
+	case !keepsUIDs(written, list, r.Adopt):
+		lacking = "spec.adopt[].uid"
+	default:
+		return
 	}
+	p.Warn(fmt.Errorf("%s: the definition of its type in the cluster is older than this program and lacks %s, so its "+
+		"operator may take over existing objects that the plan did not list", r.Target, lacking))
+}
+
+// keepsUIDs reports whether a list of a component that was written has the UIDs of the entries that were sent.
+func keepsUIDs(written *unstructured.Unstructured, list []any, sent []metav1alpha1.AdoptRule) bool {
+	for _, entry := range sent {
+		kept := func(have any) bool { return ruleOf(written, have).UID == entry.UID }
+		if entry.UID != "" && !slices.ContainsFunc(list, kept) {
+			return false
+		}
+	}
+	return true
 }

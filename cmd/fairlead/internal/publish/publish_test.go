@@ -303,6 +303,13 @@ var _ = Describe("The list of adoptions of a component", func() {
 		Entry("empty as before", listing(), nil, []metav1alpha1.AdoptRule{}),
 		Entry("completed, each entry once", listing(named("a")), []metav1alpha1.AdoptRule{named("a"), named("b")},
 			[]metav1alpha1.AdoptRule{named("a"), named("b")}),
+		Entry("without the entry of an object that another one replaced", listing(withUID("a", "u1"), withUID("b", "u2"), named("a")),
+			[]metav1alpha1.AdoptRule{withUID("a", "u3")}, []metav1alpha1.AdoptRule{withUID("b", "u2"), named("a"), withUID("a", "u3")}),
+		Entry("without the entry of an object of the default namespace that another one replaced",
+			listing(metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "a", UID: "u1"}),
+			[]metav1alpha1.AdoptRule{withUID("a", "u3")}, []metav1alpha1.AdoptRule{withUID("a", "u3")}),
+		Entry("without the entries of objects that the component owns, whatever their UIDs are",
+			owning(listing(withUID("a", "u1"), withUID("b", "u2")), "a"), nil, []metav1alpha1.AdoptRule{withUID("b", "u2")}),
 		Entry("without the entries of objects that the component owns", owning(listing(named("a"), named("b"),
 			metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "a"}, metav1alpha1.AdoptRule{Cluster: "c"}), "a"), nil,
 			[]metav1alpha1.AdoptRule{named("b"), {Cluster: "c"}}),
@@ -354,9 +361,42 @@ var _ = Describe("The list of adoptions of a component", func() {
 		}})
 		_, err := s.publish(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(s.warnings).To(ContainElement(MatchError(ContainSubstring("lacks spec.adopt"))))
+		Expect(s.warnings).To(ContainElement(MatchError(ContainSubstring("lacks spec.adopt,"))))
+	})
+
+	It("is said to lack UIDs if the definition in the cluster is older", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if component, ok := obj.(*unstructured.Unstructured); ok {
+				list, _, _ := unstructured.NestedSlice(component.Object, "spec", "adopt")
+				for _, entry := range list {
+					delete(entry.(map[string]any), "uid")
+				}
+				_ = unstructured.SetNestedSlice(component.Object, list, "spec", "adopt")
+			}
+			return c.Create(ctx, obj, o...)
+		}})
+		for i, entry := range []metav1alpha1.AdoptRule{named("a"), withUID("a", "u1")} {
+			var warnings []error
+			p := publish.Publisher{
+				Client: s, Done: func(string) {}, Warn: func(err error) { warnings = append(warnings, err) },
+			}
+			_, err := p.Publish(ctx, publish.Request{
+				Target: target(fmt.Sprint("shop-", i)), Archive: folder(), Adopt: []metav1alpha1.AdoptRule{entry},
+			})
+			Expect(err).NotTo(HaveOccurred())
+			if entry.UID == "" {
+				Expect(warnings).To(BeEmpty())
+				continue
+			}
+			Expect(warnings).To(ConsistOf(MatchError(ContainSubstring("lacks spec.adopt[].uid,"))))
+		}
 	})
 })
+
+// withUID names an object, and permits only the one with a UID.
+func withUID(name string, uid types.UID) metav1alpha1.AdoptRule {
+	return metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: "apps", Name: name, UID: uid}
+}
 
 // listing returns the component "shop" with a list of adoptions.
 func listing(entries ...metav1alpha1.AdoptRule) *v1alpha1.Component {

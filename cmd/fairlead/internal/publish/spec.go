@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
@@ -77,15 +78,32 @@ func (r Request) dropUsed(obj *unstructured.Unstructured) error {
 
 // names reports whether an entry of spec.adopt of a component names an object.
 func names(obj *unstructured.Unstructured, entry any, e metav1alpha1.InventoryEntry) bool {
-	rule, _ := entry.(map[string]any)
+	rule := ruleOf(obj, entry)
+	return rule.Name == e.Name && rule.Kind == e.Kind && rule.Group == e.Group &&
+		(e.Namespace == "" || e.Namespace == rule.Namespace)
+}
+
+// ruleOf returns an entry of spec.adopt of a component, with its namespace. An entry with a cluster has no name.
+func ruleOf(obj *unstructured.Unstructured, entry any) metav1alpha1.AdoptRule {
+	fields, _ := entry.(map[string]any)
 	text := func(field string) string {
-		value, _ := rule[field].(string)
+		value, _ := fields[field].(string)
 		return value
 	}
 	target, _, _ := unstructured.NestedString(obj.Object, "spec", "targetNamespace")
-	namespace := cmp.Or(text("namespace"), target, obj.GetNamespace())
-	return text("name") == e.Name && text("kind") == e.Kind && text("group") == e.Group &&
-		(e.Namespace == "" || e.Namespace == namespace)
+	return metav1alpha1.AdoptRule{
+		Group: text("group"), Kind: text("kind"), Name: text("name"), UID: types.UID(text("uid")),
+		Namespace: cmp.Or(text("namespace"), target, obj.GetNamespace()),
+	}
+}
+
+// replaces reports whether an entry permits an object that has the same name as the one that another entry permits, and
+// another UID. The object of the other entry is gone then, so that entry permits nothing any more.
+func replaces(obj *unstructured.Unstructured, entry, other any) bool {
+	now, before := ruleOf(obj, entry), ruleOf(obj, other)
+	differs := now.UID != "" && before.UID != "" && now.UID != before.UID
+	now.UID, before.UID = "", ""
+	return differs && now == before
 }
 
 func contains(list []any, entry any) bool {
@@ -105,7 +123,8 @@ func valuesOf(entries []metav1alpha1.AdoptRule) ([]any, error) {
 	return values, nil
 }
 
-// setAdopt adds entries to spec.adopt, without those that it has already. An object that does not exist yet gets a list
+// setAdopt adds entries to spec.adopt, without those that it has already. An entry replaces one for another object of the
+// same name. An object that does not exist yet gets a list
 // also if there are no entries. The list of an existing object stays as it is if entries is nil.
 func setAdopt(obj *unstructured.Unstructured, entries []metav1alpha1.AdoptRule) error {
 	if entries == nil && obj.GetUID() != "" {
@@ -123,6 +142,7 @@ func setAdopt(obj *unstructured.Unstructured, entries []metav1alpha1.AdoptRule) 
 		return err
 	}
 	for _, entry := range added {
+		list = slices.DeleteFunc(list, func(have any) bool { return replaces(obj, entry, have) })
 		if !contains(list, entry) {
 			list = append(list, entry)
 		}

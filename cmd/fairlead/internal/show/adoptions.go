@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
@@ -11,6 +13,7 @@ import (
 // PlanAdoption says from whom a step takes an existing object over, and which of its values get lost. LostUnknown is
 // the reason why these values are not known. It is empty if they are known.
 type PlanAdoption struct {
+	UID         types.UID  `json:"uid,omitempty"`
 	From        string     `json:"from"`
 	Lost        []PlanLost `json:"lost,omitempty"`
 	LostUnknown string     `json:"lostUnknown,omitempty"`
@@ -31,7 +34,9 @@ func adoptionOf(s component.Step) *PlanAdoption {
 	if s.Adopts == nil {
 		return nil
 	}
-	adoption := &PlanAdoption{From: s.Adopts.From, LostUnknown: s.Adopts.Unknown, Deleted: s.Adopts.Deleted}
+	adoption := &PlanAdoption{
+		UID: s.Adopts.UID, From: s.Adopts.From, LostUnknown: s.Adopts.Unknown, Deleted: s.Adopts.Deleted,
+	}
 	for _, l := range s.Adopts.Lost {
 		adoption.Lost = append(adoption.Lost, PlanLost(l))
 	}

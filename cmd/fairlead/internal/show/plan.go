@@ -42,6 +42,8 @@ type Plan struct {
 	// and UnreadAtDeletion the objects of its phases of which it is not known whether they exist.
 	ConflictsAtDeletion []PlanWaiting `json:"conflictsAtDeletion,omitempty"`
 	UnreadAtDeletion    []PlanWaiting `json:"unreadAtDeletion,omitempty"`
+	// Permissible are the take-overs that entries in spec.adopt would permit, of objects that the component waits for now.
+	Permissible []PlanStep `json:"permissible,omitempty"`
 }
 
 // PlanOf is the component of a plan.
@@ -202,6 +204,13 @@ func (p *Plan) Locate(f component.Forecast, of func(dependent, field string) str
 	}
 }
 
+// AddPermissible adds the take-overs that entries in spec.adopt would permit.
+func (p *Plan) AddPermissible(steps []component.Step) {
+	for _, s := range steps {
+		p.Permissible = append(p.Permissible, planStep(s))
+	}
+}
+
 // NewPlan converts a forecast into a plan.
 func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool) Plan {
 	p := Plan{
@@ -296,8 +305,9 @@ func (p Plan) Print(o Output) error {
 		}
 	}
 	var text strings.Builder
-	p.writeAdoptions(&text, o.Palette)
+	writeAdoptions(&text, o.Palette.In(terminal.Busy, "Taken over:"), slices.Concat(p.Steps, p.AtDeletion))
 	p.writeObstacles(&text, o.Palette)
+	writeAdoptions(&text, o.Palette.In(terminal.Busy, "Taken over, if spec.adopt permits it:"), p.Permissible)
 	if p.Component.Delete && p.Counts["delete"] > 0 {
 		text.WriteString("\nkubectl delete --cascade=orphan deletes these objects too; only a delete policy keeps an object.\n")
 	}
@@ -401,10 +411,10 @@ func (s PlanStep) explanation() string {
 	return why
 }
 
-// writeAdoptions writes from whom existing objects are taken over, and which of their values get lost.
-func (p Plan) writeAdoptions(text *strings.Builder, colours terminal.Palette) {
-	title := "\n" + colours.In(terminal.Busy, "Taken over:") + "\n"
-	for _, s := range slices.Concat(p.Steps, p.AtDeletion) {
+// writeAdoptions writes from whom steps take existing objects over, and which of their values get lost.
+func writeAdoptions(text *strings.Builder, title string, steps []PlanStep) {
+	title = "\n" + title + "\n"
+	for _, s := range steps {
 		if s.Adopts == nil {
 			continue
 		}

@@ -1,10 +1,14 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -45,19 +49,28 @@ func NewAdoptions(
 	return a
 }
 
-// names reports whether a rule names an object.
-func (a Adoptions) names(key manifests.Key) bool {
+// permits reports whether a rule names an object, and has its UID or none.
+func (a Adoptions) permits(key manifests.Key, uid types.UID) bool {
+	return slices.ContainsFunc(a.rules, func(r metav1alpha1.AdoptRule) bool {
+		return a.isAbout(r, key) && (r.UID == "" || r.UID == uid)
+	})
+}
+
+// confirmed returns the UID that a rule has for the name of an object; empty if no rule with a UID names the object.
+func (a Adoptions) confirmed(key manifests.Key) types.UID {
 	for _, r := range a.rules {
-		namespace := r.Namespace
-		if namespace == "" {
-			namespace = a.namespace
-		}
-		if r.Kind == key.Kind && r.Group == key.Group && r.Name == key.Name &&
-			(key.Namespace == "" || namespace == key.Namespace) {
-			return true
+		if r.UID != "" && a.isAbout(r, key) {
+			return r.UID
 		}
 	}
-	return false
+	return ""
+}
+
+// isAbout reports whether a rule names an object, whatever its UID is.
+func (a Adoptions) isAbout(r metav1alpha1.AdoptRule, key manifests.Key) bool {
+	namespace := cmp.Or(r.Namespace, a.namespace)
+	return r.Kind == key.Kind && r.Group == key.Group && r.Name == key.Name &&
+		(key.Namespace == "" || namespace == key.Namespace)
 }
 
 // moves reports whether an owner id is that of the component in another cluster whose objects it may take over.
@@ -102,21 +115,34 @@ func ruleUnowned(c candidate) (decision, bool) {
 		d := c.act(VerbRead, ReasonUnmarked)
 		d.repair = false
 		return d, true
-	case c.adoptions.names(c.object.Key):
+	case isListed(c):
 		return c.update(ReasonListed), true
 	case c.adoption == metav1alpha1.AdoptAlways || c.adoptions.unowned:
 		return c.update(ReasonAdopted), true
 	case c.live.Mark.By != "":
 		return c.refuseAdoption(fmt.Sprintf(
-			"it belongs to %s; %s, or %s", c.live.Mark.By, avoidance(c), adoptionAdvice(c),
+			"%s; %s, or %s", unlisted(c, "it belongs to "+c.live.Mark.By), avoidance(c), adoptionAdvice(c),
 		)), true
 	case c.adoptions.complete && c.entry.UID == "" && !providedByKubernetes(c.object.Key):
-		return c.refuseAdoption(fmt.Sprintf(
-			"it exists already, and %s does not name it (managed by: %s); %s, or %s",
-			c.adoptions.list, c.adoptedFrom(), avoidance(c), adoptionAdvice(c),
-		)), true
+		reason := unlisted(c, fmt.Sprintf(
+			"it exists already, and %s does not name it (managed by: %s)", c.adoptions.list, c.adoptedFrom()))
+		return c.refuseAdoption(fmt.Sprintf("%s; %s, or %s", reason, avoidance(c), adoptionAdvice(c))), true
 	}
 	return c.update(ReasonAdopted), true
+}
+
+// isListed reports whether a rule of the component permits to adopt the object.
+func isListed(c candidate) bool { return c.adoptions.permits(c.object.Key, c.live.UID) }
+
+// unlisted says why no rule permits to adopt the object: a rule permits only an object that had the same name before, or
+// else the given reason.
+func unlisted(c candidate, reason string) string {
+	confirmed := c.adoptions.confirmed(c.object.Key)
+	if confirmed == "" {
+		return reason
+	}
+	return fmt.Sprintf("it is another object than the one that was confirmed: %s permits the object with the UID %s, and it "+
+		"has the UID %s (managed by: %s)", c.adoptions.list, confirmed, c.live.UID, c.adoptedFrom())
 }
 
 func (c candidate) refuseAdoption(message string) decision {
@@ -141,7 +167,7 @@ func adoptionAdvice(c candidate) string {
 		return fmt.Sprintf("take it over: %s; %s", c.alwaysAdopt(), overwriting(c))
 	}
 	return fmt.Sprintf("take it over: add %s to %s%s; %s",
-		adoptEntry(c.object.Key), c.adoptions.list, c.byCommand("--adopt"), overwriting(c))
+		adoptEntry(c), c.adoptions.list, c.byCommand("--adopt"), overwriting(c))
 }
 
 // alwaysAdopt says how an object gets the adoption policy always, for a component whose type has no list.
@@ -150,20 +176,25 @@ func (c candidate) alwaysAdopt() string {
 		c.adoptions.self.Reconciler, manifests.AnnotationAdoptionPolicy, metav1alpha1.AdoptAlways)
 }
 
-// byCommand names the flag of fairlead apply that adds an entry to spec.adopt. It is empty for a type of an author,
-// which the command does not write, and in a deletion, because a component that is being deleted cannot be applied.
+// byCommand returns the command that adds an entry to spec.adopt by a flag. It is empty for a type of an author, which
+// fairlead apply does not write, and in a deletion, because a component that is being deleted cannot be applied.
 func (c candidate) byCommand(flag string) string {
 	if c.inDeletion() || !isReadyMade(c.component) {
 		return ""
 	}
-	return " (fairlead apply " + flag + ")"
+	return " (fairlead" + CommandFor("apply", c.component) + " DIR " + flag + ")"
 }
 
-// adoptEntry returns the rule that names an object, as YAML.
-func adoptEntry(key manifests.Key) string {
+// adoptEntry returns the rule that names the object, as YAML. It has the UID if another rule permits an object of the
+// same name by its UID.
+func adoptEntry(c candidate) string {
+	key, uid := c.object.Key, ""
+	if c.adoptions.confirmed(key) != "" {
+		uid = string(c.live.UID)
+	}
 	var fields []string
 	for _, f := range []struct{ name, value string }{
-		{"group", key.Group}, {"kind", key.Kind}, {"namespace", key.Namespace}, {"name", key.Name},
+		{"group", key.Group}, {"kind", key.Kind}, {"namespace", key.Namespace}, {"name", key.Name}, {"uid", uid},
 	} {
 		if f.value != "" {
 			fields = append(fields, f.name+": "+yamlText(f.value))

@@ -95,16 +95,15 @@ func ruleOthersInPhase(c candidate) (decision, bool) {
 		return decision{}, false
 	case c.adoption == metav1alpha1.AdoptNever:
 		return c.refuseAdoption("it exists already, and its adoption policy is never; " + avoidance(c)), true
-	case c.live.Mark == nil, c.adoptions.names(c.object.Key), c.adoptions.unowned, c.adoption == metav1alpha1.AdoptAlways:
+	case c.live.Mark == nil, isListed(c), c.adoptions.unowned, c.adoption == metav1alpha1.AdoptAlways:
 		return decision{}, false
 	case c.live.Mark.By != "":
-		return c.refuseAdoption(fmt.Sprintf("it belongs to %s; %s", c.live.Mark.By, adviceInPhase(c))), true
+		return c.refuseAdoption(unlisted(c, "it belongs to "+c.live.Mark.By) + "; " + adviceInPhase(c)), true
 	case c.entry.UID != "" || providedByKubernetes(c.object.Key):
 		return decision{}, false
 	}
-	return c.refuseAdoption(fmt.Sprintf(
-		"it exists already, and somebody else created it (managed by: %s); %s", c.adoptedFrom(), adviceInPhase(c),
-	)), true
+	reason := unlisted(c, fmt.Sprintf("it exists already, and somebody else created it (managed by: %s)", c.adoptedFrom()))
+	return c.refuseAdoption(reason + "; " + adviceInPhase(c)), true
 }
 
 // adviceInPhase returns advice for an object of a phase that exists already and that the component does not list: first
@@ -119,7 +118,7 @@ func adviceInPhase(c candidate) string {
 		loss = "replace its values"
 	}
 	return fmt.Sprintf("%s; the entry %s in %s lets the component take it over, and %s",
-		avoidance(c), adoptEntry(c.object.Key), c.adoptions.list, loss)
+		avoidance(c), adoptEntry(c), c.adoptions.list, loss)
 }
 
 // Existing returns what a deletion would do with an object of a phase in the state that the facts have: the action or

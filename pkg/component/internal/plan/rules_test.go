@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -527,6 +528,13 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Read: it is not known whether it belongs to another tool (uid u1, version 7)",
 	},
 	{
+		"does not adopt an object in a deletion phase that replaced the listed one",
+		edits(listedBy("spec.adopt"), unrecorded, unowned, inPhase, adopting(confirmed("u0"))),
+		"fails (Terminal), OwnershipConflict: it is another object than the one that was confirmed: spec.adopt permits the object " +
+			"with the UID u0, and it has the UID u1 (managed by: nobody)" +
+			strings.Replace(inDeletionOnly, "name: web}", "name: web, uid: u1}", 1),
+	},
+	{
 		"adopts a listed object in a deletion phase", edits(unrecorded, unowned, inPhase, adopting(webRule)),
 		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
 	},
@@ -568,14 +576,14 @@ var applyRows = slices.Concat(flowRows, []row{
 		"does not adopt an object with the mark of another tool",
 		edits(readyMade, unrecorded, unowned, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
-			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
+			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply -n a us DIR --adopt); " +
 			overwrites,
 	},
 	{
 		"does not adopt an object with the mark of another tool that replaced a dependent",
 		edits(readyMade, unowned, recreatedByOthers, markedByHelm),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
-			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " +
+			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply -n a us DIR --adopt); " +
 			overwrites,
 	},
 	{
@@ -589,6 +597,31 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Apply: it exists, and the component lists it to adopt (uid u1, version 7) from the Helm release shop/web",
 	},
 	{
+		"adopts a listed object with the UID of the list", edits(unrecorded, unowned, adopting(confirmed("u0"), confirmed("u1"))),
+		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
+	},
+	{
+		"does not adopt an object that replaced the listed one",
+		edits(readyMade, unrecorded, unowned, managedBy("kubectl-create"), adopting(confirmed("u0"))),
+		"fails (Terminal), OwnershipConflict: it is another object than the one that was confirmed: spec.adopt permits the object " +
+			"with the UID u0, and it has the UID u1 (managed by: field manager kubectl-create); rename it here, or take it over: " +
+			"add {group: apps, kind: Deployment, namespace: shop, name: web, uid: u1} to spec.adopt (fairlead apply -n a us DIR --adopt); " +
+			overwrites,
+	},
+	{
+		"does not adopt an object with the mark of another tool that replaced the listed one",
+		edits(readyMade, unrecorded, unowned, markedByHelm, adopting(confirmed("u0"))),
+		"fails (Terminal), OwnershipConflict: it is another object than the one that was confirmed: spec.adopt permits the object " +
+			"with the UID u0, and it has the UID u1 (managed by: the Helm release shop/web); rename it here, or take it over: " +
+			"add {group: apps, kind: Deployment, namespace: shop, name: web, uid: u1} to spec.adopt (fairlead apply -n a us DIR --adopt); " +
+			overwrites,
+	},
+	{
+		"adopts an object that replaced a dependent, also if another one is listed",
+		edits(unowned, recreatedByOthers, adopting(confirmed("u1"))),
+		"Apply: it exists and no component owns it (uid u2, version 7) [repair]",
+	},
+	{
 		"uses the namespace of the component for a listed object without a namespace",
 		edits(unrecorded, unowned, adopting(metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Name: "web"})),
 		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
@@ -600,13 +633,13 @@ var applyRows = slices.Concat(flowRows, []row{
 		)),
 		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: field manager " +
 			"kubectl-create); rename it here, or take it over: add {group: apps, kind: Deployment, " +
-			"namespace: shop, name: web} to spec.adopt (fairlead apply --adopt); " + overwrites,
+			"namespace: shop, name: web} to spec.adopt (fairlead apply -n a us DIR --adopt); " + overwrites,
 	},
 	{
 		"adopts nothing with an empty list", edits(readyMade, unrecorded, unowned, adopting()),
 		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: nobody); " +
 			"rename it here, or take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to " +
-			"spec.adopt (fairlead apply --adopt); " + overwrites,
+			"spec.adopt (fairlead apply -n a us DIR --adopt); " + overwrites,
 	},
 	{
 		"adopts an object that replaced a dependent, also with an empty list",
@@ -647,8 +680,8 @@ var applyRows = slices.Concat(flowRows, []row{
 		"prints the entry that permits the take-over of an object that the component owned in another cluster",
 		edits(readyMade, unrecorded, ownedElsewhere),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
-			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (fairlead apply --adopt-cluster " +
-			formerCluster + "); " + overwrites,
+			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (" +
+			"fairlead apply -n a us DIR --adopt-cluster " + formerCluster + "); " + overwrites,
 	},
 	{
 		"takes over an object that the component owned in a listed cluster",
@@ -669,8 +702,8 @@ var applyRows = slices.Concat(flowRows, []row{
 		"takes over no object that the component owned in a cluster that is not listed",
 		edits(readyMade, unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
-			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (fairlead apply --adopt-cluster " +
-			formerCluster + "); " + overwrites,
+			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (" +
+			"fairlead apply -n a us DIR --adopt-cluster " + formerCluster + "); " + overwrites,
 	},
 	{
 		"prints no entry for a text that is no UID of a cluster",
@@ -1373,7 +1406,7 @@ var deleteRows = []row{
 	{
 		"waits until a namespace with any contents that another client deletes is gone",
 		edits(namespace(Contents{Count: 1}), terminating),
-		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
+		"waits, NotGone: it is being deleted",
 	},
 	{
 		"checks only the contents of namespaces", edits(func(s *scene) { s.contents.Count = 1 }),
@@ -1383,13 +1416,13 @@ var deleteRows = []row{
 	// The component waits for an object that is being deleted.
 	{
 		"waits until a deleted object is gone", edits(terminating),
-		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
+		"waits, NotGone: it is being deleted",
 	},
 
 	{
 		"retries while an object without its owner label is being deleted, because no watch shows when the object is gone",
 		edits(terminating, unowned),
-		"fails (Transient), NotGone: it is being deleted; finalizers or pods may hold it",
+		"fails (Transient), NotGone: it is being deleted",
 	},
 
 	// A guard is set up only for a definition of ours that can be deleted.
@@ -1446,7 +1479,7 @@ var deleteRows = []row{
 	},
 	{
 		"needs no admission guard for a definition that another client deletes", edits(definition(Guard{}), terminating),
-		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
+		"waits, NotGone: it is being deleted",
 	},
 	{
 		"needs no admission guard for a definition that is released",

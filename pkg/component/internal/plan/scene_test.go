@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -210,6 +211,13 @@ func adoptingUnowned(s *scene) { s.adoptUnowned = true }
 
 // webRule names the object of a scene.
 var webRule = metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+
+// confirmed names the object of a scene, with a UID.
+func confirmed(uid types.UID) metav1alpha1.AdoptRule {
+	rule := webRule
+	rule.UID = uid
+	return rule
+}
 
 // sceneOwner is the component of a scene as an owner in a cluster.
 func sceneOwner(cluster string) manifests.Owner {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -19,7 +20,8 @@ import (
 
 // Adoption is the take-over of an existing object.
 type Adoption struct {
-	// From says who has the object.
+	// UID is the UID of the object, and From says who has it.
+	UID  types.UID
 	From string
 	// Lost are the values of the object that the take-over removes or changes, sorted by path. Unknown is the reason why
 	// these values are not known; empty if they are known.
@@ -48,8 +50,9 @@ func adoptionOf(a plan.Action, answer asked) *Adoption {
 		return nil
 	}
 	adoption := &Adoption{
-		From: a.AdoptedFrom, Listed: a.Reason == plan.ReasonListed || a.Reason == plan.ReasonMoved,
-		Moved: a.Reason == plan.ReasonMoved,
+		UID: a.Preconditions.UID, From: a.AdoptedFrom,
+		Listed: a.Reason == plan.ReasonListed || a.Reason == plan.ReasonMoved,
+		Moved:  a.Reason == plan.ReasonMoved,
 	}
 	switch {
 	case answer.Before != nil && answer.After != nil:
