@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fairlead-io/fairlead/internal/validate/values"
 )
 
 // Definition returns the schema of a version of the kind that a CustomResourceDefinition defines. It is nil if the
@@ -37,6 +39,16 @@ func Definition(body *unstructured.Unstructured, version string) (managedfields.
 	})
 	preserves, _, _ := unstructured.NestedBool(body.Object, "spec", "preserveUnknownFields")
 	return managedfields.NewTypeConverter(map[string]*spec.Schema{gvk.Kind: model}, preserves)
+}
+
+// DefinitionValues returns the check of the values of a version of the kind that a CustomResourceDefinition defines. It
+// is nil if the definition has no schema for the version.
+func DefinitionValues(body *unstructured.Unstructured, version string) (*values.Type, error) {
+	root := schemaOf(body, version)
+	if root == nil {
+		return nil, nil
+	}
+	return values.Defined(root)
 }
 
 // Serves reports whether a CustomResourceDefinition serves a version. A definition without any version is invalid

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,15 +28,16 @@ func fieldNames(path string) []string {
 	return strings.FieldsFunc(plain.String(), func(r rune) bool { return r == '.' })
 }
 
-// without returns a copy of an object without the fields of some paths. A field of a list is removed from all items,
-// which have the same type. removed is false if there is no such field, and then the result is the object itself.
-func without(body *unstructured.Unstructured, paths []string) (copied *unstructured.Unstructured, removed bool) {
+// without returns a copy of an object without the fields of some paths; see fieldNames. A field of a list is removed from
+// all items, which have the same type. removed is false if there is no such field, and then the result is the object
+// itself.
+func without(body *unstructured.Unstructured, paths [][]string) (copied *unstructured.Unstructured, removed bool) {
 	if len(paths) == 0 {
 		return body, false
 	}
 	copied = body.DeepCopy()
 	for _, path := range paths {
-		if names := fieldNames(path); len(names) > 0 && removeField(copied.Object, names) {
+		if len(path) > 0 && removeField(copied.Object, path) {
 			removed = true
 		}
 	}
@@ -60,4 +62,10 @@ func removeField(value any, names []string) (removed bool) {
 		}
 	}
 	return removed
+}
+
+// related reports whether one of two paths contains the other one.
+func related(a, b []string) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/validate/values"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -19,8 +20,8 @@ type Invalid struct {
 
 // Set returns the objects with faults or dropped fields of a set that nothing was applied of, without an API server.
 // builtIn has the schemas of the types of Kubernetes. Types that the set defines are checked by their definitions, and
-// other types are accepted. An object with holes is left out, and so is an object outside Kubernetes or one that is only
-// observed.
+// other types are accepted. An object outside Kubernetes is left out, and so are one that is only observed and the fields
+// with holes.
 func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Invalid, error) {
 	definitions := map[schema.GroupKind]manifests.Object{}
 	for _, o := range objects {
@@ -28,6 +29,8 @@ func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Inv
 			definitions[t.GroupKind] = o
 		}
 	}
+	mutates := Mutates(objects)
+	checks := map[schema.GroupVersionKind]*values.Type{}
 	var invalid []Invalid
 	for _, o := range objects {
 		if o.Settings.Binds() || o.Key.IsExternal() || o.Settings.IsObserved() {
@@ -50,6 +53,12 @@ func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Inv
 				return nil, fmt.Errorf("%s: %w", d.Key, err)
 			}
 			s.Unserved = !Serves(d.Body, o.Version)
+			gvk := o.GroupVersionKind()
+			if _, known := checks[gvk]; !known && !mutates(gvk.Group) {
+				// An error says that the definition is invalid, and nothing about the object.
+				checks[gvk], _ = DefinitionValues(d.Body, o.Version)
+			}
+			s.Values = checks[gvk]
 		}
 		if faults, dropped := Check(s); len(faults)+len(dropped) > 0 {
 			invalid = append(invalid, Invalid{Object: whole, Faults: faults, Dropped: dropped})

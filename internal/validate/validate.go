@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
+	"github.com/fairlead-io/fairlead/internal/validate/values"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -14,6 +15,8 @@ type Subject struct {
 	Object manifests.Object
 	// Types is the schema of its type; nil if it is not known.
 	Types managedfields.TypeConverter
+	// Values checks the values of its fields; nil if they are not known.
+	Values *values.Type
 	// Defined is set if Types come from a definition that is applied before the object. Then this definition decides, and
 	// each fault is certain.
 	Defined bool
@@ -38,8 +41,9 @@ type Fault struct {
 	// Certain is set if the object cannot exist with this fault, so that no dry run is needed. There may be no place at
 	// which the API server could be asked, for example without the namespace.
 	Certain bool
-	// OfSchema is set if the fault follows from Subject.Types.
-	OfSchema bool
+	// OfSchema is set if the fault follows from a schema that the API server may have changed. OfValue is set if the fault
+	// is a value, which an API server checks after the fields and the kinds of values.
+	OfSchema, OfValue bool
 	// Immutable is set if the fault is a changed field that cannot change.
 	Immutable bool
 }
@@ -68,6 +72,7 @@ func Check(s Subject) (faults []Fault, dropped []string) {
 	}
 	types, dropped := checkTypes(s)
 	faults = append(faults, types...)
+	faults = append(faults, checkValues(s, types)...)
 	if len(types) == 0 {
 		faults = append(faults, checkDecoding(s.Object)...)
 	}

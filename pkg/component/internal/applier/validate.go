@@ -48,14 +48,17 @@ type Validation struct {
 func Validate(
 	ctx context.Context, client *target.Client, owner manifests.Owner, facts plan.Facts, writes []plan.Action,
 ) (Validation, error) {
-	v := validation{client: client, inventory: facts.Inventory, defined: definitions(writes)}
+	v := validation{
+		client: client, inventory: facts.Inventory, defined: definitions(writes), mutates: validate.Mutates(facts.Desired),
+	}
+	defer v.values.release()
 	if err := v.readTypes(ctx, writes); err != nil {
 		return Validation{}, err
 	}
 	var suspects []suspect
 	var found Validation
 	refused := map[manifests.Key]plan.Failure{}
-	for _, a := range writes {
+	for _, a := range byKind(writes) {
 		faults, dropped, err := v.check(ctx, a)
 		for _, field := range dropped {
 			found.Dropped = append(found.Dropped, outcome.DroppedField{Key: a.Key, Field: field})
@@ -118,6 +121,9 @@ type validation struct {
 	// types are the schemas that the API server has. defined are the definitions among the writes.
 	types   discovery.Types
 	defined map[schema.GroupKind]*setDefinition
+	// mutates reports whether a webhook of the set may change the objects of a group. values are those of a kind.
+	mutates func(group string) bool
+	values  kindValues
 }
 
 // setDefinition is a CustomResourceDefinition that is about to be written, with the schemas that were compiled from it.
@@ -181,10 +187,18 @@ func (v *validation) check(
 	}
 	gvk := whole.GroupVersionKind()
 	s := validate.Subject{
-		Object: whole, Types: v.types[gvk], Exists: a.Verb != plan.VerbCreate,
-		DropsUnknown: a.Policy == metav1alpha1.UpdateReplace,
+		Object: whole, Exists: a.Verb != plan.VerbCreate, DropsUnknown: a.Policy == metav1alpha1.UpdateReplace,
 	}
-	if d := v.defined[gvk.GroupKind()]; d != nil {
+	served, d := v.types[gvk], v.defined[gvk.GroupKind()]
+	if served != nil {
+		s.Types = served
+	}
+	if d == nil || !v.mutates(gvk.Group) {
+		if s.Values, err = v.values.of(ctx, gvk, served, d); err != nil {
+			return nil, nil, err
+		}
+	}
+	if d != nil {
 		version, err := d.version(ctx, gvk.Version)
 		if err != nil {
 			return nil, nil, err
@@ -259,7 +273,7 @@ func (s *suspect) confirms(r execute.Refusal) bool {
 			return r.Immutable
 		case r.Immutable && s.action.Verb == plan.VerbDelete:
 			return r.Other
-		case f.OfSchema:
+		case f.OfSchema && !f.OfValue:
 			return true
 		}
 		return !r.Mistyped || !replaces

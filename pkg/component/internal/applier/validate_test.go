@@ -132,7 +132,7 @@ func TestAnUpdateWithIgnoredFieldsHasNoFaults(t *testing.T) {
 	bad.SetAnnotations(map[string]string{reconciler + "/" + manifests.AnnotationIgnore: "data.a"})
 	objects := c.normalise(bad)
 	for verb, want := range map[plan.Verb]bool{plan.VerbCreate: true, plan.VerbDelete: true, plan.VerbApply: false} {
-		v := validation{client: c.client}
+		v := validation{client: c.client, mutates: validate.Mutates(nil)}
 		faults, _, err := v.check(t.Context(), plan.Action{Verb: verb, Key: objects[0].Key, Object: &objects[0]})
 		if err != nil || (len(faults) > 0) != want {
 			t.Errorf("%s: the faults are %v, want some: %t (%v)", verb, faults, want, err)

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/validate/values"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // models are the schemas of an OpenAPI document, by name, not decoded.
@@ -34,7 +37,7 @@ func (d document) models() (models, error) {
 // compile returns the schema of a kind whose model has the given name, and an estimate of its fields. It is nil without
 // a name. Only the models that the kind refers to are decoded, one kind at a time. The error says that the schema has
 // more fields than there is room for, that its memory is not available, or that it cannot be compiled.
-func (m models) compile(ctx context.Context, root string, room int) (managedfields.TypeConverter, int, error) {
+func (m models) compile(ctx context.Context, group, root string, room int) (*Type, int, error) {
 	if root == "" {
 		return nil, 0, nil
 	}
@@ -65,7 +68,27 @@ func (m models) compile(ctx context.Context, root string, room int) (managedfiel
 	if err != nil {
 		return nil, 0, err
 	}
-	return types, nodes, nil
+	compiled := &Type{TypeConverter: types}
+	if manifests.IsBuiltIn(group) || !m.isCustom(root) {
+		compiled.builtIn = values.BuiltIn(decoded, root)
+	} else if compiled.custom, err = values.Pack(m[root]); err != nil {
+		compiled.custom = nil
+	}
+	return compiled, nodes, nil
+}
+
+// metaModels begins the names of the models of metadata.
+const metaModels = "io.k8s.apimachinery.pkg.apis.meta."
+
+// isCustom reports whether a model may be the schema of a CustomResourceDefinition, which refers to the models of
+// metadata only.
+func (m models) isCustom(root string) bool {
+	for _, found := range modelReference.FindAllSubmatch(m[root], -1) {
+		if !strings.HasPrefix(string(found[1]), metaModels) {
+			return false
+		}
+	}
+	return true
 }
 
 // nodesOf returns an estimate of the fields of a model, which grows with whatever takes memory in it: its fields, its

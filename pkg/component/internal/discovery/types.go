@@ -13,15 +13,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/internal/budget"
 )
 
-// Types are compiled schemas, by kind. A kind that the API server does not describe is missing.
-type Types map[schema.GroupVersionKind]managedfields.TypeConverter
+// Types are the schemas of kinds. A kind that the API server does not describe is missing.
+type Types map[schema.GroupVersionKind]*Type
 
 // Types returns the schemas of kinds, as the API server itself uses them for server-side apply. It sends at most one
 // request for each group and version, one after the other. A schema that was read before costs a request only if it is
@@ -75,7 +74,7 @@ type versionTypes struct {
 	// tag identifies the document.
 	tag string
 	// kinds are the kinds that were asked for. A kind without a schema is nil.
-	kinds map[string]managedfields.TypeConverter
+	kinds map[string]*Type
 	// nodes is an estimate of the fields of the kinds.
 	nodes int
 	// due is the time of the next request. failed is set if the last request failed, so that no kind is read before then.
@@ -252,7 +251,7 @@ func (c *typeCache) read(
 		known.due, known.failed = due, false
 		return known, nil
 	}
-	read := versionTypes{tag: document.tag, kinds: map[string]managedfields.TypeConverter{}, due: due}
+	read := versionTypes{tag: document.tag, kinds: map[string]*Type{}, due: due}
 	if document.tag != "" && document.tag == known.tag {
 		maps.Copy(read.kinds, known.kinds)
 		read.nodes = known.nodes
@@ -276,7 +275,7 @@ func (v *versionTypes) compile(d document, gv schema.GroupVersion, kinds []strin
 			continue
 		}
 		v.nodes++
-		compiled, nodes, err := models.compile(d.ctx, names[kind], maxCachedNodes-v.nodes)
+		compiled, nodes, err := models.compile(d.ctx, gv.Group, names[kind], maxCachedNodes-v.nodes)
 		if errors.Is(err, budget.ErrWait) || d.ctx.Err() != nil {
 			return errors.Join(err, d.ctx.Err())
 		}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -192,7 +191,7 @@ func TestSchemasOfHostileServersAreBounded(t *testing.T) {
 		}
 	}
 	d := document{ctx: t.Context(), text: []byte(documentOf("colour"))}
-	v := versionTypes{kinds: map[string]managedfields.TypeConverter{}, nodes: maxCachedNodes - 20}
+	v := versionTypes{kinds: map[string]*Type{}, nodes: maxCachedNodes - 20}
 	gadgets := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	if err := v.compile(d, gadgets, []string{"Widget", "Gadget"}); err != nil {
 		t.Fatal(err)
@@ -226,7 +225,7 @@ func TestALateServerDelaysOnlyWhoeverNeedsItsDocument(t *testing.T) {
 	}
 	known := schema.GroupVersionKind{Group: "known", Version: "v1", Kind: "Widget"}
 	c.keep(known.GroupVersion(), versionTypes{
-		kinds: map[string]managedfields.TypeConverter{"Widget": nil}, due: time.Now().Add(time.Hour),
+		kinds: map[string]*Type{"Widget": nil}, due: time.Now().Add(time.Hour),
 	})
 	late := []schema.GroupVersionKind{{Group: "late", Version: "v1", Kind: "Widget"}}
 	ctx, cancel := context.WithCancel(t.Context())
