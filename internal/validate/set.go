@@ -33,7 +33,7 @@ func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Inv
 	checks := map[schema.GroupVersionKind]*values.Type{}
 	var invalid []Invalid
 	for _, o := range objects {
-		if o.Settings.Binds() || o.Key.IsExternal() || o.Settings.IsObserved() {
+		if o.Key.IsExternal() || o.Settings.IsObserved() {
 			continue
 		}
 		whole, err := o.Whole()
@@ -60,7 +60,11 @@ func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Inv
 			}
 			s.Values = checks[gvk]
 		}
-		if faults, dropped := Check(s); len(faults)+len(dropped) > 0 {
+		check := Check
+		if o.Settings.Binds() {
+			check = CheckRest
+		}
+		if faults, dropped := check(s); len(faults)+len(dropped) > 0 {
 			invalid = append(invalid, Invalid{Object: whole, Faults: faults, Dropped: dropped})
 		}
 	}

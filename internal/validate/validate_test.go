@@ -190,16 +190,17 @@ spec:
             spec:
               type: object
               properties:
-                colour: {type: string}
+                colour: {type: string, enum: [red, blue]}
+                count: {type: integer}
                 port: {x-kubernetes-int-or-string: true}
                 free: {type: object, x-kubernetes-preserve-unknown-fields: true}
-                labels: {type: object, additionalProperties: {type: string}}
+                labels: {type: object, minProperties: 1, additionalProperties: {type: string}}
                 pod: {type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}
                 list:
                   type: array
                   x-kubernetes-list-type: map
                   x-kubernetes-list-map-keys: [name]
-                  items: {type: object, properties: {name: {type: string}}}
+                  items: {type: object, required: [name], properties: {name: {type: string}}}
 `
 
 func TestDefinition(t *testing.T) {
@@ -265,5 +266,38 @@ func TestSetAcceptsNamesOfUnknownTypes(t *testing.T) {
 		if err != nil || len(invalid) != c.invalid {
 			t.Errorf("%s: %d invalid objects, want %d (%v)", c.text, len(invalid), c.invalid, err)
 		}
+	}
+}
+
+func TestFieldsBesideHolesAreChecked(t *testing.T) {
+	crd := subject(t, definition).Object.Body
+	types, err := validate.Definition(crd, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, err := validate.DefinitionValues(crd, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binding, err := manifests.ParseSettings("a.example.com", map[string]string{"a.example.com/bind": "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, spec, want string }{
+		{"accepts a hole where a number is needed", "{count: '${{ v }}'}", ""},
+		{"refuses another field", "{count: '${{ v }}', color: red}", "spec.color: field not declared in schema"},
+		{"refuses another value", "{count: '${{ v }}', colour: purple}", "spec.colour: should be one of red, blue"},
+		{"accepts a hole in a required field", "{list: [{name: '${{ v }}'}]}", ""},
+		{"leaves a list out whose key has a hole", "{list: [{name: '${{ v }}', x: 1}]}", ""},
+		{"accepts holes that are the only entries of a map", "{labels: {a.b: '${{ v }}'}}", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := subject(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: "+c.spec+"}")
+			s.Types, s.Values, s.Object.Settings = types, check, binding
+			faults, _ := validate.CheckRest(s)
+			if got := texts(faults); got != c.want {
+				t.Errorf("the faults are %q, want %q", got, c.want)
+			}
+		})
 	}
 }

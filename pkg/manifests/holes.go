@@ -279,3 +279,31 @@ func mapHoles(
 	object, _ := mapped.(map[string]any)
 	return object, nil
 }
+
+// HolePaths returns the paths of the texts with holes in the manifest of an object that binds values. The indexes of
+// lists are left out. The object must be whole; see Whole.
+func (o Object) HolePaths() [][]string {
+	if !o.Settings.Binds() {
+		return nil
+	}
+	var paths [][]string
+	gk := o.Key.GroupKind()
+	_, _ = mapTexts(o.Body.Object, nil, func(at place, text string) (any, error) {
+		plain := text
+		if at.isEncoded(gk) {
+			decoded, _ := base64.StdEncoding.DecodeString(text)
+			plain = string(decoded)
+		}
+		if strings.Contains(plain, holeBegin) {
+			paths = append(paths, slices.DeleteFunc(slices.Clone(at), isIndex))
+		}
+		return text, nil
+	})
+	return paths
+}
+
+// isIndex reports whether a part of a place is an index of a list. A field whose name is a number counts as one.
+func isIndex(part string) bool {
+	_, err := strconv.Atoi(part)
+	return err == nil
+}

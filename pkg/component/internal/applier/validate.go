@@ -50,6 +50,7 @@ func Validate(
 ) (Validation, error) {
 	v := validation{
 		client: client, inventory: facts.Inventory, defined: definitions(writes), mutates: validate.Mutates(facts.Desired),
+		unbound: facts.Unbound,
 	}
 	defer v.values.release()
 	if err := v.readTypes(ctx, writes); err != nil {
@@ -72,7 +73,7 @@ func Validate(
 				Class: plan.Terminal, Reason: plan.WaitInvalid, Message: describe(faults), Field: faults[0].Field,
 			}
 		case len(suspects) < maxAsked:
-			suspects = append(suspects, suspect{action: a, faults: faults})
+			suspects = append(suspects, v.suspect(a, faults))
 		}
 	}
 	v.ask(ctx, client.Home(owner), suspects)
@@ -124,6 +125,27 @@ type validation struct {
 	// mutates reports whether a webhook of the set may change the objects of a group. values are those of a kind.
 	mutates func(group string) bool
 	values  kindValues
+	// unbound are the objects that wait for the values of their holes.
+	unbound map[manifests.Key]plan.Unbound
+}
+
+// waits reports whether the object of a write waits for the values of its holes.
+func (v *validation) waits(a plan.Action) bool {
+	_, waits := v.unbound[a.Key]
+	return waits
+}
+
+// suspect returns the suspect of a write. The dry run of an object that waits for values has only the other fields.
+func (v *validation) suspect(a plan.Action, faults []validate.Fault) suspect {
+	s := suspect{action: a, faults: faults}
+	if !v.waits(a) {
+		return s
+	}
+	if whole, err := a.Object.Whole(); err == nil {
+		rest, _ := validate.WithoutHoles(whole)
+		s.action.Object, s.partial = &rest, true
+	}
+	return s
 }
 
 // setDefinition is a CustomResourceDefinition that is about to be written, with the schemas that were compiled from it.
@@ -143,6 +165,9 @@ type suspect struct {
 	action    plan.Action
 	faults    []validate.Fault
 	confirmed *plan.Failure
+	// partial is set if the dry run lacks the fields with holes, so that only a refusal that names the field of a fault
+	// counts.
+	partial bool
 }
 
 // definitions returns the definitions among the writes, by the kind that they define.
@@ -208,7 +233,11 @@ func (v *validation) check(
 	if e := v.inventory[a.Key]; !recreates && e.UID == a.Preconditions.UID {
 		s.Recorded = e.Immutable
 	}
-	faults, dropped = validate.Check(s)
+	check := validate.Check
+	if v.waits(a) {
+		check = validate.CheckRest
+	}
+	faults, dropped = check(s)
 	return faults, dropped, nil
 }
 
@@ -269,6 +298,8 @@ func (s *suspect) confirms(r execute.Refusal) bool {
 		s.action.Policy == metav1alpha1.UpdateReplace && !manifests.IsBuiltIn(s.action.Key.Group)
 	return slices.ContainsFunc(s.faults, func(f validate.Fault) bool {
 		switch {
+		case s.partial:
+			return f.Field != "" && strings.Contains(r.Failure.Message, f.Field)
 		case f.Immutable:
 			return r.Immutable
 		case r.Immutable && s.action.Verb == plan.VerbDelete:

@@ -8,14 +8,18 @@ func ruleRefused(c candidate) (decision, bool) {
 	return c.fail(*c.refused), true
 }
 
-// collect adds the write of a manifest that was not applied yet to Unapplied. A repair, an object that only waits, and
-// an object with holes are left out. So is an external, which no API server validates. For an object that must be read
-// first, see Unread.
+// collect adds the write of a manifest that was not applied yet to Unapplied. A repair and an object that only waits are
+// left out. So is an external, which no API server validates. An object that waits for the values of its holes is added as
+// a create or an update; see Facts.Unbound. For an object that must be read first, see Unread.
 func (p *Plan) collect(f Facts, c candidate, d decision) {
-	if !f.Validate || c.unbound != nil || c.applied() || c.object.Key.IsExternal() || c.object.Settings.IsObserved() {
+	if !f.Validate || d.applied && c.unbound != nil || c.applied() || c.object.Key.IsExternal() || c.object.Settings.IsObserved() {
 		return
 	}
 	switch verb := d.verb(); {
+	case d.waiting != nil && d.waiting.Reason == WaitExport && c.live.Presence == Present:
+		p.Unapplied = append(p.Unapplied, *c.act(VerbApply, ReasonChanged).action)
+	case d.waiting != nil && d.waiting.Reason == WaitExport:
+		p.Unapplied = append(p.Unapplied, *c.act(VerbCreate, ReasonNew).action)
 	case verb == VerbRead:
 		p.unread = append(p.unread, *d.action)
 	case verb != "" && verb.Writes():
