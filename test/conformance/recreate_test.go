@@ -71,9 +71,14 @@ var _ = Describe("Immutable fields:", func() {
 		}
 		create(ctx, claim("slow"))
 		g := newGadget(ctx, namespace, "app", claim("fast"), retryLate)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"),
-			ContainSubstring("these fields of the manifest differ from the object: spec.storageClassName"),
-			ContainSubstring("render another claim beside it and copy the data; if this claim is deleted, its data is lost")))
+		message := And(ContainSubstring("these fields of the manifest differ from the object: spec.storageClassName"),
+			ContainSubstring("render another claim beside it and copy the data; if this claim is deleted, its data is lost"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), message))
+
+		By("previewing the same")
+		forecast, err := foresee(ctx, current(ctx, g), claim("fast"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(forecast.Waiting).To(ContainElement(HaveField("Message", message)))
 	})
 
 	for _, policy := range inPlacePolicies {

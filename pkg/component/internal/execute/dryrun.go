@@ -36,7 +36,7 @@ func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
 	dry.writer.dryRun = true
 	dry.writer.onAnswer = func(obj *unstructured.Unstructured) { r.After = obj.DeepCopy() }
 	if a.Verb == plan.VerbApply && (a.Migrate || a.TakesOver()) {
-		r.Result = dry.writer.dryRunMigration(ctx, a)
+		r.Result = dry.dryRunMigration(ctx, a)
 	} else {
 		r.Result = dry.Run(ctx, nil, []plan.Action{a})[0]
 	}
@@ -58,15 +58,15 @@ func (untracked) Received(manifests.Key, *unstructured.Unstructured) {}
 // dryRunMigration carries out an apply that rewrites managed fields first, as each take-over from another owner does.
 // Run makes two writes, and the second write depends on the first. A dry run stores nothing, so dryRunMigration sends a
 // single request with the result of both writes.
-func (w *writer) dryRunMigration(ctx context.Context, a plan.Action) plan.Result {
+func (e *Executor) dryRunMigration(ctx context.Context, a plan.Action) plan.Result {
 	whole, err := a.Object.Whole()
 	if err != nil {
 		return unreadable(err, a)
 	}
 	a.Object = &whole
-	observed, err := w.dryRunMigrated(ctx, a)
+	observed, err := e.writer.dryRunMigrated(ctx, a)
 	if err != nil {
-		return plan.Result{Verb: a.Verb, Failure: failureOf(err, a, w.clients.user)}
+		return e.failed(ctx, a, err)
 	}
 	return plan.Result{Verb: a.Verb, Observed: observed}
 }

@@ -128,3 +128,23 @@ func TestARefusedUpdateOfImmutableFieldsNamesTheFieldsThatDiffer(t *testing.T) {
 		})
 	}
 }
+
+func TestARefusedDryRunOfAMigrationNamesTheFieldsThatDiffer(t *testing.T) {
+	refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "settings", field.ErrorList{
+		field.Invalid(field.NewPath("data"), "", "field is immutable"),
+	}).Status()
+	refusal.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	live := found(func(o *unstructured.Unstructured) {
+		ownedInPart(o)
+		o.Object["data"] = map[string]any{"a": "y"}
+	})
+	s := &apiServer{answers: []answer{live, live, {422, refusal}, live}}
+	e, _ := s.executor(t)
+	a := action(plan.VerbApply, metav1alpha1.UpdateSSAMerge)
+	a.Migrate, a.Advice = true, "keep it"
+	r := e.DryRun(t.Context(), a)
+	const differing = "these fields of the manifest differ from the object: data.a"
+	if r.Failure == nil || !strings.Contains(r.Failure.Message, differing) {
+		t.Errorf("the failure is %+v, want %q in it", r.Failure, differing)
+	}
+}
