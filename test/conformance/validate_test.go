@@ -2,10 +2,12 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -61,6 +63,27 @@ spec:
                 template: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}`
 }
 
+// ruledDefinition renders a definition of Widgets whose spec has a field for each rule about values.
+func ruledDefinition(group string) string {
+	head, _, _ := strings.Cut(typedDefinition(group), "            spec:\n")
+	return head + `            spec:
+              type: object
+              required: [colour, mode]
+              properties:
+                colour: {type: string, minLength: 3, maxLength: 5, pattern: '^[a-z]+$'}
+                mode: {type: string, default: fast, enum: [fast, slow]}
+                count: {type: integer, minimum: 1, maximum: 5}
+                list: {type: array, maxItems: 2, items: {type: string}}
+                labels: {type: object, maxProperties: 1, additionalProperties: {type: string}}
+                empty: {type: string, nullable: true}
+                port: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}
+                free: {type: object, x-kubernetes-preserve-unknown-fields: true}
+                pod: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
+                inner: {type: object, required: [a, b], properties: {a: {type: string}, b: {type: string, default: c}}}
+                one: {type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: [{required: [a]}, {required: [b]}]}
+                address: {type: string, format: ipv4}`
+}
+
 func typedWidget(group, name, spec string) string {
 	return "apiVersion: " + group + "/v1\nkind: Widget\nmetadata: {name: " + name + "}\nspec: " + spec
 }
@@ -92,6 +115,10 @@ var _ = Describe("Validation before the first write:", func() {
 		Entry("bytes that are not encoded", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\nbinaryData: {a: '%%%'}", "illegal base64 data"),
 		Entry("an object that the API server does not store",
 			"apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: bad}\nspec: {token: x}", "cannot be a dependent"),
+		Entry("a Deployment without a selector", strings.Replace(deployment("bad"), "  selector: {matchLabels: {app: bad}}\n", "", 1), "spec.selector"),
+		Entry("a container without a name", strings.Replace(deployment("bad"), "name: main", "tty: true", 1), "spec.template.spec.containers[0].name"),
+		Entry("an image pull policy that does not exist", strings.Replace(deployment("bad"), "image:", "imagePullPolicy: Often, image:", 1), "imagePullPolicy"),
+		Entry("a role binding without a role", "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: bad}", "roleRef"),
 		Entry("a misspelt field of a container", strings.Replace(deployment("bad"), "image:", "imagee:", 1), "imagee"),
 	)
 
@@ -140,6 +167,110 @@ var _ = Describe("Validation before the first write:", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 		changeManifests(ctx, g, together(typedDefinition(group), good))
 		expectReady(ctx, g)
+	})
+
+	for _, inSet := range []bool{true, false} {
+		where := map[bool]string{true: "that the same set defines", false: "that the API server serves"}[inSet]
+		It("a custom resource with an invalid value is refused before the first write, and every value that the API server accepts is accepted, for a type "+where,
+			func(ctx SpecContext) {
+				namespace, group := newNamespace(ctx), newGroup()
+				definition := ruledDefinition(group)
+				if !inSet {
+					create(ctx, definition)
+					Eventually(ctx, func() error {
+						return k8s.Create(ctx, objectIn(typedWidget(group, "probe", "{colour: red}"), namespace), client.DryRunAll)
+					}).Should(Succeed())
+					definition = configMap("another", "a")
+				}
+				set := func(widgets ...string) string {
+					return together(append([]string{definition, configMap("good", "a")}, widgets...)...)
+				}
+				var widgets []string
+				var reported []gomegatypes.GomegaMatcher
+				for i, c := range []struct{ spec, field string }{
+					{"{mode: fast}", "spec.colour"},
+					{"{colour: red, mode: idle}", "spec.mode"},
+					{"{colour: r}", "spec.colour"},
+					{"{colour: RED}", "spec.colour"},
+					{"{colour: red, count: 6}", "spec.count"},
+					{"{colour: red, list: [a, b, c]}", "spec.list"},
+					{"{colour: red, labels: {a: b, c: d}}", "spec.labels"},
+					{"{colour: red, port: true}", "spec.port"},
+					{"{colour: red, pod: {apiVersion: v1}}", "spec.pod.kind"},
+					{"{colour: red, inner: {}}", "spec.inner.a"},
+				} {
+					name := fmt.Sprintf("bad-%d", i)
+					widgets = append(widgets, typedWidget(group, name, c.spec))
+					reported = append(reported, ContainElement(And(HaveField("Dependent", HaveSuffix("/"+name)), HaveField("Message", ContainSubstring(c.field)))))
+				}
+				g := newGadget(ctx, namespace, "app", set(widgets...))
+				expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix(invalidSet))
+				Expect(current(ctx, g).Status.Waiting).To(And(append(reported, HaveLen(len(reported)))...))
+				Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+				changeManifests(ctx, g, set(typedWidget(group, "good", `{colour: red, count: 1, list: [a], labels: {a: b}, empty: null, port: http,
+					free: {a: [1, {b: c}]}, pod: {apiVersion: v1, kind: Pod, spec: {a: b}}, inner: {a: b}, one: {b: a}, address: 10.0.0.1}`)))
+				expectReady(ctx, g)
+			})
+	}
+
+	It("an object with holes is validated without the fields that have them", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		bound := func(text string) string {
+			return strings.Replace(text, "metadata: {name: bound", "metadata: {name: bound, annotations: {"+setting("bind", "true")+"}", 1)
+		}
+		set := func(labels, pod, widget string) string {
+			return together(ruledDefinition(group), configMap("source", "red", setting("export", "v=self.data.value")),
+				bound("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bound, labels: {a: "+labels+"}}\ndata: {value: '${{ v }}', other: a}"),
+				strings.Replace(deployment("web", setting("bind", "true")), "nginx:1\"", "nginx:${{ v }}\", "+pod, 1),
+				bound(strings.Replace(typedWidget(group, "bound", widget), "{name: bound}", "{name: bound }", 1)))
+		}
+		g := newGadget(ctx, namespace, "app", set("b c", "imagePullPolicy: Often", "{colour: '${{ v }}', count: 9}"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/bound (metadata.labels"),
+			ContainSubstring("imagePullPolicy"), ContainSubstring("spec.count")))
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		changeManifests(ctx, g, set("b", "imagePullPolicy: Always", "{colour: '${{ v }}', count: 5}"))
+		Eventually(ctx, func() any {
+			widget, err := get(ctx, group+"/v1", "Widget", namespace, "bound")
+			if err != nil {
+				return err
+			}
+			return widget.Object["spec"]
+		}).Should(HaveKeyWithValue("colour", "red"))
+	})
+
+	It("a webhook of the set may complete the objects of a type of the set, so their values are not judged", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		webhook := "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: " + group + "}\n" +
+			"webhooks: [{name: a." + group + ", admissionReviewVersions: [v1], sideEffects: None, failurePolicy: Ignore, timeoutSeconds: 1, " +
+			"clientConfig: {url: \"https://127.0.0.1:9\"}, rules: [{apiGroups: [" + group + "], apiVersions: [v1], operations: [CREATE], resources: [widgets]}]}]"
+		g := newGadget(ctx, namespace, "app", together(ruledDefinition(group), webhook, typedWidget(group, "bad", `{mode: fast}`)))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("spec.colour"))
+		mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
+	})
+
+	It("objects without a field that the schema calls required cost no dry run if the API server accepts them", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		mark := markAudit(ctx)
+		pod := strings.Replace(deployment("web"), `image: "nginx:1"`,
+			`image: "nginx:1", imagePullPolicy: "", livenessProbe: {httpGet: {port: 80, httpHeaders: [{name: a}]}}`, 1)
+		g := newGadget(ctx, namespace, "app", together(pod,
+			"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: a}",
+			"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: a}\nroleRef: {kind: Role, name: a}",
+			"apiVersion: v1\nkind: LimitRange\nmetadata: {name: a}\nspec: {}",
+			"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\nspec: {}",
+			"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: "+namespace+"}",
+			"apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: a}\naddressType: IPv4",
+			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}",
+			"apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}]}",
+			"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: a}\nspec: {minAvailable: 1}",
+			"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec: {maxReplicas: 2, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1}}",
+			"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}",
+			"apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\nspec: {rules: [{host: a.example.com}]}",
+		), servedBy(operator))
+		Eventually(ctx, func() int { return len(current(ctx, g).Status.Inventory) }).Should(Equal(13))
+		dryRuns := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") })
+		Expect(dryRuns).To(BeEmpty())
 	})
 
 	It("an instance of a version that the definition of the same set does not serve is refused", func(ctx SpecContext) {
