@@ -9,7 +9,8 @@ import (
 
 var _ = Describe("Maps that lose all their entries:", func() {
 	definition := func(group string) string {
-		const fields = "other: {type: string}, labels: {type: object, additionalProperties: {type: string}}, " +
+		const fields = "other: {type: string}, free: {type: object, x-kubernetes-preserve-unknown-fields: true}, " +
+			"maybe: {type: object, nullable: true, additionalProperties: {type: string}}, list: {type: array, items: {type: string}}, labels: {type: object, additionalProperties: {type: string}}, " +
 			"meta: {type: object, properties: {labels: {type: object, additionalProperties: {type: string}}}}, " +
 			"pools: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], " +
 			"properties: {name: {type: string}, labels: {type: object, additionalProperties: {type: string}}}}}"
@@ -51,6 +52,23 @@ var _ = Describe("Maps that lose all their entries:", func() {
 			Entry("a map in a map", "other: x, meta: {labels: {a: b}}", "other: x, meta: {labels: {}}", object{"other": "x", "meta": object{"labels": object{}}}),
 			Entry("a map of an item", "pools: [{name: a, labels: {a: b}}]", "pools: [{name: a, labels: {}}]",
 				object{"pools": []any{object{"name": "a", "labels": object{}}}}),
+			Entry("a map in a field that keeps unknown fields", "free: {deep: {a: 1}}", "free: {deep: {}}", object{"free": object{"deep": object{}}}),
+			Entry("a map that may be null", "maybe: {a: b}", "maybe: {}", object{"maybe": object{}}),
+			Entry("a map, by null", "other: x, labels: {a: b}", "other: x, labels: null", object{"other": "x"}),
+			Entry("a list, by null", "other: x, list: [a]", "other: x, list: null", object{"other": "x"}),
+			Entry("a text, by null", "other: x, labels: {}", "other: null, labels: {}", object{"labels": object{}}),
+			Entry("a map of an item, by null", "pools: [{name: a, labels: {a: b}}]", "pools: [{name: a, labels: null}]",
+				object{"pools": []any{object{"name": "a"}}}),
+			Entry("fields that are null from the start", "other: x, labels: null, list: null, meta: {labels: null}", "other: z, labels: null, list: null, meta: {labels: null}",
+				object{"other": "z", "meta": object{}}),
 		)
+
+		It("an applied object without an empty map of its manifest is written once, with the update policy "+policy, func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			mark := markAudit(ctx)
+			g := newGadget(ctx, namespace, "app", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, labels: {}, annotations: {"+updatePolicy(policy)+"}}\ndata: {}")
+			expectReady(ctx, g)
+			Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps").Writes()).To(HaveLen(1))
+		})
 	}
 })

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -83,6 +84,66 @@ func withoutEmptyAt(value any, path string, paths []string) any {
 		return copied
 	}
 	return value
+}
+
+// withoutNulls returns a copy of a manifest without the fields that are null at the given paths; see withoutEmptied.
+// removed is false if there is none.
+func withoutNulls(body map[string]any, paths []string) (rest map[string]any, removed bool) {
+	copied := runtime.DeepCopyJSON(body)
+	removed = removeNulls(copied, "", paths)
+	return copied, removed
+}
+
+func removeNulls(value any, path string, paths []string) (removed bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, field := range value {
+			at := name
+			if path != "" {
+				at = path + "." + name
+			}
+			if field == nil && slices.Contains(paths, at) {
+				delete(value, name)
+				removed = true
+				continue
+			}
+			removed = removeNulls(field, at, paths) || removed
+		}
+	case []any:
+		for _, item := range value {
+			removed = removeNulls(item, path, paths) || removed
+		}
+	}
+	return removed
+}
+
+// isNullInstead reports whether an object in a response has null where the manifest has an empty map. Such fields may be
+// null, or any value. The next apply of the manifest restores the map.
+func isNullInstead(manifest, response any) bool {
+	switch manifest := manifest.(type) {
+	case map[string]any:
+		live, ok := response.(map[string]any)
+		if !ok {
+			return false
+		}
+		for name, value := range manifest {
+			now, exists := live[name]
+			if exists && now == nil && isEmpty(value) || isNullInstead(value, now) {
+				return true
+			}
+		}
+	case []any:
+		live, ok := response.([]any)
+		if !ok || len(live) != len(manifest) {
+			return false
+		}
+		for i, item := range manifest {
+			if isNullInstead(item, live[i]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isEmpty reports whether a value is a map without entries.

@@ -39,3 +39,35 @@ func TestWithoutEmptiedDoesNotChangeTheManifest(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestWithoutNulls(t *testing.T) {
+	type object = map[string]any
+	body := object{"spec": object{"a": nil, "b": nil, "items": []any{object{"name": "x", "a": nil}, object{"name": "y", "a": object{}}}}}
+	want := object{"spec": object{"b": nil, "items": []any{object{"name": "x"}, object{"name": "y", "a": object{}}}}}
+	got, removed := withoutNulls(body, []string{"spec.a", "spec.items.a"})
+	if diff := cmp.Diff(want, got); diff != "" || !removed {
+		t.Errorf("removed: %t (-want +got):\n%s", removed, diff)
+	}
+	if _, removed := withoutNulls(got, []string{"spec.a", "spec.items.a"}); removed {
+		t.Error("a field is removed that is not null")
+	}
+}
+
+func TestIsNullInstead(t *testing.T) {
+	type object = map[string]any
+	for _, c := range []struct {
+		name               string
+		manifest, response object
+		want               bool
+	}{
+		{"null", object{"a": object{"b": object{}}}, object{"a": object{"b": nil}}, true},
+		{"null in an item", object{"a": []any{object{"b": object{}}}}, object{"a": []any{object{"b": nil}}}, true},
+		{"a map that is left out", object{"a": object{}}, object{}, false},
+		{"an empty map", object{"a": object{}}, object{"a": object{}}, false},
+		{"null in the manifest", object{"a": nil}, object{"a": nil}, false},
+	} {
+		if got := isNullInstead(c.manifest, c.response); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+	}
+}

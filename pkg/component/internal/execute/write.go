@@ -201,7 +201,9 @@ func (w *writer) applyVersion(
 			version = after
 			return send()
 		})
-	case err == nil && (a.Migrate || a.Reason.Adopts()) && lacksEmpty(a.Object.Body.Object, obj.Object):
+	case err != nil:
+	case !w.dryRun && isNullInstead(a.Object.Body.Object, obj.Object),
+		(a.Migrate || a.Reason.Adopts()) && lacksEmpty(a.Object.Body.Object, obj.Object):
 		obj, err = w.applyAgain(ctx, resource, a, preconditions)
 	}
 	if err != nil {
@@ -210,17 +212,28 @@ func (w *writer) applyVersion(
 	return w.observe(ctx, obj, a), nil
 }
 
-// patch sends the manifest, with additional metadata, as an apply configuration.
+// patch sends the manifest, with additional metadata, as an apply configuration. If the API server refuses fields because
+// they are null in the manifest, patch sends it without them, as a create by POST would drop them.
 func (w *writer) patch(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any, dryRun ...string,
 ) (*unstructured.Unstructured, error) {
-	data, err := applyConfiguration(sent(a), extra)
-	if err != nil {
-		return nil, err
+	send := func(body map[string]any) (*unstructured.Unstructured, error) {
+		data, err := applyConfiguration(body, extra)
+		if err != nil {
+			return nil, err
+		}
+		return resource.Patch(ctx, a.Key.Name, types.ApplyPatchType, data, metav1.PatchOptions{
+			FieldManager: w.view.FieldManager(), Force: new(true), DryRun: dryRun, FieldValidation: validation(a.Object.Body),
+		})
 	}
-	return resource.Patch(ctx, a.Key.Name, types.ApplyPatchType, data, metav1.PatchOptions{
-		FieldManager: w.view.FieldManager(), Force: new(true), DryRun: dryRun, FieldValidation: validation(a.Object.Body),
-	})
+	body := sent(a)
+	obj, err := send(body)
+	if nulls := apitext.NullFields(err); len(nulls) > 0 {
+		if rest, removed := withoutNulls(body, nulls); removed {
+			return send(rest)
+		}
+	}
+	return obj, err
 }
 
 // applyConfiguration encodes a manifest with additional metadata. Other code uses the manifest, too, so
