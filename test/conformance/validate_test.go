@@ -238,6 +238,25 @@ var _ = Describe("Validation before the first write:", func() {
 		}).Should(HaveKeyWithValue("colour", "red"))
 	})
 
+	DescribeTable("an invalid object of a deletion phase is refused with the set, before its first write", func(ctx SpecContext, phase string) {
+		namespace := newNamespace(ctx)
+		hook := func(label string) string {
+			return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, labels: {a: " + label + "}, annotations: {" + setting("phase", phase) + "}}"
+		}
+		g := newGadget(ctx, namespace, "app", together(configMap("good", "a"), hook("b c")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/hook (metadata.labels")))
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		forecast, err := foresee(ctx, current(ctx, g), together(configMap("good", "a"), hook("b c")))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(forecast.Waiting).To(ContainElement(HaveField("Message", ContainSubstring("metadata.labels"))))
+		changeManifests(ctx, g, together(configMap("good", "a"), hook("b")))
+		expectReady(ctx, g)
+		remove(ctx, g)
+	},
+		Entry("pre-delete", "pre-delete"),
+		Entry("post-delete", "post-delete"),
+	)
+
 	It("a webhook of the set may complete the objects of a type of the set, so their values are not judged", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		webhook := "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: " + group + "}\n" +

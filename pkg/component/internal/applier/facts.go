@@ -37,7 +37,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 		Owner: ownerID, Component: r.Owner.Component(), RemoteTarget: client.RemoteTarget, Managed: r.Managed,
 		Adoptions: r.Adoptions, Needs: needs,
 		PreviousManagers: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
-		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Desired: r.Desired, Excluded: r.Excluded,
+		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Phases: r.Phases, Desired: r.Desired, Excluded: r.Excluded,
 		LeftOut:  r.LeftOut,
 		Revision: r.Revision, Rendition: r.Rendition, Trigger: r.Trigger, Now: r.Now, Started: client.Started,
 		Matched: client.View().Matched(),

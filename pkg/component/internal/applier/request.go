@@ -43,6 +43,8 @@ type Request struct {
 	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects
 	// that a deletion applies after all other dependents are gone. The deletion also deletes these objects in the end.
 	PreDelete, PostDelete []manifests.Object
+	// Phases are these objects of a later deletion. An apply validates them with Desired.
+	Phases []manifests.Object
 	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts the renderings of this
 	// revision that differ because a looked-up object changed. While Revision and Rendition stay the same, a rendering
 	// with other content never replaces the applied objects.

@@ -38,6 +38,7 @@ func ForApply(f Facts) Plan {
 		p.purge(f, purges, manifests.MaxOrder)
 	}
 	p.applyGraph(f, inGraph)
+	p.collectPhases(f)
 	p.resetCompleted(f)
 	p.markUndefined(f)
 	p.prune(f)

@@ -36,6 +36,8 @@ type Facts struct {
 	// PreDelete are the objects that a deletion applies, in their order, before it changes any other object. PostDelete
 	// are the objects that a deletion applies after all other dependents are gone.
 	PreDelete, PostDelete []manifests.Object
+	// Phases are the objects that a later deletion applies. An apply only validates them.
+	Phases []manifests.Object
 	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise. An object with several
 	// occurrences is in Desired several times.
 	Desired []manifests.Object

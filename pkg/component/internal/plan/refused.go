@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
 // ruleRefused returns the failure of a manifest that the API server would refuse.
 func ruleRefused(c candidate) (decision, bool) {
 	if c.refused == nil {
@@ -26,6 +32,26 @@ func (p *Plan) collect(f Facts, c candidate, d decision) {
 		p.Unapplied = append(p.Unapplied, *d.action)
 	case d.waiting != nil && d.waiting.Failure == nil && d.waiting.Reason == WaitNotServed:
 		p.Unapplied = append(p.Unapplied, *c.act(VerbCreate, ReasonNew).action)
+	}
+}
+
+// collectPhases adds the objects that a later deletion applies to Unapplied, as creates, if other manifests are applied
+// for the first time. Those that the API server would refuse are failures of the plan.
+func (p *Plan) collectPhases(f Facts) {
+	first := f.Validate && len(p.Unapplied) > 0
+	for i := range f.Phases {
+		o := &f.Phases[i]
+		isDesired := slices.ContainsFunc(f.Desired, func(other manifests.Object) bool { return other.Key == o.Key })
+		if isDesired || o.Key.IsExternal() {
+			continue
+		}
+		switch c := newCandidate(f, o); {
+		case c.refused != nil:
+			p.Waiting = append(p.Waiting, *c.fail(*c.refused).waiting)
+			p.Applied = false
+		case first:
+			p.Unapplied = append(p.Unapplied, *c.act(VerbCreate, ReasonNew).action)
+		}
 	}
 }
 

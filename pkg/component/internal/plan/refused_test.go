@@ -135,3 +135,26 @@ func TestAPlanThatOnlyRemovesAGuardWritesNothing(t *testing.T) {
 		t.Error("a guard counts as a write, or a create does not")
 	}
 }
+
+func TestTheObjectsOfALaterDeletionAreValidatedWithTheSet(t *testing.T) {
+	f := validated()
+	hook := f.Desired[1]
+	hook.Key.Name, hook.Settings.Phase = "hook", manifests.PhasePreDelete
+	f.Phases = []manifests.Object{hook, f.Desired[1]}
+	want := []string{"Apply changed", "Create hook", "Create later", "Create new"}
+	if got := namesOf(ForApply(f).Unapplied); !slices.Equal(got, want) {
+		t.Errorf("the writes to be validated are %q, want %q", got, want)
+	}
+	repairs := f
+	repairs.Desired = f.Desired[2:3]
+	if got := ForApply(repairs).Unapplied; got != nil {
+		t.Errorf("the writes to be validated are %q if nothing is applied for the first time", namesOf(got))
+	}
+	f.Validate, f.Hold = false, true
+	f.Refused = map[manifests.Key]Failure{hook.Key: {Class: Terminal, Reason: WaitInvalid, Message: "no"}}
+	p := ForApply(f)
+	failed := slices.ContainsFunc(p.Waiting, func(w Waiting) bool { return w.Key == hook.Key && w.Failure != nil })
+	if !failed || p.Applied {
+		t.Errorf("a refused object of a later deletion is no failure of the plan: %+v", p.Waiting)
+	}
+}

@@ -62,7 +62,7 @@ type existing struct {
 func lookAt(ctx context.Context, client *target.Client, facts plan.Facts, o *manifests.Object) existing {
 	f := facts
 	f.Results, f.Refused, f.Hold, f.Repairs = map[manifests.Key]plan.Result{}, nil, false, nil
-	f.Inventory = plan.Inventory{}
+	f.Inventory, f.Phases = plan.Inventory{}, nil
 	f.Live = plan.Snapshot{o.Key: {Presence: plan.Unknown, Reason: plan.WaitUnwatched}}
 	read, _, _ := plan.Existing(f, o)
 	if read == nil || read.Verb != plan.VerbRead {
