@@ -36,7 +36,7 @@ func TestExportedValue(t *testing.T) {
 		from := metav1alpha1.ValuesReference{
 			Kind: metav1alpha1.ComponentReference, Name: "db", Export: c.export, Path: c.path, Optional: c.optional,
 		}
-		got, err := valuesFrom(from, "shop", references)
+		got, _, err := valuesFrom(from, "shop", references)
 		if c.failure != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), c.failure) {
 				t.Errorf("%s: got %v, want an error that begins with %q", c.export, err, c.failure)

@@ -75,7 +75,9 @@ func (g *componentGenerator) prepare(
 	if err != nil {
 		return nil, req, err
 	}
-	values, err := valuesOf(component, req.References, inputs)
+	values, err := valuesOf(component, req.References, inputs, func(text string) {
+		req.Tell(generator.Result{Severity: generator.SeverityWarning, Message: text})
+	})
 	if err != nil {
 		return nil, req, err
 	}

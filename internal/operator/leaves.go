@@ -126,7 +126,7 @@ func other(value any) any {
 // visibleValues returns the values that templates read: the default values of the chart, overridden by the values of
 // the Component and of its inputs. Defaults of sub-charts are left out.
 func (t tracing) visibleValues() (map[string]any, error) {
-	given, err := valuesOf(t.component, t.request.References, t.inputs)
+	given, err := valuesOf(t.component, t.request.References, t.inputs, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,8 @@ func (t tracing) chartDefaults() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseValues(text)
+	values, _, err := parseValues(text)
+	return values, err
 }
 
 // setIn returns the name of the place where a value is set. If several places set the value, it returns the place with
@@ -168,7 +169,7 @@ func (t tracing) setIn(l leaf) string {
 		}
 	}
 	for i, from := range slices.Backward(t.component.Spec.ValuesFrom) {
-		if values, err := valuesFrom(from, t.component.Namespace, t.request.References); err == nil && has(values, l.place) {
+		if values, _, err := valuesFrom(from, t.component.Namespace, t.request.References); err == nil && has(values, l.place) {
 			place := fmt.Sprintf("spec.valuesFrom[%d], %s %s", i, from.Kind, from.Name)
 			if from.Export != "" {
 				place += ", export " + from.Export

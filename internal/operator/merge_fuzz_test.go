@@ -16,11 +16,11 @@ func FuzzValues(f *testing.F) {
 	f.Add("a: &a {b: c}\nd: {<<: *a}\n", "{\"a\": 1.5}")
 	f.Add("a: &a [*a]", "- 1")
 	fuzzing.Run(f, func(t *testing.T, below, above string) {
-		base, err := parseValues([]byte(below))
+		base, _, err := parseValues([]byte(below))
 		if err != nil {
 			return
 		}
-		over, err := parseValues([]byte(above))
+		over, _, err := parseValues([]byte(above))
 		if err != nil {
 			return
 		}

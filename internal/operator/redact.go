@@ -22,7 +22,7 @@ func secretTexts(component *v1alpha1.Component, references generator.References)
 		if from.Kind != metav1alpha1.SecretReference {
 			continue
 		}
-		values, err := valuesFrom(from, component.Namespace, references)
+		values, _, err := valuesFrom(from, component.Namespace, references)
 		if err != nil {
 			continue // Values with an error were not rendered.
 		}

@@ -12,26 +12,32 @@ import (
 
 	yamlnode "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/bounded"
+	"github.com/fairlead-io/fairlead/internal/yamltext"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
 const defaultValuesKey = "values.yaml"
 
 // valuesOf returns the values of a Component. It merges spec.valuesFrom in order, then the values of its inputs, and
-// then spec.values. Later values override earlier values.
+// then spec.values. Later values override earlier values. warn receives a text for each key that occurs twice in a map;
+// it may be nil.
 func valuesOf(
-	component *v1alpha1.Component, references generator.References, inputs map[string]any,
+	component *v1alpha1.Component, references generator.References, inputs map[string]any, warn func(string),
 ) (map[string]any, error) {
 	values := map[string]any{}
 	for i, from := range component.Spec.ValuesFrom {
-		more, err := valuesFrom(from, component.Namespace, references)
+		more, duplicates, err := valuesFrom(from, component.Namespace, references)
 		if err != nil {
 			return nil, fmt.Errorf("spec.valuesFrom[%d]: %w", i, err)
+		}
+		for _, duplicate := range duplicates {
+			if warn != nil {
+				warn(fmt.Sprintf("spec.valuesFrom[%d]: %s", i, duplicate))
+			}
 		}
 		values = merge(values, more)
 	}
@@ -48,19 +54,22 @@ func valuesOf(
 	return merge(values, own), nil
 }
 
+// valuesFrom returns the values of a reference, and a text for each of its keys that occurs twice in a map. The text does
+// not quote a Secret.
 func valuesFrom(
 	from metav1alpha1.ValuesReference, namespace string, references generator.References,
-) (map[string]any, error) {
+) (values map[string]any, duplicates []string, err error) {
 	reference := generator.Reference{Kind: from.Kind, Namespace: namespace, Name: from.Name}
 	if from.Kind == metav1alpha1.ComponentReference {
-		return exportedValue(from, reference, references)
+		values, err = exportedValue(from, reference, references)
+		return values, nil, err
 	}
 	data, found := references[reference]
 	if !found && from.Optional {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if !found {
-		return nil, fmt.Errorf("%s: not found", describe(reference))
+		return nil, nil, fmt.Errorf("%s: not found", describe(reference))
 	}
 	key := from.ValuesKey
 	if key == "" {
@@ -68,16 +77,23 @@ func valuesFrom(
 	}
 	text, found := data[key]
 	if !found && from.Optional {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if !found {
-		return nil, fmt.Errorf("%s has no key %q; its keys are %s", describe(reference), key, keysOf(data))
+		return nil, nil, fmt.Errorf("%s has no key %q; its keys are %s", describe(reference), key, keysOf(data))
 	}
-	values, err := parseValues(text)
+	values, twice, err := parseValues(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s, key %q: %w", describe(reference), key, withheld(from.Kind, err))
+		return nil, nil, fmt.Errorf("%s, key %q: %w", describe(reference), key, withheld(from.Kind, err))
 	}
-	return values, nil
+	for _, found := range twice {
+		text := found.String()
+		if from.Kind == metav1alpha1.SecretReference {
+			text = "a key occurs twice in a map; the last value is used"
+		}
+		duplicates = append(duplicates, fmt.Sprintf("%s, key %q: line %d: %s", describe(reference), key, found.Line, text))
+	}
+	return values, duplicates, nil
 }
 
 func keysOf(data map[string][]byte) string {
@@ -87,30 +103,31 @@ func keysOf(data map[string][]byte) string {
 	return strings.Join(slices.Sorted(maps.Keys(data)), ", ")
 }
 
-// parseValues parses a single YAML document, which must be a map. Like in Helm, an empty document has no values.
-func parseValues(text []byte) (map[string]any, error) {
+// parseValues parses a single YAML document, which must be a map. Like in Helm, an empty document has no values. It
+// also returns the keys that occur twice in a map.
+func parseValues(text []byte) (map[string]any, []yamltext.Duplicate, error) {
 	if err := bounded.YAML(text, bounded.Limits{}); err != nil {
 		if limit, ok := errors.AsType[*bounded.LimitError](err); ok && !limit.Quotes {
-			return nil, &valuesError{text: err.Error()}
+			return nil, nil, &valuesError{text: err.Error()}
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	asJSON, err := yaml.YAMLToJSONStrict(text)
+	asJSON, duplicates, err := yamltext.ToJSON(text)
 	if err != nil {
-		return nil, invalidYAML(err)
+		return nil, nil, invalidYAML(err)
 	}
-	root, err := onlyDocument(text)
+	root, err := onlyDocument(yamltext.TrimMarks(text))
 	if err != nil || root == nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if root.Kind != yamlnode.MappingNode {
-		return nil, &valuesError{text: fmt.Sprintf("line %d: want a map of values, such as replicas: 2", root.Line)}
+		return nil, nil, &valuesError{text: fmt.Sprintf("line %d: want a map of values, such as replicas: 2", root.Line)}
 	}
 	var values map[string]any
 	if err := json.Unmarshal(asJSON, &values); err != nil {
-		return nil, invalidYAML(err)
+		return nil, nil, invalidYAML(err)
 	}
-	return values, nil
+	return values, duplicates, nil
 }
 
 // onlyDocument returns the root of the only document in a text, or nil if the document is empty. It uses another parser

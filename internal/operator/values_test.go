@@ -28,7 +28,7 @@ var _ = Describe("Values", func() {
 		}), generator.References{
 			configMap("a"): data("values.yaml", "db: {host: a, port: 1, user: a}\nlist: [1, 2]\n"),
 			secret("b"):    data("prod.yaml", "db: {host: b, port: 2}\nlist: [3]\n"),
-		}, nil)
+		}, nil, nil)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(got).To(Equal(map[string]any{
 			"db": map[string]any{"host": "b", "port": int64(3), "user": "a"}, "list": []any{int64(3)}, "only": "spec",
@@ -42,7 +42,7 @@ var _ = Describe("Values", func() {
 				references[generator.Reference{Kind: reference.Kind, Namespace: "apps", Name: reference.Name}] = contents
 			}
 			_, err := valuesOf(newComponent(v1alpha1.ComponentSpec{ValuesFrom: []metav1alpha1.ValuesReference{reference}}),
-				references, nil)
+				references, nil, nil)
 			Expect(err).To(MatchError(want))
 		},
 		Entry("a missing object", from("Secret", "db", ""), nil, `spec.valuesFrom[0]: Secret apps/db: not found`),
@@ -62,8 +62,6 @@ var _ = Describe("Values", func() {
 			`spec.valuesFrom[0]: Secret apps/db, key "values.yaml": line 1: want a map of values, such as replicas: 2`),
 		Entry("a second document", from("ConfigMap", "db", ""), data("values.yaml", "a: 1\n---\nb: 2\n"),
 			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 2: a second document begins; want a single document`),
-		Entry("a key that occurs twice", from("ConfigMap", "db", ""), data("values.yaml", "a: 1\nb: 2\na: 3\n"),
-			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": invalid YAML: line 3: key "a" already set in map`),
 		Entry("aliases that expand to a large text", from("ConfigMap", "db", ""),
 			data("values.yaml", "a: &a "+strings.Repeat("x", 1<<20)+"\nb: ["+strings.Repeat("*a,", 9)+"]\n"),
 			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 2: the aliases up to here expand to more than 8388608 bytes: use fewer`),
@@ -71,7 +69,10 @@ var _ = Describe("Values", func() {
 
 	DescribeTable("are parsed like in Helm:",
 		func(text string, want map[string]any) {
-			Expect(parseValues([]byte(text))).To(Equal(want))
+			got, duplicates, err := parseValues([]byte(text))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(got).To(Equal(want))
+			Expect(duplicates).To(BeEmpty())
 		},
 		Entry("nothing", "", nil),
 		Entry("a comment", "# nothing\n", nil),
@@ -86,6 +87,24 @@ var _ = Describe("Values", func() {
 			"a": map[string]any{"b": int64(1)},
 			"c": map[string]any{"b": int64(1)},
 		}),
+	)
+
+	DescribeTable("have the last value of a key that occurs twice, with a warning that quotes no Secret:",
+		func(kind metav1alpha1.ReferenceKind, want string) {
+			var warnings []string
+			got, err := valuesOf(newComponent(v1alpha1.ComponentSpec{
+				ValuesFrom: []metav1alpha1.ValuesReference{from(kind, "db", "")},
+			}), generator.References{
+				{Kind: kind, Namespace: "apps", Name: "db"}: data("values.yaml", "---\n\xef\xbb\xbfa: 1\nb: {c: 2}\na: 3\n"),
+			}, nil, func(text string) { warnings = append(warnings, text) })
+			Expect(err).NotTo(HaveOccurred())
+			Expect(got).To(Equal(map[string]any{"a": int64(3), "b": map[string]any{"c": int64(2)}}))
+			Expect(warnings).To(Equal([]string{want}))
+		},
+		Entry("a ConfigMap", metav1alpha1.ConfigMapReference,
+			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 4: the key "a" occurs twice in a map; the last value is used`),
+		Entry("a Secret", metav1alpha1.SecretReference,
+			`spec.valuesFrom[0]: Secret apps/db, key "values.yaml": line 4: a key occurs twice in a map; the last value is used`),
 	)
 
 	DescribeTable("are merged recursively:",

@@ -46,6 +46,8 @@ type Decoder struct {
 	// TrimDocuments removes trailing white space of each document and adds a line break, as Helm does before it parses
 	// rendered templates. This changes the value of a block scalar at the end of a document.
 	TrimDocuments bool
+	// Warn receives a FileError for each key that occurs twice in a map, of which the last value is used. It may be nil.
+	Warn func(*FileError)
 
 	found, nodes int
 }
@@ -66,7 +68,12 @@ func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured
 		if d.TrimDocuments {
 			document.text = append(bytes.TrimRight(document.text, " \t\r\n"), '\n')
 		}
-		found, mistakes := d.document(document)
+		found, duplicates, mistakes := d.document(document)
+		for _, duplicate := range duplicates {
+			if duplicate.File = file; d.Warn != nil {
+				d.Warn(duplicate)
+			}
+		}
 		for _, mistake := range mistakes {
 			mistake.File = file
 			errs = append(errs, mistake)
@@ -90,16 +97,18 @@ func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured
 	return objects, nil
 }
 
-// document returns the manifests in a document, and its mistakes without the file name.
-func (d *Decoder) document(document document) ([]*unstructured.Unstructured, []*FileError) {
+// document returns the manifests in a document, its duplicate keys, and its mistakes, both without the file name.
+func (d *Decoder) document(
+	document document,
+) (objects []*unstructured.Unstructured, duplicates, mistakes []*FileError) {
 	limits := d.documentLimits()
 	if err := bounded.YAMLNodes(document.text, limits); err != nil {
 		line, message := document.place(err.Error())
-		return nil, []*FileError{{Line: line, Err: errors.New(message)}}
+		return nil, nil, []*FileError{{Line: line, Err: errors.New(message)}}
 	}
-	values, syntax := document.parse()
+	values, duplicates, syntax := document.parse()
 	if syntax != nil {
-		return nil, []*FileError{syntax}
+		return nil, nil, []*FileError{syntax}
 	}
 	for _, value := range values {
 		nodes, err := bounded.Value(value.data, limits)
@@ -107,11 +116,9 @@ func (d *Decoder) document(document document) ([]*unstructured.Unstructured, []*
 			err = fmt.Errorf("the limit of %d maps, lists, values and keys of a rendering is exceeded here", d.maxNodes())
 		}
 		if err != nil {
-			return nil, []*FileError{{Line: value.line, Err: err}}
+			return nil, nil, []*FileError{{Line: value.line, Err: err}}
 		}
 	}
-	var objects []*unstructured.Unstructured
-	var mistakes []*FileError
 	for _, value := range values {
 		found, wrong := manifestsOf(value.data, "")
 		for _, mistake := range wrong {
@@ -120,7 +127,7 @@ func (d *Decoder) document(document document) ([]*unstructured.Unstructured, []*
 		objects = append(objects, found...)
 	}
 	d.found += len(objects)
-	return objects, mistakes
+	return objects, duplicates, mistakes
 }
 
 func (d *Decoder) maxNodes() int { return cmp.Or(d.MaxNodes, defaultMaxNodes) }
@@ -317,6 +324,9 @@ type FileError struct {
 	Line int
 	// Err describes the mistake and how to correct it.
 	Err error
+	// Excerpt has up to three lines around a syntax error, each with its number. It is no part of the message, because the
+	// lines may contain a secret.
+	Excerpt []string
 }
 
 // Error returns file:line: message.

@@ -2,6 +2,7 @@ package manifests_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -282,4 +283,28 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestDecodeWarnsOfKeysThatOccurTwice(t *testing.T) {
+	var warnings []string
+	decoder := manifests.Decoder{Warn: func(e *manifests.FileError) { warnings = append(warnings, e.Error()) }}
+	const stream = "\xef\xbb\xbf# first\n---\n\xef\xbb\xbfapiVersion: v1\nkind: Pod\nmetadata: {name: a, name: b}\n" +
+		"\xef\xbb\xbf---\n{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"c\", \"name\": \"d\"}}\n"
+	objects, err := decoder.Decode("a.yaml", []byte(stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(objects) != 2 || objects[0].GetName() != "b" || objects[1].GetName() != "d" {
+		t.Errorf("got %v", objects)
+	}
+	want := []string{
+		`a.yaml:5: the key "name" occurs twice in a map; the last value is used`,
+		`a.yaml:7: the key "metadata.name" occurs twice in a map; the last value is used`,
+	}
+	if !slices.Equal(warnings, want) {
+		t.Errorf("got %q", warnings)
+	}
+	if _, err := manifests.Decode("a.yaml", []byte(stream)); err != nil {
+		t.Errorf("without Warn: %v", err)
+	}
 }

@@ -12,7 +12,8 @@ import (
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/yamltext"
 )
 
 // document is a document of a YAML stream.
@@ -42,8 +43,13 @@ func yieldDocuments(data []byte, yield func(document) bool) {
 		return !finished.hasContent() || yield(finished)
 	}
 	number := 0
-	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) {
+	for line := range bytes.Lines(data) {
 		number++
+		// Files with a mark may be joined, or follow a marker.
+		if unmarked := yamltext.TrimMark(line); len(unmarked) < len(line) &&
+			(!current.hasContent() || bytes.HasPrefix(unmarked, []byte("---"))) {
+			line = unmarked
+		}
 		rest, starts := bytes.CutPrefix(line, []byte("---"))
 		switch {
 		case starts && !bytes.HasPrefix(rest, []byte("-")):
@@ -89,42 +95,50 @@ type value struct {
 	data any
 }
 
-// parse returns the values of the document. The returned error has no file name.
-func (d document) parse() ([]value, *FileError) {
-	if values, ok := d.parseJSON(); ok {
-		return values, nil
+// parse returns the values of the document, and a FileError for each key that occurs twice. The returned errors have no
+// file name.
+func (d document) parse() (values []value, duplicates []*FileError, syntax *FileError) {
+	if values, duplicates, ok := d.parseJSON(); ok {
+		return values, duplicates, nil
 	}
-	asJSON, err := yaml.YAMLToJSON(d.text)
+	asJSON, twice, err := yamltext.ToJSON(d.text)
 	if err != nil {
-		return nil, d.syntaxError(err)
+		return nil, nil, d.syntaxError(err)
 	}
 	v := value{line: d.firstLine()}
 	if err := utiljson.Unmarshal(asJSON, &v.data); err != nil {
-		return nil, &FileError{Line: v.line, Err: err}
+		return nil, nil, &FileError{Line: v.line, Err: err}
 	}
-	return []value{v}, nil
+	for _, found := range twice {
+		duplicates = append(duplicates, &FileError{Line: d.line + found.Line - 1, Err: errors.New(found.String())})
+	}
+	return []value{v}, duplicates, nil
 }
 
 // parseJSON decodes a sequence of JSON objects. It is faster than the YAML parser, which does not accept such a
 // sequence.
-func (d document) parseJSON() ([]value, bool) {
+func (d document) parseJSON() (values []value, duplicates []*FileError, ok bool) {
 	if trimmed := bytes.TrimSpace(d.text); len(trimmed) == 0 || trimmed[0] != '{' {
-		return nil, false
+		return nil, nil, false
 	}
-	var values []value
 	decoder := json.NewDecoder(bytes.NewReader(d.text))
 	for {
 		start := int(decoder.InputOffset())
 		var raw json.RawMessage
 		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
-			return values, true
+			return values, duplicates, true
 		} else if err != nil {
-			return nil, false
+			return nil, nil, false
 		}
 		start += bytes.IndexByte(d.text[start:], raw[0])
 		v := value{line: d.line + bytes.Count(d.text[:start], []byte("\n"))}
-		if err := utiljson.Unmarshal(raw, &v.data); err != nil {
-			return nil, false
+		data, twice, err := yamltext.FromJSON(raw)
+		if err != nil {
+			return nil, nil, false
+		}
+		v.data = data
+		for _, found := range twice {
+			duplicates = append(duplicates, &FileError{Line: v.line, Err: errors.New(found.String())})
 		}
 		values = append(values, v)
 	}
@@ -136,7 +150,20 @@ var lineInMessage = regexp.MustCompile(`line (\d+): `)
 func (d document) syntaxError(err error) *FileError {
 	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
 	line, message := d.place(message)
-	return &FileError{Line: line, Err: fmt.Errorf("invalid YAML: %s", message)}
+	return &FileError{Line: line, Err: fmt.Errorf("invalid YAML: %s", message), Excerpt: d.excerpt(line)}
+}
+
+// excerpt returns a line of the stream with its neighbours, each with its number.
+func (d document) excerpt(line int) []string {
+	var lines []string
+	number := d.line
+	for text := range bytes.Lines(d.text) {
+		if number >= line-1 && number <= line+1 {
+			lines = append(lines, fmt.Sprintf("%d: %s", number, bytes.TrimRight(text, "\r\n")))
+		}
+		number++
+	}
+	return lines
 }
 
 // place splits a message of the parser that begins with a line number. It returns the line number in the stream, and

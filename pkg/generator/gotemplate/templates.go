@@ -76,13 +76,19 @@ func (p *parsedTemplates) render(
 		return nil, ctx.Err()
 	}
 	errs := []error{err}
-	decoder := manifests.Decoder{MaxObjects: limits.Objects, MaxAliasBytes: limits.AliasBytes, MaxNodes: limits.Nodes}
+	decoder := manifests.Decoder{
+		MaxObjects: limits.Objects, MaxAliasBytes: limits.AliasBytes, MaxNodes: limits.Nodes, Warn: rendering.Warn(req),
+	}
 	var objects []*unstructured.Unstructured
+	var invalid []error
 	for _, file := range rendered {
 		decoded, err := decoder.Decode(file.Name+" (rendered)", file.Data)
-		errs = append(errs, err)
+		invalid = append(invalid, err)
 		req.Located(file.Name, decoded...)
 		objects = append(objects, decoded...)
+	}
+	if err := errors.Join(invalid...); err != nil {
+		errs = append(errs, &generator.RenderedError{Err: err, Output: rendering.Stream(rendered)})
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -5,17 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/ignore"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/lru"
 
+	"github.com/fairlead-io/fairlead/internal/yamltext"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // parsedChart is a parsed chart. It is shared by concurrent renderings and read-only; each rendering changes a copy.
@@ -25,7 +29,9 @@ type parsedChart struct {
 	schemas map[string]*jsonschema.Schema
 	// invalidSchema is the error of a schema that cannot be compiled.
 	invalidSchema error
-	sets             *parsedSets
+	// duplicates are the keys that occur twice in a map of a values.yaml.
+	duplicates []*manifests.FileError
+	sets       *parsedSets
 }
 
 // parseChart loads and validates the chart in source, with its sub-charts.
@@ -61,8 +67,31 @@ func parseChart(source fs.FS) (*parsedChart, error) {
 	schemas := map[string]*jsonschema.Schema{}
 	invalid := compileSchemas(loaded, schemas)
 	return &parsedChart{
-		chart: loaded, schemas: schemas, invalidSchema: invalid, sets: &parsedSets{kept: lru.New(keptSets)},
+		chart: loaded, schemas: schemas, invalidSchema: invalid, duplicates: duplicatesOf(loaded),
+		sets: &parsedSets{kept: lru.New(keptSets)},
 	}, nil
+}
+
+// duplicatesOf returns the keys that occur twice in a map of the default values of a chart and its sub-charts.
+func duplicatesOf(c *chart.Chart) (duplicates []*manifests.FileError) {
+	for _, file := range c.Raw {
+		if file.Name != chartutil.ValuesfileName {
+			continue
+		}
+		_, found, err := yamltext.ToJSON(file.Data)
+		if err != nil {
+			continue
+		}
+		for _, duplicate := range found {
+			duplicates = append(duplicates, &manifests.FileError{
+				File: path.Join(c.ChartFullPath(), file.Name), Line: duplicate.Line, Err: errors.New(duplicate.String()),
+			})
+		}
+	}
+	for _, sub := range c.Dependencies() {
+		duplicates = append(duplicates, duplicatesOf(sub)...)
+	}
+	return duplicates
 }
 
 func ignoreRules(source fs.FS) (*ignore.Rules, error) {

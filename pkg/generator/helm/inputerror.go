@@ -1,5 +1,7 @@
 package helm
 
+import "github.com/fairlead-io/fairlead/pkg/generator"
+
 // InputError means that a chart rejects a request: the values violate a schema of the chart, or the chart does not
 // support the Kubernetes version of the target cluster. Other values, or another target, may succeed.
 //
@@ -16,16 +18,6 @@ func (e *InputError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// RenderedError means that the output of templates is invalid, such as invalid YAML or an object without name. Other
-// values may succeed. If files in the folders crds are invalid too, Generate returns another error instead, because no
-// values can succeed.
-type RenderedError struct {
-	// Err joins a manifests.FileError for each mistake.
-	Err error
-}
-
-// Error returns the message of Err.
-func (e *RenderedError) Error() string { return e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *RenderedError) Unwrap() error { return e.Err }
+// RenderedError means that the output of templates is invalid. If files in the folders crds are invalid too, Generate
+// returns another error instead, because no values can succeed.
+type RenderedError = generator.RenderedError

@@ -28,6 +28,9 @@ func (p *parsedChart) render(
 	req generator.Request,
 	options Options,
 ) ([]*unstructured.Unstructured, error) {
+	for _, duplicate := range p.duplicates {
+		rendering.Warn(req)(duplicate)
+	}
 	working := copyChart(p.chart)
 	values, err := p.renderValues(working, req, options)
 	if err != nil {
@@ -42,6 +45,7 @@ func (p *parsedChart) render(
 		MaxAliasBytes: options.Limits.AliasBytes,
 		MaxNodes:      options.Limits.Nodes,
 		TrimDocuments: true,
+		Warn:          rendering.Warn(req),
 	}
 	set := waves{
 		prefix: options.AnnotationPrefix, revision: req.Revision, namespace: req.Namespace, hookTimeout: options.HookTimeout,
@@ -61,7 +65,7 @@ func (p *parsedChart) render(
 	case failed != nil:
 		return nil, errors.Join(failed, err)
 	case err != nil:
-		return nil, &RenderedError{Err: err}
+		return nil, &RenderedError{Err: err, Output: outputOf(rendered)}
 	}
 	if options.Raw {
 		return slices.Concat(definitions, byKind(objects), byKind(objectsOf(hooks))), nil
@@ -131,6 +135,13 @@ func decodeRendered(
 		}
 	}
 	return objects, hooks, errors.Join(errs...)
+}
+
+// outputOf joins the output of templates without the notes.
+func outputOf(rendered []rendering.File) []byte {
+	return rendering.Stream(slices.DeleteFunc(slices.Clone(rendered), func(file rendering.File) bool {
+		return strings.HasSuffix(file.Name, notesFile)
+	}))
 }
 
 // decodeDefinitions returns the objects in the folders crds. Files in these folders are not templates. If a sub-chart

@@ -22,11 +22,8 @@ var building = make(chan struct{}, 1)
 
 // build returns the objects of a source.
 func build(ctx context.Context, t *tree, found checked, req generator.Request) ([]*unstructured.Unstructured, error) {
-	decoder := &manifests.Decoder{
-		MaxObjects: t.limits.Objects, MaxAliasBytes: t.limits.AliasBytes, MaxNodes: t.limits.Nodes,
-	}
 	if found.isPlain {
-		return decodePlain(found.plain, decoder, req)
+		return decodePlain(found.plain, decoderOf(t, req), req)
 	}
 	select {
 	case <-ctx.Done():
@@ -35,30 +32,56 @@ func build(ctx context.Context, t *tree, found checked, req generator.Request) (
 	}
 	defer func() { <-building }()
 
+	objects, files, err := attempt(ctx, t, found, req, nil)
+	if err == nil || files.err != nil {
+		return objects, err
+	}
+	// kustomize refuses keys that occur twice in a map. All other sources use the last value.
+	again, single, failure := attempt(ctx, t, found, req, rendering.Warn(req))
+	if single.found && failure == nil {
+		return again, nil
+	}
+	return nil, err
+}
+
+// attempt builds the source. warn is that of buildFiles.
+func attempt(
+	ctx context.Context, t *tree, found checked, req generator.Request, warn func(*manifests.FileError),
+) ([]*unstructured.Unstructured, *buildFiles, error) {
 	limitCopies(1, 1)
 	files := newBuildFiles(ctx, t)
+	files.warn = warn
 	if req.Locate != nil {
 		files.traced = found.entry
 	}
 	resources, err := run(files, found)
 	if files.err != nil {
-		return nil, files.err
+		return nil, files, files.err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("build the kustomization: %w", err)
+		return nil, files, fmt.Errorf("build the kustomization: %w", err)
 	}
 	if resources.Size() > t.limits.Objects {
-		return nil, fmt.Errorf(
+		return nil, files, fmt.Errorf(
 			"the kustomization renders %d objects, and the limit is %d",
 			resources.Size(),
 			t.limits.Objects,
 		)
 	}
-	objects, err := decodeResources(ctx, resources, decoder)
+	objects, err := decodeResources(ctx, resources, decoderOf(t, req))
+	if err != nil {
+		return nil, files, err
+	}
 	if req.Locate != nil {
 		locate(objects, found.entry, files.addsOrigins, req)
 	}
-	return objects, err
+	return objects, files, nil
+}
+
+func decoderOf(t *tree, req generator.Request) *manifests.Decoder {
+	return &manifests.Decoder{
+		MaxObjects: t.limits.Objects, MaxAliasBytes: t.limits.AliasBytes, MaxNodes: t.limits.Nodes, Warn: rendering.Warn(req),
+	}
 }
 
 // run runs kustomize, and restores its global state.

@@ -2,12 +2,16 @@ package kustomize
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/fairlead-io/fairlead/internal/yamltext"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // buildFiles is the read-only file system of one build. The in-memory file system of kyaml is not used, because it
@@ -23,6 +27,10 @@ type buildFiles struct {
 	bytes, nodes int
 	// copies and objects are upper bounds of the operations copy, and of the objects, read so far.
 	copies, objects int
+	// warn receives the keys that occur twice in a map; see single. It is nil in the first attempt of a build.
+	warn func(*manifests.FileError)
+	// found is set if a file has such a key.
+	found bool
 	// traced is the folder whose kustomization adds the origin to each object; empty if origins are not requested.
 	traced string
 	// addsOrigins is set if the origins were added to a kustomization that does not ask for them.
@@ -84,7 +92,21 @@ func (f *buildFiles) ReadFile(name string) ([]byte, error) {
 	f.copies += f.tree.copies[relative]
 	f.objects += f.tree.objectsIn(relative, content)
 	limitCopies(f.copies, f.objects)
-	return f.tracing(relative, append([]byte(nil), content...)), nil
+	return f.tracing(relative, append([]byte(nil), f.single(relative, content)...)), nil
+}
+
+// single returns a file of manifests with the last value of each key that occurs twice in a map, which kustomize would
+// refuse.
+func (f *buildFiles) single(name string, content []byte) []byte {
+	if f.warn == nil || !isYAML(name) {
+		return content
+	}
+	single, duplicates := yamltext.Single(content)
+	for _, found := range duplicates {
+		f.found = true
+		f.warn(&manifests.FileError{File: name, Line: found.Line, Err: errors.New(found.String())})
+	}
+	return single
 }
 
 func (f *buildFiles) spend(name string, bytes int) error {

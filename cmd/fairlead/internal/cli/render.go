@@ -52,7 +52,8 @@ file is known for most sources, and the line for manifests without templates. Th
 the version that this program was built with. Other types are checked if the rendered objects define them.
 
 With --raw the command prints the unchanged output of the generator, like helm template and kubectl kustomize:
-in the generator's order, with hooks, and without additional annotations.`
+in the order of these programs, with hooks, and without additional annotations. If the output of templates is invalid,
+the command prints it as it is, and fails.`
 
 // renderOptions are the flags of render.
 type renderOptions struct {
@@ -148,9 +149,10 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 		return err
 	}
 	if o.raw {
+	req.Report = func(result generator.Result) { a.warn(errors.New(result.String())) }
 		objects, err := render.Raw(ctx, req)
 		if err != nil {
-			return errNotRendered(ctx, place, o.path, err)
+			return errors.Join(errNotRendered(ctx, place, o.path, err), errNotWritten(writeOutputOf(a.Out, err)))
 		}
 		a.warnOfNothing(place, len(objects))
 		return errNotWritten(render.WriteRaw(a.Out, objects))
@@ -161,6 +163,7 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	objects, err := render.Dependents(ctx, req)
 	if err != nil {
 		return errNotRendered(ctx, place, o.path, err)
+		printExcerpts(a.ErrOut, err)
 	}
 	a.warnOfNothing(place, len(objects))
 	for _, gk := range render.Misspelt(objects) {

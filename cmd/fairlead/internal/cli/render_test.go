@@ -134,6 +134,51 @@ spec:
 		Expect(r.Out).To(ContainSubstring("kind: ConfigMap"))
 	})
 
+	It("prints three lines around invalid YAML, and with --raw the output of the templates", func(ctx SpecContext) {
+		for _, dir := range []string{
+			folder("Chart.yaml", "{apiVersion: v2, name: c, version: 0.1.0}",
+				"templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b: {{ .Values.x }}\n  c: d\n  e: f\n"),
+			folder("templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b: {{ .Values.x }}\n  c: d\n  e: f\n"),
+		} {
+			r := run(ctx, "fairlead", "render", dir, "--set", "x=word")
+			Expect(r.Code).To(Equal(2))
+			Expect(r.Out).To(BeEmpty())
+			Expect(r.Err).To(And(MatchRegexp(`templates/a.yaml \(rendered\):\n  4: data:\n  5:   a: b: word\n  6:   c: d\n`),
+				ContainSubstring("(rendered):5: invalid YAML"), Not(ContainSubstring("e: f"))))
+			r = run(ctx, "fairlead", "render", dir, "--set", "x=word", "--raw")
+			Expect(r.Code).To(Equal(2))
+			Expect(r.Out).To(MatchRegexp(`^---\n# Source: .*templates/a.yaml\napiVersion: v1\n(.*\n)*  a: b: word\n  c: d\n  e: f\n$`))
+			Expect(r.Err).To(ContainSubstring("(rendered):5: invalid YAML"))
+		}
+	})
+
+	It("uses the last value of a key that occurs twice in any file, and warns", func(ctx SpecContext) {
+		object := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata:\n  a: '1'\n  a: '2'\n"
+		r := run(ctx, "fairlead", "render", folder("Chart.yaml", "{apiVersion: v2, name: c, version: 0.1.0}",
+			"values.yaml", "x: 1\nx: 2\n", "templates/a.yaml", fmt.Sprintf(object, "'{{ .Values.x }}'")))
+		Expect(r.Out).To(And(ContainSubstring(`name: "2"`), ContainSubstring(`a: "2"`)))
+		Expect(r.Err).To(Equal(`warning: c/values.yaml:2: the key "x" occurs twice in a map; the last value is used` + "\n" +
+			`warning: c/templates/a.yaml (rendered):6: the key "a" occurs twice in a map; the last value is used` + "\n"))
+		for name, dir := range map[string]string{
+			`a.yaml \(rendered\):6`: folder("a.yaml", fmt.Sprintf(object, "a")),
+			`a.yaml:6`:               folder("kustomization.yaml", "resources: [a.yaml]", "a.yaml", fmt.Sprintf(object, "a")),
+			`a.json \(rendered\):1`: folder("a.json", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "a": "2"}}`),
+		} {
+			r := run(ctx, "fairlead", "render", dir)
+			Expect(r.Out).To(ContainSubstring(`a: "2"`), name+r.Err)
+			Expect(r.Err).To(MatchRegexp(`warning: `+name+`: the key "(data\.)?a" occurs twice in a map; the last value is used`), name)
+		}
+	})
+
+	It("prints values that nothing reads with --lint", func(ctx SpecContext) {
+		chart := folder("Chart.yaml", "{apiVersion: v2, name: c, version: 0.1.0}", "values.yaml", "replicaCount: 1",
+			"templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'a{{ .Values.replicaCount }}'}\n")
+		r := run(ctx, "fairlead", "render", chart, "--lint", "--set", "replicasCount=5,replicaCount=2")
+		Expect(r.Out).To(Equal("nothing in the source reads the value replicasCount; is it misspelt?\n"))
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Code).To(Equal(0))
+	})
+
 	It("leaves out definitions with --include-crds=false", func(ctx SpecContext) {
 		Expect(run(ctx, "fairlead", "render", "testdata/render/chart").Out).
 			To(ContainSubstring("kind: CustomResourceDefinition"))

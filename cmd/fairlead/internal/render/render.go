@@ -50,6 +50,8 @@ type Request struct {
 	Sequencing bool
 	// Exports are the values of exports.
 	Exports generator.Exports
+	// Report receives warnings and hints of the rendering. It may be nil.
+	Report func(generator.Result)
 	// Target reads the objects that templates look up in the cluster. If it is nil, look-ups find no objects.
 	Target generator.Lookup
 
@@ -171,7 +173,7 @@ func generate(ctx context.Context, req Request, options operator.RenderOptions) 
 	}
 	rendered, err := g.Generate(ctx, generator.Request{
 		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities,
-		Target: req.Target, Exports: req.Exports, Inputs: inputs, Component: component,
+		Target: req.Target, Report: req.Report, Exports: req.Exports, Inputs: inputs, Component: component,
 	})
 	if err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/bounded"
+	"github.com/fairlead-io/fairlead/internal/yamltext"
 )
 
 // Input is the value of an input.
@@ -79,7 +79,7 @@ func readInput(file string, stdin io.Reader) (value any, err error) {
 	if err := bounded.YAML(text, bounded.Limits{}); err != nil {
 		return nil, err
 	}
-	asJSON, err := yaml.YAMLToJSONStrict(text)
+	asJSON, _, err := yamltext.ToJSON(text)
 	if err != nil {
 		return nil, located(file, err)
 	}

@@ -10,9 +10,9 @@ import (
 
 	yamlnode "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/bounded"
+	"github.com/fairlead-io/fairlead/internal/yamltext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -23,7 +23,7 @@ func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 	if err := bounded.YAML(text, bounded.Limits{}); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	root, ignored, err := firstDocument(file, text)
+	root, ignored, err := firstDocument(file, yamltext.TrimMarks(text))
 	if err != nil {
 		return values, err
 	}
@@ -39,9 +39,12 @@ func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 			Err: errors.New("want a map of values, such as replicas: 2"),
 		}
 	}
-	asJSON, err := yaml.YAMLToJSONStrict(text)
+	asJSON, duplicates, err := yamltext.ToJSON(text)
 	if err != nil {
 		return nil, located(file, err)
+	}
+	for _, duplicate := range duplicates {
+		warn(&manifests.FileError{File: file, Line: duplicate.Line, Err: errors.New(duplicate.String())})
 	}
 	if err := json.Unmarshal(asJSON, &values); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

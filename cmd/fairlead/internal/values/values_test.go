@@ -91,10 +91,10 @@ var _ = Describe("Sources", func() {
 
 	It("names the flag of an invalid assignment, and reads stdin only once", func() {
 		for assigned, want := range map[*values.Assignments]string{
-			{JSON: []string{"a=1", "a={"}}:        "--set-json number 2: ",
-			{Text: []string{"s3cret[x]=s3cret"}}:   "--set-string number 1: ",
-			{Files: []string{"a=missing"}}:         "--set-file number 1: read values: open missing: no such file",
-			{Files: []string{"a=-", "b=-"}}:        "--set-file number 2: stdin is used twice",
+			{JSON: []string{"a=1", "a={"}}:          "--set-json number 2: ",
+			{Text: []string{"s3cret[x]=s3cret"}}:    "--set-string number 1: ",
+			{Files: []string{"a=missing"}}:          "--set-file number 1: read values: open missing: no such file",
+			{Files: []string{"a=-", "b=-"}}:         "--set-file number 2: stdin is used twice",
 			{Literal: []string{"a[s3cret]=s3cret"}}: "--set-literal number 1: ",
 		} {
 			_, err := values.Sources{Assigned: *assigned, Stdin: strings.NewReader("")}.Load()
@@ -111,7 +111,6 @@ var _ = Describe("Sources", func() {
 		Entry("a scalar", "hello", "1.yaml:1: want a map of values, such as replicas: 2"),
 		Entry("bad syntax", "a: 1\nb: {\n", "1.yaml:2: invalid YAML: did not find expected node content"),
 		Entry("a tab", "a:\n\tb: 1", "1.yaml:2: invalid YAML: found character that cannot start any token"),
-		Entry("a key twice", "a: 1\nb: 2\na: 3\n", `1.yaml:3: invalid YAML: key "a" already set in map`),
 	)
 
 	DescribeTable("reads the first document of a file like Helm, and warns of further documents:",
@@ -127,6 +126,15 @@ var _ = Describe("Sources", func() {
 		Entry("an invalid second document", "a: 1\n---\nb: {\n", map[string]any{"a": int64(1)},
 			"0.yaml:3: invalid YAML: did not find expected node content; as in Helm, only the first document is read"),
 	)
+
+	It("uses the last value of a key that occurs twice, and warns of it", func() {
+		Expect(load("x: 1\nx: 2", []string{"---\n\xef\xbb\xbfa: 1\nb: {c: 2}\na: 3\n", "-"})).
+			To(Equal(map[string]any{"a": int64(3), "b": map[string]any{"c": int64(2)}, "x": int64(2)}))
+		Expect(warnings).To(Equal([]string{
+			`0.yaml:4: the key "a" occurs twice in a map; the last value is used`,
+			`stdin:2: the key "x" occurs twice in a map; the last value is used`,
+		}))
+	})
 
 	It("names a missing file", func() {
 		s := values.Sources{Files: []string{filepath.Join(GinkgoT().TempDir(), "none.yaml")}}
