@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/lint"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/unread"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -42,9 +43,9 @@ With --graph the command prints the order as a graph instead of the objects: wav
 to an object that it waits for. Dotted arrows lead to namespaces and definitions of types, and arrows with the
 text "value" to objects whose exported values the object binds or reads in a condition.
 
-With --lint the command prints probable mistakes instead of the objects, a line for each: references to a
-ConfigMap, a Secret, a claim, a service account or a role that may be applied later or that is not in the set,
-and objects of types that nothing in the set defines. The mistakes do not change the exit code.
+With --lint the command prints probable mistakes instead of the objects, a line for each: values that nothing in the
+source reads, references to a ConfigMap, a Secret, a claim, a service account or a role that may be applied later or
+that is not in the set, and objects of types that nothing in the set defines. The mistakes do not change the exit code.
 
 With --validate the command prints why an API server would refuse objects, a line for each field, and fails if there
 is such a line: the syntax of names, labels and keys, sizes, and fields and values that the type does not have. The
@@ -173,6 +174,11 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	case o.graph != "":
 		return errNotWritten(render.WriteGraph(a.Out, objects, render.GraphFormat(o.graph)))
 	case o.lint:
+		for _, value := range unread.Values(ctx, req) {
+			if _, err := fmt.Fprintln(a.Out, terminal.Clean(unreadText(value))); err != nil {
+				return errNotWritten(err)
+			}
+		}
 		return a.lint(req.Namespace, objects)
 	}
 	return errNotWritten(render.WriteDependents(a.Out, objects))

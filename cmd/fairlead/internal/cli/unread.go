@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/unread"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// warnOfUnread warns of values on the command line that nothing in the source reads. fields are the fields of the spec
+// that the command line sets.
+func warnOfUnread(ctx context.Context, warn func(error), place string, fields map[string]any) {
+	given, _ := fields["values"].(map[string]any)
+	tree, err := render.Open(place)
+	if len(given) == 0 || err != nil {
+		return
+	}
+	path, _ := fields["path"].(string)
+	engine, _ := fields["generator"].(string)
+	skipSchema, _ := fields["helm.skipSchema"].(bool)
+	for _, value := range unread.Values(ctx, render.Request{
+		Source: tree, Path: path, Engine: generator.Engine(engine), Namespace: "default", Name: "release-name",
+		Values: given, SkipSchema: skipSchema,
+	}) {
+		warn(errors.New(unreadText(value)))
+	}
+}
+
+func unreadText(value string) string {
+	return fmt.Sprintf("nothing in the source reads the value %s; is it misspelt?", value)
+}
