@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 )
 
@@ -49,6 +50,10 @@ the remaining entries. If the component has no list, --adopt writes one, which i
 --adopt-cluster UID permits the component to take over the objects that it owned in another cluster, which the UID
 of the namespace kube-system there identifies.
 
+If -f names the manifest of a Component, its name, namespace, labels, annotations and spec are those of the
+component, with DIR or ARCHIVE as the source. Fields of the spec that are neither in the manifest nor on the command
+line are removed, except for spec.adopt. Other files of -f, and --set, override the values in the manifest.
+
 The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields
 given on the command line change. Without -f and --set the values stay unchanged; with any flag for values all of
@@ -66,6 +71,10 @@ these Secrets in spec.valuesFrom.`
 type applyOptions struct {
 	values values.Sources
 	fields map[string]*string
+	// manifest is the manifest of the component, or nil.
+	manifest *unstructured.Unstructured
+	// dryRun shows the plan instead. createNamespace creates the namespace of the component.
+	dryRun, createNamespace bool
 	// skipSchema leaves out the validation of the values of a chart.
 	skipSchema bool
 	wait       bool
@@ -92,12 +101,24 @@ func (a *app) newApply() *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error {
 			// "kubectl apply -f FILE" takes no arguments, so a person may call fairlead apply in the same way. The
 			// error explains the difference.
+			if len(args) == 1 && slices.ContainsFunc(o.values.Files, func(file string) bool { return componentIn(file) != nil }) {
+				return nil
+			}
 			if err := o.values.Manifest(); len(args) < 2 && err != nil {
 				return exit.BadInput("%w", err)
 			}
 			return takes(0, theComponent, theSource)(cmd, args)
 		},
 		RunE: work(func(ctx context.Context, args []string) error {
+			args, err := takeManifest(&o, a.flags.Namespace, args)
+			if err != nil {
+				return err
+			}
+			if o.dryRun {
+				return a.plan(ctx, args, planOptions{applyOptions: o, changed: changed}, show.Output{
+					Writer: a.Out, Palette: a.palette(),
+				})
+			}
 			return a.apply(ctx, args[0], args[1], o, changed)
 		}),
 		ValidArgsFunction: a.completer.ComponentAndSource,
@@ -105,6 +126,9 @@ func (a *app) newApply() *cobra.Command {
 	flags := cmd.Flags()
 	changed = flags.Changed
 	o.addSpecFlags(flags)
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show the plan of the operator, as fairlead plan does, and write nothing")
+	flags.BoolVar(&o.createNamespace, "create-namespace", false,
+		"create the namespace of the component if it does not exist; it stays when the component is deleted")
 	flags.BoolVar(&o.unplanned, "skip-plan", false, "write the component without a plan of what its operator will do")
 	flags.BoolVar(&o.renamed, "skip-render-check", false, "the former name of --skip-plan")
 	_ = flags.MarkHidden("skip-render-check")
@@ -176,6 +200,12 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	if err := checkApplicable(target); err != nil {
 		return err
 	}
+	warnOfUnread(ctx, a.warn, place, fields)
+	if o.createNamespace {
+		if err := createNamespace(ctx, c.Client, target.Namespace, a.println); err != nil {
+			return err
+		}
+	}
 	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn, CheckUnchanged: o.adopt}
 	var found preview.Findings
 	planned := false
@@ -188,7 +218,7 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 		}
 	}
 	applied, err := publisher.Publish(ctx, publish.Request{
-		Target: target, Archive: archive, Fields: fields, Adopt: o.adoptClusters(),
+		Target: target, Archive: archive, Manifest: o.manifest, Fields: fields, Adopt: o.adoptClusters(),
 	})
 	if err != nil {
 		return err
@@ -297,6 +327,8 @@ func (o applyOptions) checkAdopt() error {
 	switch {
 	case o.renamed:
 		return exit.BadUsage("--skip-render-check is now --skip-plan")
+	case o.dryRun && (o.unplanned || o.wait || o.createNamespace):
+		return exit.BadUsage("--dry-run writes nothing: leave --skip-plan, --wait and --create-namespace out")
 	case o.adopt && o.unplanned:
 		return exit.BadUsage("--adopt takes over the objects that the plan finds: leave --skip-plan out")
 	}

@@ -19,6 +19,8 @@ import (
 
 const diffHelp = `Show how the live objects differ from the result of the operator's next writes, and write nothing.
 
+If -f names the manifest of a Component, the command shows the changes after an apply of this manifest, as plan does.
+
 With DIR or ARCHIVE the command shows the changes after fairlead apply with the same source and flags. Without
 it, the command shows the writes that the operator has not made yet, and repairs of changes that others made.
 Each write of fairlead plan is sent to the API server as a dry run, and the answer is compared with the live
@@ -43,8 +45,12 @@ func (a *app) newDiff() *cobra.Command {
 		Use:   "diff NAME [DIR|ARCHIVE]",
 		Short: "Show how objects differ from the desired state of a component",
 		Long:  diffHelp,
-		Args:  takes(1, theComponent),
+		Args:  o.takes,
 		RunE: work(func(ctx context.Context, args []string) error {
+			args, err := takeManifest(&o.applyOptions, a.flags.Namespace, args)
+			if err != nil {
+				return err
+			}
 			return errNotAnswer(a.diff(ctx, args, *o, lastApplied))
 		}),
 		ValidArgsFunction: a.completer.ComponentAndSource,

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
@@ -18,6 +20,9 @@ import (
 )
 
 const planHelp = `Show the writes that the operator would make for the component NAME, and write nothing.
+
+If -f names the manifest of a Component, the command shows what would follow an apply of this manifest, with DIR or
+ARCHIVE as the source, or else with the source in the manifest. The component need not exist.
 
 With DIR or ARCHIVE the command shows the writes that would follow fairlead apply with the same source and
 flags. Without it, the command shows the writes that the operator has not made yet for the component in the
@@ -53,6 +58,14 @@ func (a *app) newPlanOptions() *planOptions {
 	return &planOptions{applyOptions: applyOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}}}
 }
 
+// takes checks the number of arguments. A manifest of -f has the name of the component.
+func (o *planOptions) takes(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 && slices.ContainsFunc(o.values.Files, func(file string) bool { return componentIn(file) != nil }) {
+		return nil
+	}
+	return takes(1, theComponent)(cmd, args)
+}
+
 // addTo adds the flags that change a component.
 func (o *planOptions) addTo(cmd *cobra.Command) {
 	o.changed = cmd.Flags().Changed
@@ -72,10 +85,13 @@ func (a *app) newPlan() *cobra.Command {
 		Use:   "plan NAME [DIR|ARCHIVE]",
 		Short: "Show the writes that the operator would make for a component",
 		Long:  planHelp,
-		Args:  takes(1, theComponent),
+		Args:  o.takes,
 		RunE: work(func(ctx context.Context, args []string) error {
 			out, err := a.output(output, show.Documents)
 			if err != nil {
+				return err
+			}
+			if args, err = takeManifest(&o.applyOptions, a.flags.Namespace, args); err != nil {
 				return err
 			}
 			return a.plan(ctx, args, *o, out)
@@ -118,13 +134,13 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 // check returns an error if flags and arguments contradict each other.
 func (o planOptions) check(args []string) error {
 	switch {
-	case len(args) == 2 && o.deletion:
+	case (len(args) == 2 || o.manifest != nil) && o.deletion:
 		return exit.BadUsage(
 			"--delete previews the deletion of the component in the cluster: leave the folder or archive out",
 		)
 	case len(o.inputs) > 0 && o.deletion:
 		return exit.BadUsage("--input has no effect on a deletion, which renders nothing: leave it out")
-	case len(args) == 1 && slices.ContainsFunc(o.ofSpec, o.changed):
+	case len(args) == 1 && o.manifest == nil && slices.ContainsFunc(o.ofSpec, o.changed):
 		return exit.BadUsage("flags that change the component need a folder or an archive")
 	}
 	return nil
@@ -145,6 +161,9 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 		return preview.Result{}, err
 	}
 	gate := a.gate(c, o.callFunctions)
+	if len(args) == 1 && o.manifest != nil {
+		return previewManifest(ctx, gate, target, o, preview.Change{Inputs: given, Warn: a.warn})
+	}
 	if len(args) == 1 {
 		return preview.Component(ctx, gate, target, preview.Assumed{Deletion: o.deletion, Inputs: given})
 	}
@@ -162,8 +181,24 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 	if err := checkApplicable(target); err != nil {
 		return preview.Result{}, err
 	}
+	warnOfUnread(ctx, a.warn, args[1], fields)
 	change := preview.Change{
-		Archive: archive, Place: args[1], Fields: fields, Adopt: o.adoptClusters(), Inputs: given, Warn: a.warn,
+		Archive: archive, Manifest: o.manifest, Place: args[1], Fields: fields, Adopt: o.adoptClusters(), Inputs: given, Warn: a.warn,
 	}
 	return preview.Applied(ctx, gate, target, change)
+}
+
+// previewManifest returns the forecast for the component after an apply of its manifest.
+func previewManifest(
+	ctx context.Context, gate egress.Gate, target cluster.Target, o planOptions, change preview.Change,
+) (preview.Result, error) {
+	if err := preview.CheckReadyMade(target); err != nil {
+		return preview.Result{}, err
+	}
+	fields, err := o.spec(o.changed)
+	if err != nil {
+		return preview.Result{}, err
+	}
+	change.Manifest, change.Fields, change.Adopt = o.manifest, fields, o.adoptClusters()
+	return preview.Manifest(ctx, gate, target, change)
 }

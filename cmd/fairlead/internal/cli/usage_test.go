@@ -130,12 +130,12 @@ var _ = Describe("the command line", func() {
 
 	DescribeTable("refuses a manifest instead of values, with a hint,", func(ctx SpecContext, args ...string) {
 		GinkgoT().Chdir(folder("chart/Chart.yaml", "name: shop",
-			"shop.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Component\nmetadata: {name: shop}\n"))
+			"shop.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\n"))
 		r := run(ctx, append([]string{"fairlead"}, args...)...)
 		Expect(r).
 			To(Equal(result{
 				Code: 2,
-				Err: "fairlead: shop.yaml: this is a manifest of kind Component, and -f expects values, such as replicas: 2; " +
+				Err: "fairlead: shop.yaml: this is a manifest of kind ConfigMap, and -f expects values, such as replicas: 2; " +
 					"kubectl apply -f applies a manifest; to make it part of a component, put it into the folder: fairlead apply " +
 					"NAME DIR\n",
 			}))

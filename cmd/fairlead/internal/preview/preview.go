@@ -48,6 +48,8 @@ type Result struct {
 // Change is the input of fairlead apply: a source, and fields of the spec.
 type Change struct {
 	Archive publish.Archive
+	// Manifest is a manifest of the component; see publish.Request. It may be nil.
+	Manifest *unstructured.Unstructured
 	// Place is the folder or the archive that the source comes from.
 	Place  string
 	Fields map[string]any
@@ -87,7 +89,9 @@ func Component(ctx context.Context, gate egress.Gate, target cluster.Target, a A
 // existing objects as fairlead apply --adopt does.
 func Applied(ctx context.Context, gate egress.Gate, target cluster.Target, change Change) (Result, error) {
 	publisher := publish.Publisher{Client: gate.Cluster.Client, Warn: change.Warn}
-	request := publish.Request{Target: target, Archive: change.Archive, Fields: change.Fields, Adopt: change.Adopt}
+	request := publish.Request{
+		Target: target, Archive: change.Archive, Manifest: change.Manifest, Fields: change.Fields, Adopt: change.Adopt,
+	}
 	obj, sources, err := publisher.Preview(ctx, request)
 	if err != nil {
 		return Result{}, err
@@ -95,6 +99,19 @@ func Applied(ctx context.Context, gate egress.Gate, target cluster.Target, chang
 	return preview(ctx, gate, Result{Target: target, Component: obj}, rendered{
 		contents: contentsOf(sources), inputs: change.Inputs, place: change.Place, adoptUnowned: true,
 	})
+}
+
+// Manifest returns the forecast for the component after an apply of its manifest, whose source stays. The component need
+// not exist.
+func Manifest(ctx context.Context, gate egress.Gate, target cluster.Target, change Change) (Result, error) {
+	publisher := publish.Publisher{Client: gate.Cluster.Client, Warn: change.Warn}
+	obj, err := publisher.PreviewManifest(ctx, publish.Request{
+		Target: target, Manifest: change.Manifest, Fields: change.Fields, Adopt: change.Adopt,
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return preview(ctx, gate, Result{Target: target, Component: obj}, rendered{inputs: change.Inputs})
 }
 
 // CheckReadyMade returns an error if the component is not of the ready-made operator.

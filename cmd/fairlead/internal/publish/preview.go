@@ -30,6 +30,39 @@ func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstr
 	return component, s.configMaps(), nil
 }
 
+// PreviewManifest returns the component that an apply of the manifest of a request would make, with the source in this
+// manifest, and writes nothing. It makes a dry run as Preview does.
+func (p *Publisher) PreviewManifest(ctx context.Context, r Request) (*unstructured.Unstructured, error) {
+	before, err := p.find(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	after := r.Target.Blank()
+	if before != nil {
+		after = before.DeepCopy()
+	}
+	source, _, err := unstructured.NestedMap(r.Manifest.Object, "spec", "source")
+	if err == nil {
+		err = r.setSpec(after, source)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(source) == 0 {
+		unstructured.RemoveNestedField(after.Object, "spec", "source")
+	}
+	answer, dry := after.DeepCopy(), client.NewDryRunClient(p.Client)
+	if before == nil {
+		err = dry.Create(ctx, answer)
+	} else {
+		err = dry.Update(ctx, answer)
+	}
+	if apierrors.IsForbidden(err) {
+		return after, nil
+	}
+	return answer, err
+}
+
 // check calls Check with the component and the ConfigMaps that are about to be written.
 func (p *Publisher) check(before *unstructured.Unstructured, r Request, s stored) ([]metav1alpha1.AdoptRule, error) {
 	if p.Check == nil {

@@ -23,6 +23,9 @@ type Request struct {
 	// Fields are the fields of the spec to set, except for the source. A nil value removes a field. Fields of an
 	// existing component that are not in the map stay unchanged.
 	Fields map[string]any
+	// Manifest is a manifest of the component, or nil. Its labels and annotations are added to those of the component, and
+	// fields of the spec that are neither in it nor in Fields are removed, except for the source and for spec.adopt.
+	Manifest *unstructured.Unstructured
 	// Adopt are added to spec.adopt. A component that Publish creates gets a list in any case, because a list is complete,
 	// also an empty one: the operator takes over nothing that it does not name.
 	Adopt []metav1alpha1.AdoptRule

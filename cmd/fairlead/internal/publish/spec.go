@@ -2,6 +2,7 @@ package publish
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,10 +19,14 @@ import (
 // removes the entries of spec.adopt that were used.
 func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) error {
 	before := obj.DeepCopy()
+	if err := r.setManifest(obj); err != nil {
+		return err
+	}
 	if err := setAdopt(obj, r.Adopt); err != nil {
 		return err
 	}
-	for name, value := range r.Fields {
+	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
+		value := r.Fields[name]
 		path := append([]string{"spec"}, strings.Split(name, ".")...)
 		if value == nil {
 			removeField(obj, path)
@@ -39,6 +44,55 @@ func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) 
 		return nil
 	}
 	return r.dropUsed(obj)
+}
+
+// setManifest sets the fields of the manifest, except for its source.
+func (r Request) setManifest(obj *unstructured.Unstructured) error {
+	if r.Manifest == nil {
+		return nil
+	}
+	spec, _, err := unstructured.NestedMap(r.Manifest.Object, "spec")
+	if err != nil {
+		return err
+	}
+	if spec == nil {
+		spec = map[string]any{}
+	}
+	adopt, _, err := unstructured.NestedSlice(obj.Object, "spec", "adopt")
+	if err != nil {
+		return err
+	}
+	more, _ := spec["adopt"].([]any)
+	for _, entry := range more {
+		if !contains(adopt, entry) {
+			adopt = append(adopt, entry)
+		}
+	}
+	delete(spec, "adopt")
+	if adopt != nil {
+		spec["adopt"] = adopt
+	}
+	delete(spec, "source")
+	if source, found, _ := unstructured.NestedFieldCopy(obj.Object, "spec", "source"); found {
+		spec["source"] = source
+	}
+	obj.SetLabels(merged(obj.GetLabels(), r.Manifest.GetLabels()))
+	obj.SetAnnotations(merged(obj.GetAnnotations(), r.Manifest.GetAnnotations()))
+	return unstructured.SetNestedMap(obj.Object, spec, "spec")
+}
+
+// merged returns the entries of both maps, or the first map if the second is empty.
+func merged(base, more map[string]string) map[string]string {
+	if len(more) == 0 {
+		return base
+	}
+	all := maps.Clone(more)
+	for key, value := range base {
+		if _, given := more[key]; !given {
+			all[key] = value
+		}
+	}
+	return all
 }
 
 // removeField removes a field, and the map that has it if it is empty then and not the spec itself.
@@ -150,8 +204,11 @@ func setAdopt(obj *unstructured.Unstructured, entries []metav1alpha1.AdoptRule) 
 	return unstructured.SetNestedSlice(obj.Object, list, "spec", "adopt")
 }
 
+// sameSpec compares what a request sets: the spec, the labels and the annotations.
 func sameSpec(a, b *unstructured.Unstructured) bool {
-	return equality.Semantic.DeepEqual(a.Object["spec"], b.Object["spec"])
+	return equality.Semantic.DeepEqual(a.Object["spec"], b.Object["spec"]) &&
+		equality.Semantic.DeepEqual(a.GetLabels(), b.GetLabels()) &&
+		equality.Semantic.DeepEqual(a.GetAnnotations(), b.GetAnnotations())
 }
 
 // sourceNames returns the names of the ConfigMaps that are the component's source, and the digest of the archive if

@@ -14,6 +14,8 @@ import (
 
 // Sources are files and assignments of values.
 type Sources struct {
+	// Base are values that all others override.
+	Base map[string]any
 	// Files are paths of YAML files in ascending precedence; "-" is Stdin.
 	Files []string
 	// Assigned are assignments, which override files. Later assignments override earlier ones.
@@ -28,7 +30,7 @@ func (s Sources) Given() bool { return len(s.Files) > 0 || s.Assigned.given() }
 
 // Load reads and merges all sources. It keeps null values, because a null removes a default value of a chart.
 func (s Sources) Load() (map[string]any, error) {
-	merged := map[string]any{}
+	merged := merge(map[string]any{}, s.Base)
 	stdin := &onceReader{Reader: s.Stdin}
 	for _, file := range s.Files {
 		values, err := s.loadFile(file, stdin)
