@@ -18,7 +18,7 @@ dependent was created.`
 func (a *app) newExternal() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "external",
-		Short: "Show dependents outside Kubernetes, and resolve uncertain creations",
+		Short: "Show dependents outside Kubernetes, and resolve uncertain creates",
 		Long:  externalHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -9,13 +9,16 @@ import (
 const exitCodes = `The exit code is the result of a command:
 
     0  yes: the condition is true, or the change was made
-    1  no: the component does not exist, is Stalled or Suspended, the timeout is over, the API server refused a
-       write, or apply refuses it before; the reason is on stderr
-    2  bad usage or input: flags, arguments, a folder, a file of values, a source that does not render, or a
-       type that the cluster does not serve
-    3  no access to the cluster: the kubeconfig is invalid, the API server is not reachable, you are not
-       authorized or lack a right, or the custom resource definition of components is not installed
-  130  the command was interrupted by SIGINT (Ctrl-C) before it had a result; the exit code after SIGTERM is 143
+    1  no: the component does not exist, is Stalled or Suspended, the timeout is
+       over, the API server refused a write, or apply refuses it before; the
+       reason is on stderr
+    2  bad usage or input: flags, arguments, a folder, a file of values, a
+       source that does not render, or a type that the cluster does not serve
+    3  no access to the cluster: the kubeconfig is invalid, the API server is
+       not reachable, you are not authorized or lack a right, or the custom
+       resource definition of components is not installed
+  130  the command was interrupted by SIGINT (Ctrl-C) before it had a result;
+       the exit code after SIGTERM is 143
 
 Without --wait, the exit code of commands that change something is 0 when the API server has accepted the
 change. The exit code of status is 0 if the component is Ready, and 1 if it is not. The exit code of diff is 0

@@ -149,8 +149,8 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	if err := o.load(&req, a.In); err != nil {
 		return err
 	}
-	if o.raw {
 	req.Report = func(result generator.Result) { a.warn(errors.New(result.String())) }
+	if o.raw {
 		objects, err := render.Raw(ctx, req)
 		if err != nil {
 			return errors.Join(errNotRendered(ctx, place, o.path, err), errNotWritten(writeOutputOf(a.Out, err)))
@@ -163,8 +163,8 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	}
 	objects, err := render.Dependents(ctx, req)
 	if err != nil {
-		return errNotRendered(ctx, place, o.path, err)
 		printExcerpts(a.ErrOut, err)
+		return errNotRendered(ctx, place, o.path, err)
 	}
 	a.warnOfNothing(place, len(objects))
 	for _, gk := range render.Misspelt(objects) {

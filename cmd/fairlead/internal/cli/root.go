@@ -151,17 +151,18 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 	root.AddCommand(a.commands()...)
 	a.completer.Connection(root)
 	refuseUnknownArguments(root)
+	addHelp(root)
 	return root
 }
 
-// commands returns all commands, in any order, because the help sorts them by name.
+// commands returns all commands, in any order, because the help groups them and sorts them by name.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newExport(), a.newDelete(),
 		a.newList(), a.newStatus(), a.newTree(), a.newWhy(), a.newNotes(), a.newRBAC(), a.newHistory(), a.newEvents(),
 		a.newLogs(), a.newTest(),
 		a.newReconcile(), a.newSuspend(), a.newResume(), a.newExternal(),
-		a.newScaffold(), a.newVersion(), newExitCodes(),
+		a.newScaffold(), a.newVersion(), newOptions(), newExitCodes(),
 	}
 }
 

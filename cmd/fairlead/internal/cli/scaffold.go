@@ -54,8 +54,10 @@ func (a *app) newScaffold() *cobra.Command {
 		Use:   "scaffold DIR",
 		Short: "Write a project for your own operator",
 		Long:  scaffoldHelp,
-		Example: `  fairlead scaffold ./shop-operator --chart ./shop --group apps.example.com --kind Shop \
-    --operator-name shop-operator.example.com --module example.com/shop-operator`,
+		Example: `  fairlead scaffold ./shop-operator --chart ./shop \
+    --group apps.example.com --kind Shop \
+    --operator-name shop-operator.example.com \
+    --module example.com/shop-operator`,
 		Args:              takes(0, theFolder),
 		RunE:              work(func(ctx context.Context, args []string) error { return a.scaffold(ctx, args[0], o) }),
 		ValidArgsFunction: completion.Folder,

@@ -158,7 +158,7 @@ var _ = Describe("the command line", func() {
 		Expect(run(ctx, "fairlead", "help", "exit-codes").Out).To(ContainSubstring("3  no access to the cluster"))
 		Expect(run(ctx, "fairlead", "version")).To(Equal(result{Out: "dev\n"}))
 		Expect(run(ctx, "fairlead", "completion", "bash").Out).To(ContainSubstring("__start_fairlead"))
-		Expect(run(ctx, "fairlead").Out).To(ContainSubstring("Additional help topics:\n  fairlead exit-codes"))
+		Expect(run(ctx, "fairlead").Out).To(ContainSubstring("Topics:\n  exit-codes  What the exit codes mean\n"))
 	})
 })
 

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// TestHelpFitsATerminal checks the help of each command: 80 columns, an example, a group, and no flag for the connection.
+func TestHelpFitsATerminal(t *testing.T) {
+	root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
+	var check func(command *cobra.Command)
+	check = func(command *cobra.Command) {
+		var out bytes.Buffer
+		command.SetOut(&out)
+		if err := command.Help(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if line = strings.TrimSuffix(line, "\n"); len(line) > helpWidth || strings.TrimRight(line, " ") != line {
+				t.Errorf("%s: %d columns: %q", command.CommandPath(), len(line), line)
+			}
+		}
+		if strings.Contains(out.String(), "--kubeconfig") {
+			t.Errorf("%s has the flags of all commands", command.CommandPath())
+		}
+		topLevel := command.Parent() == root && command.Runnable() && !command.Hidden
+		if topLevel && command.GroupID == "" {
+			t.Errorf("%s is in no group", command.CommandPath())
+		}
+		if topLevel && command.Name() != "help" && command.Name() != "completion" && !command.HasExample() {
+			t.Errorf("%s has no example", command.CommandPath())
+		}
+		for _, sub := range command.Commands() {
+			if command.Name() != "completion" {
+				check(sub)
+			}
+		}
+	}
+	check(root)
+}
+
+func TestOptionsPrintsTheFlagsOfAllCommands(t *testing.T) {
+	var out bytes.Buffer
+	root := newApp(genericiooptions.IOStreams{Out: &out}).newRoot("fairlead")
+	root.SetOut(&out)
+	root.SetArgs([]string{"options"})
+	if err := root.Execute(); err != nil || !strings.Contains(out.String(), "--kubeconfig") {
+		t.Errorf("got %v, %s", err, &out)
+	}
+}
+
+func TestVersionIsAlsoAFlag(t *testing.T) {
+	var flag, command bytes.Buffer
+	for out, argument := range map[*bytes.Buffer]string{&flag: "--version", &command: "version"} {
+		a := newApp(genericiooptions.IOStreams{Out: out, ErrOut: out})
+		root := a.newRoot("fairlead")
+		root.SetOut(a.Out)
+		root.SetArgs([]string{argument})
+		if err := root.Execute(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if flag.String() == "" || flag.String() != command.String() {
+		t.Errorf("got %q and %q", &flag, &command)
+	}
+}
+
+func TestCommandsOfOtherProgramsAreSuggested(t *testing.T) {
+	for name, want := range map[string]string{
+		"get": "list", "describe": "status", "install": "apply", "upgrade": "apply", "template": "render",
+		"rollback": "apply", "uninstall": "delete",
+	} {
+		root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
+		root.SetArgs([]string{name, "shop"})
+		if err := root.Execute(); err == nil || !strings.Contains(err.Error(), "\n\t"+want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
