@@ -161,12 +161,23 @@ spec:
 			`warning: c/templates/a.yaml (rendered):6: the key "a" occurs twice in a map; the last value is used` + "\n"))
 		for name, dir := range map[string]string{
 			`a.yaml \(rendered\):6`: folder("a.yaml", fmt.Sprintf(object, "a")),
-			`a.yaml:6`:               folder("kustomization.yaml", "resources: [a.yaml]", "a.yaml", fmt.Sprintf(object, "a")),
+			`a.yaml:6`:              folder("kustomization.yaml", "resources: [a.yaml]", "a.yaml", fmt.Sprintf(object, "a")),
 			`a.json \(rendered\):1`: folder("a.json", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "a": "2"}}`),
 		} {
 			r := run(ctx, "fairlead", "render", dir)
 			Expect(r.Out).To(ContainSubstring(`a: "2"`), name+r.Err)
 			Expect(r.Err).To(MatchRegexp(`warning: `+name+`: the key "(data\.)?a" occurs twice in a map; the last value is used`), name)
+		}
+	})
+
+	It("prints a warning of Helm once, in the form of all warnings", func(ctx SpecContext) {
+		chart := folder("Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n"+
+			"dependencies: [{name: sub, version: '*', condition: sub.enabled}]\n", "values.yaml", "sub: {enabled: perhaps}\n",
+			"charts/sub/Chart.yaml", "{apiVersion: v2, name: sub, version: 0.1.0}",
+			"templates/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+		for _, flag := range []string{"--raw", "--lint"} {
+			Expect(run(ctx, "fairlead", "render", chart, flag).Err).
+				To(Equal("warning: Condition path 'sub.enabled' for chart sub returned non-bool value\n"))
 		}
 	})
 

@@ -45,6 +45,7 @@ type app struct {
 // interrupts the command.
 func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
 	a := newApp(streams)
+	redirectLog(a.warn)
 	root := a.newRoot(args[0])
 	root.SetArgs(args[1:])
 	if programOf(args[0]) == completionName {
