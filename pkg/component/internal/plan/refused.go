@@ -18,19 +18,28 @@ func ruleRefused(c candidate) (decision, bool) {
 // left out. So is an external, which no API server validates. An object that waits for the values of its holes is added as
 // a create or an update; see Facts.Unbound. For an object that must be read first, see Unread.
 func (p *Plan) collect(f Facts, c candidate, d decision) {
-	if !f.Validate || d.applied && c.unbound != nil || c.applied() || c.object.Key.IsExternal() || c.object.Settings.IsObserved() {
+	if !f.Validate || c.applied() || c.object.Key.IsExternal() || c.object.Settings.IsObserved() {
 		return
 	}
 	switch verb := d.verb(); {
-	case d.waiting != nil && d.waiting.Reason == WaitExport && c.live.Presence == Present:
-		p.Unapplied = append(p.Unapplied, *c.act(VerbApply, ReasonChanged).action)
-	case d.waiting != nil && d.waiting.Reason == WaitExport:
-		p.Unapplied = append(p.Unapplied, *c.act(VerbCreate, ReasonNew).action)
+	case d.applied && c.unbound != nil:
 	case verb == VerbRead:
 		p.unread = append(p.unread, *d.action)
 	case verb != "" && verb.Writes():
 		p.Unapplied = append(p.Unapplied, *d.action)
-	case d.waiting != nil && d.waiting.Failure == nil && d.waiting.Reason == WaitNotServed:
+	default:
+		p.collectWaiting(c, d)
+	}
+}
+
+// collectWaiting adds the write of a new manifest that waits for its type, or for the values of its holes.
+func (p *Plan) collectWaiting(c candidate, d decision) {
+	w := d.waiting
+	switch {
+	case w == nil:
+	case w.Reason == WaitExport && c.live.Presence == Present:
+		p.Unapplied = append(p.Unapplied, *c.act(VerbApply, ReasonChanged).action)
+	case w.Reason == WaitExport, w.Reason == WaitNotServed && w.Failure == nil:
 		p.Unapplied = append(p.Unapplied, *c.act(VerbCreate, ReasonNew).action)
 	}
 }
@@ -42,7 +51,8 @@ func (p *Plan) collectPhases(f Facts) {
 	for i := range f.Phases {
 		o := &f.Phases[i]
 		isDesired := slices.ContainsFunc(f.Desired, func(other manifests.Object) bool { return other.Key == o.Key })
-		if isDesired || o.Key.IsExternal() {
+		// The values of holes are not known before the deletion.
+		if isDesired || o.Key.IsExternal() || o.Settings.Binds() {
 			continue
 		}
 		switch c := newCandidate(f, o); {
