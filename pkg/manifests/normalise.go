@@ -29,8 +29,10 @@ type NormaliseOptions struct {
 	Reconciler string
 	// Namespace is the namespace for namespaced objects whose manifests set no namespace.
 	Namespace string
-	// Owner is written to the owner-id label and annotation.
-	Owner Owner
+	// Owner is written to the owner-id label and annotation. RemoteTarget is set if the objects are in another cluster
+	// than the owner, so that no object is the namespace of the owner, which is released instead of deleted.
+	Owner        Owner
+	RemoteTarget bool
 	// ScopeOf returns the scope of a type in the target, or ScopeUnknown if the type is not served.
 	ScopeOf func(gvk schema.GroupVersionKind) (Scope, error)
 	// Managed are additional types whose instances are applied last, although no manifest defines them.
@@ -47,6 +49,14 @@ type NormaliseOptions struct {
 	// CheckExternal checks the manifest of an external against its kind; nil accepts all kinds and specs. partial is set
 	// if the spec has null in the place of texts whose holes are not filled yet.
 	CheckExternal func(body *unstructured.Unstructured, partial bool) error
+}
+
+// ownNamespace returns the namespace of the owner, empty if it is in another cluster than the objects.
+func (o NormaliseOptions) ownNamespace() string {
+	if o.RemoteTarget {
+		return ""
+	}
+	return o.Owner.Namespace
 }
 
 // Normalise converts generated manifests to the objects that are applied. It validates each manifest, sets its scope
@@ -91,7 +101,7 @@ func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Ob
 	}
 	slices.SortFunc(objects, compareApply)
 	errs = append(errs, n.numberOccurrences(objects)...)
-	errs = append(errs, findOrderConflicts(objects)...)
+	errs = append(errs, findOrderConflicts(objects, o.ownNamespace())...)
 	used, problems := n.checkBindings(objects)
 	errs = append(errs, problems...)
 	errs = append(errs, n.addExporters(objects, used.inHoles)...)

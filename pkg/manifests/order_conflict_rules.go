@@ -196,7 +196,7 @@ func phasedAfterDefinition(s orders, o Object) error {
 
 func phasedAfterNamespace(s orders, o Object) error {
 	n, ok := s.namespaces[o.Key.Namespace]
-	if !ok || o.Settings.Phase != PhasePostDelete {
+	if !ok || o.Settings.Phase != PhasePostDelete || n.Key.Name == s.ownNamespace {
 		return nil
 	}
 	return fmt.Errorf(

@@ -32,9 +32,10 @@ var orderConflicts = []orderConflict{
 var phaseConflicts = []orderConflict{phasedHolder, phasedAfterDefinition, phasedAfterNamespace}
 
 // findOrderConflicts returns all order conflicts in a set. Objects that depend on others belong to no wave, so they
-// have none. Its time is linear in the size of the set.
-func findOrderConflicts(objects []Object) []error {
+// have none. Its time is linear in the size of the set. ownNamespace is the namespace of the owner of the set.
+func findOrderConflicts(objects []Object, ownNamespace string) []error {
 	s := newOrders(objects)
+	s.ownNamespace = ownNamespace
 	var errs []error
 	for _, o := range objects {
 		if o.InGraph() || o.Settings.IsObserved() {
@@ -60,6 +61,8 @@ type orders struct {
 	definitions map[ManagedType]*span
 	namespaces  map[string]Object
 	services    map[Key]Object
+	// ownNamespace is the namespace of the owner, which is released instead of deleted.
+	ownNamespace string
 	// controller is the object that is deleted first among all objects that may serve instances: long-running
 	// workloads, webhook configurations and APIServices. The set does not show which of these objects serves a type, so
 	// instances must be deleted before all of them.

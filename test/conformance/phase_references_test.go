@@ -1,11 +1,15 @@
 package conformance_test
 
 import (
+	"slices"
 	"strings"
+	"testing/fstest"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
 var _ = Describe("Dependents that a deletion phase needs:", func() {
@@ -62,4 +66,37 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "shared").GetUID()).To(Equal(shared))
 		})
 	}
+
+	It("a chart with its own namespace, and with a post-delete hook whose account is a pre-install hook, is installed and deleted", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		hook := func(text, events string) *fstest.MapFile {
+			return &fstest.MapFile{Data: []byte(strings.Replace(text, "metadata: {", "metadata: {annotations: {helm.sh/hook: "+events+"}, ", 1))}
+		}
+		job := strings.Replace(oneJob("tell", "helm.sh/hook: post-delete"), "restartPolicy", "serviceAccountName: teller\n      restartPolicy", 1)
+		charts, err := helm.New(fstest.MapFS{
+			"Chart.yaml":               {Data: []byte("apiVersion: v2\nname: tells\nversion: 1.0.0\n")},
+			"templates/namespace.yaml": {Data: []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: {{ .Release.Namespace }}, labels: {part: a}}\n")},
+			"templates/settings.yaml":  {Data: []byte(configMap("settings", "a"))},
+			"templates/script.yaml":    hook("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: script}\n", "pre-install"),
+			"templates/account.yaml":   hook("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: teller}\n", "pre-install"),
+			"templates/role.yaml":      hook("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: tells}\nrules: []\n", "pre-install"),
+			"templates/job.yaml":       {Data: []byte(job)},
+		}, helm.Options{AnnotationPrefix: operator})
+		Expect(err).NotTo(HaveOccurred())
+		runOperator(operator, operatorOptions{generate: charts})
+		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		done := story(ctx, mark, operator, namespace)
+		Expect(slices.Index(done, "delete serviceaccounts/teller")).To(BeNumerically(">", slices.IndexFunc(done, func(step string) bool {
+			return strings.HasSuffix(step, " jobs/tell")
+		})), strings.Join(done, "\n"))
+		Expect(done).To(ContainElements("delete configmaps/settings", "delete configmaps/script", "delete roles/tells"))
+		left := mustGet(ctx, "v1", "Namespace", "", namespace)
+		Expect(left.GetDeletionTimestamp()).To(BeNil())
+		Expect(left.GetLabels()).NotTo(HaveKey(operator + "/owner-id"))
+	})
 })

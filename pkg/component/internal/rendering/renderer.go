@@ -229,6 +229,7 @@ func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	}
 	objects, err := Normalise(bodies, manifests.NormaliseOptions{
 		Reconciler: r.options.Reconciler, Namespace: req.Inputs.Namespace, Owner: req.Owner,
+		RemoteTarget:        req.Target.Cluster != "",
 		ScopeOf:             req.Target.Client.Discovery.Scope,
 		StatusIsSubresource: req.Target.Client.Discovery.HasStatusSubresource, Managed: req.Inputs.Managed,
 		Conditions: r.options.Conditions, Ignore: req.Ignore, CheckExternal: req.CheckExternal,
