@@ -97,6 +97,8 @@ func (c *Component) SourceName() string {
 		return source.ConfigMaps.describe()
 	case source.HTTP != nil:
 		return c.Source().Location()
+	case source.Inline != nil && len(source.Inline.Files) == 1:
+		return "1 file in the spec"
 	case source.Inline != nil:
 		return fmt.Sprintf("%d files in the spec", len(source.Inline.Files))
 	case c.Spec.Function != nil:

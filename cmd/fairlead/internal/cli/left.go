@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -41,8 +42,8 @@ func leftBehind(ctx context.Context, f cluster.Object, clusters []string, found 
 			"have it: it stays, also when the component is deleted", object))
 	}
 	if more := len(left) - maxWarnings; more > 0 {
-		warnings = append(warnings, fmt.Errorf("%d more objects of the former cluster stay; they have the label %s/%s", more,
-			operator.ReconcilerName, manifests.LabelOwnerID))
+		warnings = append(warnings, fmt.Errorf("%s of the former cluster will stay; their label is %s/%s",
+			terminal.Count(more, "more object"), operator.ReconcilerName, manifests.LabelOwnerID))
 	}
 	return warnings
 }

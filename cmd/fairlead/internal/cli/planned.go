@@ -108,7 +108,8 @@ func (p preflight) warnOfDeletion(conflicts []component.Waiting) {
 		p.warn(fmt.Errorf("the deletion of the component would wait for %s: %s", w.Dependent, w.Message))
 	}
 	if more := len(conflicts) - maxWarnings; more > 0 {
-		p.warn(fmt.Errorf("the deletion of the component would wait for %d more objects; fairlead plan names them", more))
+		p.warn(fmt.Errorf("the deletion of the component would wait for %s; fairlead plan names them",
+			terminal.Count(more, "more object")))
 	}
 }
 
@@ -159,7 +160,7 @@ func (p preflight) warnOfUnserved(unserved []component.Waiting) {
 		p.warn(fmt.Errorf("%s has to wait: %s", w.Dependent, w.Message))
 	}
 	if more := len(unserved) - maxWarnings; more > 0 {
-		p.warn(fmt.Errorf("%d more objects have to wait for types that are not served", more))
+		p.warn(fmt.Errorf("%s must wait for types that are not served", terminal.Count(more, "more object")))
 	}
 }
 
@@ -177,7 +178,7 @@ func (p preflight) warnOfUnchecked(unchecked []preview.Unchecked) {
 		more += 1 + u.More
 	}
 	if more > 0 {
-		p.warn(fmt.Errorf("not checked: %d more objects; fairlead plan names them", more))
+		p.warn(fmt.Errorf("not checked: %s; fairlead plan names them", terminal.Count(more, "more object")))
 	}
 }
 
@@ -191,6 +192,6 @@ func (p preflight) warnOfDropped(found preview.Findings) {
 		p.warn(fmt.Errorf("%s: the API server drops this field, because the type does not have it", d))
 	}
 	if more := len(dropped) - maxWarnings; more > 0 {
-		p.warn(fmt.Errorf("the API server drops %d more fields; fairlead plan names them", more))
+		p.warn(fmt.Errorf("the API server drops %s; fairlead plan names them", terminal.Count(more, "more field")))
 	}
 }

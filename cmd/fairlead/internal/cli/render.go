@@ -203,7 +203,7 @@ func (a *app) validate(ctx context.Context, place, path string, req render.Reque
 		}
 	}
 	if refused > 0 {
-		return exit.Refuse("%s: an API server would refuse %d fields", place, refused)
+		return exit.Refuse("%s: an API server would refuse %s", place, terminal.Count(refused, "field"))
 	}
 	return nil
 }

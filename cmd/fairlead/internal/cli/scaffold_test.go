@@ -186,7 +186,7 @@ var _ = Describe("scaffold update", func() {
 		r := run(ctx, "fairlead", "scaffold", "update", dir)
 		Expect(r).To(Equal(result{
 			Code: 1, Out: "merge Makefile\n" + conflict,
-			Err: "fairlead: nothing was written because of 1 conflicts; --keep-conflicts marks these in the files\n",
+			Err: "fairlead: nothing was written because of 1 conflict; --keep-conflicts marks these in the files\n",
 		}))
 		Expect(os.ReadFile(filepath.Join(dir, "Makefile"))).To(BeEquivalentTo(was))
 

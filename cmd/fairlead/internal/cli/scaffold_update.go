@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 const scaffoldUpdateHelp = `Update a scaffolded project to the templates of this program, and keep your changes.
@@ -67,10 +68,10 @@ func (a *app) updateProject(ctx context.Context, dir string, o scaffoldUpdateOpt
 	}
 	switch {
 	case len(update.Conflicts) > 0 && o.keepConflicts && !o.dryRun:
-		return exit.Refuse("%d conflicts are marked in the files; resolve them", len(update.Conflicts))
+		return exit.Refuse("conflicts are marked in the files (%d); resolve them", len(update.Conflicts))
 	case len(update.Conflicts) > 0:
-		return exit.Refuse("nothing was written because of %d conflicts; --keep-conflicts marks these in the files",
-			len(update.Conflicts))
+		return exit.Refuse("nothing was written because of %s; --keep-conflicts marks these in the files",
+			terminal.Count(len(update.Conflicts), "conflict"))
 	case len(update.Changes) == 0:
 		a.println(dir + " is up to date")
 	}

@@ -90,7 +90,7 @@ func fit(lines []string, width, height int) []string {
 	var fitting []string
 	for i, line := range lines {
 		if i == rows-1 && len(lines) > rows {
-			return append(fitting, terminal.Cut(fmt.Sprintf("… and %d more lines", len(lines)-i), width))
+			return append(fitting, terminal.Cut("… and "+terminal.Count(len(lines)-i, "more line"), width))
 		}
 		fitting = append(fitting, terminal.Cut(line, width))
 	}

@@ -74,7 +74,7 @@ func (a PlanAdoption) lines(object, phase string) []string {
 		texts = append(texts, "  lost: not known: "+terminal.Clean(oneLine(a.LostUnknown)))
 	}
 	if more := len(a.Lost) - maxLost; more > 0 {
-		texts = append(texts, fmt.Sprintf("  lost: %d more values; fairlead diff shows all", more))
+		texts = append(texts, "  lost: "+terminal.Count(more, "more value")+"; fairlead diff shows all")
 	}
 	return texts
 }

@@ -102,7 +102,7 @@ func (h History) changes(at int, wide bool) string {
 	case r.AdoptedCount == 1 && len(r.Adopted) == 1:
 		texts = append(texts, "adopted "+r.Adopted[0])
 	case r.AdoptedCount > 0:
-		texts = append(texts, fmt.Sprintf("adopted %d objects", r.AdoptedCount))
+		texts = append(texts, "adopted "+terminal.Count(int(r.AdoptedCount), "object"))
 	}
 	texts = append(texts, r.Changes...)
 	if more := len(texts) - maxChanges; more > 0 && !wide {
