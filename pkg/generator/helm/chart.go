@@ -94,6 +94,16 @@ func duplicatesOf(c *chart.Chart) (duplicates []*manifests.FileError) {
 	return duplicates
 }
 
+// Ignored returns a function that reports whether the .helmignore of a chart leaves out a file or a folder. A rendering
+// does not depend on such files, so their change is no change of the chart.
+func Ignored(chart fs.FS) (func(name string, info fs.FileInfo) bool, error) {
+	rules, err := ignoreRules(chart)
+	if err != nil {
+		return nil, err
+	}
+	return rules.Ignore, nil
+}
+
 func ignoreRules(source fs.FS) (*ignore.Rules, error) {
 	rules := ignore.Empty()
 	content, err := fs.ReadFile(source, ignore.HelmIgnore)

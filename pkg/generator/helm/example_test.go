@@ -43,3 +43,23 @@ data:
 	}
 	// Output: ConfigMap demo-greeting
 }
+
+// A program that publishes charts asks which files a rendering does not depend on.
+func ExampleIgnored() {
+	chart := fstest.MapFS{
+		".helmignore": {Data: []byte("ci/\n*.md\n")}, "Chart.yaml": {}, "README.md": {}, "ci/values.yaml": {}, "values.yaml": {},
+	}
+	ignored, err := helm.Ignored(chart)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, name := range []string{"README.md", "ci", "values.yaml"} {
+		info, err := chart.Stat(name)
+		fmt.Println(name, err == nil && ignored(name, info))
+	}
+	// Output:
+	// README.md true
+	// ci true
+	// values.yaml false
+}

@@ -267,9 +267,16 @@ var _ = Describe("an archive", onCluster(func() {
 			Expect(fairlead(ctx, namespace, "delete", "shop", "--wait")).To(HaveField("Code", 0))
 		}
 
-		By("applying a packed chart that differs")
+		By("changing a file that .helmignore leaves out")
+		Expect(os.WriteFile(filepath.Join(dir, ".helmignore"), []byte("*.md\n"), 0o600)).To(Succeed())
 		applied(ctx, namespace, dir)
 		before := shopIn(ctx, namespace)
+		Expect(os.WriteFile(filepath.Join(dir, "README.md"), []byte("About the shop.\n"), 0o600)).To(Succeed())
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
+		Expect(fairlead(ctx, namespace, "diff", "shop", dir)).To(Equal(result{}))
+		Expect(shopIn(ctx, namespace).Spec).To(Equal(before.Spec))
+
+		By("applying a packed chart that differs")
 		Expect(os.WriteFile(chart, []byte(strings.Replace(text, "1.0.0", "1.0.1", 1)), 0o600)).To(Succeed())
 		Expect(fairlead(ctx, namespace, "apply", "shop", archiveOf(dir, "shop")).Out).To(ContainSubstring("updated"))
 		Expect(shopIn(ctx, namespace).Spec.Source).NotTo(Equal(before.Spec.Source))

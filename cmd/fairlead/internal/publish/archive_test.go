@@ -74,6 +74,29 @@ var _ = Describe("Pack", func() {
 		Expect(publish.Pack(filepath.Join(dir, "shop.tgz"))).To(Equal(want))
 	})
 
+	DescribeTable("identifies a chart without the files that .helmignore leaves out",
+		func(file string, same bool) {
+			dir := GinkgoT().TempDir()
+			write(dir, "Chart.yaml", []byte("{apiVersion: v2, name: shop, version: 1.0.0}"))
+			write(dir, "templates/web.yaml", []byte("kind: Pod"))
+			write(dir, ".helmignore", []byte("ci/\n*.md\n"))
+			first, err := publish.Pack(dir)
+			Expect(err).NotTo(HaveOccurred())
+			write(dir, file, []byte("changed"))
+			changed, err := publish.Pack(dir)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(changed.Chart == first.Chart).To(Equal(same))
+		},
+		Entry("a file", "README.md", true),
+		Entry("a file in a folder", "docs/more.md", true),
+		Entry("a folder", "ci/values.yaml", true),
+		Entry("a hidden template", "templates/.hidden.yaml", true),
+		Entry("a file that it does not name", "notes.txt", false),
+		Entry("a template", "templates/ci.yaml", false),
+		Entry("the rules", ".helmignore", false),
+		Entry("a file of another generator", "kustomization.yaml", false),
+	)
+
 	It("replaces symbolic links inside the folder by the files and folders that they point to", func() {
 		dir := GinkgoT().TempDir()
 		write(dir, "linked/crds/bases/a.yaml", []byte("kind: A"))

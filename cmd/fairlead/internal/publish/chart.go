@@ -11,6 +11,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 	packed "github.com/fairlead-io/fairlead/pkg/source"
 )
 
@@ -19,8 +21,8 @@ import (
 const chartFile = "Chart.yaml"
 
 // chartOf returns a digest that is the same for a folder with a chart, and for the archive that "helm package" makes of
-// it. In such an archive the chart is in a folder, and the text of Chart.yaml may differ. The digest is empty if the
-// source is no chart.
+// it. In such an archive the chart is in a folder, and the text of Chart.yaml may differ. The digest does not depend on
+// files that .helmignore leaves out. It is empty if the source is no chart.
 func chartOf(tree fs.FS) (string, error) {
 	root, err := chartFolder(tree)
 	if err != nil || root == "" {
@@ -29,10 +31,22 @@ func chartOf(tree fs.FS) (string, error) {
 	if tree, err = fs.Sub(tree, root); err != nil {
 		return "", err
 	}
+	ignored, err := ignoredIn(tree)
+	if err != nil {
+		return "", err
+	}
 	sum := sha256.New()
 	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil {
 			return err
+		}
+		switch leftOut, err := ignored(name, entry); {
+		case err != nil:
+			return err
+		case leftOut && entry.IsDir():
+			return fs.SkipDir
+		case leftOut, entry.IsDir():
+			return nil
 		}
 		content, err := fs.ReadFile(tree, name)
 		if err != nil {
@@ -46,6 +60,25 @@ func chartOf(tree fs.FS) (string, error) {
 		return err
 	})
 	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// ignoredIn returns a function that reports whether .helmignore leaves out a file or a folder of a chart. It leaves out
+// none if another generator than Helm renders the folder by default, or if .helmignore is invalid, which the rendering
+// reports.
+func ignoredIn(chart fs.FS) (func(name string, entry fs.DirEntry) (bool, error), error) {
+	none := func(string, fs.DirEntry) (bool, error) { return false, nil }
+	engine, err := generator.Detect(chart)
+	if err != nil || engine != generator.EngineHelm {
+		return none, err
+	}
+	rules, err := helm.Ignored(chart)
+	if err != nil {
+		return none, nil //nolint:nilerr // The rendering reports it.
+	}
+	return func(name string, entry fs.DirEntry) (bool, error) {
+		info, err := entry.Info()
+		return err == nil && rules(name, info), err
+	}, nil
 }
 
 // chartFolder returns the folder of the chart: the root, or the only folder in the root. It returns an empty text if

@@ -14,6 +14,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
 // Request has the content of a component.
@@ -116,13 +117,21 @@ func (p *Publisher) source(ctx context.Context, before *unstructured.Unstructure
 }
 
 // isChartIn reports whether an archive has the chart of the request. With a path in the spec, the folders in the
-// archives matter, so isChartIn returns false.
+// archives matter, and with another generator than Helm all files, so isChartIn returns false.
 func (r Request) isChartIn(before *unstructured.Unstructured, archive []byte) bool {
-	path, set := r.Fields["path"]
-	if !set {
-		path, _, _ = unstructured.NestedFieldNoCopy(before.Object, "spec", "path")
+	field := func(name string) any {
+		value, set := r.Fields[name]
+		if !set {
+			value, _, _ = unstructured.NestedFieldNoCopy(before.Object, "spec", name)
+		}
+		if value == nil {
+			return ""
+		}
+		return value
 	}
-	return (path == nil || path == "") && r.Archive.Chart != "" && chartIn(archive) == r.Archive.Chart
+	renderer := field("generator")
+	isHelm := renderer == "" || renderer == string(generator.EngineHelm)
+	return field("path") == "" && isHelm && r.Archive.Chart != "" && chartIn(archive) == r.Archive.Chart
 }
 
 // find returns the component, or nil if it does not exist.
