@@ -69,6 +69,9 @@ type Request struct {
 	// the wall clock. The determinism check renders again with another Now. It does not detect a generator that reads the
 	// wall clock instead.
 	Now time.Time
+	// Trial is set if the random values of this rendering are not used: it is compared with another rendering of the same
+	// inputs, or only its notes are read. A generator may then make keys in a cheaper way. All else must be the same.
+	Trial bool
 	// Report receives the results of the generator; see Tell. It may be nil, and is safe for concurrent use.
 	Report func(Result)
 	// Locate receives the source file of each object; see Located. It may be nil, and must not change the rendering.

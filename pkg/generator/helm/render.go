@@ -88,8 +88,12 @@ func byKind(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 }
 
 // notes returns the rendered notes of the chart. It executes all templates of the chart, because a template can change
-// values that the notes read.
+// values that the notes read. A chart without notes is not rendered.
 func (p *parsedChart) notes(ctx context.Context, req generator.Request, options Options) (string, error) {
+	isNotes := func(f *chart.File) bool { return f.Name == path.Join("templates", notesFile) }
+	if !slices.ContainsFunc(p.chart.Templates, isNotes) {
+		return "", nil
+	}
 	working := copyChart(p.chart)
 	values, err := p.renderValues(working, req, options)
 	if err != nil {

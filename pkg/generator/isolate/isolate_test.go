@@ -214,7 +214,7 @@ func inputs(_ context.Context, req generator.Request) (any, error) {
 	reference := generator.Reference{Kind: metav1alpha1.SecretReference, Namespace: "shop", Name: "keys"}
 	return []any{
 		req.Namespace, req.Name, component.Name, component.Data["a"], info.Size(), req.SourceDigest,
-		string(req.References[reference]["k"]), req.Revision, req.Digest, req.Capabilities.Version.Minor,
+		string(req.References[reference]["k"]), req.Revision, req.Digest, req.Trial, req.Capabilities.Version.Minor,
 		req.Capabilities.APIVersions.Has("apps/v1"), req.Now.UTC().Format(time.RFC3339), component.APIVersion,
 	}, nil
 }
@@ -321,7 +321,7 @@ func TestARequestArrivesCompletely(t *testing.T) {
 	req := requestOf("inputs", nil)
 	req.Component = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "c"}, Data: map[string]string{"a": "b"}}
 	req.Source = fstest.MapFS{"charts/web/Chart.yaml": {Data: []byte("name: web")}}
-	req.SourceDigest, req.Revision, req.Digest, req.Now = "s", 7, "d", now
+	req.SourceDigest, req.Revision, req.Digest, req.Now, req.Trial = "s", 7, "d", now, true
 	req.References = generator.References{
 		{Kind: metav1alpha1.SecretReference, Namespace: "shop", Name: "keys"}: {"k": []byte("\x00v")},
 	}
@@ -338,7 +338,7 @@ func TestARequestArrivesCompletely(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []any{
-			"shop", "web", "c", "b", int64(9), "s", "\x00v", int64(7), "d", "36", true, "2026-01-02T03:04:05Z", "",
+			"shop", "web", "c", "b", int64(9), "s", "\x00v", int64(7), "d", true, "36", true, "2026-01-02T03:04:05Z", "",
 		}
 		object, ok := objects[0].(*unstructured.Unstructured)
 		if !ok {

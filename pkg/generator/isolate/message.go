@@ -64,6 +64,8 @@ type job struct {
 	HasTarget, HasLocal, HasOwns, Reports, Locates bool
 	// Notes requests the notes instead of the objects.
 	Notes bool
+	// Trial is generator.Request.Trial.
+	Trial bool `cbor:",omitempty"`
 }
 
 // reference is an entry of generator.References.

@@ -70,7 +70,7 @@ func (s *session) request(ctx context.Context) (generator.Request, error) {
 	req := generator.Request{
 		Namespace: j.Namespace, Name: j.Name, Parameters: j.Parameters, SourceDigest: j.SourceDigest,
 		Revision: j.Revision, Digest: j.Digest, References: generator.References{},
-		Inputs: j.Inputs,
+		Inputs: j.Inputs, Trial: j.Trial,
 	}
 	if err := req.Now.UnmarshalBinary(j.Now); err != nil {
 		return req, fmt.Errorf("time of the rendering: %w", err)

@@ -40,6 +40,7 @@ func (r Reader) Notes(ctx context.Context, obj *unstructured.Unstructured) (stri
 	if err != nil {
 		return "", err
 	}
+	req.Trial = true
 	return generator.NotesOf(ctx, g, req)
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -19,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -73,6 +75,18 @@ func (e *UnplannedError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *UnplannedError) Unwrap() error { return e.Cause }
 
+// trials makes trials of all renderings, because nobody uses their random values.
+type trials struct{ generator.Generator }
+
+// Generate implements generator.Generator.
+func (t trials) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	req.Trial = true
+	return t.Generator.Generate(ctx, req)
+}
+
+// Version implements generator.Versioner.
+func (t trials) Version() string { return generator.VersionOf(t.Generator) }
+
 // maxCheck bounds the time for a plan before an apply.
 const maxCheck = 2 * time.Minute
 
@@ -101,7 +115,7 @@ func Check(
 	if err != nil {
 		return Findings{}, &UnplannedError{Cause: err}
 	}
-	p.Options.SkipDeterminismCheck = true
+	p.Options.SkipDeterminismCheck, p.Generator = true, trials{p.Generator}
 	p.AdoptUnowned = true
 	limited, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()

@@ -184,7 +184,22 @@ func (j job) compare(
 	return with, err != nil || !d.Within(with), nil
 }
 
+// difference renders the inputs again, and returns the difference from the first rendering. If a trial differs in more
+// than values, or fails, the inputs are rendered once more, because the keys of a trial may be the cause.
 func (j job) difference(
+	ctx context.Context,
+	first []*unstructured.Unstructured,
+	o options,
+) (determinism.Difference, error) {
+	d, err := j.differenceOnce(ctx, first, o)
+	if o.withoutStatus || waits(err) || err == nil && len(d.Shape) == 0 {
+		return d, err
+	}
+	o.notTrial = true
+	return j.differenceOnce(ctx, first, o)
+}
+
+func (j job) differenceOnce(
 	ctx context.Context,
 	first []*unstructured.Unstructured,
 	o options,

@@ -57,6 +57,8 @@ type options struct {
 	later bool
 	// withoutStatus removes the status of looked-up objects.
 	withoutStatus bool
+	// notTrial makes a later rendering with keys as the first one; see generator.Request.Trial.
+	notTrial bool
 }
 
 // newJob collects the arguments of the generator: source, contents of references, capabilities and look-ups.
@@ -118,7 +120,7 @@ func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructure
 	req := j.request
 	req.Report, req.SourceVersion = j.results.add, j.results.addVersion
 	if o.later {
-		req.Now, req.Report = req.Now.Add(timeShift), func(generator.Result) {}
+		req.Now, req.Report, req.Trial = req.Now.Add(timeShift), func(generator.Result) {}, !o.notTrial
 	}
 	req.Target, req.Local = j.recorder.Lookup(false, o.withoutStatus), j.recorder.Lookup(true, o.withoutStatus)
 	generated, err := j.renderer.call(ctx, req)

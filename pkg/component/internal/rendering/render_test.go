@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -420,5 +421,43 @@ func TestAPartOfDiscoveryThatFailsRefusesASetThatLacksObjects(t *testing.T) {
 	expect(t, err, metav1alpha1.ReasonRetrying, false, "discovery of example.com/v1 failed")
 	if _, kept := other.renderer.cache.get(types.NamespacedName{Namespace: "shop", Name: "web"}); kept {
 		t.Error("a refused rendering is in the cache")
+	}
+}
+
+func TestTheRenderingThatIsComparedIsATrial(t *testing.T) {
+	object := func(data map[string]any) []client.Object {
+		return []client.Object{&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "namespace": "shop"}, "data": data,
+		}}}
+	}
+	for _, c := range []struct {
+		name string
+		data func(call int, trial bool) map[string]any
+		want string
+		ok   bool
+	}{
+		{"equal renderings", func(int, bool) map[string]any { return map[string]any{"value": "1"} }, "false true", true},
+		{"values that differ", func(call int, _ bool) map[string]any {
+			return map[string]any{"value": strconv.Itoa(call)}
+		}, "false true", true},
+		{"only a trial has other fields", func(_ int, trial bool) map[string]any {
+			return map[string]any{"value": "1", "trial" + strconv.FormatBool(trial): "x"}
+		}, "false true false", true},
+		{"each rendering has other fields", func(call int, _ bool) map[string]any {
+			return map[string]any{"value": "1", "call" + strconv.Itoa(call): "x"}
+		}, "false true false", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			var trials []string
+			s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
+				trials = append(trials, strconv.FormatBool(req.Trial))
+				return object(c.data(len(trials), req.Trial)), nil
+			}
+			_, _, err := s.render()
+			if got := strings.Join(trials, " "); got != c.want || (err == nil) != c.ok {
+				t.Errorf("trials %q, error %v; want %q", got, err, c.want)
+			}
+		})
 	}
 }

@@ -25,6 +25,7 @@ func tableOf(options Options, s *session) template.FuncMap {
 	functions["eq"], functions["ne"] = eq, ne
 	maps.Copy(functions, addressFunctions())
 	maps.Copy(functions, s.clockFunctions())
+	maps.Copy(functions, s.keyFunctions())
 	maps.Copy(functions, s.requestFunctions())
 	paying := s.payingFunctions()
 	maps.Copy(functions, paying)
