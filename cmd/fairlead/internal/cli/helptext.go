@@ -138,7 +138,7 @@ func wrapped(text string, width int) string {
 func wrappedParagraph(paragraph string, width int) string {
 	var text strings.Builder
 	column := 0
-	for _, word := range strings.Fields(paragraph) {
+	for word := range strings.FieldsSeq(paragraph) {
 		switch {
 		case column == 0:
 		case column+1+len(word) > width:

@@ -36,10 +36,11 @@ func printExcerpts(out io.Writer, err error) {
 
 // mistakesIn appends the mistakes with excerpts that an error joins or wraps, up to a number of them.
 func mistakesIn(err error, found []*manifests.FileError, most int) []*manifests.FileError {
+	//nolint:errorlint // The function looks at each error of the tree by itself.
 	if mistake, ok := err.(*manifests.FileError); ok && len(mistake.Excerpt) > 0 && len(found) < most {
 		return append(found, mistake)
 	}
-	switch wrapping := err.(type) {
+	switch wrapping := err.(type) { //nolint:errorlint // As above.
 	case interface{ Unwrap() error }:
 		return mistakesIn(wrapping.Unwrap(), found, most)
 	case interface{ Unwrap() []error }:
