@@ -195,7 +195,7 @@ var _ = Describe("Inputs of a component:", func() {
 				Of: toShared(namespace), Selector: labels.Everything(), Part: contentOf, Whole: true,
 			})
 			// Each rendering writes a text that depends on what it reads into the objects that it reads.
-			generate := generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+			generate := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 				renderings.Add(1)
 				text, err := manifests.Digest([]any{fmt.Sprint(req.References), req.Inputs})
 				object := func(kind, name, field string) client.Object {

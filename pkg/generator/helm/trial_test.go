@@ -1,6 +1,7 @@
 package helm_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func TestATrialMakesNoKeys(t *testing.T) {
 	for name, value := range first {
 		again, _ := second[name].(string)
 		head, _, _ := strings.Cut(again, "\n")
-		if again == value || !strings.HasPrefix(value.(string), head+"\n") {
+		if again == value || !strings.HasPrefix(fmt.Sprint(value), head+"\n") {
 			t.Errorf("%s is %.40q in a rendering, and %.40q in a trial", name, value, again)
 		}
 	}

@@ -85,7 +85,11 @@ var _ = Describe("Pack", func() {
 			write(dir, file, []byte("changed"))
 			changed, err := publish.Pack(dir)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(changed.Chart == first.Chart).To(Equal(same))
+			if same {
+				Expect(changed.Chart).To(Equal(first.Chart))
+			} else {
+				Expect(changed.Chart).NotTo(Equal(first.Chart))
+			}
 		},
 		Entry("a file", "README.md", true),
 		Entry("a file in a folder", "docs/more.md", true),

@@ -271,9 +271,6 @@ var _ = Describe("Publish", func() {
 })
 
 var _ = Describe("The list of adoptions of a component", func() {
-	named := func(name string) metav1alpha1.AdoptRule {
-		return metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: "apps", Name: name}
-	}
 	DescribeTable("is", func(ctx SpecContext, before *v1alpha1.Component, entries, want []metav1alpha1.AdoptRule) {
 		s := newScene(interceptor.Funcs{})
 		if before != nil {
@@ -369,7 +366,9 @@ var _ = Describe("The list of adoptions of a component", func() {
 			if component, ok := obj.(*unstructured.Unstructured); ok {
 				list, _, _ := unstructured.NestedSlice(component.Object, "spec", "adopt")
 				for _, entry := range list {
-					delete(entry.(map[string]any), "uid")
+					if fields, ok := entry.(map[string]any); ok {
+						delete(fields, "uid")
+					}
 				}
 				_ = unstructured.SetNestedSlice(component.Object, list, "spec", "adopt")
 			}
@@ -392,6 +391,11 @@ var _ = Describe("The list of adoptions of a component", func() {
 		}
 	})
 })
+
+// named returns the entry of a ConfigMap in a list of adoptions.
+func named(name string) metav1alpha1.AdoptRule {
+	return metav1alpha1.AdoptRule{Kind: "ConfigMap", Namespace: "apps", Name: name}
+}
 
 // withUID names an object, and permits only the one with a UID.
 func withUID(name string, uid types.UID) metav1alpha1.AdoptRule {

@@ -104,7 +104,7 @@ func (a *Applier) run(
 	waves := a.options.Monitor.Waves()
 	defer waves.End()
 	confirmed := false
-	facts.Validate = !r.deleting && !r.Hold
+	facts.Validate = r.appliesNew()
 	var err error
 	for {
 		facts = binder.Bind(ctx, facts)

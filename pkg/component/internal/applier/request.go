@@ -137,6 +137,9 @@ func (r Request) ended(ctx context.Context) error {
 	}
 }
 
+// appliesNew reports whether the request may apply a manifest for the first time: it is neither a deletion nor a repair.
+func (r Request) appliesNew() bool { return !r.deleting && !r.Hold }
+
 // removalReason returns the reason for the removal of dependents that are not desired.
 func (r Request) removalReason() plan.Reason {
 	if r.deleting {

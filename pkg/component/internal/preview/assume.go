@@ -56,11 +56,7 @@ func (r *simulation) assume(w plan.Waiting) {
 	i := slices.IndexFunc(r.facts.Desired, ofKey)
 	var now plan.Observed
 	switch {
-	case w.Reason == plan.WaitOpenSet:
-		// The value is not known, so the next rendering is not known either.
-		return
-	case w.Reason == plan.WaitTimeout && was.Presence != plan.Present && !r.waitsForValue(w):
-		// The wait for a dependency has timed out. The object is applied when the wait for the dependency ends.
+	case r.saysNothing(w):
 		return
 	case w.Reason == plan.WaitNotServed && i >= 0 && r.facts.Desired[i].Scope == manifests.ScopeUnknown:
 		// An object of an unknown scope is not in the inventory, so it can be removed from the apply set.
@@ -75,7 +71,7 @@ func (r *simulation) assume(w plan.Waiting) {
 		r.unbound[w.Key] = true
 		r.touched[w.Key] = r.touched[w.Key] || !r.bindsUnasked(w.Key)
 		now = simulateApplied(plan.Action{Key: w.Key, Owner: r.facts.Owner, Object: r.object(w.Key)}, was)
-	case w.Reason == plan.WaitTerminating, isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
+	case isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
 		now, r.away[w.Key] = simulateGone(was), true
 	case w.Failure == nil && was.Presence == plan.Present, w.Reason == plan.WaitDependentFailed:
 		now = simulateReady(was)
@@ -87,9 +83,17 @@ func (r *simulation) assume(w plan.Waiting) {
 	r.facts.Results[w.Key] = plan.Result{Verb: plan.VerbApply, Observed: &now}
 }
 
+// saysNothing reports whether the end of a wait does not say what happens to the object: the next rendering is not known,
+// or the wait for a dependency has timed out, and the object is applied when that wait ends.
+func (r *simulation) saysNothing(w plan.Waiting) bool {
+	absent := r.facts.Live.Of(w.Key).Presence != plan.Present
+	return w.Reason == plan.WaitOpenSet || w.Reason == plan.WaitTimeout && absent && !r.waitsForValue(w)
+}
+
 // isRemoval reports whether a wait ends when the object is gone.
 func isRemoval(reason plan.WaitReason) bool {
-	return reason == plan.WaitNotGone || reason == plan.WaitNotEmpty || reason == plan.WaitUnguarded
+	return reason == plan.WaitTerminating || reason == plan.WaitNotGone || reason == plan.WaitNotEmpty ||
+		reason == plan.WaitUnguarded
 }
 
 // object returns the manifest with the given key, or nil if there is no such manifest. For an object with several

@@ -15,11 +15,13 @@ func TestBeingDeletedNamesTheFinalizersOfControllers(t *testing.T) {
 		{"without a finalizer", nil, "it is being deleted"},
 		{"with the finalizer that keeps the objects that it owns", []string{"orphan"}, "it is being deleted"},
 		{
-			"with the finalizer that deletes the objects that it owns before it", []string{"foregroundDeletion", "orphan"},
+			"with the finalizer that deletes the objects that it owns before it",
+			[]string{"foregroundDeletion", "orphan"},
 			"it is being deleted; the objects that it owns, such as pods, are deleted before it",
 		},
 		{
-			"with a finalizer of Kubernetes", []string{"kubernetes.io/pvc-protection"},
+			"with a finalizer of Kubernetes",
+			[]string{"kubernetes.io/pvc-protection"},
 			"it is being deleted; it is gone when other controllers have removed their finalizers: kubernetes.io/pvc-protection " +
 				"(a pod uses the claim)",
 		},
