@@ -17,8 +17,9 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// endless is a template that renders for hours.
-const endless = "{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}\n"
+// endless is a template that renders for hours. It calls until once only, because the results of functions count as
+// output, which is limited.
+const endless = "{{ $n := until 1000 }}{{ range $n }}{{ range $n }}{{ range $n }}{{ range $n }}{{ end }}{{ end }}{{ end }}{{ end }}\n"
 
 // doubling returns a kustomization whose bases double at each level.
 func doubling(levels int) map[string]string {

@@ -126,7 +126,7 @@ var _ = Describe("Changes before the status is written:", func() {
 			changeManifests(ctx, &gadget.Gadget{ObjectMeta: g.ObjectMeta}, together(configMap("one", "b"), configMap("two", "b")))
 		})
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests = together(configMap("one", "b"), configMap("two", "a")) })
-		Eventually(ctx, func() []string { return notesOf(ctx, namespace, metav1alpha1.ReasonDependentsNotReady) }).Should(
+		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "Applied") }).Should(
 			ContainElement(ContainSubstring("apply ConfigMap " + namespace + "/one")))
 		expectReady(ctx, g)
 		outcomes := map[string]codes.Code{}
