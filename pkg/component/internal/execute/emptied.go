@@ -120,30 +120,15 @@ func removeNulls(value any, path string, paths []string) (removed bool) {
 // isNullInstead reports whether an object in a response has null where the manifest has an empty map. Such fields may be
 // null, or any value. The next apply of the manifest restores the map.
 func isNullInstead(manifest, response any) bool {
-	switch manifest := manifest.(type) {
-	case map[string]any:
-		live, ok := response.(map[string]any)
-		if !ok {
-			return false
-		}
-		for name, value := range manifest {
-			now, exists := live[name]
-			if exists && now == nil && isEmpty(value) || isNullInstead(value, now) {
-				return true
-			}
-		}
-	case []any:
-		live, ok := response.([]any)
-		if !ok || len(live) != len(manifest) {
-			return false
-		}
-		for i, item := range manifest {
-			if isNullInstead(item, live[i]) {
-				return true
-			}
-		}
-	}
-	return false
+	return anyField(manifest, response, func(value, now any, isField bool) bool {
+		return isField && now == nil && isEmpty(value)
+	})
+}
+
+// lacksEmpty reports whether an object in a response lacks a field that the manifest sets to an empty map. The next
+// apply of the manifest restores the map. Some types never show empty maps, and then the next apply changes nothing.
+func lacksEmpty(manifest, response any) bool {
+	return anyField(manifest, response, func(value, now any, _ bool) bool { return now == nil && isEmpty(value) })
 }
 
 // isEmpty reports whether a value is a map without entries.
@@ -152,17 +137,19 @@ func isEmpty(value any) bool {
 	return ok && len(m) == 0
 }
 
-// lacksEmpty reports whether an object in a response lacks a field that the manifest sets to an empty map. The next
-// apply of the manifest restores the map. Some types never show empty maps, and then the next apply changes nothing.
-func lacksEmpty(manifest, response any) bool {
+// anyField reports whether is returns true for a field or an item of a manifest. Its arguments are the value in the
+// manifest, the value in the response, and whether the response has a field for it. Lists of different lengths are not
+// compared.
+func anyField(manifest, response any, is func(value, now any, isField bool) bool) bool {
 	switch manifest := manifest.(type) {
 	case map[string]any:
 		live, ok := response.(map[string]any)
 		if !ok {
-			return response == nil && len(manifest) == 0
+			return false
 		}
-		for key, value := range manifest {
-			if lacksEmpty(value, live[key]) {
+		for name, value := range manifest {
+			now, isField := live[name]
+			if is(value, now, isField) || anyField(value, now, is) {
 				return true
 			}
 		}
@@ -172,7 +159,7 @@ func lacksEmpty(manifest, response any) bool {
 			return false
 		}
 		for i, item := range manifest {
-			if lacksEmpty(item, live[i]) {
+			if is(item, live[i], false) || anyField(item, live[i], is) {
 				return true
 			}
 		}
