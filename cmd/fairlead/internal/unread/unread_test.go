@@ -87,6 +87,9 @@ func TestDefaultsOfChartsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(folders) == 0 {
+		t.Skip("CHARTS names no folder")
+	}
 	for _, folder := range folders {
 		text, err := os.ReadFile(filepath.Join(folder, "values.yaml"))
 		if err != nil {
