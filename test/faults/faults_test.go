@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -22,6 +23,9 @@ import (
 
 // stepTimeout is the time for a step with its faults. It is long enough for busy machines.
 const stepTimeout = 3 * time.Minute
+
+// conflictBackoff lets a step repeat a change for about 10 seconds while the operator writes the same component.
+var conflictBackoff = wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.1}
 
 // These are the flags. Example: go test ./test/faults -seeds 1 -seed 123 repeats the run with seed 123.
 var (

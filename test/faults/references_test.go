@@ -70,7 +70,7 @@ func newGiver(namespace, value string) *gadget.Gadget {
 
 // give changes the export of the giver. An empty value means that the giver publishes no export.
 func give(ctx context.Context, c client.Client, namespace, value string) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	return retry.RetryOnConflict(conflictBackoff, func() error {
 		var g gadget.Gadget
 		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: giverName}, &g); err != nil {
 			return err

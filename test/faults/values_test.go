@@ -240,7 +240,7 @@ func excludeSlowly(v graph) func(context.Context, client.Client, string) error {
 
 // update changes the gadget to a version.
 func update(ctx context.Context, c client.Client, namespace string, v graph) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	return retry.RetryOnConflict(conflictBackoff, func() error {
 		var g gadget.Gadget
 		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "app"}, &g); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
@@ -27,6 +28,10 @@ const (
 	restTime = 500 * time.Millisecond
 	pollTime = 100 * time.Millisecond
 )
+
+// conflictBackoff lets a step repeat a change for about 10 seconds. On a busy machine the operator can write the
+// component several times between the read and the update of a step.
+var conflictBackoff = wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.1}
 
 // record is what a run left, step by step.
 type record struct {
@@ -198,7 +203,7 @@ func (p *run[C]) act(ctx context.Context, i int, step Step[C]) error {
 }
 
 func (p *run[C]) do(ctx context.Context, step Step[C]) error {
-	return retry.OnError(retry.DefaultBackoff, apierrors.IsConflict, func() error {
+	return retry.OnError(conflictBackoff, apierrors.IsConflict, func() error {
 		if step.Disturb != nil {
 			if err := step.Disturb(ctx, p.client, p.namespace); err != nil {
 				return err
