@@ -42,7 +42,10 @@ func copiedFields(policy string) []copiedField {
 	metric := func(name string) string {
 		return "{type: Resource, resource: {name: " + name + ", target: {type: Utilization, averageUtilization: 70}}}"
 	}
-	account := []string{"spec", "template", "spec"}
+	network := func(name, rules string) string {
+		return fmt.Sprintf("{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, %s, spec: {podSelector: {}, %s}}", metadata(name), rules)
+	}
+	account, directions := []string{"spec", "template", "spec"}, []string{"spec", "policyTypes"}
 	none := And(Not(HaveKey("serviceAccountName")), Not(HaveKey("serviceAccount")))
 	other := And(HaveKeyWithValue("serviceAccountName", "b"), HaveKeyWithValue("serviceAccount", "b"))
 	return []copiedField{
@@ -57,6 +60,11 @@ func copiedFields(policy string) []copiedField {
 			[]string{"spec", "metrics"},
 			HaveExactElements(HaveKeyWithValue("resource", HaveKeyWithValue("name", "cpu"))),
 		},
+		{"NetworkPolicy", "opened", network("opened", "ingress: []"), network("opened", "egress: [{}]"), directions, HaveExactElements("Ingress", "Egress")},
+		{"NetworkPolicy", "filled", network("filled", "egress: []"), network("filled", "egress: [{}]"), directions, HaveExactElements("Ingress", "Egress")},
+		{"NetworkPolicy", "closed", network("closed", "egress: [{}]"), network("closed", "ingress: [{}]"), directions, HaveExactElements("Ingress")},
+		{"NetworkPolicy", "given", network("given", "policyTypes: [Egress]"), network("given", "ingress: [{}]"), directions, HaveExactElements("Ingress")},
+		{"NetworkPolicy", "kept", network("kept", "egress: [{}]"), network("kept", "policyTypes: [Egress]"), directions, HaveExactElements("Egress")},
 		{
 			"Service", "web",
 			fmt.Sprintf("{apiVersion: v1, kind: Service, %s, spec: {ports: [{port: 80, protocol: ''}]}}", metadata("web")),
@@ -77,6 +85,7 @@ func copiedFields(policy string) []copiedField {
 var _ = Describe("Copies that the API server keeps:", func() {
 	versions := map[string]string{
 		"Deployment": "apps/v1", "CronJob": "batch/v1", "HorizontalPodAutoscaler": "autoscaling/v2", "Service": "v1",
+		"NetworkPolicy": "networking.k8s.io/v1",
 	}
 	for _, policy := range inPlacePolicies {
 		It("the copy of a removed field goes away, and what the API server assigned stays, with the update policy "+policy, func(ctx SpecContext) {
@@ -127,6 +136,50 @@ var _ = Describe("Copies that the API server keeps:", func() {
 		changeManifests(ctx, g, row.after)
 		expectReady(ctx, g)
 		Expect(field(mustGet(ctx, "apps/v1", "Deployment", namespace, row.name), row.path...)).To(HaveKeyWithValue("serviceAccountName", "x"))
+	})
+
+	It("a derived default that another manager set stays", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		network := func(rules string) string {
+			return fmt.Sprintf("{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: web, annotations: {%s}}, "+
+				"spec: {podSelector: {}, %s}}", updatePolicy("ssa-override"), rules)
+		}
+		g := newGadget(ctx, namespace, "app", network("ingress: []"))
+		expectReady(ctx, g)
+		patchAs(ctx, "person", mustGet(ctx, "networking.k8s.io/v1", "NetworkPolicy", namespace, "web"), `{"spec": {"policyTypes": ["Ingress", "Egress"]}}`)
+		changeManifests(ctx, g, network("ingress: [{}]"))
+		Eventually(ctx, func() any {
+			return field(mustGet(ctx, "networking.k8s.io/v1", "NetworkPolicy", namespace, "web"), "spec", "ingress")
+		}).Should(Equal([]any{mapping{}}))
+		Expect(field(mustGet(ctx, "networking.k8s.io/v1", "NetworkPolicy", namespace, "web"), "spec", "policyTypes")).To(HaveExactElements("Ingress", "Egress"))
+	})
+
+	It("a NetworkPolicy whose directions do not change costs one write, also after a restart", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		network := func(rules string) string {
+			return "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: web}, spec: {podSelector: {}, " + rules + "}}"
+		}
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", network("ingress: []"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		stop()
+		runOperator(operator, operatorOptions{})
+		verbsOf := func(rules string) []string {
+			GinkgoHelper()
+			settle(ctx, operator)
+			mark := markAudit(ctx)
+			changeManifests(ctx, g, network(rules))
+			expectReady(ctx, g)
+			var verbs []string
+			for _, r := range requestsSince(ctx, mark, operator).Where(func(r testcluster.Event) bool { return r.Name == "web" }) {
+				verbs = append(verbs, r.Verb)
+			}
+			return verbs
+		}
+		Expect(verbsOf("ingress: [{}]")).To(Equal([]string{"patch"}))
+		Expect(verbsOf("egress: [{}]")).To(Equal([]string{"get", "patch", "patch"}))
+		Expect(verbsOf("egress: [{ports: [{port: 53}]}]")).To(Equal([]string{"patch"}))
 	})
 
 	It("a change of other fields costs one write, and a removed field two more requests", func(ctx SpecContext) {

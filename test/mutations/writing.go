@@ -217,4 +217,14 @@ var writing = []mutation{
 		` || !(Branch{Path: theirs}).Below(others).Empty() {`, ` {`,
 		"Copies that the API server keeps",
 	},
+	{
+		"directions of a NetworkPolicy that others set are taken", "serverrules/copies.go",
+		`if !sets(manifest, d.field) && (Branch{Path: field}).Below(others).Empty() {`, `if !sets(manifest, d.field) {`,
+		"Copies that the API server keeps",
+	},
+	{
+		"a NetworkPolicy is watched without its directions", "inspect/readiness.go",
+		`return v.Analyzers[gk] != nil || serverrules.MayDrop(gk)`, `return v.Analyzers[gk] != nil`,
+		"Copies that the API server keeps",
+	},
 }

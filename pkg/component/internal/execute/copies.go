@@ -13,13 +13,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/serverrules"
 )
 
-// takeCopies returns our fields with the copies of those that the manifest drops, so that the update removes the copies,
-// too. Copies that others own stay.
+// takeCopies returns our fields with the copies of those that the manifest drops, and with the defaults that the API
+// server derives from others, so that the update removes them, too. What others own stays.
 func takeCopies(
 	a plan.Action, ours *fieldpath.Set, others []metav1.ManagedFieldsEntry,
 ) (*fieldpath.Set, error) {
 	kind := a.Key.GroupKind()
-	if len(serverrules.Copied(kind)) == 0 {
+	if !serverrules.MayDrop(kind) {
 		return ours, nil
 	}
 	theirs := fieldpath.NewSet()
@@ -38,7 +38,7 @@ func takeCopies(
 func withCopies(
 	a plan.Action, owned map[string]any, live *unstructured.Unstructured, reconciler string,
 ) map[string]any {
-	if len(serverrules.Copied(a.Key.GroupKind())) == 0 {
+	if !serverrules.MayDrop(a.Key.GroupKind()) {
 		return owned
 	}
 	data, err := json.Marshal(owned)

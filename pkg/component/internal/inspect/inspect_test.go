@@ -348,6 +348,17 @@ func TestManagersAndKept(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	t.Run("a derived default is retained with its value, unless somebody owns it", func(t *testing.T) {
+		network := object(t, `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: web}, spec: {policyTypes: [Ingress, Egress]}}`)
+		network.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:spec: {f:egress: {}}}`)})
+		if diff := cmp.Diff([]string{"spec.policyTypes=[Ingress Egress]"}, ours.Object(t.Context(), network).Retained); diff != "" {
+			t.Error(diff)
+		}
+		network.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, "kubectl", update, `{f:spec: {f:policyTypes: {}}}`)})
+		if retained := ours.Object(t.Context(), network).Retained; retained != nil {
+			t.Errorf("the object has the retained fields %v, want none", retained)
+		}
+	})
 	t.Run("an address of a Service that others set is not retained", func(t *testing.T) {
 		other := View{Reconciler: "other.example.com"}
 		if retained := other.Object(t.Context(), service).Retained; retained != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/expression"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/serverrules"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -46,7 +47,9 @@ func (v View) Of(reconciler string) View {
 }
 
 // NeedsBody reports whether facts about the objects of a kind require their content, although the kind has no status.
-func (v View) NeedsBody(gk schema.GroupKind) bool { return v.Analyzers[gk] != nil }
+func (v View) NeedsBody(gk schema.GroupKind) bool {
+	return v.Analyzers[gk] != nil || serverrules.MayDrop(gk)
+}
 
 // Hints returns the status hints in the reconciler's annotation of a live object. A watch does not have the manifest,
 // so it can read the hints only from this annotation. Unreadable hints are ignored, because they are drift: another

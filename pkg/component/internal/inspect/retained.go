@@ -17,9 +17,13 @@ import (
 var fixed = []string{"spec.clusterIP"}
 
 // retained returns our fields whose effect stays when an update leaves them out: because the API server retains their
-// values, which cannot change, or because it keeps copies of them.
+// values, which cannot change, or because it keeps copies of them. It also returns defaults without an owner that the API
+// server derived from other fields.
 func retained(obj *unstructured.Unstructured, reconciler string) []string {
 	kind := obj.GroupVersionKind().GroupKind()
+	if derived := serverrules.DerivedIn(kind, obj.Object); len(derived) > 0 {
+		return unowned(derived, obj.GetManagedFields())
+	}
 	candidates := serverrules.Copied(kind)
 	if kind == (schema.GroupKind{Kind: "Service"}) {
 		candidates = fixed
@@ -37,6 +41,20 @@ func retained(obj *unstructured.Unstructured, reconciler string) []string {
 			if owns(fields, strings.Split(field, ".")) {
 				found = addName(found, field)
 			}
+		}
+	}
+	return found
+}
+
+// unowned returns the texts of those derived defaults that no manager owns. An apply of ours removes the others, or must
+// not touch them.
+func unowned(derived []serverrules.Derived, entries []metav1.ManagedFieldsEntry) []string {
+	var found []string
+	for _, d := range derived {
+		if !slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+			return mayOwn(e, []string{strings.Join(d.Path, ".")}) && owns(fieldset.Decode(e.FieldsV1), d.Path)
+		}) {
+			found = append(found, d.Text)
 		}
 	}
 	return found

@@ -216,8 +216,9 @@ type Observed struct {
 	// ConflictingManagers own fields of the manifest that we do not own. ConflictingManagers are set only in the
 	// response to an action with FindConflictingManagers.
 	ConflictingManagers []ConflictingManager
-	// Retained are fields of ours whose effect stays when an update leaves them out: the API server retains the value,
-	// because it cannot change, or keeps a copy; see serverrules.DropsCopy.
+	// Retained are fields whose effect stays when an update leaves them out: fields of ours, because their values cannot
+	// change or the API server keeps copies, and, with their values, defaults without an owner that the API server derived
+	// from other fields; see serverrules.DropsCopy.
 	Retained []string
 	// Verdict is the author's comparison with the manifest, for the kinds in Facts.Matched. It is nil if this version of
 	// the object was not compared.

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -281,8 +280,9 @@ func complete(c candidate) decision {
 	return decision{entry: &e}
 }
 
-// dropsCopy reports whether the manifest drops a field of ours of which the API server keeps a copy. The copy must become
-// ours before the apply, which otherwise leaves it.
+// dropsCopy reports whether the manifest drops a field of ours of which the API server keeps a copy, or changes fields
+// from which the API server derived a default. The copy or the default must become ours before the apply, which otherwise
+// leaves it.
 func dropsCopy(c candidate) bool {
 	if len(c.live.Retained) == 0 {
 		return false
@@ -294,7 +294,8 @@ func dropsCopy(c candidate) bool {
 // ruleRetained returns a failure if the manifest drops an immutable field. The API server accepts such an update, and
 // silently retains the value. For example, a headless Service would stay headless.
 func ruleRetained(c candidate) (decision, bool) {
-	if !c.changed() || c.policy == metav1alpha1.UpdateRecreate || len(c.live.Retained) == 0 {
+	if !c.changed() || c.policy == metav1alpha1.UpdateRecreate || len(c.live.Retained) == 0 ||
+		serverrules.MayDrop(c.object.Key.GroupKind()) {
 		return decision{}, false
 	}
 	whole, err := c.object.Whole()
@@ -306,9 +307,6 @@ func ruleRetained(c candidate) (decision, bool) {
 		return decision{}, false
 	}
 	for _, field := range c.live.Retained {
-		if slices.Contains(serverrules.Copied(c.object.Key.GroupKind()), field) {
-			continue
-		}
 		if _, named, _ := unstructured.NestedFieldNoCopy(whole.Body.Object, strings.Split(field, ".")...); !named {
 			return c.fail(Failure{
 				Class: Terminal, Reason: WaitImmutable,

@@ -50,11 +50,20 @@ func Copied(kind schema.GroupKind) []string {
 	return fields
 }
 
+// MayDrop reports whether objects of a kind may have values that an apply leaves and that DropsCopy recognises.
+func MayDrop(kind schema.GroupKind) bool { return len(copies(kind)) > 0 || len(derivations(kind)) > 0 }
+
 // DropsCopy reports whether a manifest no longer has one of our fields, so that its copy must become ours before the
-// apply; see TakeCopies.
-func DropsCopy(kind schema.GroupKind, manifest map[string]any, ours []string) bool {
+// apply, or whether a default in the live object was derived from fields that the manifest changes; see TakeCopies.
+// retained has the names of our fields, and the texts of DerivedIn.
+func DropsCopy(kind schema.GroupKind, manifest map[string]any, retained []string) bool {
+	for _, d := range derivations(kind) {
+		if slices.ContainsFunc(retained, func(text string) bool { return d.isOutdated(manifest, text) }) {
+			return true
+		}
+	}
 	for _, c := range copies(kind) {
-		for _, field := range ours {
+		for _, field := range retained {
 			if field == strings.Join(c.field, ".") && c.dropped(manifest) {
 				return true
 			}
@@ -76,9 +85,16 @@ func sets(manifest map[string]any, path []string) bool {
 	return err == nil && found && value != nil && value != ""
 }
 
-// TakeCopies returns our fields together with the copies of those that a manifest no longer has, except for copies that
-// others own.
+// TakeCopies returns our fields together with the copies of those that a manifest no longer has, and with the derived
+// defaults that it leaves to the API server, except for those that others own. The apply then removes them, and the API
+// server derives the defaults again.
 func TakeCopies(kind schema.GroupKind, manifest map[string]any, ours, others *fieldpath.Set) *fieldpath.Set {
+	for _, d := range derivations(kind) {
+		field := fieldpath.MakePathOrDie(parts(d.field)...)
+		if !sets(manifest, d.field) && (Branch{Path: field}).Below(others).Empty() {
+			ours = ours.Union(fieldpath.NewSet(field))
+		}
+	}
 	for _, c := range copies(kind) {
 		field := fieldpath.MakePathOrDie(parts(c.field)...)
 		theirs := fieldpath.MakePathOrDie(parts(c.copy)...)

@@ -56,6 +56,39 @@ func TestCopiesOfDroppedFieldsAreTaken(t *testing.T) {
 	}
 }
 
+func TestDerivedDefaultsAreTakenWhenTheyAreOutdated(t *testing.T) {
+	types := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "policyTypes"))
+	for _, c := range []struct {
+		name, kind, live, manifest string
+		others                     *fieldpath.Set
+		outdated, taken            bool
+	}{
+		{"egress is added", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}]}", nil, true, true},
+		{"egress is removed", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress, Egress]}", "spec: {egress: []}", nil, true, true},
+		{"egress stays", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress, Egress]}", "spec: {egress: [{}]}", nil, false, true},
+		{"the manifest sets the types", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}], policyTypes: [Egress]}", nil, false, false},
+		{"others own the types", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}]}", types, true, false},
+		{"another kind", "Widget.example.com", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}]}", nil, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			kind, manifest, others := kindOf(t, c.kind), object(t, c.manifest), fieldpath.NewSet()
+			if c.others != nil {
+				others = c.others
+			}
+			var retained []string
+			for _, d := range DerivedIn(kind, object(t, c.live)) {
+				retained = append(retained, d.Text)
+			}
+			if got := DropsCopy(kind, manifest, retained); got != c.outdated {
+				t.Errorf("outdated: got %t, want %t", got, c.outdated)
+			}
+			if got := TakeCopies(kind, manifest, fieldpath.NewSet(), others).Equals(types); got != c.taken {
+				t.Errorf("taken: got %t, want %t", got, c.taken)
+			}
+		})
+	}
+}
+
 func TestADeprecatedAccountIsCompleted(t *testing.T) {
 	for manifest, want := range map[string]string{
 		"spec: {replicas: 1, template: {spec: {serviceAccount: a}}}": "spec: {replicas: 1, template: {spec: {serviceAccount: a, serviceAccountName: a}}}",
