@@ -31,6 +31,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	enginereconcile "github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -124,6 +125,7 @@ func (r *Reconciler[T]) buildController(
 		if err != nil {
 			return err
 		}
+		local.Operator = target.OperatorOf(mgr.GetConfig())
 		p, err := r.build(ctx, local, mgr.GetScheme(), store, owners, r.options.Fetcher)
 		if err != nil {
 			return err

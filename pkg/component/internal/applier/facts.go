@@ -65,7 +65,9 @@ func needsOf(client *target.Client, r Request, inventory plan.Inventory) plan.Ne
 	if client.RemoteTarget {
 		return r.Needs
 	}
-	self := plan.Self{Kind: r.Owner.Component().GroupKind(), User: client.User}
+	self := plan.Self{
+		Kind: r.Owner.Component().GroupKind(), User: client.User, Operator: plan.Operator(client.Operator),
+	}
 	return plan.NewNeeds(r.Needs, self, inventory, r.Desired)
 }
 

@@ -20,17 +20,18 @@ type Needs map[manifests.Key]metav1alpha1.DeletePolicy
 // The API groups and kinds of rights.
 const rbacGroup = "rbac.authorization.k8s.io"
 
-// Self says what a component is: its type, and the user as whom it acts, empty for the operator itself.
+// Self says what a component is: its type, the user as whom it acts, empty for the operator itself, and its operator.
 type Self struct {
-	Kind schema.GroupKind
-	User string
+	Kind     schema.GroupKind
+	User     string
+	Operator Operator
 }
 
-// NewNeeds returns what a component needs: the objects in own, definitions of its own type, and, among the desired
-// objects, the bindings and roles that give rights to the user as whom the component acts, and volumes of claims that
-// are kept. The rights of the operator itself are not known.
+// NewNeeds returns what a component needs: the objects in own, definitions of its own type, what its operator runs on,
+// and, among the desired objects, the bindings and roles that give rights to the operator or to the user as whom the
+// component acts, and volumes of claims that are kept.
 func NewNeeds(own Needs, self Self, inventory Inventory, desired []manifests.Object) Needs {
-	needs := Needs{}
+	needs := self.Operator.needs()
 	maps.Copy(needs, own)
 	for key, e := range inventory {
 		if defines(ManagedTypes([]metav1alpha1.InventoryEntry{e}), self.Kind) {
@@ -42,7 +43,7 @@ func NewNeeds(own Needs, self Self, inventory Inventory, desired []manifests.Obj
 		if defines(o.Types, self.Kind) {
 			needs[o.Key] = metav1alpha1.DeleteOrphan
 		}
-		if role, binds := boundRole(o, self.User); binds {
+		if role, binds := boundRole(o, self); binds {
 			needs[o.Key], needs[role] = metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphan
 		}
 	}
@@ -59,10 +60,11 @@ func defines(types []manifests.ManagedType, component schema.GroupKind) bool {
 	})
 }
 
-// boundRole returns the role that a desired object binds to a user. binds is false for all other objects.
-func boundRole(o *manifests.Object, user string) (role manifests.Key, binds bool) {
+// boundRole returns the role that a desired object binds to the user of a component or to its operator. binds is false
+// for all other objects. A group gives rights to many others besides the operator, so it does not count for the operator.
+func boundRole(o *manifests.Object, self Self) (role manifests.Key, binds bool) {
 	isBinding := o.Key.Group == rbacGroup && (o.Key.Kind == "RoleBinding" || o.Key.Kind == "ClusterRoleBinding")
-	if user == "" || !isBinding {
+	if !isBinding || self.User == "" && self.Operator.User == "" {
 		return manifests.Key{}, false
 	}
 	whole, err := o.Whole()
@@ -70,7 +72,9 @@ func boundRole(o *manifests.Object, user string) (role manifests.Key, binds bool
 		return manifests.Key{}, false
 	}
 	subjects, _, _ := unstructured.NestedSlice(whole.Body.Object, "subjects")
-	if !slices.ContainsFunc(subjects, func(subject any) bool { return isUser(subject, user) }) {
+	if !slices.ContainsFunc(subjects, func(subject any) bool {
+		return isUser(subject, self.User) || !isGroup(subject) && isUser(subject, self.Operator.User)
+	}) {
 		return manifests.Key{}, false
 	}
 	kind, _, _ := unstructured.NestedString(whole.Body.Object, "roleRef", "kind")
@@ -88,13 +92,18 @@ func isUser(subject any, user string) bool {
 	namespace, account, isAccount := ServiceAccountOf(user)
 	switch s["kind"] {
 	case "User":
-		return s["name"] == user
+		return user != "" && s["name"] == user
 	case "ServiceAccount":
 		return isAccount && s["namespace"] == namespace && s["name"] == account
 	case "Group":
 		return isAccount && (s["name"] == "system:serviceaccounts" || s["name"] == "system:serviceaccounts:"+namespace)
 	}
 	return false
+}
+
+func isGroup(subject any) bool {
+	s, _ := subject.(map[string]any)
+	return s["kind"] == "Group"
 }
 
 // ServiceAccountOf returns the namespace and the name of the service account that a user is.

@@ -51,6 +51,8 @@ func TestWhatAComponentNeedsItself(t *testing.T) {
 		{"a binding of all service accounts of its namespace", []manifests.Object{binding("{kind: Group, name: 'system:serviceaccounts:shop'}")}, rights},
 		{"no binding of another account", []manifests.Object{binding("{kind: ServiceAccount, namespace: shop, name: other}")}, nil},
 		{"no binding of an account in another namespace", []manifests.Object{binding("{kind: ServiceAccount, namespace: other, name: app}")}, nil},
+		{"the binding of its operator and the role", []manifests.Object{binding("{kind: ServiceAccount, namespace: tools, name: fairlead}")}, rights},
+		{"no binding of all accounts in the namespace of its operator", []manifests.Object{binding("{kind: Group, name: 'system:serviceaccounts:tools'}")}, nil},
 		{"the definition of its own type", []manifests.Object{definition}, []string{"CustomResourceDefinition.apiextensions.k8s.io shops.example.com"}},
 		{"no definition of other types", []manifests.Object{others}, nil},
 		{"the volume of a claim that is not in the set", []manifests.Object{volume("{claimRef: {namespace: shop, name: data-web-0}}")}, []string{"PersistentVolume v"}},
@@ -59,8 +61,12 @@ func TestWhatAComponentNeedsItself(t *testing.T) {
 		{"no volume without a claim", []manifests.Object{volume("{}")}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			self := Self{Kind: schema.GroupKind{Group: "example.com", Kind: "Shop"}, User: "system:serviceaccount:shop:app"}
+			self := Self{
+				Kind: schema.GroupKind{Group: "example.com", Kind: "Shop"}, User: "system:serviceaccount:shop:app",
+				Operator: Operator{User: "system:serviceaccount:tools:fairlead"},
+			}
 			needs := NewNeeds(nil, self, nil, c.desired)
+			delete(needs, manifests.Key{Kind: "ServiceAccount", Namespace: "tools", Name: "fairlead"})
 			var got []string
 			for _, key := range slices.SortedFunc(maps.Keys(needs), manifests.Key.Compare) {
 				got = append(got, key.String())
@@ -68,6 +74,35 @@ func TestWhatAComponentNeedsItself(t *testing.T) {
 			slices.Sort(got)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatAnOperatorRunsOnIsNeeded(t *testing.T) {
+	in := func(group, kind, namespace, name string) manifests.Key {
+		return manifests.Key{Group: group, Kind: kind, Namespace: namespace, Name: name}
+	}
+	for _, c := range []struct {
+		name     string
+		operator Operator
+		want     []manifests.Key
+	}{
+		{"its account, namespace and Deployment", Operator{User: "system:serviceaccount:tools:fairlead", Namespace: "tools", Deployment: "op"}, []manifests.Key{
+			in("", "Namespace", "", "tools"), in("", "ServiceAccount", "tools", "fairlead"), in("apps", "Deployment", "tools", "op"),
+		}},
+		{"nothing of a user outside the cluster", Operator{User: "jane"}, nil},
+		{"nothing of an unknown operator", Operator{}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			needs := NewNeeds(nil, Self{Operator: c.operator}, nil, nil)
+			if len(needs) != len(c.want) {
+				t.Errorf("got %v, want %v", needs, c.want)
+			}
+			for _, key := range c.want {
+				if needs[key] != metav1alpha1.DeleteOrphan {
+					t.Errorf("%s has the policy %q, want %q", key, needs[key], metav1alpha1.DeleteOrphan)
+				}
 			}
 		})
 	}

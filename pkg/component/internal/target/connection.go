@@ -82,6 +82,9 @@ type Connection struct {
 	Namespaces, Awaited, Lookups *observe.References
 	// Started is the time at which the connection was made.
 	Started time.Time
+	// Operator is who the operator is. It is empty in other programs, such as previews, and must be set before the first
+	// pass.
+	Operator Operator
 
 	own Client
 }
