@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
@@ -29,7 +30,9 @@ import (
 )
 
 const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHIVE, and create or update the
-component NAME from it.
+component NAME from it. An archive behind an http or https URL is not packed: the command downloads it, and writes
+the URL and its SHA-256 digest to spec.source.http. The operator must be able to download it too. With --sha256, or
+with a digest for this URL in the manifest of -f, an archive with another digest is refused.
 
 Before it writes anything, the command plans the writes of the operator as fairlead plan does, with your rights,
 and refuses what the operator could not apply, or would take away from others. The exit code is 2 if the source
@@ -51,10 +54,10 @@ the remaining entries. If the component has no list, --adopt writes one, which i
 of the namespace kube-system there identifies.
 
 If -f names the manifest of a Component, its name, namespace, labels, annotations and spec are those of the
-component, with DIR or ARCHIVE as the source. Fields of the spec that are neither in the manifest nor on the command
+component, with DIR, ARCHIVE or URL as the source. Fields of the spec that are neither in the manifest nor on the command
 line are removed, except for spec.adopt. Other files of -f, and --set, override the values in the manifest.
 
-The source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
+A local source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields
 given on the command line change. Without -f and --set the values stay unchanged; with any flag for values all of
 them are replaced. Sources of older revisions are deleted, except for the previous source and the source of the last
@@ -77,8 +80,10 @@ type applyOptions struct {
 	dryRun, createNamespace bool
 	// skipSchema leaves out the validation of the values of a chart.
 	skipSchema bool
-	wait       bool
-	timeout    time.Duration
+	// sha256 is the digest that the archive behind a URL must have.
+	sha256  string
+	wait    bool
+	timeout time.Duration
 	// unserved limits the wait for nothing but types that nobody serves.
 	unserved time.Duration
 	// inputs are the values of inputs, as NAME=FILE.
@@ -95,8 +100,8 @@ func (a *app) newApply() *cobra.Command {
 	o := applyOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}}
 	var changed func(string) bool
 	cmd := &cobra.Command{
-		Use:   "apply NAME DIR|ARCHIVE",
-		Short: "Apply a local folder or archive as a component",
+		Use:   "apply NAME DIR|ARCHIVE|URL",
+		Short: "Apply a folder or an archive as a component",
 		Long:  applyHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			// "kubectl apply -f FILE" takes no arguments, so a person may call fairlead apply in the same way. The
@@ -144,6 +149,7 @@ func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
 	addValueFlags(flags, &o.values)
 	o.fields = specFlags(flags)
 	addSkipSchemaFlag(flags, &o.skipSchema)
+	addDigestFlag(flags, &o.sha256)
 	flags.BoolVar(&o.adopt, "adopt", false, "take over the existing objects that the plan lists")
 	flags.StringArrayVar(&o.clusters, "adopt-cluster", nil,
 		"UID of the namespace kube-system of another cluster; take over what the component owned there; may be repeated")
@@ -166,7 +172,7 @@ func specFlags(flags *pflag.FlagSet) map[string]*string {
 	return map[string]*string{
 		"generator": flags.String("generator", "",
 			"generator of the source: "+strings.Join(generators, ", ")+`; by default, and with "", it is detected`),
-		"path": flags.String("path", "", "folder inside DIR or ARCHIVE that is rendered"),
+		"path": flags.String("path", "", "folder inside the source that is rendered"),
 		"targetNamespace": flags.String("target-namespace", "",
 			"namespace of the dependents; by default the namespace of the component"),
 		"targetName": flags.String("target-name", "", "release name; by default the name of the component"),
@@ -189,7 +195,7 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	if err != nil {
 		return err
 	}
-	archive, err := publish.Pack(place)
+	archive, err := loadSource(ctx, place, o, a.warn)
 	if err != nil {
 		return err
 	}
@@ -200,7 +206,7 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	if err := checkApplicable(target); err != nil {
 		return err
 	}
-	warnOfUnread(ctx, a.warn, place, fields)
+	warnOfUnread(ctx, a.warn, archive, fields)
 	if o.createNamespace {
 		if err := createNamespace(ctx, c.Client, target.Namespace, a.println); err != nil {
 			return err
@@ -211,7 +217,7 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	planned := false
 	if !o.unplanned {
 		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
-			change := preview.Sources{ConfigMaps: sources, Place: place, Inputs: given}
+			change := preview.Sources{ConfigMaps: sources, Archive: archive, Place: place, Inputs: given}
 			found, err = preview.Check(ctx, a.gate(c, false), target, obj, change)
 			planned = err == nil
 			return a.newPreflight(target, o.adopt).decide(found, err)
@@ -237,7 +243,7 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	}
 	// Errors of the notes are ignored. A person who may apply may lack the rights that notes need, and the status of the
 	// component reports errors of the rendering.
-	_ = a.showNotes(ctx, c, target, given)
+	_ = a.showNotes(ctx, c, target, notes.Reader{Inputs: given, Fetcher: fetcherOf(archive)})
 	return nil
 }
 

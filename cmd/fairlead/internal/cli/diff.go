@@ -21,7 +21,7 @@ const diffHelp = `Show how the live objects differ from the result of the operat
 
 If -f names the manifest of a Component, the command shows the changes after an apply of this manifest, as plan does.
 
-With DIR or ARCHIVE the command shows the changes after fairlead apply with the same source and flags. Without
+With DIR, ARCHIVE or URL the command shows the changes after fairlead apply with the same source and flags. Without
 it, the command shows the writes that the operator has not made yet, and repairs of changes that others made.
 Each write of fairlead plan is sent to the API server as a dry run, and the answer is compared with the live
 object.
@@ -42,7 +42,7 @@ func (a *app) newDiff() *cobra.Command {
 	o := a.newPlanOptions()
 	var lastApplied bool
 	cmd := &cobra.Command{
-		Use:   "diff NAME [DIR|ARCHIVE]",
+		Use:   "diff NAME [DIR|ARCHIVE|URL]",
 		Short: "Show how objects differ from the desired state of a component",
 		Long:  diffHelp,
 		Args:  o.takes,

@@ -24,7 +24,7 @@ import (
 const (
 	theComponent = "the component (NAME)"
 	theFolder    = "the folder (DIR)"
-	theSource    = "the folder (DIR) or archive (ARCHIVE)"
+	theSource    = "the folder (DIR), archive (ARCHIVE) or URL"
 )
 
 // anyNumber is the value of takes for commands that accept any number of optional arguments.

@@ -47,20 +47,20 @@ func (a *app) notes(ctx context.Context, name string, inputs []string) error {
 	if !target.IsReadyMade() {
 		return exit.BadUsage("%s: only components.%s have notes", target, v1alpha1.GroupVersion.Group)
 	}
-	return a.showNotes(ctx, c, target, given)
+	return a.showNotes(ctx, c, target, notes.Reader{Inputs: given})
 }
 
-// showNotes prints the notes of a component with the given values of inputs.
-func (a *app) showNotes(ctx context.Context, c *cluster.Cluster, target cluster.Target, given map[string]any) error {
+// showNotes prints the notes of a component. The reader has what is given in place of the content of the cluster.
+func (a *app) showNotes(ctx context.Context, c *cluster.Cluster, target cluster.Target, reader notes.Reader) error {
 	obj, err := c.Find(ctx, target)
 	if err != nil {
 		return err
 	}
-	about, err := a.flags.ToDiscoveryClient()
-	if err != nil {
+	if reader.About, err = a.flags.ToDiscoveryClient(); err != nil {
 		return exit.Unasked("kubeconfig: %w", err)
 	}
-	said, err := notes.Reader{Client: c.Client, About: about, Inputs: given}.Notes(ctx, obj)
+	reader.Client = c.Client
+	said, err := reader.Notes(ctx, obj)
 	if err != nil {
 		return refuseRendering(target, "its notes", err)
 	}

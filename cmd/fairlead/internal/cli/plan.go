@@ -14,17 +14,16 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 )
 
 const planHelp = `Show the writes that the operator would make for the component NAME, and write nothing.
 
-If -f names the manifest of a Component, the command shows what would follow an apply of this manifest, with DIR or
-ARCHIVE as the source, or else with the source in the manifest. The component need not exist.
+If -f names the manifest of a Component, the command shows what would follow an apply of this manifest, with DIR,
+ARCHIVE or URL as the source, or else with the source in the manifest. The component need not exist.
 
-With DIR or ARCHIVE the command shows the writes that would follow fairlead apply with the same source and
+With DIR, ARCHIVE or URL the command shows the writes that would follow fairlead apply with the same source and
 flags. Without it, the command shows the writes that the operator has not made yet for the component in the
 cluster. With --delete it shows the objects that a deletion of the component would remove, their order, and the
 blockers of the deletion. For a component of the ready-made operator it also shows the rights that the deletion
@@ -82,7 +81,7 @@ func (a *app) newPlan() *cobra.Command {
 	o := a.newPlanOptions()
 	var output string
 	cmd := &cobra.Command{
-		Use:   "plan NAME [DIR|ARCHIVE]",
+		Use:   "plan NAME [DIR|ARCHIVE|URL]",
 		Short: "Show the writes that the operator would make for a component",
 		Long:  planHelp,
 		Args:  o.takes,
@@ -136,12 +135,12 @@ func (o planOptions) check(args []string) error {
 	switch {
 	case (len(args) == 2 || o.manifest != nil) && o.deletion:
 		return exit.BadUsage(
-			"--delete previews the deletion of the component in the cluster: leave the folder or archive out",
+			"--delete previews the deletion of the component in the cluster: leave the folder, archive or URL out",
 		)
 	case len(o.inputs) > 0 && o.deletion:
 		return exit.BadUsage("--input has no effect on a deletion, which renders nothing: leave it out")
 	case len(args) == 1 && o.manifest == nil && slices.ContainsFunc(o.ofSpec, o.changed):
-		return exit.BadUsage("flags that change the component need a folder or an archive")
+		return exit.BadUsage("flags that change the component need a folder, an archive or a URL")
 	}
 	return nil
 }
@@ -174,14 +173,14 @@ func (a *app) preview(ctx context.Context, args []string, o planOptions) (previe
 	if err != nil {
 		return preview.Result{}, err
 	}
-	archive, err := publish.Pack(args[1])
+	archive, err := loadSource(ctx, args[1], o.applyOptions, a.warn)
 	if err != nil {
 		return preview.Result{}, err
 	}
 	if err := checkApplicable(target); err != nil {
 		return preview.Result{}, err
 	}
-	warnOfUnread(ctx, a.warn, args[1], fields)
+	warnOfUnread(ctx, a.warn, archive, fields)
 	change := preview.Change{
 		Archive: archive, Manifest: o.manifest, Place: args[1], Fields: fields, Adopt: o.adoptClusters(), Inputs: given, Warn: a.warn,
 	}

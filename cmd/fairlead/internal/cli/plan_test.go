@@ -168,11 +168,11 @@ var _ = Describe("plan", onCluster(func() {
 		Entry("a component that does not exist", func(string) []string { return []string{"shop"} }, 1, "does not exist"),
 		Entry("a source that cannot be rendered", func(dir string) []string { return []string{"shop", dir} }, 2,
 			`function "nope" not defined`),
-		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need a folder or an archive"),
+		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need a folder, an archive or a URL"),
 		Entry("a deletion with inputs", func(string) []string { return []string{"shop", "--delete", "--input", "a=b"} }, 2,
 			"which renders nothing"),
 		Entry("an input without a file", func(string) []string { return []string{"shop", "--input", "rates"} }, 2, "want NAME=FILE"),
 		Entry("a deletion with a folder", func(dir string) []string { return []string{"shop", dir, "--delete"} }, 2,
-			"leave the folder or archive out"),
+			"leave the folder, archive or URL out"),
 	)
 }))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/download"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rbac"
@@ -32,11 +33,11 @@ or looks up, of the objects in spec.inputs, and of the Secret in spec.webhook. I
 that is not built in, the output also contains a ClusterRole with the label fairlead.io/aggregate-to-operator, which
 allows the operator to watch this type.
 
-With --dir the command renders a folder or an archive without a cluster, like fairlead render. Without --dir it
-reads the component from the cluster and renders it with your rights, so apply the component first. It renders a
-component with a function only with --call-functions, as the identity of the component. Give the values of polled
-inputs, and of objects that you may not read, with --input NAME=FILE. A folder does not name the objects in
-spec.inputs, so with --dir the roles do not allow to read them.
+With --dir the command renders a folder, an archive or the archive behind a URL without a cluster, like fairlead
+render. Without --dir it reads the component from the cluster and renders it with your rights, so apply the
+component first. It renders a component with a function only with --call-functions, as the identity of the
+component. Give the values of polled inputs, and of objects that you may not read, with --input NAME=FILE. A
+folder does not name the objects in spec.inputs, so with --dir the roles do not allow to read them.
 
 The service account and the namespaces are not part of the output: create them first, for instance with
 kubectl create serviceaccount NAME. The account needs no right to create namespaces if all namespaces of the
@@ -63,7 +64,7 @@ func (a *app) newRBAC() *cobra.Command {
 	o := rbacOptions{renderOptions: renderOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}, includeCRDs: true}}
 	var changed func() bool
 	cmd := &cobra.Command{
-		Use:   "rbac NAME [--dir DIR|ARCHIVE]",
+		Use:   "rbac NAME [--dir DIR|ARCHIVE|URL]",
 		Short: "Print the roles that a component needs",
 		Long:  rbacHelp,
 		Args:  takes(0, theComponent),
@@ -77,7 +78,7 @@ func (a *app) newRBAC() *cobra.Command {
 		ValidArgsFunction: a.completer.Component,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.folder, "dir", "", "folder or archive to render, instead of the component in the cluster")
+	flags.StringVar(&o.folder, "dir", "", "folder, archive or URL to render, instead of the component in the cluster")
 	flags.StringVar(&o.account, "service-account", "",
 		"service account of the component; by default the one in its spec, or else "+rights.DefaultAccount)
 	flags.StringVar(&o.observe, "observe", string(component.WatchScopeCluster),
@@ -166,9 +167,10 @@ func (a *app) requirementsOfFolder(
 	if err != nil {
 		return fail(err)
 	}
-	if req.Source, err = openSource(o.folder, o.path); err != nil {
+	if req.Source, err = openSource(ctx, o.folder, o.path); err != nil {
 		return fail(err)
 	}
+	o.folder = download.Name(o.folder)
 	if err := o.load(&req, a.In); err != nil {
 		return fail(err)
 	}

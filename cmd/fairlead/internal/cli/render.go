@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/download"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/lint"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
@@ -27,7 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-const renderHelp = `Render a folder or a .tgz archive, and print the objects as a stream of YAML documents.
+const renderHelp = `Render a folder, a .tgz archive or the archive behind a URL, and print the objects as a stream of YAML documents.
 
 The command applies nothing and sends no request to a cluster. Look-ups of templates find no objects, and the
 available APIs are the built-in APIs of Kubernetes. A folder does not say what spec.inputs has: give a value with
@@ -80,7 +80,7 @@ func (a *app) newRender() *cobra.Command {
 	o := renderOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}}
 	var changed func(string) bool
 	cmd := &cobra.Command{
-		Use:   "render DIR|ARCHIVE",
+		Use:   "render DIR|ARCHIVE|URL",
 		Short: "Print the objects that are rendered from a folder or an archive",
 		Long:  renderHelp,
 		Args:  takes(0, theSource),
@@ -143,9 +143,10 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	if err != nil {
 		return err
 	}
-	if req.Source, err = openSource(place, o.path); err != nil {
+	if req.Source, err = openSource(ctx, place, o.path); err != nil {
 		return err
 	}
+	place = download.Name(place)
 	if err := o.load(&req, a.In); err != nil {
 		return err
 	}
@@ -302,11 +303,12 @@ func exportsOf(assignments []string) (generator.Exports, error) {
 	return generator.NewExports(exports), nil
 }
 
-func openSource(place, path string) (fs.FS, error) {
-	tree, err := render.Open(place)
+func openSource(ctx context.Context, place, path string) (fs.FS, error) {
+	tree, err := openPlace(ctx, place)
 	if err != nil {
-		return nil, exit.BadInput("%w", err)
+		return nil, err
 	}
+	place = download.Name(place)
 	folder, err := source.Sub(tree, path)
 	if err != nil {
 		return nil, exit.BadInput("%s: --path: %w", place, err)
@@ -316,7 +318,10 @@ func openSource(place, path string) (fs.FS, error) {
 		return nil, exit.BadInput("%s: %w", place, err)
 	}
 	if len(entries) == 0 {
-		return nil, exit.BadInput("%q is empty; want a chart, a kustomization or templates", filepath.Join(place, path))
+		if path != "" {
+			place = strings.TrimSuffix(place, "/") + "/" + path
+		}
+		return nil, exit.BadInput("%q is empty; want a chart, a kustomization or templates", place)
 	}
 	return tree, nil
 }

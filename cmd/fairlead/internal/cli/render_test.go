@@ -320,7 +320,7 @@ spec:
 		Entry("an unknown generator", "list --generator Jsonnet", "want Helm, Kustomize, GoTemplate"),
 		Entry("a generator that does not fit", "list --generator Helm", "Chart.yaml"),
 		Entry("an invalid version", "list --kube-version new", `--kube-version "new": want a version such as 1.36`),
-		Entry("no folder", "", "the folder (DIR) or archive (ARCHIVE) is missing"),
+		Entry("no folder", "", "the folder (DIR), archive (ARCHIVE) or URL is missing"),
 	)
 
 	It("sends no request to a cluster", func(ctx SpecContext) {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
@@ -19,7 +17,7 @@ const scaffoldHelp = `Write a project for your own operator: its API type, a gen
 chart, tests, and a Makefile.
 
 The operator renders the chart of --chart or the kustomization of --kustomization, which the command copies into
-the project from a folder or an archive. Without these flags the project has an example. With a chart, the spec
+the project from a folder, an archive or a URL. Without these flags the project has an example. With a chart, the spec
 of the component has the chart's values as fields. Their types, descriptions and limits come from values.yaml
 and values.schema.json. The command warns if the chart cannot be rendered with its default values, or needs a
 cluster.
@@ -73,10 +71,10 @@ func (a *app) newScaffold() *cobra.Command {
 	flags.StringVar(&o.generator, "generator", "",
 		"generator of the dependents: "+strings.Join(scaffold.GeneratorNames,
 			", ")+"; by default Helm with --chart, Kustomize with --kustomization, or else Go")
-	flags.StringVar(&o.chart, "chart", "", "folder or archive of a Helm chart that is copied into the project")
+	flags.StringVar(&o.chart, "chart", "", "folder, archive or URL of a Helm chart that is copied into the project")
 	addSkipSchemaFlag(flags, &o.answers.SkipSchema)
 	flags.StringVar(&o.kustomization, "kustomization", "",
-		"folder or archive of a kustomization that is copied into the project")
+		"folder, archive or URL of a kustomization that is copied into the project")
 	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)},
 		"additional features of the spec: "+texts(scaffold.Interfaces))
 	flags.StringVar(&o.answers.Resource, "plural", "",
@@ -106,7 +104,7 @@ func texts[T ~string](values []T) string {
 }
 
 func (a *app) scaffold(ctx context.Context, dir string, o scaffoldOptions) error {
-	req, err := a.scaffoldRequest(dir, o)
+	req, err := a.scaffoldRequest(ctx, dir, o)
 	if err != nil {
 		return err
 	}
@@ -141,7 +139,7 @@ func (a *app) warnOfNotes(notes []string) {
 }
 
 // scaffoldRequest validates the flags, and returns the request.
-func (a *app) scaffoldRequest(dir string, o scaffoldOptions) (scaffold.Request, error) {
+func (a *app) scaffoldRequest(ctx context.Context, dir string, o scaffoldOptions) (scaffold.Request, error) {
 	req := scaffold.Request{Dir: dir, Options: o.answers, Force: o.force, Report: a.println}
 	source, err := o.source()
 	if err != nil {
@@ -169,12 +167,12 @@ func (a *app) scaffoldRequest(dir string, o scaffoldOptions) (scaffold.Request, 
 		return req, exit.BadUsage("%w", err)
 	}
 	if source != "" {
-		req.Source, err = openScaffoldSource(source)
+		req.Source, err = openPlace(ctx, source)
 	}
 	return req, err
 }
 
-// source returns the folder or archive of --chart or --kustomization.
+// source returns the place of --chart or --kustomization.
 func (o scaffoldOptions) source() (string, error) {
 	named := scaffold.ParseGenerator(o.generator)
 	switch {
@@ -196,14 +194,6 @@ func (o scaffoldOptions) fittingGenerator() scaffold.Generator {
 		return scaffold.GeneratorKustomize
 	}
 	return scaffold.GeneratorGo
-}
-
-func openScaffoldSource(place string) (fs.FS, error) {
-	tree, err := render.Open(place)
-	if err != nil {
-		return nil, exit.BadInput("%w", err)
-	}
-	return tree, nil
 }
 
 // listProject lists the files that would be written.

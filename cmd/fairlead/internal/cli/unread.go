@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/unread"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -12,10 +13,13 @@ import (
 
 // warnOfUnread warns of values on the command line that nothing in the source reads. fields are the fields of the spec
 // that the command line sets.
-func warnOfUnread(ctx context.Context, warn func(error), place string, fields map[string]any) {
+func warnOfUnread(ctx context.Context, warn func(error), archive publish.Archive, fields map[string]any) {
 	given, _ := fields["values"].(map[string]any)
-	tree, err := render.Open(place)
-	if len(given) == 0 || err != nil {
+	if len(given) == 0 {
+		return
+	}
+	tree, err := archive.Files()
+	if err != nil {
 		return
 	}
 	path, _ := fields["path"].(string)

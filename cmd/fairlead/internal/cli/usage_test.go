@@ -37,11 +37,11 @@ var _ = Describe("the command line", func() {
 		Entry("a command without similar names", "frobnicate", `unknown command "frobnicate" for "fairlead"`),
 		Entry("an unknown flag", "tree shop --colour", "--colour"),
 		Entry("no name", "tree", "the component (NAME) is missing; usage: fairlead tree NAME | TYPE/NAME [flags]"),
-		Entry("no folder", "apply shop", "the folder (DIR) or archive (ARCHIVE) is missing; usage: fairlead apply NAME DIR|ARCHIVE [flags]"),
-		Entry("neither name nor folder", "apply", "the component (NAME) and the folder (DIR) or archive (ARCHIVE) are missing; usage: "),
+		Entry("no folder", "apply shop", "the folder (DIR), archive (ARCHIVE) or URL is missing; usage: fairlead apply NAME DIR|ARCHIVE|URL [flags]"),
+		Entry("neither name nor folder", "apply", "the component (NAME) and the folder (DIR), archive (ARCHIVE) or URL are missing; usage: "),
 		Entry("no name for a command with optional arguments", "logs", "the component (NAME) is missing"),
 		Entry("no object", "why", "the object (TYPE/NAME) is missing"),
-		Entry("no source", "render", "the folder (DIR) or archive (ARCHIVE) is missing"),
+		Entry("no source", "render", "the folder (DIR), archive (ARCHIVE) or URL is missing"),
 		Entry("no project", "scaffold", "the folder (DIR) is missing"),
 		Entry("too many arguments", "delete a b", `unexpected argument "b"; usage: fairlead delete NAME | TYPE/NAME [flags]`),
 		Entry("too many arguments for a command with one optional argument", "list widgets b", `unexpected argument "b"`),
@@ -149,7 +149,7 @@ var _ = Describe("the command line", func() {
 	It("is a plugin of kubectl if its program is called kubectl-fairlead", func(ctx SpecContext) {
 		r := run(ctx, "/usr/bin/kubectl-fairlead", "apply", "--help")
 		Expect(r.Code).To(Equal(0))
-		Expect(r.Out).To(ContainSubstring("Usage:\n  kubectl fairlead apply NAME DIR|ARCHIVE [flags]\n"))
+		Expect(r.Out).To(ContainSubstring("Usage:\n  kubectl fairlead apply NAME DIR|ARCHIVE|URL [flags]\n"))
 		r = run(ctx, "kubectl-fairlead", "apply")
 		Expect(r.Err).To(And(HavePrefix("kubectl fairlead: "), HaveSuffix("See 'kubectl fairlead apply --help'.\n")))
 	})

@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
@@ -79,6 +80,8 @@ type Reader struct {
 	Credentials bool
 	// Inputs are given values of inputs in spec.inputs, by their names. Objects are read for the other inputs.
 	Inputs map[string]any
+	// Fetcher fetches a source that is outside of the cluster. By default it is downloaded.
+	Fetcher component.Fetcher
 }
 
 // Request returns the request with which the operator renders a component. It returns an error if Client may not read
@@ -98,7 +101,7 @@ func (r Reader) Request(ctx context.Context, component *v1alpha1.Component) (gen
 	if req.References, err = r.read(ctx, component); err != nil {
 		return req, err
 	}
-	if req.Source, err = fetched(ctx, component); err != nil {
+	if req.Source, err = r.fetched(ctx, component); err != nil {
 		return req, err
 	}
 	if component.KubeConfig() == nil {
@@ -194,12 +197,16 @@ func content(
 }
 
 // fetched returns the files of a source that is outside of the cluster, and nil for other sources.
-func fetched(ctx context.Context, component *v1alpha1.Component) (fs.FS, error) {
-	ref := component.Source()
+func (r Reader) fetched(ctx context.Context, c *v1alpha1.Component) (fs.FS, error) {
+	ref := c.Source()
 	if ref == nil {
 		return nil, nil
 	}
-	files, err := fetch.NewHTTP(fetch.Options{}).Fetch(ctx, *ref)
+	fetcher := r.Fetcher
+	if fetcher == nil {
+		fetcher = fetch.NewHTTP(fetch.Options{})
+	}
+	files, err := fetcher.Fetch(ctx, *ref)
 	if err != nil {
 		return nil, fmt.Errorf("fetch the source: %w", err)
 	}

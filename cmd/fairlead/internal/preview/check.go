@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -26,8 +27,9 @@ import (
 
 // Sources are what a Check renders instead of the content of the cluster.
 type Sources struct {
-	// ConfigMaps have the source.
+	// ConfigMaps have the source, unless it is behind a URL. Archive is the source in any case.
 	ConfigMaps []*corev1.ConfigMap
+	Archive    publish.Archive
 	// Place is the folder or the archive that the source comes from.
 	Place string
 	// Inputs are the values of inputs; see Assumed.
@@ -107,7 +109,7 @@ func Check(
 	}
 	use := egress.Use{Renders: true, Connects: true}
 	places := placesOf(typed)
-	from := rendered{contents: contentsOf(change.ConfigMaps), inputs: change.Inputs, places: places}
+	from := rendered{contents: contentsOf(change.ConfigMaps), archive: change.Archive, inputs: change.Inputs, places: places}
 	p, err := open(ctx, gate, typed, use, from)
 	if exit.IsBadUsage(err) {
 		return Findings{}, err

@@ -97,7 +97,7 @@ func Applied(ctx context.Context, gate egress.Gate, target cluster.Target, chang
 		return Result{}, err
 	}
 	return preview(ctx, gate, Result{Target: target, Component: obj}, rendered{
-		contents: contentsOf(sources), inputs: change.Inputs, place: change.Place, adoptUnowned: true,
+		contents: contentsOf(sources), archive: change.Archive, inputs: change.Inputs, place: change.Place, adoptUnowned: true,
 	})
 }
 
@@ -132,6 +132,8 @@ type rendered struct {
 	// contents replace those of referenced objects, and inputs the values of inputs.
 	contents generator.References
 	inputs   map[string]any
+	// archive is used in place of a download from its URL. It may be empty.
+	archive publish.Archive
 	// place is the folder or the archive that the component comes from, so that a person can correct its errors there. It
 	// is empty if there is none.
 	place string
@@ -161,10 +163,14 @@ func open(
 	if err != nil {
 		return component.Preview[*v1alpha1.Component]{}, err
 	}
-	return operator.Preview(gate.Cluster.Config(), operator.PreviewOptions{
+	p, err := operator.Preview(gate.Cluster.Config(), operator.PreviewOptions{
 		Contents: from.contents, Inputs: inputs, User: access.User, CallFunctions: access.CallFunctions,
 		Locate: from.places.Add,
 	})
+	if from.archive.URL != "" {
+		p.Options.Fetcher = Downloaded{Fetcher: p.Options.Fetcher, Archive: from.archive}
+	}
+	return p, err
 }
 
 // preview completes a result.

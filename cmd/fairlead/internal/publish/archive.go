@@ -7,12 +7,14 @@ package publish
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/download"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/pkg/source"
@@ -25,6 +27,32 @@ type Archive struct {
 	Digest string
 	// Chart identifies the chart in the files, as a folder or as helm package packs it. It is empty if there is none.
 	Chart string
+	// URL is the address that the archive was downloaded from. The operator downloads it from there too. It is empty for a
+	// local folder or archive.
+	URL string
+}
+
+// Files returns the files of the archive.
+func (a Archive) Files() (fs.FS, error) { return source.Unpack(a.Data, source.Limits{}) }
+
+// SHA256 returns the digest of the bytes of the archive.
+func (a Archive) SHA256() string { return digestOf(a.Data) }
+
+// Load downloads an archive if the place is a URL, and packs a local folder or archive otherwise. If digest is not empty,
+// an archive with another digest is refused.
+func Load(ctx context.Context, place, digest string) (Archive, error) {
+	if !download.IsURL(place) {
+		return Pack(place)
+	}
+	got, err := download.Get(ctx, place, digest)
+	if err != nil {
+		return Archive{}, err
+	}
+	archive := Archive{Data: got.Data, URL: place}
+	if archive.Digest, archive.Chart, err = identify("archive", download.Name(place), got.Files); err != nil {
+		return Archive{}, err
+	}
+	return archive, nil
 }
 
 // Pack packs a local folder, or the content of a local .tgz archive. A folder and an archive with the same files give
@@ -68,22 +96,31 @@ func pack(form, place string, tree fs.FS) (Archive, error) {
 	if err != nil {
 		return Archive{}, exit.BadInput("%s %q: %w", form, place, err)
 	}
-	files, err := filesOf(packed)
+	digest, chart, err := identify(form, place, packed)
 	if err != nil {
 		return Archive{}, err
-	}
-	if len(files) == 0 {
-		return Archive{}, exit.BadInput("%s %q is empty; want a chart, a kustomization or templates", form, place)
 	}
 	if len(data) > source.MaxConfigMapsArchive {
-		return Archive{}, tooLarge(form, place, len(data), files)
+		return Archive{}, tooLarge(form, place, len(data), packed)
 	}
-	digest, err := source.Digest(packed)
+	return Archive{Data: data, Digest: digest, Chart: chart}, nil
+}
+
+// identify returns the digests of the files of an archive, and of the chart in them. The form and the place of the
+// archive are for messages.
+func identify(form, place string, tree fs.FS) (digest, chart string, err error) {
+	files, err := filesOf(tree)
 	if err != nil {
-		return Archive{}, err
+		return "", "", err
 	}
-	chart, err := chartOf(packed)
-	return Archive{Data: data, Digest: digest, Chart: chart}, err
+	if len(files) == 0 {
+		return "", "", exit.BadInput("%s %q is empty; want a chart, a kustomization or templates", form, place)
+	}
+	if digest, err = source.Digest(tree); err != nil {
+		return "", "", err
+	}
+	chart, err = chartOf(tree)
+	return digest, chart, err
 }
 
 // file is a file with its size before compression.
@@ -109,7 +146,11 @@ func filesOf(folder fs.FS) ([]file, error) {
 }
 
 // tooLarge returns an error that names the largest files, which a person may remove.
-func tooLarge(form, place string, size int, files []file) error {
+func tooLarge(form, place string, size int, tree fs.FS) error {
+	files, err := filesOf(tree)
+	if err != nil {
+		return err
+	}
 	slices.SortFunc(files, func(a, b file) int {
 		return cmp.Or(cmp.Compare(b.size, a.size),
 			strings.Compare(a.path, b.path))

@@ -36,7 +36,7 @@ type Request struct {
 // that is not nil, a component without spec.adopt gets an empty one, so that it takes over nothing.
 type Check func(component *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error)
 
-// Publisher writes components and their sources. A source exists before its component refers to it, and one write of
+// Publisher writes components and their sources. A local source exists before its component refers to it, and one write of
 // the component switches source and values together, so the operator never renders one without the other.
 type Publisher struct {
 	Client client.Client
@@ -78,9 +78,9 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	}
 	component, previous, err := p.switchOver(ctx, before, r, s)
 	if err != nil {
-		return nil, err
+		return nil, s.explain(err)
 	}
-	if err := p.tidy(ctx, s, component, previous); err != nil {
+	if err := p.tidy(ctx, s, component, previous); err != nil && !(s.url != "" && apierrors.IsForbidden(err)) {
 		p.Warn(fmt.Errorf("sources of %s: %w", r.Target, err))
 	}
 	return component, nil
@@ -92,7 +92,7 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 func (p *Publisher) source(ctx context.Context, before *unstructured.Unstructured, r Request) stored {
 	s := newSource(r.Target, r.Archive)
 	names, sum := sourceNames(before)
-	if len(names) == 0 || slices.Equal(names, s.names()) {
+	if len(names) == 0 || s.url != "" || slices.Equal(names, s.names()) {
 		return s
 	}
 	var archive []byte

@@ -41,12 +41,14 @@ const (
 
 // stored is a source in its ConfigMaps: an archive in one of them, or the parts of an archive in several. The names
 // depend on the content, and the ConfigMaps are immutable, so a component's source never changes without a change of
-// its spec.
+// its spec. A source behind a URL has no ConfigMaps.
 type stored struct {
 	target cluster.Target
 	// digest identifies the content of the archive, and sha256 its bytes.
 	digest, sha256 string
 	parts          []part
+	// url is the address of the archive, or empty.
+	url string
 }
 
 // part is one ConfigMap of a source.
@@ -58,7 +60,10 @@ type part struct {
 // newSource returns the source of an archive. The name of a single ConfigMap depends on the content of the archive. The
 // names of several depend on its bytes: parts of archives that were packed differently do not fit together.
 func newSource(target cluster.Target, archive Archive) stored {
-	s := stored{target: target, digest: archive.Digest, sha256: digestOf(archive.Data)}
+	s := stored{target: target, digest: archive.Digest, sha256: digestOf(archive.Data), url: archive.URL}
+	if archive.URL != "" {
+		return s
+	}
 	if len(archive.Data) <= packed.MaxConfigMapArchive {
 		s.parts = []part{{name: prefixOf(target.Name) + archive.Digest[:digestInName], data: archive.Data}}
 		return s
@@ -139,8 +144,13 @@ func labels(target cluster.Target) map[string]string {
 	}
 }
 
-// group returns the common name of the ConfigMaps.
-func (s stored) group() string { return groupOf(s.target.Name, s.parts[0].name) }
+// group returns the common name of the ConfigMaps, empty if there are none.
+func (s stored) group() string {
+	if len(s.parts) == 0 {
+		return ""
+	}
+	return groupOf(s.target.Name, s.parts[0].name)
+}
 
 // names returns the names of the ConfigMaps.
 func (s stored) names() []string {
@@ -156,6 +166,9 @@ func (s stored) isDivided() bool { return len(s.parts) > 1 }
 
 // spec returns the field spec.source of a component with this source.
 func (s stored) spec() map[string]any {
+	if s.url != "" {
+		return map[string]any{"http": map[string]any{"url": s.url, "sha256": s.sha256}}
+	}
 	if !s.isDivided() {
 		return map[string]any{"configMap": map[string]any{"name": s.parts[0].name}}
 	}

@@ -36,7 +36,7 @@ func (r Request) setSpec(obj *unstructured.Unstructured, source map[string]any) 
 			return err
 		}
 	}
-	// A component has exactly one kind of source, so the ConfigMap replaces the whole source.
+	// A component has exactly one kind of source, so this one replaces the whole source.
 	if err := unstructured.SetNestedMap(obj.Object, source, "spec", "source"); err != nil {
 		return err
 	}
