@@ -122,7 +122,7 @@ var _ = Describe("list", onCluster(func() {
 	It("lists components of a namespace or of all, as a table or as JSON", func(ctx SpecContext) {
 		here, there := newNamespace(ctx), newNamespace(ctx)
 		empty := fairlead(ctx, here, "list")
-		Expect(empty).To(Equal(result{Err: fmt.Sprintf("There are no components.fairlead.io in namespace %q.\n", here)}))
+		Expect(empty).To(Equal(result{Err: fmt.Sprintf("There are no components.fairlead.io or gadgets.gadgets.example.com in namespace %q.\n", here)}))
 		report(ctx, held(ctx, here, "shop"), allReady())
 		held(ctx, there, "store")
 
@@ -138,7 +138,66 @@ var _ = Describe("list", onCluster(func() {
 		Expect(json.Unmarshal([]byte(r.Out), &list)).To(Succeed())
 		Expect(list.Items).To(HaveExactElements(HaveField("Name", "shop")))
 	})
+
+	It("lists the components of all types with the category fairlead, under the names that other commands take", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		held(ctx, namespace, "shop")
+		readyGadget(ctx, namespace, "shop")
+		readyGadget(ctx, namespace, "g")
+		r := fairlead(ctx, namespace, "list")
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Out).To(MatchRegexp(`(?s)\n` + namespace + ` +shop +Unknown .*\n` +
+			namespace + ` +gadget.gadgets.example.com/g +True +Ready .*\n` +
+			namespace + ` +gadget.gadgets.example.com/shop +True +Ready `))
+		Expect(fairlead(ctx, "default", "list", "-A").Out).To(ContainSubstring(" gadget.gadgets.example.com/g "))
+		Expect(fairlead(ctx, namespace, "list", "-o", "name").Out).To(Equal(
+			"component.fairlead.io/shop\ngadget.gadgets.example.com/g\ngadget.gadgets.example.com/shop\n"))
+		var list show.List
+		Expect(json.Unmarshal([]byte(fairlead(ctx, namespace, "list", "-o=json").Out), &list)).To(Succeed())
+		Expect(list.Operator).To(BeNil())
+		Expect(list.Items).To(HaveExactElements(
+			And(HaveField("Kind", "Component"), HaveField("Operator", BeNil())),
+			And(HaveField("Kind", "Gadget"), HaveField("Operator.State", "NotChecked")),
+			And(HaveField("Kind", "Gadget"), HaveField("Operator.State", "NotChecked"))))
+		Expect(fairlead(ctx, namespace, "status", "gadget.gadgets.example.com/g").Code).To(Equal(0))
+	})
+
+	It("names the types that the person may not list, and lists the others", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		held(ctx, namespace, "shop")
+		readyGadget(ctx, namespace, "g")
+		allow(ctx, namespace, "reader", mayView, "fairlead-components-viewer")
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "list", "--as=reader") }).Should(And(
+			HaveField("Code", 0), HaveField("Out", And(ContainSubstring(" shop "), Not(ContainSubstring("gadget")))),
+			HaveField("Err", And(ContainSubstring("not listed: "), ContainSubstring(`cannot list resource "gadgets"`)))))
+	})
+
+	It("finds a component of another type if none of the ready-made operator has the name", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		readyGadget(ctx, namespace, "g")
+		for _, command := range []string{"status", "tree", "events", "reconcile", "delete"} {
+			r := fairlead(ctx, namespace, command, "g")
+			Expect(r.Code).To(Equal(1))
+			Expect(r.Err).To(Equal(fmt.Sprintf("fairlead: component.fairlead.io/g does not exist in namespace %q; there is "+
+				"gadget.gadgets.example.com/g, which is named with its type\n", namespace)))
+		}
+		Expect(fairlead(ctx, namespace, "status", "h").Err).
+			To(Equal(fmt.Sprintf("fairlead: component.fairlead.io/h does not exist in namespace %q\n", namespace)))
+	})
 }))
+
+// readyGadget creates a component of another operator, with the status of a Ready one.
+func readyGadget(ctx context.Context, namespace, name string) *gadget.Gadget {
+	GinkgoHelper()
+	g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	Expect(k8s.Create(ctx, g)).To(Succeed())
+	*g.GetStatus() = metav1alpha1.Status{
+		Reconciler: "gadgets.test.fairlead.io", ObservedGeneration: g.Generation, State: metav1alpha1.StateReady,
+		Conditions: readyCondition(metav1.ConditionTrue, "Ready", ""),
+	}
+	Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+	return g
+}
 
 var _ = Describe("completion", onCluster(func() {
 	It("completes the names of existing components and dependents", func(ctx SpecContext) {
@@ -150,9 +209,13 @@ var _ = Describe("completion", onCluster(func() {
 			return run(ctx, append([]string{flags[0], "__complete"}, append(flags[1:], args...)...)...).Out
 		}
 		Expect(complete("tree", "s")).To(HavePrefix("shop\nstore\n:4\n"))
+		Expect(k8s.Create(ctx, &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}})).To(Succeed())
+		Expect(complete("tree", "")).To(HavePrefix("shop\nstore\ngadgets.gadgets.example.com/g\n:4\n"))
+		Expect(complete("status", "gad")).
+			To(HavePrefix("gadgets.gadgets.example.com/g\ngadgets.gadgets.example.com/\n:4\n"))
 		Expect(complete("delete", "comp/sh")).To(HavePrefix("comp/shop\n:4\n"))
 		Expect(complete("status", "comp")).To(HavePrefix("components.fairlead.io/\n:6\n"), "the completion of the type must not end with a blank")
-		Expect(complete("list", "")).To(HavePrefix("components.fairlead.io\n:4\n"))
+		Expect(complete("list", "")).To(HavePrefix("components.fairlead.io\ngadgets.gadgets.example.com\n:4\n"))
 		Expect(complete("tree", "--namespace", namespace)).To(HavePrefix(namespace + "\n"))
 		Expect(complete("tree", "--context", "")).To(MatchRegexp(`^\S+\n:4\n`))
 		Expect(complete("events", "shop", "--types", "")).To(HavePrefix("Normal\nWarning\n"))

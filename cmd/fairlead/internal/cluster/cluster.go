@@ -41,7 +41,7 @@ type Cluster struct {
 	watcher client.WithWatch
 	mapper  meta.RESTMapper
 	// served reads the types that the API server serves.
-	served discovery.DiscoveryInterface
+	served discovery.CachedDiscoveryInterface
 	config *rest.Config
 	// pods reads logs. It has no request timeout, because a log that is followed is one long request.
 	pods typedcorev1.PodsGetter

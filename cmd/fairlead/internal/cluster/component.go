@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
@@ -20,6 +18,9 @@ import (
 func (c *Cluster) Find(ctx context.Context, target Target) (*unstructured.Unstructured, error) {
 	obj := target.Blank()
 	err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	if apierrors.IsNotFound(err) && target.IsReadyMade() {
+		return nil, exit.Refuse("%s does not exist in namespace %q%s", target, target.Namespace, sameName(ctx, c, target))
+	}
 	if apierrors.IsNotFound(err) && target.Namespace != "" {
 		return nil, exit.Refuse("%s does not exist in namespace %q", target, target.Namespace)
 	}
@@ -93,30 +94,4 @@ func (c *Cluster) names(ctx context.Context, gvk schema.GroupVersionKind, namesp
 		names = append(names, item.Name)
 	}
 	return names, nil
-}
-
-// category is the category in the definitions of component types. It selects them in "kubectl get fairlead".
-const category = "fairlead"
-
-// Types returns the types of components that a cluster serves and that have the category fairlead.
-func Types(about discovery.DiscoveryInterface) ([]string, error) {
-	// If some API groups fail, the types of the other groups are still returned.
-	lists, err := about.ServerPreferredResources()
-	if len(lists) == 0 {
-		return nil, err
-	}
-	var types []string
-	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list.APIResources {
-			if slices.Contains(r.Categories, category) {
-				types = append(types, schema.GroupResource{Group: gv.Group, Resource: r.Name}.String())
-			}
-		}
-	}
-	slices.Sort(types)
-	return types, nil
 }

@@ -100,23 +100,21 @@ func (c Completer) Containers(cmd *cobra.Command, flag string) {
 	})
 }
 
-// components returns the components whose names begin with the typed text.
+// components returns the components whose names begin with the typed text: those of the type in it, or else of all
+// types.
 func (c Completer) components(ctx context.Context, typed string) []string {
 	kind, _, isTyped := strings.Cut(typed, "/")
-	prefix := ""
-	if isTyped {
-		prefix = kind + "/"
-	} else {
-		kind = ""
-	}
 	return ask(ctx, typed, func(ctx context.Context) ([]string, error) {
 		connection, err := cluster.Connect(c.flags)
 		if err != nil {
 			return nil, err
 		}
+		if !isTyped {
+			return cluster.ComponentNames(ctx, connection)
+		}
 		names, err := connection.Names(ctx, kind)
 		for i := range names {
-			names[i] = prefix + names[i]
+			names[i] = kind + "/" + names[i]
 		}
 		return names, err
 	})
@@ -129,7 +127,16 @@ func (c Completer) types(ctx context.Context, typed string) []string {
 		if err != nil {
 			return nil, err
 		}
-		return cluster.Types(about)
+		// If some API groups fail, the types of the other groups are still returned.
+		types, err := cluster.Types(about)
+		if len(types) == 0 {
+			return nil, err
+		}
+		names := make([]string, 0, len(types))
+		for _, mapping := range types {
+			names = append(names, mapping.Resource.GroupResource().String())
+		}
+		return names, nil
 	})
 }
 

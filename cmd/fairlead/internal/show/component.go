@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
 
@@ -29,7 +30,7 @@ type Component struct {
 	Message    string `json:"message,omitempty"`
 	Revision   int64  `json:"revision"`
 	Dependents Counts `json:"dependents"`
-	// Operator is set in a list if no operator watches the namespace of the component.
+	// Operator is set in a list if no operator watches the namespace of the component, or if that is not known.
 	Operator *Operator `json:"operator,omitempty"`
 }
 
@@ -60,6 +61,11 @@ func NewComponent(obj *unstructured.Unstructured, status metav1alpha1.Status) Co
 // kind returns the kind with its group, such as Component.fairlead.io.
 func (c Component) kind() string {
 	return withGroup(c.Kind, schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group)
+}
+
+// isReadyMade reports whether the component is of the ready-made operator.
+func (c Component) isReadyMade() bool {
+	return schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).GroupKind() == v1alpha1.GroupVersion.WithKind("Component").GroupKind()
 }
 
 // objectName returns the name of the component in the form of kubectl, such as component.fairlead.io/shop.

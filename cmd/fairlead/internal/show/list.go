@@ -14,8 +14,10 @@ type List struct {
 	// Operator is set if all statuses may be old. Components in namespaces that no operator watches have a field of their
 	// own.
 	Operator *Operator `json:"operator,omitempty"`
-	// Items are sorted by namespace and name.
+	// Items are sorted by namespace, type and name. Components of the ready-made operator come first in a namespace.
 	Items []Component `json:"items"`
+	// Typed prints the names of components of other operators with their types, as arguments name them.
+	Typed bool `json:"-"`
 }
 
 // NewList returns a list of components.
@@ -41,7 +43,11 @@ func (l List) Print(o Output, now time.Time) error {
 	}
 	var rows [][]cell
 	for _, c := range l.Items {
-		cells := row(orDash(c.Namespace), c.Name, c.Ready, "", c.Dependents.Summary, fmt.Sprint(c.Revision),
+		name := c.Name
+		if l.Typed && !c.isReadyMade() {
+			name = c.objectName()
+		}
+		cells := row(orDash(c.Namespace), name, c.Ready, "", c.Dependents.Summary, fmt.Sprint(c.Revision),
 			duration.HumanDuration(now.Sub(c.CreationTimestamp.Time)))
 		cells[3] = state(c.State)
 		if o.Format == FormatWide {
