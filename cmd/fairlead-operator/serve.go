@@ -92,6 +92,7 @@ func (o options) lease(ctx context.Context, restConfig *rest.Config) (*leader.Lo
 	}
 	return leader.New(ctx, restConfig, leader.Options{
 		Namespace: o.leaderElectionNamespace, Address: address, Watched: o.observeNamespaces,
+		Version: version.Version,
 	})
 }
 

@@ -1,6 +1,6 @@
 // Package leader tells a replica of the operator which replica reconciles, and where that replica listens. The facts
 // come from the requests of the leader election, so no further request and no further right is needed. These requests
-// also tell the command line which namespaces the operator watches.
+// also tell the command line which namespaces the operator watches, and which version it has.
 package leader
 
 import (
@@ -49,6 +49,13 @@ type Options struct {
 	Address netip.AddrPort
 	// Watched are the namespaces whose components the operator reconciles. None means all namespaces.
 	Watched []string
+	// Version of the operator. The Lease says it to the command line.
+	Version string
+}
+
+// annotations returns the annotations of the Lease.
+func (o Options) annotations() map[string]string {
+	return map[string]string{AnnotationWatched: watchedValue(o.Watched), AnnotationVersion: o.Version}
 }
 
 // New returns the Lease of the operator, as ctrl.Options.LeaderElectionResourceLockInterface. Its name is Name. ctx
@@ -85,7 +92,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (*Lock, error) {
 	events.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: objects.Events(namespace)})
 	return Observe(&resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: namespace, Name: Name},
-		Client:    announcing{leases, watchedValue(o.Watched)},
+		Client:    announcing{leases, o.annotations()},
 		LockConfig: resourcelock.ResourceLockConfig{
 			Identity: identity, EventRecorder: events.NewRecorder(scheme, corev1.EventSource{Component: identity}),
 		},

@@ -21,6 +21,8 @@ const (
 	// has digests of their names, separated by commas, because all users may read the Lease. An operator that reconciles
 	// the components of all namespaces does not set the annotation.
 	AnnotationWatched = "fairlead.io/watched-namespaces"
+	// AnnotationVersion is an annotation of the Lease: the version of the operator that wrote it last.
+	AnnotationVersion = "fairlead.io/operator-version"
 )
 
 // Watches reports whether the operator of a Lease reconciles the components of a namespace, as the annotation of the
@@ -29,6 +31,9 @@ func Watches(lease *coordinationv1.Lease, namespace string) bool {
 	value := lease.Annotations[AnnotationWatched]
 	return value == "" || slices.Contains(strings.Split(value, ","), digest(namespace))
 }
+
+// Version returns the version of the operator of a Lease. It is empty if the operator does not publish it.
+func Version(lease *coordinationv1.Lease) string { return lease.Annotations[AnnotationVersion] }
 
 // watchedValue returns the value of AnnotationWatched.
 func watchedValue(namespaces []string) string {
@@ -46,20 +51,21 @@ func digest(namespace string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// announcing returns clients that set AnnotationWatched in each write of a Lease, so that no further request is needed.
+// announcing returns clients that set annotations in each write of a Lease, so that no further request is needed. Empty
+// annotations are removed.
 type announcing struct {
 	coordinationv1client.LeasesGetter
-	watched string
+	annotations map[string]string
 }
 
 // Leases implements coordinationv1client.LeasesGetter.
 func (a announcing) Leases(namespace string) coordinationv1client.LeaseInterface {
-	return announcingLeases{a.LeasesGetter.Leases(namespace), a.watched}
+	return announcingLeases{a.LeasesGetter.Leases(namespace), a.annotations}
 }
 
 type announcingLeases struct {
 	coordinationv1client.LeaseInterface
-	watched string
+	annotations map[string]string
 }
 
 // Create implements coordinationv1client.LeaseInterface.
@@ -78,9 +84,11 @@ func (a announcingLeases) Update(
 
 func (a announcingLeases) announce(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
-	delete(lease.Annotations, AnnotationWatched)
-	if a.watched != "" {
-		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, AnnotationWatched, a.watched)
+	for key, value := range a.annotations {
+		delete(lease.Annotations, key)
+		if value != "" {
+			metav1.SetMetaDataAnnotation(&lease.ObjectMeta, key, value)
+		}
 	}
 	return lease
 }

@@ -15,7 +15,7 @@ func TestTheLeaseSaysWhichNamespacesAreWatched(t *testing.T) {
 	election := func(watched ...string) *Lock {
 		return Observe(&resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: DefaultNamespace, Name: Name},
-			Client:     announcing{cluster, watchedValue(watched)},
+			Client:     announcing{cluster, Options{Watched: watched}.annotations()},
 			LockConfig: resourcelock.ResourceLockConfig{Identity: "me"},
 		})
 	}
@@ -49,4 +49,29 @@ func TestTheLeaseSaysWhichNamespacesAreWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("all namespaces", stored(), map[string]bool{"shop": true, "other": true})
+}
+
+func TestTheLeaseSaysTheVersionOfItsLastWriter(t *testing.T) {
+	cluster := fake.NewClientset().CoordinationV1()
+	for i, version := range []string{"v1.2.0", "v1.3.0", ""} {
+		lock := Observe(&resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: DefaultNamespace, Name: Name},
+			Client:     announcing{cluster, Options{Version: version}.annotations()},
+			LockConfig: resourcelock.ResourceLockConfig{Identity: "me"},
+		})
+		write := lock.Create
+		if i > 0 {
+			write = lock.Update
+			if _, _, err := lock.Get(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := write(t.Context(), held("me")); err != nil {
+			t.Fatal(err)
+		}
+		lease, err := cluster.Leases(DefaultNamespace).Get(t.Context(), Name, metav1.GetOptions{})
+		if err != nil || Version(lease) != version {
+			t.Errorf("got the version %q, %v, want %q", Version(lease), err, version)
+		}
+	}
 }

@@ -73,7 +73,7 @@ func eachChart[R any, P interface {
 		helm: &side{tool: helmTool, bin: c.bin, home: home}, fairlead: &side{tool: fairleadTool, bin: c.bin, home: home},
 	}
 	defer func() { err = errors.Join(err, t.helm.stop(), t.fairlead.stop()) }()
-	version, err := exec.CommandContext(ctx, filepath.Join(c.bin, fairleadProgram), "version").Output()
+	version, err := exec.CommandContext(ctx, filepath.Join(c.bin, fairleadProgram), "--version").Output()
 	if err != nil {
 		return nil, fmt.Errorf("%w; run 'make build', and this from the project's root", err)
 	}

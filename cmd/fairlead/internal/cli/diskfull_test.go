@@ -37,7 +37,7 @@ var _ = Describe("a full disk", func() {
 		GinkgoT().Chdir(folder("web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"))
 		expectFull(ctx, append([]string{"fairlead"}, strings.Fields(line)...))
 	},
-		Entry("the version", "version"),
+		Entry("the version", "version --client"),
 		Entry("help", "help tree"),
 		Entry("the flag for help", "tree --help"),
 		Entry("help without a command", "help"),

@@ -1,10 +1,6 @@
 package cli
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/fairlead-io/fairlead/internal/version"
-)
+import "github.com/spf13/cobra"
 
 const exitCodes = `The exit code is the result of a command:
 
@@ -30,17 +26,4 @@ Then the exit code of status depends on the last status, and the exit code of th
 // newExitCodes returns the help topic exit-codes, which is a command that cannot be run.
 func newExitCodes() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes}
-}
-
-func (a *app) newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:               "version",
-		Short:             "Print the version of this program",
-		Args:              takes(0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(*cobra.Command, []string) error {
-			a.println(version.Version)
-			return nil
-		},
-	}
 }

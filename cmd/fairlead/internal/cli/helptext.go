@@ -55,7 +55,8 @@ var examples = map[string]string{
 	"events":  `  fairlead events shop --watch`,
 	"export":  `  fairlead export shop > shop.yaml`,
 	"options": `  fairlead options`,
-	"version": `  fairlead version`,
+	"version": `  fairlead version
+  fairlead version --client`,
 }
 
 // similar has the names of commands of kubectl and Helm, by the command of fairlead that does the same.

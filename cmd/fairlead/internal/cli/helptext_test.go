@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-io/fairlead/internal/version"
 )
 
 // TestHelpFitsATerminal checks the help of each command: 80 columns, an example, a group, and no flag for the connection.
@@ -54,18 +56,34 @@ func TestOptionsPrintsTheFlagsOfAllCommands(t *testing.T) {
 }
 
 func TestVersionIsAlsoAFlag(t *testing.T) {
-	var flag, command bytes.Buffer
-	for out, argument := range map[*bytes.Buffer]string{&flag: "--version", &command: "version"} {
-		a := newApp(genericiooptions.IOStreams{Out: out, ErrOut: out})
-		root := a.newRoot("fairlead")
-		root.SetOut(a.Out)
-		root.SetArgs([]string{argument})
-		if err := root.Execute(); err != nil {
-			t.Fatal(err)
-		}
+	var out bytes.Buffer
+	a := newApp(genericiooptions.IOStreams{Out: &out, ErrOut: &out})
+	root := a.newRoot("fairlead")
+	root.SetOut(a.Out)
+	root.SetArgs([]string{"--version"})
+	if err := root.Execute(); err != nil || out.String() != version.Version+"\n" {
+		t.Errorf("got %v, %q", err, &out)
 	}
-	if flag.String() == "" || flag.String() != command.String() {
-		t.Errorf("got %q and %q", &flag, &command)
+}
+
+func TestVersionsThatAreFarApartAreWarnedOf(t *testing.T) {
+	for _, c := range []struct {
+		program, operator string
+		apart             bool
+	}{
+		{"v1.2.3", "v1.2.9", false},
+		{"v1.2.3", "v1.3.0", false},
+		{"v1.3.0", "v1.2.3", false},
+		{"v1.2.3", "v1.4.0", true},
+		{"v1.4.0-rc.1", "v1.2.3", true},
+		{"v0.9.0", "v1.9.0", true},
+		{"dev", "v1.4.0", false},
+		{"v1.4.0", "unknown", false},
+		{"v1.4.0", "", false},
+	} {
+		if err := checkSkew(c.program, c.operator); (err != nil) != c.apart {
+			t.Errorf("%s and %s: got %v", c.program, c.operator, err)
+		}
 	}
 }
 

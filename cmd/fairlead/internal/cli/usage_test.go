@@ -156,7 +156,7 @@ var _ = Describe("the command line", func() {
 
 	It("explains its exit codes, prints its version, and completes arguments", func(ctx SpecContext) {
 		Expect(run(ctx, "fairlead", "help", "exit-codes").Out).To(ContainSubstring("3  no access to the cluster"))
-		Expect(run(ctx, "fairlead", "version")).To(Equal(result{Out: "dev\n"}))
+		Expect(run(ctx, "fairlead", "version", "--client")).To(Equal(result{Out: "Client Version: dev\n"}))
 		Expect(run(ctx, "fairlead", "completion", "bash").Out).To(ContainSubstring("__start_fairlead"))
 		Expect(run(ctx, "fairlead").Out).To(ContainSubstring("Topics:\n  exit-codes  What the exit codes mean\n"))
 	})

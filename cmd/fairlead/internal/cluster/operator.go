@@ -87,6 +87,20 @@ func (c *Cluster) Operator(ctx context.Context, target Target) Operator {
 	return Operator{State: OperatorServes, held: held, hint: hint}.In(target.Namespace)
 }
 
+// OperatorVersion is the version of the operator that holds a Lease in a namespace. It is empty for an operator that is
+// too old to publish it.
+type OperatorVersion struct{ Namespace, Version string }
+
+// Versions returns the versions of the operators that hold a Lease, sorted by namespace.
+func (o Operator) Versions() []OperatorVersion {
+	var versions []OperatorVersion
+	for _, lease := range o.held {
+		versions = append(versions, OperatorVersion{Namespace: lease.Namespace, Version: leader.Version(&lease)})
+	}
+	slices.SortFunc(versions, func(a, b OperatorVersion) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	return versions
+}
+
 // In returns what is known of the operators for the components of a namespace.
 func (o Operator) In(namespace string) Operator {
 	if o.State != OperatorServes || namespace == "" || watched(o.held, namespace) {
