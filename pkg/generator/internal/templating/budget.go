@@ -25,6 +25,8 @@ type Budget struct {
 	limits generator.Limits
 	spent  int
 	depth  int
+	// varies is set if another rendering of the same input may have another output; see Repeatable.
+	varies bool
 }
 
 // NewBudget returns the budget of a rendering. It is exhausted when ctx is done.
@@ -86,7 +88,7 @@ func (b *Budget) spendWritten(values ...any) error {
 		case string:
 			total += len(value)
 		default:
-			size, err := writtenPlain(value, b.limits.OutputBytes-b.spent-total, 0)
+			size, err := b.writtenPlain(value, b.limits.OutputBytes-b.spent-total, 0)
 			if err != nil {
 				return err
 			}
@@ -97,7 +99,7 @@ func (b *Budget) spendWritten(values ...any) error {
 }
 
 // writtenPlain is written for values that are most often plain data: it needs no reflection for them.
-func writtenPlain(value any, limit, depth int) (int, error) {
+func (b *Budget) writtenPlain(value any, limit, depth int) (int, error) {
 	if depth > maxNesting {
 		return 0, errNesting
 	}
@@ -109,7 +111,7 @@ func writtenPlain(value any, limit, depth int) (int, error) {
 		return len(value) + total, nil
 	case map[string]any:
 		for key, element := range value {
-			size, err := writtenPlain(element, limit-total, depth+1)
+			size, err := b.writtenPlain(element, limit-total, depth+1)
 			if err != nil {
 				return 0, err
 			}
@@ -120,7 +122,7 @@ func writtenPlain(value any, limit, depth int) (int, error) {
 		return total, nil
 	case []any:
 		for _, element := range value {
-			size, err := writtenPlain(element, limit-total, depth+1)
+			size, err := b.writtenPlain(element, limit-total, depth+1)
 			if err != nil {
 				return 0, err
 			}
@@ -130,21 +132,21 @@ func writtenPlain(value any, limit, depth int) (int, error) {
 		}
 		return total, nil
 	default:
-		return written(reflect.ValueOf(value), limit, depth)
+		return b.written(reflect.ValueOf(value), limit, depth)
 	}
 }
 
 // written returns the size of the text form of a value. If the size exceeds limit, the result is a number above limit.
-func written(value reflect.Value, limit, depth int) (int, error) {
+func (b *Budget) written(value reflect.Value, limit, depth int) (int, error) {
 	if depth > maxNesting {
 		return 0, errNesting
 	}
 	kind := value.Kind()
 	if kind == reflect.Interface {
 		if value.IsNil() || !value.CanInterface() {
-			return written(value.Elem(), limit, depth)
+			return b.written(value.Elem(), limit, depth)
 		}
-		return writtenPlain(value.Interface(), limit, depth)
+		return b.writtenPlain(value.Interface(), limit, depth)
 	}
 	if kind == reflect.String {
 		return value.Len() + elementCost, nil
@@ -153,18 +155,21 @@ func written(value reflect.Value, limit, depth int) (int, error) {
 		return value.Len(), nil
 	}
 	if kind == reflect.Slice || kind == reflect.Array || kind == reflect.Map {
-		return writtenElements(value.Seq2(), limit, depth)
+		return b.writtenElements(value.Seq2(), limit, depth)
 	}
+	b.varies = b.varies || mayHaveAddress(kind)
 	return elementCost, nil
 }
 
 // writtenElements returns the size of the text form of all keys and elements. It stops when the size exceeds limit,
 // because counting all elements could take too long.
-func writtenElements(elements func(yield func(key, element reflect.Value) bool), limit, depth int) (int, error) {
+func (b *Budget) writtenElements(
+	elements func(yield func(key, element reflect.Value) bool), limit, depth int,
+) (int, error) {
 	total := elementCost
 	for key, element := range elements {
 		for _, part := range []reflect.Value{key, element} {
-			size, err := written(part, limit-total, depth+1)
+			size, err := b.written(part, limit-total, depth+1)
 			if err != nil {
 				return 0, err
 			}
@@ -200,8 +205,10 @@ func (b *Budget) printable(value reflect.Value) (reflect.Value, error) {
 	for inner.Kind() == reflect.Interface || inner.Kind() == reflect.Pointer {
 		inner = inner.Elem()
 	}
-	if kind := inner.Kind(); kind == reflect.Map || kind == reflect.Slice || kind == reflect.Array {
+	kind := inner.Kind()
+	if kind == reflect.Map || kind == reflect.Slice || kind == reflect.Array {
 		return value, b.spendWritten(inner.Interface())
 	}
+	b.varies = b.varies || mayHaveAddress(kind)
 	return value, nil
 }

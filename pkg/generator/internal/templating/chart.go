@@ -139,6 +139,8 @@ func decoder[T any](
 			return value, err
 		}
 		if err := decode([]byte(text), &value); err != nil {
+			// If a text has several errors, any of them may be returned.
+			s.Budget.varies = true
 			return failed(value, err), nil
 		}
 		return value, nil

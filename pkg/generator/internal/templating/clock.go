@@ -44,6 +44,7 @@ func (s *session) clockFunctions() template.FuncMap {
 }
 
 func (s *session) now() time.Time {
+	s.Budget.varies = true
 	if s.Request.Now.IsZero() {
 		s.Request.Now = time.Now()
 	}

@@ -206,7 +206,7 @@ func (b *Budget) spendArguments(values ...any) error {
 
 // fits returns an error if a value nests too deeply, or if its text form exceeds the rest of the budget.
 func (b *Budget) fits(value any) error {
-	size, err := writtenPlain(value, b.limits.OutputBytes-b.spent, 0)
+	size, err := b.writtenPlain(value, b.limits.OutputBytes-b.spent, 0)
 	if err == nil && size > b.limits.OutputBytes-b.spent {
 		err = b.exceeded()
 	}

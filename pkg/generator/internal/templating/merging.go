@@ -2,7 +2,9 @@ package templating
 
 import (
 	"errors"
+	"maps"
 	"reflect"
+	"slices"
 	"text/template"
 
 	"dario.cat/mergo"
@@ -130,7 +132,8 @@ func mergeMaps(into, from map[string]any, options []func(*mergo.Config), depth i
 		return errNesting
 	}
 	others := make(map[string]any, len(from))
-	for key, value := range from {
+	for _, key := range slices.Sorted(maps.Keys(from)) { // A map may occur under several keys.
+		value := from[key]
 		inner, below := mapOf(value), mapOf(into[key])
 		if inner == nil || below == nil {
 			others[key] = value

@@ -27,6 +27,7 @@ func (s *session) writing() template.FuncMap {
 			if err := s.Budget.spendWritten(values...); err != nil {
 				return "", err
 			}
+			s.Budget.varies = s.Budget.varies || addressVerb.MatchString(format)
 			return fmt.Sprintf(format, values...), nil
 		},
 	}
