@@ -27,6 +27,7 @@ var (
 	_ generator.Generator = (*componentGenerator)(nil)
 	_ generator.Versioner = (*componentGenerator)(nil)
 	_ generator.Noter     = (*componentGenerator)(nil)
+	_ generator.Prover    = (*componentGenerator)(nil)
 )
 
 // newGenerator returns a generator for Components. The engines must render the source of each request.
@@ -45,12 +46,20 @@ func (g *componentGenerator) Version() string { return renderingVersion }
 // Generate renders req.Component, which must be a Component. If req.Source is set, it is the source. Errors name the
 // field of the spec, the object and the key, and the file and the line. They never contain contents of a Secret.
 func (g *componentGenerator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	objects, _, err := g.Prove(ctx, req)
+	return objects, err
+}
+
+// Prove implements generator.Prover. It renders like Generate.
+func (g *componentGenerator) Prove(
+	ctx context.Context, req generator.Request,
+) (objects []client.Object, proven bool, err error) {
 	engine, req, err := g.prepare(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	objects, err := engine.Generate(ctx, req)
-	return objects, explained(err, req)
+	objects, proven, err = generator.Prove(ctx, engine, req)
+	return objects, proven, explained(err, req)
 }
 
 // Notes returns the notes of a Component's chart. Its errors name the same details as the errors of Generate.

@@ -167,35 +167,44 @@ type limited struct {
 	quotas quotas
 }
 
-var _ generator.Versioner = limited{}
+var (
+	_ generator.Versioner = limited{}
+	_ generator.Prover    = limited{}
+)
 
 // Version returns the version of the wrapped generator.
 func (l limited) Version() string { return generator.VersionOf(l.Generator) }
 
 // Generate implements generator.Generator.
 func (l limited) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	objects, _, err := l.Prove(ctx, req)
+	return objects, err
+}
+
+// Prove implements generator.Prover.
+func (l limited) Prove(ctx context.Context, req generator.Request) ([]client.Object, bool, error) {
 	c, ok := req.Component.(*v1alpha1.Component)
 	if !ok {
-		return l.Generator.Generate(ctx, req)
+		return generator.Prove(ctx, l.Generator, req)
 	}
 	found, err := l.quotas.read(
 		ctx, c.Namespace, AnnotationMaxSourceBytes, "max-source-bytes", l.quotas.defaults.SourceBytes)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if found.limit > 0 {
 		size, err := sourceSize(c, req.References, req.Source, found.limit)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if size > found.limit {
-			return nil, component.QuotaExceeded(
+			return nil, false, component.QuotaExceeded(
 				fmt.Errorf("%s allows %d bytes for the source of each component; the source of "+
 					"this component is larger; nothing is written", found.setBy, found.limit),
 			)
 		}
 	}
-	return l.Generator.Generate(ctx, req)
+	return generator.Prove(ctx, l.Generator, req)
 }
 
 // sourceSize returns the number of bytes of a component's source: the files, or the uncompressed archive. If the size

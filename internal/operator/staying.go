@@ -31,17 +31,26 @@ type staying struct {
 	self self
 }
 
-var _ generator.Versioner = staying{}
+var (
+	_ generator.Versioner = staying{}
+	_ generator.Prover    = staying{}
+)
 
 // Version returns the version of the wrapped generator.
 func (s staying) Version() string { return generator.VersionOf(s.Generator) }
 
 // Generate implements generator.Generator.
 func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
-	objects, err := s.Generator.Generate(ctx, req)
+	objects, _, err := s.Prove(ctx, req)
+	return objects, err
+}
+
+// Prove implements generator.Prover.
+func (s staying) Prove(ctx context.Context, req generator.Request) ([]client.Object, bool, error) {
+	objects, proven, err := generator.Prove(ctx, s.Generator, req)
 	c, ok := req.Component.(*v1alpha1.Component)
 	if err != nil || !ok {
-		return objects, err
+		return objects, proven, err
 	}
 	at := slices.IndexFunc(objects, func(o client.Object) bool { return s.self.is(o, req.Namespace) })
 	if at < 0 {
@@ -50,9 +59,9 @@ func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.
 		err = s.self.refuseSettings(c, objects[at].GetAnnotations())
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return objects, nil
+	return objects, proven, nil
 }
 
 // is reports whether a rendered object is the Deployment of the operator. The parameter in is the namespace for objects

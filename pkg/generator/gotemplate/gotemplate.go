@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
 )
 
 // MissingKeys is the behaviour of templates that read a missing key.
@@ -41,7 +42,7 @@ type Generator struct {
 	limits    generator.Limits
 }
 
-var _ generator.Generator = (*Generator)(nil)
+var _ generator.Prover = (*Generator)(nil)
 
 // New returns a generator for the templates in source. New parses all templates; an error names the file and line. If
 // source is nil, the generator renders the templates in Request.Source.
@@ -59,15 +60,30 @@ func New(source fs.FS, options Options) (*Generator, error) {
 // Generate renders the templates for a request. Errors in templates name the file and line; errors in manifests name
 // the template and the line in its output.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
-	return rendering.Within(ctx, g.limits.Duration, func(ctx context.Context) ([]client.Object, error) {
+	objects, _, err := g.Prove(ctx, req)
+	return objects, err
+}
+
+// Prove renders like Generate. Nothing is proven of templates that call Options.Functions, functions with random
+// results, the clock or look-ups, or write values that may have addresses in memory.
+func (g *Generator) Prove(
+	ctx context.Context, req generator.Request,
+) (objects []client.Object, proven bool, err error) {
+	var budget *templating.Budget
+	objects, err = rendering.Within(ctx, g.limits.Duration, func(ctx context.Context) ([]client.Object, error) {
 		templates, err := g.templates.For(req)
 		if err != nil {
 			return nil, err
 		}
-		objects, err := templates.render(ctx, req, g.limits)
+		budget = templating.NewBudget(ctx, g.limits)
+		objects, err := templates.render(ctx, budget, req, g.limits)
 		if err != nil {
 			return nil, err
 		}
 		return rendering.Objects(objects), nil
 	})
+	if err != nil {
+		return nil, false, err
+	}
+	return objects, budget.Repeatable(), nil
 }

@@ -63,6 +63,7 @@ func parseTemplates(source fs.FS, options Options) (*parsedTemplates, error) {
 // render returns the manifests of all templates, in the order of their paths.
 func (p *parsedTemplates) render(
 	ctx context.Context,
+	budget *templating.Budget,
 	req generator.Request,
 	limits generator.Limits,
 ) ([]*unstructured.Unstructured, error) {
@@ -70,7 +71,7 @@ func (p *parsedTemplates) render(
 		Request: req,
 		Values:  templating.ValuesOf(req.Parameters, nil),
 		Files:   p.files,
-		Budget:  templating.NewBudget(ctx, limits),
+		Budget:  budget,
 	}, p.outputs)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
 )
 
 // Options configures a Generator. The zero value is usable.
@@ -48,6 +49,7 @@ type Generator struct {
 var (
 	_ generator.Generator = (*Generator)(nil)
 	_ generator.Noter     = (*Generator)(nil)
+	_ generator.Prover    = (*Generator)(nil)
 )
 
 // New returns a generator for the chart in source, whose root contains the Chart.yaml. New parses and validates the
@@ -98,18 +100,33 @@ func (o Options) check() error {
 
 // Generate renders the chart for a request. Errors name the file and line of the template, or the path of the value.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
-	return rendering.Within(ctx, g.options.Limits.Duration, func(ctx context.Context) ([]client.Object, error) {
+	objects, _, err := g.Prove(ctx, req)
+	return objects, err
+}
+
+// Prove renders like Generate. Nothing is proven of a chart whose templates call functions with random results, the
+// clock or look-ups, or write values that may have addresses in memory.
+func (g *Generator) Prove(
+	ctx context.Context, req generator.Request,
+) (objects []client.Object, proven bool, err error) {
+	var budget *templating.Budget
+	objects, err = rendering.Within(ctx, g.options.Limits.Duration, func(ctx context.Context) ([]client.Object, error) {
 		parsed, err := g.charts.For(req)
 		if err != nil {
 			return nil, err
 		}
 		req.Versioned(parsed.chart.Name() + "-" + parsed.chart.Metadata.Version)
-		objects, err := parsed.render(ctx, req, g.options)
+		budget = templating.NewBudget(ctx, g.options.Limits)
+		objects, err := parsed.render(budget, req, g.options)
 		if err != nil {
 			return nil, fmt.Errorf("chart %s: %w", parsed.chart.Name(), err)
 		}
 		return rendering.Objects(objects), nil
 	})
+	if err != nil {
+		return nil, false, err
+	}
+	return objects, budget.Repeatable(), nil
 }
 
 // Notes returns the output of the chart's templates/NOTES.txt. The notes of sub-charts are omitted, as in Helm.
@@ -120,7 +137,7 @@ func (g *Generator) Notes(ctx context.Context, req generator.Request) (string, e
 		if err != nil {
 			return nil, err
 		}
-		notes, err := parsed.notes(ctx, req, g.options)
+		notes, err := parsed.notes(templating.NewBudget(ctx, g.options.Limits), req, g.options)
 		if err != nil {
 			return nil, fmt.Errorf("chart %s: %w", parsed.chart.Name(), err)
 		}

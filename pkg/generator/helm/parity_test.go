@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/generatortest"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
 )
 
 // TestRendersAsHelmDoes compares the output of each template with the output of Helm's own engine for the same values.
@@ -54,7 +55,7 @@ func compare(t *testing.T, parsed *parsedChart, req generator.Request) {
 	if values, err = parsed.renderValues(ours, req, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := parsed.execute(t.Context(), ours, values, req, generator.Limits{}.WithDefaults())
+	rendered, err := parsed.execute(templating.NewBudget(t.Context(), generator.Limits{}), ours, values, req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package helm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -24,7 +24,7 @@ const notesFile = "NOTES.txt"
 // render returns the dependents: first the objects in the folders crds, then the objects of the templates in the order
 // of their paths. With Options.Raw, the objects of templates are in the order of helm template.
 func (p *parsedChart) render(
-	ctx context.Context,
+	budget *templating.Budget,
 	req generator.Request,
 	options Options,
 ) ([]*unstructured.Unstructured, error) {
@@ -36,7 +36,7 @@ func (p *parsedChart) render(
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := p.execute(ctx, working, values, req, options.Limits)
+	rendered, err := p.execute(budget, working, values, req)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func byKind(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 
 // notes returns the rendered notes of the chart. It executes all templates of the chart, because a template can change
 // values that the notes read. A chart without notes is not rendered.
-func (p *parsedChart) notes(ctx context.Context, req generator.Request, options Options) (string, error) {
+func (p *parsedChart) notes(budget *templating.Budget, req generator.Request, options Options) (string, error) {
 	isNotes := func(f *chart.File) bool { return f.Name == path.Join("templates", notesFile) }
 	if !slices.ContainsFunc(p.chart.Templates, isNotes) {
 		return "", nil
@@ -99,7 +99,7 @@ func (p *parsedChart) notes(ctx context.Context, req generator.Request, options 
 	if err != nil {
 		return "", err
 	}
-	rendered, err := p.execute(ctx, working, values, req, options.Limits)
+	rendered, err := p.execute(budget, working, values, req)
 	if err != nil {
 		return "", err
 	}

@@ -1,7 +1,6 @@
 package helm
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -118,11 +117,10 @@ func (p *parsedSets) of(sources []source) (*templating.Set, error) {
 
 // execute returns the output of all templates except partials.
 func (p *parsedChart) execute(
-	ctx context.Context,
+	budget *templating.Budget,
 	working *chart.Chart,
 	values chartutil.Values,
 	req generator.Request,
-	limits generator.Limits,
 ) ([]rendering.File, error) {
 	sources := sourcesOf(working, values)
 	set, err := p.sets.of(sources)
@@ -139,5 +137,5 @@ func (p *parsedChart) execute(
 			return s.data
 		}})
 	}
-	return set.RenderItems(templating.Input{Request: req, Budget: templating.NewBudget(ctx, limits)}, items)
+	return set.RenderItems(templating.Input{Request: req, Budget: budget}, items)
 }

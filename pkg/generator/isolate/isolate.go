@@ -83,6 +83,7 @@ var (
 	_ generator.Generator = (*Generator)(nil)
 	_ generator.Versioner = (*Generator)(nil)
 	_ generator.Noter     = (*Generator)(nil)
+	_ generator.Prover    = (*Generator)(nil)
 )
 
 // New returns a generator that renders as inner does, in child processes. The program must call Main, whose generator
@@ -122,11 +123,17 @@ func (g *Generator) Close() {
 
 // Generate renders in a child.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	objects, _, err := g.Prove(ctx, req)
+	return objects, err
+}
+
+// Prove renders in a child, and proves what the generator there proves.
+func (g *Generator) Prove(ctx context.Context, req generator.Request) ([]client.Object, bool, error) {
 	o, err := g.render(ctx, req, false)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return objectsOf(o.Objects), nil
+	return objectsOf(o.Objects), o.Proven, nil
 }
 
 // Notes returns the notes of the inner generator, rendered in a child.

@@ -33,7 +33,7 @@ import (
 
 func TestMain(m *testing.M) {
 	Main(func() (generator.Generator, *runtime.Scheme, error) {
-		return generator.GeneratorFunc(act), clientgoscheme.Scheme, nil
+		return actor{}, clientgoscheme.Scheme, nil
 	})
 	os.Exit(m.Run())
 }
@@ -183,6 +183,20 @@ func deeper(n int) int {
 		return 0
 	}
 	return deeper(n+1) + 1
+}
+
+// actor is the generator of the children. It proves the renderings with the value "proven".
+type actor struct{}
+
+// Generate implements generator.Generator.
+func (actor) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	return act(ctx, req)
+}
+
+// Prove implements generator.Prover.
+func (actor) Prove(ctx context.Context, req generator.Request) ([]client.Object, bool, error) {
+	objects, err := act(ctx, req)
+	return objects, req.Parameters["value"] == "proven", err
 }
 
 // act renders a ConfigMap with the result of an act.
@@ -352,6 +366,16 @@ func TestARequestArrivesCompletely(t *testing.T) {
 		}
 		if want := map[string]bool{"apps/v1": true}; !reflect.DeepEqual(asked, want) {
 			t.Errorf("recorded questions %v, want %v", asked, want)
+		}
+	}
+}
+
+func TestAProofOfAChildArrives(t *testing.T) {
+	g := newGenerator(t)
+	for value, want := range map[string]bool{"proven": true, "other": false} {
+		objects, proven, err := generator.Prove(t.Context(), g, requestOf("echo", value))
+		if err != nil || len(objects) != 1 || proven != want {
+			t.Errorf("%s: got %d objects, proven %t, %v", value, len(objects), proven, err)
 		}
 	}
 }

@@ -74,9 +74,10 @@ type reference struct {
 	Data map[string][]byte
 }
 
-// outcome is the result of a rendering. The results, origins and versions are also set if the rendering failed.
+// outcome is the result of a rendering. Proven is that of generator.Prover. The results, origins and versions are also set if the rendering failed.
 type outcome struct {
 	Objects  []map[string]any   `cbor:",omitempty"`
+	Proven   bool               `cbor:",omitempty"`
 	Notes    string             `cbor:",omitempty"`
 	Results  []generator.Result `cbor:",omitempty"`
 	Origins  []generator.Origin `cbor:",omitempty"`

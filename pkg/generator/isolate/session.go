@@ -56,12 +56,12 @@ func (s *session) run(ctx context.Context) (o *outcome) {
 		notes, err := generator.NotesOf(ctx, s.child.generator, req)
 		return &outcome{Notes: notes, Failure: failureOf(err)}
 	}
-	objects, err := s.child.generator.Generate(ctx, req)
+	objects, proven, err := generator.Prove(ctx, s.child.generator, req)
 	if err != nil {
 		return &outcome{Failure: failureOf(err)}
 	}
 	contents, err := contentsOf(objects, s.child.scheme)
-	return &outcome{Objects: contents, Failure: failureOf(err)}
+	return &outcome{Objects: contents, Proven: proven, Failure: failureOf(err)}
 }
 
 // request returns the request of the job.
