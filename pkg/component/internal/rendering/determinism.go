@@ -104,13 +104,17 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 	return pinned, current, "", err
 }
 
-// check renders the inputs twice, compares both renderings, and pins the values that differ.
+// check renders the inputs twice, compares both renderings, and pins the values that differ. If the generator proves
+// that the first rendering is deterministic, there is no second one.
 func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendered) (Rendered, error) {
-	first, err := j.render(ctx, options{})
+	first, proven, err := j.render(ctx, options{})
 	if err != nil {
 		return Rendered{}, err
 	}
 	rendered := Rendered{Manifests: Manifests{plain: first}}
+	if proven {
+		return rendered, nil
+	}
 	verified, readsStatus, err := r.isVerified(req, j)
 	if err != nil || verified {
 		rendered.Lookups.ReadsStatus = readsStatus
@@ -204,7 +208,7 @@ func (j job) differenceOnce(
 	first []*unstructured.Unstructured,
 	o options,
 ) (determinism.Difference, error) {
-	again, err := j.render(ctx, o)
+	again, _, err := j.render(ctx, o)
 	if err != nil {
 		return determinism.Difference{}, err
 	}

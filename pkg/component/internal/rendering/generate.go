@@ -115,44 +115,46 @@ func (r *Renderer) source(ctx context.Context, req Request) (fs.FS, error) {
 	return files, err
 }
 
-// render calls the generator once.
-func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructured, error) {
+// render calls the generator once. proven is that of generator.Prover.
+func (j job) render(
+	ctx context.Context, o options,
+) (objects []*unstructured.Unstructured, proven bool, err error) {
 	req := j.request
 	req.Report, req.SourceVersion = j.results.add, j.results.addVersion
 	if o.later {
 		req.Now, req.Report, req.Trial = req.Now.Add(timeShift), func(generator.Result) {}, !o.notTrial
 	}
 	req.Target, req.Local = j.recorder.Lookup(false, o.withoutStatus), j.recorder.Lookup(true, o.withoutStatus)
-	generated, err := j.renderer.call(ctx, req)
+	generated, proven, err := j.renderer.call(ctx, req)
 	if killed, ok := errors.AsType[*generator.KilledError](err); ok {
-		return nil, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: killed}
+		return nil, false, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: killed}
 	}
 	if waits(err) {
-		return nil, err
+		return nil, false, err
 	}
 	if err != nil {
-		return nil, passerror.FromAuthor(err, metav1alpha1.ReasonGenerateFailed, true)
+		return nil, false, passerror.FromAuthor(err, metav1alpha1.ReasonGenerateFailed, true)
 	}
 	if err := j.exports.Check(); err != nil {
-		return nil, generateFailed("%v", err)
+		return nil, false, generateFailed("%v", err)
 	}
-	objects := make([]*unstructured.Unstructured, 0, len(generated))
+	objects = make([]*unstructured.Unstructured, 0, len(generated))
 	for i, obj := range generated {
 		if obj == nil {
-			return nil, generateFailed("the generator returned nil as object %d", i+1)
+			return nil, false, generateFailed("the generator returned nil as object %d", i+1)
 		}
 		u, err := manifests.ToUnstructured(obj, func(o runtime.Object) (schema.GroupVersionKind, error) {
 			return apiutil.GVKForObject(o, j.renderer.options.Scheme)
 		})
 		if err != nil {
-			return nil, generateFailed("%T %s: %v", obj, obj.GetName(), err)
+			return nil, false, generateFailed("%T %s: %v", obj, obj.GetName(), err)
 		}
 		if err := reserve(ctx, u); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		objects = append(objects, u)
 	}
-	return objects, nil
+	return objects, proven, nil
 }
 
 // waits reports whether a rendering failed because the component waits for memory, or for its turn.
@@ -177,7 +179,9 @@ func generateFailed(format string, args ...any) error {
 }
 
 // call calls the generator with a timeout. A panic of the generator is returned as an error.
-func (r *Renderer) call(ctx context.Context, req generator.Request) (objects []client.Object, err error) {
+func (r *Renderer) call(
+	ctx context.Context, req generator.Request,
+) (objects []client.Object, proven bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxGenerate)
 	defer cancel()
 	defer r.count(ctx, req.Component)()
@@ -189,8 +193,8 @@ func (r *Renderer) call(ctx context.Context, req generator.Request) (objects []c
 	}()
 	var failures lookup.Failures
 	req.Target, req.Local = failures.Record(req.Target), failures.Record(req.Local)
-	objects, err = r.options.Generator.Generate(ctx, req)
-	return objects, failures.Explain(err)
+	objects, proven, err = generator.Prove(ctx, r.options.Generator, req)
+	return objects, proven, failures.Explain(err)
 }
 
 // count counts the time until the returned function is called, without the time in line for a process.
