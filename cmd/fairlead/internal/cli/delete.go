@@ -40,6 +40,10 @@ impersonate it, the command warns, and does not search.
 
 The command names the dependents that stay in the cluster because of their delete policy.
 
+The command deletes nothing if other components of the namespace read from this one: its exports, or its dependents
+as values, inputs, sources or accounts. It names them; --ignore-readers deletes the component nevertheless. If you
+may not list the components, a warning says that this was not checked.
+
 The command also warns of rights that the deletion needs, and that the service account of the component or the
 operator lacks.
 
@@ -54,6 +58,8 @@ type deleteOptions struct {
 	timeout time.Duration
 	// accepted are the API groups whose objects may be lost if the operator cannot list them.
 	accepted []string
+	// ignoreReaders deletes the component although others read from it.
+	ignoreReaders bool
 }
 
 func (a *app) newDelete() *cobra.Command {
@@ -80,6 +86,8 @@ func (a *app) newDelete() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&o.accepted, "accept-unknown", nil,
 		"accept the loss of objects of this API `group` that the operator cannot list; may be repeated")
+	cmd.Flags().BoolVar(&o.ignoreReaders, "ignore-readers", false,
+		"delete the component although other components read from it")
 	addWaitFlags(cmd.Flags(), &o.wait, &o.timeout,
 		"wait until the component and its dependents are deleted, and show the progress")
 	return cmd
@@ -95,10 +103,15 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 	if _, err := cluster.Status(target, obj); err != nil {
 		return err
 	}
+	again := obj.GetDeletionTimestamp() != nil
+	if !again && !o.ignoreReaders {
+		if err := refuseIfRead(ctx, f, a.warn); err != nil {
+			return err
+		}
+	}
 	if obj, err = acceptUnknown(ctx, f, o.accepted); err != nil {
 		return err
 	}
-	again := obj.GetDeletionTimestamp() != nil
 	if !again {
 		a.tellKept(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
 		a.warnOfBlockers(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})

@@ -115,6 +115,9 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 	if p.Rights.Hint != "" {
 		a.warn(errors.New(p.Rights.Hint))
 	}
+	if shown.Readers = p.Readers; p.ReadersUnknown != nil {
+		a.warn(errReadersUnknown(p.ReadersUnknown))
+	}
 	if err := shown.Print(out); err != nil {
 		return err
 	}

@@ -84,9 +84,11 @@ func TestWhatIsNoArchiveOfAPublicServerIsRefused(t *testing.T) {
 			want:   "the archive has the SHA-256 digest " + digest + ", want " + other, code: exit.Misuse,
 		},
 		{
-			name:   "a redirect to another scheme",
-			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "ftp://example.com/a.tgz", http.StatusFound) },
-			want:   "unsupported protocol scheme", code: exit.NotAsked,
+			name: "a redirect to another scheme",
+			answer: func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "ftp://example.com/a.tgz", http.StatusFound)
+			},
+			want: "unsupported protocol scheme", code: exit.NotAsked,
 		},
 		{name: "a user", url: "http://me:hidden@HOST/a.tgz", want: "download the archive, and name the file", code: exit.Misuse},
 		{name: "a user alone", url: "http://hidden@HOST/a.tgz", want: "download the archive, and name the file", code: exit.Misuse},

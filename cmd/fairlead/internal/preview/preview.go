@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/readers"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/internal/operator"
@@ -43,6 +44,10 @@ type Result struct {
 	Places *render.Places
 	// Rights has the rights that the deletion needs, and that are missing.
 	Rights rights.Report
+	// Readers are the components that read from a component which would be deleted. ReadersUnknown says why they are not
+	// known.
+	Readers        []readers.Reader
+	ReadersUnknown error
 }
 
 // Change is the input of fairlead apply: a source, and fields of the spec.
@@ -71,6 +76,16 @@ type Assumed struct {
 
 // Component returns the forecast for the component in the cluster.
 func Component(ctx context.Context, gate egress.Gate, target cluster.Target, a Assumed) (Result, error) {
+	r, err := ofCluster(ctx, gate, target, a)
+	if err == nil && r.Deletion {
+		live := cluster.Object{Cluster: gate.Cluster, Target: target, Live: r.Component}
+		r.Readers, r.ReadersUnknown = readers.Of(ctx, live)
+	}
+	return r, err
+}
+
+// ofCluster returns the forecast for the component in the cluster, without its readers.
+func ofCluster(ctx context.Context, gate egress.Gate, target cluster.Target, a Assumed) (Result, error) {
 	if !target.IsReadyMade() {
 		if a.Deletion {
 			return deletionOfOther(ctx, gate.Cluster, target)

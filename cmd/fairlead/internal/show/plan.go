@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/readers"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -35,7 +36,9 @@ type Plan struct {
 	Finalizers []string       `json:"finalizers,omitempty"`
 	// MissingRights are rights that a deletion needs, and that the identity lacks that makes its requests.
 	MissingRights []rights.Missing `json:"missingRights,omitempty"`
-	Counts        map[string]int   `json:"counts"`
+	// Readers are the components that read from a component which would be deleted.
+	Readers []readers.Reader `json:"readers,omitempty"`
+	Counts  map[string]int   `json:"counts"`
 	// AtDeletion are the steps of the deletion of the component that take over objects which exist now.
 	AtDeletion []PlanStep `json:"atDeletion,omitempty"`
 	// ConflictsAtDeletion are the objects that exist now and that the deletion of the component would have to wait for,
@@ -311,6 +314,7 @@ func (p Plan) Print(o Output) error {
 	if p.Component.Delete && p.Counts["delete"] > 0 {
 		text.WriteString("\nkubectl delete --cascade=orphan deletes these objects too; only a delete policy keeps an object.\n")
 	}
+	writeReaders(&text, o.Palette, p.Readers)
 	if _, err := io.WriteString(o, text.String()); err != nil {
 		return err
 	}

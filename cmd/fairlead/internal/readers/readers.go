@@ -1,0 +1,128 @@
+// Package readers finds the components that read from another component: its published exports, or objects that belong to
+// it. Nothing blocks the deletion of a component that others read, so the commands delete and plan --delete name them.
+package readers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Reader is a component that reads from another component.
+type Reader struct {
+	// Component is the name of the reader, such as component.fairlead.io/web.
+	Component string `json:"component"`
+	// Reads names what it reads, such as export url, or ConfigMap apps/settings.
+	Reads []string `json:"reads"`
+}
+
+// Of returns the components in the namespace of a component that read its published exports, the component itself as an
+// input, or its dependents as values, inputs, sources or accounts, or that observe its dependents. Components that are
+// being deleted do not count. For a type of another operator, only the fields of the spec that have the names of those of
+// Component are known. Readers that are dependents of the component are deleted with it, and do not count.
+func Of(ctx context.Context, o cluster.Object) ([]Reader, error) {
+	status, err := cluster.StatusIfAny(o.Target, o.Live)
+	if err != nil {
+		return nil, err
+	}
+	inventory, err := component.Inventory(ctx, o.Cluster, &status)
+	if err != nil {
+		return nil, err
+	}
+	read := source{gvk: o.Target.Mapping.GroupVersionKind, namespace: o.Target.Namespace, name: o.Target.Name}
+	// Dependents in another cluster are not what a component of this cluster reads.
+	for _, e := range inventory {
+		if !e.External && status.TargetCluster == "" {
+			read.dependents = append(read.dependents, keyOf(e))
+		}
+	}
+	var readers []Reader
+	err = o.Cluster.List(ctx, o.Target.Mapping, o.Target.Namespace, func(obj *unstructured.Unstructured) error {
+		itself := manifests.Key{Group: read.gvk.Group, Kind: read.gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		if obj.GetDeletionTimestamp() != nil || obj.GetUID() == o.Live.GetUID() || slices.Contains(read.dependents, itself) {
+			return nil
+		}
+		if reads := read.by(obj); len(reads) > 0 {
+			target := cluster.Target{Mapping: o.Target.Mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+			readers = append(readers, Reader{Component: target.String(), Reads: reads})
+		}
+		return nil
+	})
+	return readers, err
+}
+
+// source is a component that others may read from.
+type source struct {
+	gvk             schema.GroupVersionKind
+	namespace, name string
+	dependents      []manifests.Key
+}
+
+func keyOf(e metav1alpha1.InventoryEntry) manifests.Key {
+	return manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
+}
+
+// by returns what another component reads, sorted and without duplicates.
+func (s source) by(obj *unstructured.Unstructured) []string {
+	reader := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, reader); err != nil {
+		return nil
+	}
+	var reads []string
+	own := func(key manifests.Key) {
+		if slices.Contains(s.dependents, key) {
+			reads = append(reads, key.String())
+		}
+	}
+	for _, ref := range reader.References() {
+		switch {
+		case ref.Kind != metav1alpha1.ComponentReference:
+			own(manifests.Key{Kind: string(ref.Kind), Namespace: reader.Namespace, Name: ref.Name})
+		case ref.Name == s.name && reader.Namespace == s.namespace:
+			reads = append(reads, fmt.Sprintf("export %s", ref.Export))
+		}
+	}
+	for _, input := range reader.Spec.Inputs {
+		if input.Object == nil {
+			continue
+		}
+		gk := schema.FromAPIVersionAndKind(input.Object.APIVersion, input.Object.Kind).GroupKind()
+		for _, namespace := range []string{"", namespaceOf(input.Object, reader)} {
+			own(manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: namespace, Name: input.Object.Name})
+		}
+		if gk == s.gvk.GroupKind() && input.Object.Name == s.name && namespaceOf(input.Object, reader) == s.namespace {
+			reads = append(reads, "the component as input "+input.Name)
+		}
+	}
+	if account := reader.Spec.ServiceAccountName; account != "" {
+		own(manifests.Key{Kind: "ServiceAccount", Namespace: reader.Namespace, Name: account})
+	}
+	if config := reader.Spec.KubeConfig; config != nil {
+		own(manifests.Key{Kind: "Secret", Namespace: reader.Namespace, Name: config.SecretRef.Name})
+	}
+	observed, err := metav1alpha1.ParseInventory(reader.Status.Observed)
+	if err == nil {
+		for _, e := range observed {
+			own(keyOf(e))
+		}
+	}
+	slices.Sort(reads)
+	return slices.Compact(reads)
+}
+
+func namespaceOf(object *v1alpha1.ObjectInput, reader *v1alpha1.Component) string {
+	if object.Namespace != "" {
+		return object.Namespace
+	}
+	return reader.Namespace
+}
