@@ -26,7 +26,8 @@ To find these values, the command changes one value after the other and renders 
 seconds at most. It calls a function only with --call-functions, and only once, so it does not search the values
 of a function. Give the values of polled inputs, and of objects that you may not read, with --input NAME=FILE.
 
-For a dependent outside Kubernetes, TYPE is its kind, such as Schema.external.fairlead.io.
+For a dependent outside Kubernetes, of a component of any type, TYPE is its kind, such as Schema, or
+Schema.external.fairlead.io if the cluster serves a type of this kind.
 
 For an object that its condition include-when or active-when leaves out, the command shows the condition and the
 values that it read, without values of Secrets.
@@ -109,10 +110,17 @@ func (a *app) why(ctx context.Context, name string, options whyOptions, out show
 	}
 	o, err := a.find(ctx, name)
 	if err != nil && o.Cluster == nil {
+		if exit.CodeOf(err) != exit.Misuse {
+			return err
+		}
 		return a.whyExternal(ctx, asked, out, err)
 	}
 	if err != nil {
-		return a.whyNotADependent(ctx, o, out, err)
+		err = a.whyNotADependent(ctx, o, out, err)
+		if mayBeExternal(name, err) {
+			return a.whyExternal(ctx, asked, out, err)
+		}
+		return err
 	}
 	rendering, err := a.rendering(o.Cluster, asked)
 	if err != nil {
@@ -122,7 +130,11 @@ func (a *app) why(ctx context.Context, name string, options whyOptions, out show
 	explained, err := explain.Object(ctx, rendering, o, path)
 	switch {
 	case err != nil && path == nil:
-		return a.whyNotADependent(ctx, o, out, err)
+		err = a.whyNotADependent(ctx, o, out, err)
+		if mayBeExternal(name, err) {
+			return a.whyExternal(ctx, asked, out, err)
+		}
+		return err
 	case err != nil:
 		return err
 	}
@@ -132,14 +144,18 @@ func (a *app) why(ctx context.Context, name string, options whyOptions, out show
 	return explained.Unreadable
 }
 
+// mayBeExternal reports whether a name for which there is nothing to explain may be that of an external. The cluster may
+// serve a type of the same kind, so only a name with a group is not that of an external.
+func mayBeExternal(name string, err error) bool {
+	kind, _, _ := strings.Cut(name, "/")
+	return err != nil && exit.CodeOf(err) == exit.No && !strings.Contains(kind, ".")
+}
+
 // whyExternal explains an external, or an object that is left out, whose type no cluster serves. It returns unserved if
 // no component has the external or leaves out the object.
 func (a *app) whyExternal(ctx context.Context, asked question, out show.Output, unserved error) error {
 	name, path := asked.name, asked.path
 	named := strings.Contains(strings.ToLower(name), "."+external.Group+"/")
-	if exit.CodeOf(unserved) != exit.Misuse {
-		return unserved
-	}
 	c, err := cluster.Connect(a.flags)
 	if err != nil {
 		return unserved

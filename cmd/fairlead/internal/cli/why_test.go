@@ -201,6 +201,33 @@ var _ = Describe("why", onCluster(func() {
 			Not(ContainSubstring(`"unknown": true`))))
 	})
 
+	DescribeTable("explains an external of a component of another operator", func(ctx SpecContext, kind, name string) {
+		namespace := newNamespace(ctx)
+		held(ctx, namespace, "shop")
+		g := readyGadget(ctx, namespace, "g")
+		g.GetStatus().Inventory = []string{"external.fairlead.io/v1/" + kind + "//orders u=token o=3 !ex@v0.1=begun"}
+		g.GetStatus().Revision = 4
+		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		r := fairlead(ctx, namespace, "why", name)
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Code).To(Equal(0))
+		Expect(r.Out).To(And(
+			ContainSubstring(kind+".external.fairlead.io orders"),
+			MatchRegexp(`component +Gadget.gadgets.example.com `+namespace+`/g`), MatchRegexp(`wave +3`),
+			ContainSubstring("only the operator of this type can render the component")))
+	},
+		Entry("by its kind", "Schema", "schema/orders"),
+		Entry("by its kind and group", "Schema", "Schema.external.fairlead.io/orders"),
+		Entry("whose kind the cluster serves", "Gadget", "gadget/orders"),
+	)
+
+	It("prefers an object of the cluster, and names it if there is no such external", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		r := fairlead(ctx, namespace, "why", "gadget/orders")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(ContainSubstring("gadget.gadgets.example.com/orders does not exist in namespace"))
+	})
+
 	It("fails if there is nothing to explain", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "own"}})).

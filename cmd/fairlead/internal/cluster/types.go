@@ -9,10 +9,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
@@ -123,4 +125,36 @@ func sameName(ctx context.Context, c *Cluster, target Target) string {
 		}
 	}
 	return ""
+}
+
+// EachComponent calls visit for the components of all types in a namespace, with their statuses: first those of the
+// ready-made operator. Cluster-scoped components are among them. Objects of other types that are no components are left
+// out. The error is that of visit, or that of the first type that cannot be listed, after all others.
+func EachComponent(
+	ctx context.Context, c *Cluster, namespace string, visit func(o Object, status metav1alpha1.Status) error,
+) error {
+	types, failure := Types(c.served)
+	for _, target := range Targets(types, namespace) {
+		err := c.List(ctx, target.Mapping, target.Namespace, func(obj *unstructured.Unstructured) error {
+			of := Target{Mapping: target.Mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+			status, err := StatusIfAny(of, obj)
+			switch {
+			case err != nil && !of.IsReadyMade():
+				return nil
+			case err != nil:
+				return err
+			}
+			if err := visit(Object{Cluster: c, Target: of, Live: obj}, status); err != nil {
+				return failedVisit{err}
+			}
+			return nil
+		})
+		if failed, ok := errors.AsType[failedVisit](err); ok {
+			return failed.error
+		}
+		if failure == nil {
+			failure = err
+		}
+	}
+	return failure
 }

@@ -1,13 +1,14 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/externals"
@@ -18,20 +19,14 @@ import (
 )
 
 // External explains a dependent outside Kubernetes, given by its name, as Kind/name or Kind.external.fairlead.io/name.
-// It searches the components of the ready-made operator in the namespace of c. found is false if none of them has such
-// an external.
+// It searches the components of all types in the namespace of c. found is false if none of them has such an external.
 func External(
 	ctx context.Context, c *cluster.Cluster, rendering Rendering, name string,
 ) (r Result, found bool, err error) {
-	mapping, err := c.ResolveType("Component." + v1alpha1.GroupVersion.Group)
-	if err != nil {
-		return Result{}, false, err
-	}
 	kind, name, _ := strings.Cut(name, "/")
 	kind = strings.TrimSuffix(kind, "."+external.Group)
-	err = c.List(ctx, mapping, c.Namespace, func(obj *unstructured.Unstructured) error {
-		target := cluster.Target{Mapping: mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
-		of, err := externals.Of(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
+	err = cluster.EachComponent(ctx, c, c.Namespace, func(o cluster.Object, status metav1alpha1.Status) error {
+		of, err := externals.Of(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -45,7 +40,7 @@ func External(
 				r.unknown("id and settings", of.Unread)
 			}
 			ex := explainer{cluster: c, rendering: rendering, dependent: bodyOf(e), result: &r}
-			if err := ex.explain(ctx, ownerOfExternal(obj)); err != nil {
+			if err := ex.explain(ctx, ownerIn(o, status)); err != nil {
 				return err
 			}
 			if e.Reason != "" {
@@ -54,14 +49,18 @@ func External(
 		}
 		return nil
 	})
+	if found {
+		err = nil // The component of a type that cannot be listed has another external.
+	}
 	return r, found, err
 }
 
-// ownerOfExternal returns the owner of the externals of a component of the ready-made operator.
-func ownerOfExternal(obj *unstructured.Unstructured) manifests.Owner {
+// ownerIn returns a component as the owner of its dependents.
+func ownerIn(o cluster.Object, status metav1alpha1.Status) manifests.Owner {
+	gvk := o.Target.Mapping.GroupVersionKind
 	return manifests.Owner{
-		Reconciler: operator.ReconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component",
-		Namespace: obj.GetNamespace(), Name: obj.GetName(),
+		Reconciler: cmp.Or(status.Reconciler, operator.ReconcilerName), Group: gvk.Group, Kind: gvk.Kind,
+		Namespace: o.Target.Namespace, Name: o.Target.Name,
 	}
 }
 

@@ -8,59 +8,52 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
-	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // HeldUp explains an object that is not a dependent: because a dependency, a condition or an exported value holds it
-// up, because its condition is false, or because a component only observes it. It reads the components of the
-// ready-made operator in the namespace of the object. found is false if none of them waits for the object, leaves it
-// out or observes it, or if they cannot be read. incomplete are the components whose status may not list all objects
-// for which they wait, or which they leave out.
+// up, because its condition is false, or because a component only observes it. It reads the components of all types in
+// the namespace of the object. found is false if none of them waits for the object, leaves it out or observes it, or if
+// they cannot be read. incomplete are the components of the ready-made operator whose status may not list all objects for
+// which they wait, or which they leave out.
 func HeldUp(
 	ctx context.Context, c *cluster.Cluster, target cluster.Target,
 ) (w show.Why, found bool, incomplete []string) {
 	gvk := target.Mapping.GroupVersionKind
 	key := manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: target.Namespace, Name: target.Name}
-	mapping, err := c.ResolveType("Component." + v1alpha1.GroupVersion.Group)
-	if target.Namespace == "" || err != nil {
+	if target.Namespace == "" {
 		return show.Why{}, false, nil
 	}
-	err = c.List(ctx, mapping, target.Namespace, func(obj *unstructured.Unstructured) error {
-		t := cluster.Target{Mapping: mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
-		status, err := cluster.StatusIfAny(t, obj)
-		if err != nil {
-			return err
-		}
+	// If a type cannot be listed, the components of the others are still of use.
+	_ = cluster.EachComponent(ctx, c, target.Namespace, func(o cluster.Object, status metav1alpha1.Status) error {
 		for _, waiting := range status.Waiting {
 			if waiting.Dependent == key.String() && isHoldUp(waiting) {
-				found, w = true, awaitedBy(key, obj, status.Revision)
+				found, w = true, awaitedBy(key, o, status)
 				w.HeldUp = "not created yet: " + waiting.Message
 			}
 		}
 		if text := leftOut(key, status); text != "" {
-			found, w = true, awaitedBy(key, obj, status.Revision)
+			found, w = true, awaitedBy(key, o, status)
 			w.LeftOut = text
 		}
 		if observed, ok := observation(key, &status); ok {
-			found, w = true, awaitedBy(key, obj, status.Revision)
+			found, w = true, awaitedBy(key, o, status)
 			w.Observed = observed
 		}
-		if len(status.Waiting) >= maxReports || len(status.LeftOut) >= maxReports {
-			incomplete = append(incomplete, obj.GetName())
+		isFull := len(status.Waiting) >= maxReports || len(status.LeftOut) >= maxReports
+		if isFull && o.Target.IsReadyMade() {
+			incomplete = append(incomplete, o.Target.Name)
 		}
 		return nil
 	})
-	return w, found && err == nil, incomplete
+	return w, found, incomplete
 }
 
 // maxReports is the maximum number of objects that each list of a status has.
@@ -128,13 +121,11 @@ func observation(key manifests.Key, status *metav1alpha1.Status) (text string, o
 	return text + "; the component does not wait for it", true
 }
 
-func awaitedBy(key manifests.Key, obj *unstructured.Unstructured, revision int64) show.Why {
+func awaitedBy(key manifests.Key, o cluster.Object, status metav1alpha1.Status) show.Why {
+	owner := ownerIn(o, status)
 	return show.Why{
-		Object: show.WhyObject{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name},
-		Component: manifests.Key{
-			Group: v1alpha1.GroupVersion.Group, Kind: "Component", Namespace: obj.GetNamespace(), Name: obj.GetName(),
-		}.String(),
-		Reconciler: operator.ReconcilerName, Revision: revision,
+		Object:    show.WhyObject{Group: key.Group, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name},
+		Component: owner.Component().String(), Reconciler: owner.Reconciler, Revision: status.Revision,
 	}
 }
 
@@ -150,31 +141,22 @@ func leftOut(key manifests.Key, status metav1alpha1.Status) string {
 }
 
 // LeftOut explains an object of a type that the cluster does not serve, given by its name, as Kind/name or
-// Kind.group/name: a component may leave the object out until its type is served. It reads the components of the
-// ready-made operator in the namespace of c. found is false if none of them leaves out such an object, or if they
-// cannot be read.
+// Kind.group/name: a component may leave the object out until its type is served. It reads the components of all types
+// in the namespace of c. found is false if none of them leaves out such an object.
 func LeftOut(ctx context.Context, c *cluster.Cluster, name string) (w show.Why, found bool) {
-	mapping, err := c.ResolveType("Component." + v1alpha1.GroupVersion.Group)
-	if err != nil {
-		return show.Why{}, false
-	}
 	kind, name, _ := strings.Cut(name, "/")
 	gk := schema.ParseGroupKind(kind)
-	err = c.List(ctx, mapping, c.Namespace, func(obj *unstructured.Unstructured) error {
-		status, err := cluster.StatusIfAny(
-			cluster.Target{Mapping: mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}, obj)
-		if err != nil {
-			return err
-		}
+	// If a type cannot be listed, the components of the others are still of use.
+	_ = cluster.EachComponent(ctx, c, c.Namespace, func(o cluster.Object, status metav1alpha1.Status) error {
 		for _, report := range status.LeftOut {
 			key, ok := manifests.ParseKey(report.Dependent)
 			if !ok || key.Name != name || !strings.EqualFold(key.Kind, gk.Kind) || gk.Group != "" && gk.Group != key.Group {
 				continue
 			}
-			found, w = true, awaitedBy(key, obj, status.Revision)
+			found, w = true, awaitedBy(key, o, status)
 			w.LeftOut = report.Message
 		}
 		return nil
 	})
-	return w, found && err == nil
+	return w, found
 }
