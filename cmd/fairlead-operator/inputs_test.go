@@ -139,7 +139,7 @@ var _ = Describe("Bad input", func() {
 			fmt.Appendf(nil, `{"spec":{"targetNamespace":%q,"values":{"level":"debug"}}}`, other))
 		Expect(administrator.Patch(ctx, component, patch)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(fmt.Sprintf(
-			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while 1 dependents exist; change it back; to move it, "+
+			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while the component has 1 dependent; change it back; to move it, "+
 				"create another component with the new target first, and delete this one, which deletes its dependents, with what "+
 				"only the cluster has of them",
 			namespace, other)))

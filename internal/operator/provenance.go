@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -209,7 +210,7 @@ func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin,
 		}
 	}
 	if refused > 0 {
-		unknown = fmt.Sprintf("for %d values, the component cannot be rendered with another value", refused)
+		unknown = "for " + plural.Of(refused, "value") + ", the component cannot be rendered with another value"
 	}
 	return found, unknown
 }

@@ -102,7 +102,7 @@ var _ = Describe("Trace", func() {
 			p, err := Trace(ctx, req, wantedMap("web", "data", "color"))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(p.Values).To(ConsistOf(ValueOrigin{"shade", "spec.valuesFrom[0], Secret login"}))
-			Expect(p.Unknown).To(Equal("for 1 values, the component cannot be rendered with another value"))
+			Expect(p.Unknown).To(Equal("for 1 value, the component cannot be rendered with another value"))
 		})
 
 	It("names the input with a value, unless another place sets the value", func(ctx SpecContext) {

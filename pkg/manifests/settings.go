@@ -380,7 +380,7 @@ func (p *settingsParser) refuseUnknown() {
 	slices.Sort(unknown)
 	if more := len(unknown) - maxUnknown; more > 0 {
 		unknown = unknown[:maxUnknown]
-		p.errs = append(p.errs, fmt.Errorf("%d more annotations %s/... are no settings", more, p.prefix))
+		p.errs = append(p.errs, fmt.Errorf("more annotations %s/... are no settings (%d)", p.prefix, more))
 	}
 	for _, name := range unknown {
 		switch name {

@@ -230,12 +230,12 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		By("changing the target to the component's own cluster, which is refused with and without a kubeconfig")
 		for _, elsewhere := range []func(*gadget.Gadget){inCluster("near"), func(g *gadget.Gadget) { g.Spec.KubeConfig = nil }} {
 			change(ctx, g, elsewhere)
-			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist in cluster "),
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: the component has 1 dependent in cluster "),
 				ContainSubstring("the target is now the component's own cluster"), ContainSubstring("point the component back")))
 		}
 		By("deleting the component, which does not count its dependents as deleted")
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist"),
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: the component has 1 dependent in "),
 			ContainSubstring("or remove the operator's finalizer")))
 		Expect(remotely(ctx, "settings")()).To(HaveKeyWithValue("value", "a"))
 		change(ctx, g, inCluster("far"))

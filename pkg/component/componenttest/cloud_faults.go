@@ -199,7 +199,7 @@ func (p *run[C]) things() (found map[string]any, problems []string) {
 		problems = append(problems, "the thing of another owner was touched")
 	}
 	if n := p.cloud.doubles(); n > 0 {
-		problems = append(problems, fmt.Sprintf("%d things were created although a thing with their token existed", n))
+		problems = append(problems, fmt.Sprintf("things were created although a thing with their token existed (%d)", n))
 	}
 	return found, problems
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/plural"
 )
 
 // maxShown is the maximum size of a value in the text of a difference, in bytes.
@@ -55,7 +57,7 @@ func differenceOfMaps(path string, want, got map[string]any, hidden bool) string
 
 func differenceOfLists(path string, want, got []any, hidden bool) string {
 	if len(got) != len(want) {
-		return fmt.Sprintf("%s: want %d elements, found %d", path, len(want), len(got))
+		return fmt.Sprintf("%s: want %s, found %d", path, plural.Of(len(want), "element"), len(got))
 	}
 	for i := range want {
 		if differs := differenceAt(fmt.Sprintf("%s[%d]", path, i), want[i], got[i], hidden); differs != "" {

@@ -74,7 +74,7 @@ func TestTheDefaultMatcher(t *testing.T) {
 		{`{"apiToken":"abc"}`, `{}`, "spec.apiToken: the values differ; they are not shown"},
 		{`{"secretRef":{"value":"abc"}}`, `{"secretRef":{"value":1}}`, "spec.secretRef.value: the values differ; they are not shown"},
 		{`{"keys":["abc"]}`, `{"keys":["abd"]}`, "spec.keys[0]: the values differ; they are not shown"},
-		{`{"keys":["abc"]}`, `{"keys":[]}`, "spec.keys: want 1 elements, found 0"},
+		{`{"keys":["abc"]}`, `{"keys":[]}`, "spec.keys: want 1 element, found 0"},
 
 		{`{"a":"` + long + `"}`, `{"a":"\n"}`, `spec.a: want "` + long[:76] + `…, found "\n"`},
 		{`"a"`, `"a"`, ""},

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/internal/httpservice"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -137,7 +138,7 @@ func (g *Generator) call(ctx context.Context, target *httpservice.Endpoint, body
 		defer func() { <-g.calls }()
 	default:
 		return nil, &transientError{
-			err:   fmt.Errorf("%s: the maximum of %d concurrent calls of functions is reached", target.Name(), cap(g.calls)),
+			err:   fmt.Errorf("%s: the maximum of %s of functions is reached", target.Name(), plural.Of(cap(g.calls), "concurrent call")),
 			after: whenBusy,
 		}
 	}

@@ -367,7 +367,7 @@ func TestNoMoreCallsThanAllowedAreUnderWay(t *testing.T) {
 	<-arrived
 	_, err = g.Generate(t.Context(), request())
 	if after, is := transient(err); !is || after != time.Second ||
-		err.Error() != url+": the maximum of 1 concurrent calls of functions is reached" {
+		err.Error() != url+": the maximum of 1 concurrent call of functions is reached" {
 		t.Errorf("got %v after %s", err, after)
 	}
 	close(release)

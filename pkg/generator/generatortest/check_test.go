@@ -95,7 +95,7 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			// The first seven renderings run one after the other, the further renderings run concurrently.
 			return []client.Object{named(fmt.Sprint("a", rendered.Add(1) > 7))}, nil
 		},
-		"the generator returned 1 objects although its context had ended " +
+		"the generator returned 1 object although its context had ended " +
 			"before": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a")}, nil
 		},
@@ -182,5 +182,5 @@ func ExampleVerify() {
 		),
 	)
 	// Output:
-	// request 1 (default/demo): the generator returned 1 objects although its context had ended before; check ctx.Err() first
+	// request 1 (default/demo): the generator returned 1 object although its context had ended before; check ctx.Err() first
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/internal/validate"
 	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -101,8 +102,8 @@ func (s subject) honoursContext(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return fmt.Errorf(
-			"the generator returned %d objects although its context had ended before; check ctx.Err() first",
-			len(objects),
+			"the generator returned %s although its context had ended before; check ctx.Err() first",
+			plural.Of(len(objects), "object"),
 		)
 	case !errors.Is(err, context.Canceled):
 		return fmt.Errorf(

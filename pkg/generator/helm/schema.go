@@ -13,6 +13,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"helm.sh/helm/v3/pkg/chart"
+
+	"github.com/fairlead-io/fairlead/internal/plural"
 )
 
 // schemaName is the name of a schema in errors. It is a URL, because the compiler prepends the working directory of the
@@ -90,7 +92,7 @@ func violationsOf(schema *jsonschema.Schema, values map[string]any, at string) [
 	// The library iterates over maps in random order.
 	slices.SortFunc(found, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	if more := len(found) - maxViolations; more > 0 {
-		found = append(found[:maxViolations], fmt.Errorf("%s: %d more violations of the schema", at, more))
+		found = append(found[:maxViolations], fmt.Errorf("%s: %s of the schema", at, plural.Of(more, "more violation")))
 	}
 	return found
 }

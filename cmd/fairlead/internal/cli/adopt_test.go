@@ -488,7 +488,7 @@ var _ = Describe("the plan of apply", onCluster(func() {
 		for _, args := range [][]string{{"--target-namespace", other}, {"--target-name", "other"}} {
 			r := fairlead(ctx, namespace, append([]string{"apply", "shop", dir}, args...)...)
 			Expect(r).To(And(HaveField("Code", 1), HaveField("Out", ""), HaveField("Err", MatchRegexp(
-				"^fairlead: component.fairlead.io/shop is not applied: InvalidSpec: target .* cannot change to .* while 1 dependents exist"))))
+				"^fairlead: component.fairlead.io/shop is not applied: InvalidSpec: target .* cannot change to .* while the component has 1 dependent"))))
 		}
 		Expect(shopIn(ctx, namespace).ResourceVersion).To(Equal(before.ResourceVersion))
 

@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -223,7 +223,7 @@ func (a *app) tellKept(ctx context.Context, f cluster.Object) {
 		a.println(key.String() + " stays in the cluster, because of its delete policy")
 	}
 	if more := len(kept) - maxKept; more > 0 {
-		a.println("the delete policies keep " + terminal.Count(more, "more object") + " in the cluster")
+		a.println("the delete policies keep " + plural.Of(more, "more object") + " in the cluster")
 	}
 }
 

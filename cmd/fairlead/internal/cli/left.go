@@ -7,8 +7,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -43,7 +43,7 @@ func leftBehind(ctx context.Context, f cluster.Object, clusters []string, found 
 	}
 	if more := len(left) - maxWarnings; more > 0 {
 		warnings = append(warnings, fmt.Errorf("%s of the former cluster will stay; their label is %s/%s",
-			terminal.Count(more, "more object"), operator.ReconcilerName, manifests.LabelOwnerID))
+			plural.Of(more, "more object"), operator.ReconcilerName, manifests.LabelOwnerID))
 	}
 	return warnings
 }

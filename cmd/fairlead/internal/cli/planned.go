@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -109,7 +110,7 @@ func (p preflight) warnOfDeletion(conflicts []component.Waiting) {
 	}
 	if more := len(conflicts) - maxWarnings; more > 0 {
 		p.warn(fmt.Errorf("the deletion of the component would wait for %s; fairlead plan names them",
-			terminal.Count(more, "more object")))
+			plural.Of(more, "more object")))
 	}
 }
 
@@ -160,7 +161,7 @@ func (p preflight) warnOfUnserved(unserved []component.Waiting) {
 		p.warn(fmt.Errorf("%s has to wait: %s", w.Dependent, w.Message))
 	}
 	if more := len(unserved) - maxWarnings; more > 0 {
-		p.warn(fmt.Errorf("%s must wait for types that are not served", terminal.Count(more, "more object")))
+		p.warn(fmt.Errorf("%s must wait for types that are not served", plural.Of(more, "more object")))
 	}
 }
 
@@ -178,7 +179,7 @@ func (p preflight) warnOfUnchecked(unchecked []preview.Unchecked) {
 		more += 1 + u.More
 	}
 	if more > 0 {
-		p.warn(fmt.Errorf("not checked: %s; fairlead plan names them", terminal.Count(more, "more object")))
+		p.warn(fmt.Errorf("not checked: %s; fairlead plan names them", plural.Of(more, "more object")))
 	}
 }
 
@@ -192,6 +193,6 @@ func (p preflight) warnOfDropped(found preview.Findings) {
 		p.warn(fmt.Errorf("%s: the API server drops this field, because the type does not have it", d))
 	}
 	if more := len(dropped) - maxWarnings; more > 0 {
-		p.warn(fmt.Errorf("the API server drops %s; fairlead plan names them", terminal.Count(more, "more field")))
+		p.warn(fmt.Errorf("the API server drops %s; fairlead plan names them", plural.Of(more, "more field")))
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/unread"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/pkg/source"
@@ -204,7 +205,7 @@ func (a *app) validate(ctx context.Context, place, path string, req render.Reque
 		}
 	}
 	if refused > 0 {
-		return exit.Refuse("%s: an API server would refuse %s", place, terminal.Count(refused, "field"))
+		return exit.Refuse("%s: an API server would refuse %s", place, plural.Of(refused, "field"))
 	}
 	return nil
 }

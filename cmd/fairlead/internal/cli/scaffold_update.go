@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/plural"
 )
 
 const scaffoldUpdateHelp = `Update a scaffolded project to the templates of this program, and keep your changes.
@@ -71,7 +71,7 @@ func (a *app) updateProject(ctx context.Context, dir string, o scaffoldUpdateOpt
 		return exit.Refuse("conflicts are marked in the files (%d); resolve them", len(update.Conflicts))
 	case len(update.Conflicts) > 0:
 		return exit.Refuse("nothing was written because of %s; --keep-conflicts marks these in the files",
-			terminal.Count(len(update.Conflicts), "conflict"))
+			plural.Of(len(update.Conflicts), "conflict"))
 	case len(update.Changes) == 0:
 		a.println(dir + " is up to date")
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -56,7 +56,7 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 		return err
 	}
 	inventory, unreadable := component.Inventory(ctx, f.Cluster, &status)
-	a.activity.Begin(fmt.Sprintf("reading %d dependents", len(inventory)))
+	a.activity.Begin("reading " + plural.Of(len(inventory), "dependent"))
 	nodes, err := component.Tree(ctx, f.Cluster, inventory)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/plural"
 )
 
 // Display shows a sequence of reports.
@@ -90,7 +91,7 @@ func fit(lines []string, width, height int) []string {
 	var fitting []string
 	for i, line := range lines {
 		if i == rows-1 && len(lines) > rows {
-			return append(fitting, terminal.Cut("… and "+terminal.Count(len(lines)-i, "more line"), width))
+			return append(fitting, terminal.Cut("… and "+plural.Of(len(lines)-i, "more line"), width))
 		}
 		fitting = append(fitting, terminal.Cut(line, width))
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -153,7 +153,7 @@ func blockedLines(s metav1alpha1.Status) []string {
 	}
 	lines := make([]string, 0, len(s.Blocked))
 	for _, b := range s.Blocked {
-		text := fmt.Sprintf("%s: %s", terminal.Count(int(b.Count), "instance"), strings.Join(b.Names, ", "))
+		text := fmt.Sprintf("%s: %s", plural.Of(int(b.Count), "instance"), strings.Join(b.Names, ", "))
 		if b.Message != "" {
 			text = b.Message
 		}

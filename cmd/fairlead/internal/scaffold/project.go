@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/staging"
+	"github.com/fairlead-io/fairlead/internal/plural"
 )
 
 // Request has the options and the folder of a project.
@@ -169,7 +170,7 @@ const maxNamed = 3
 func (e *ExistsError) Error() string {
 	named, rest := e.Files, ""
 	if more := len(e.Files) - maxNamed; more > 0 {
-		named, rest = e.Files[:maxNamed], fmt.Sprintf(" and %d more files of the project", more)
+		named, rest = e.Files[:maxNamed], " and "+plural.Of(more, "more file")+" of the project"
 	}
 	return fmt.Sprintf("nothing was written: %s already has %s%s; "+
 		"--dry-run lists these files, and --force overwrites them, so that their content is lost",

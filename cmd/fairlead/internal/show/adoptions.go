@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -74,7 +75,7 @@ func (a PlanAdoption) lines(object, phase string) []string {
 		texts = append(texts, "  lost: not known: "+terminal.Clean(oneLine(a.LostUnknown)))
 	}
 	if more := len(a.Lost) - maxLost; more > 0 {
-		texts = append(texts, "  lost: "+terminal.Count(more, "more value")+"; fairlead diff shows all")
+		texts = append(texts, "  lost: "+plural.Of(more, "more value")+"; fairlead diff shows all")
 	}
 	return texts
 }

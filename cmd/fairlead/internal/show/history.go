@@ -12,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/plural"
 )
 
 // History is the list of the last revisions of a component.
@@ -102,7 +103,7 @@ func (h History) changes(at int, wide bool) string {
 	case r.AdoptedCount == 1 && len(r.Adopted) == 1:
 		texts = append(texts, "adopted "+r.Adopted[0])
 	case r.AdoptedCount > 0:
-		texts = append(texts, "adopted "+terminal.Count(int(r.AdoptedCount), "object"))
+		texts = append(texts, "adopted "+plural.Of(int(r.AdoptedCount), "object"))
 	}
 	texts = append(texts, r.Changes...)
 	if more := len(texts) - maxChanges; more > 0 && !wide {

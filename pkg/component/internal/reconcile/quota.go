@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -87,8 +88,8 @@ func (q *Quotas) Admit(
 		return nil
 	}
 	known.refused[name.Name] = true
-	message := fmt.Sprintf("%s allows %d dependents of all components in namespace %s; the other components have %d, "+
-		"and this component renders %d, of which %d do not exist yet", limit.SetBy, limit.Dependents, name.Namespace,
+	message := fmt.Sprintf("%s allows %s of all components in namespace %s; the other components have %d, "+
+		"and this component renders %d, of which %d do not exist yet", limit.SetBy, plural.Of(limit.Dependents, "dependent"), name.Namespace,
 		others, rendered, added)
 	if rendered+others <= limit.Dependents {
 		message += fmt.Sprintf("; with %d that are still to be deleted, these are more than twice the quota",

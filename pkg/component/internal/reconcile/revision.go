@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
@@ -36,10 +37,10 @@ func checkPlacement(
 		return nil
 	}
 	return passerror.Placement(
-		"target %s/%s cannot change to %s/%s while %d dependents exist; change it back; to move it, create another "+
-			"component with the new target first, and delete this one, which deletes its dependents, with what only the "+
+		"target %s/%s cannot change to %s/%s while the component has %s; change it back; to move it, create "+
+			"another component with the new target first, and delete this one, which deletes its dependents, with what only the "+
 			"cluster has of them",
-		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, dependents)
+		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, plural.Of(dependents, "dependent"))
 }
 
 // nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. If the

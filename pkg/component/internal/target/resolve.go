@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -53,11 +54,11 @@ func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error 
 		return "cluster " + cluster
 	}
 	return passerror.Placement(
-		"%d dependents exist in %s, but the target is now %s (the UID of the namespace kube-system identifies a cluster); "+
+		"the component has %s in %s, but the target is now %s (the UID of the namespace kube-system identifies a cluster); "+
 			"point the component back to the former cluster; to move it, create another component for the new cluster "+
 			"first, and delete this one while it points to the former cluster, which deletes its dependents there, with what "+
 			"only that cluster has of them",
-		dependents, name(status.TargetCluster), name(t.Cluster))
+		plural.Of(dependents, "dependent"), name(status.TargetCluster), name(t.Cluster))
 }
 
 // Request has the name, the owner and the target declaration of a component.

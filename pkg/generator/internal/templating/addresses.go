@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"net/netip"
 	"text/template"
+
+	"github.com/fairlead-io/fairlead/internal/plural"
 )
 
 // addressFunctions returns the template functions that calculate with IPv4 and IPv6 addresses. As in sprig, the last
@@ -151,10 +153,10 @@ func cidrSubnet(bits int, number any, text string) (string, error) {
 	}
 	length := prefix.Bits() + bits
 	if bits < 0 || length > prefix.Addr().BitLen() {
-		return "", fmt.Errorf("%s has no prefixes that are %d bits longer", text, bits)
+		return "", fmt.Errorf("%s has no prefixes that are %s longer", text, plural.Of(bits, "bit"))
 	}
 	if whole.Sign() < 0 || whole.BitLen() > bits {
-		return "", fmt.Errorf("%s has no prefix %d that is %d bits longer", text, whole, bits)
+		return "", fmt.Errorf("%s has no prefix %d that is %s longer", text, whole, plural.Of(bits, "bit"))
 	}
 	offset := new(big.Int).Lsh(whole, uint(prefix.Addr().BitLen()-length))
 	address, err := addressOf(offset.Add(offset, numberOf(prefix.Masked().Addr())), prefix.Addr())
@@ -172,7 +174,7 @@ func hostOf(prefix netip.Prefix, number *big.Int) (netip.Addr, error) {
 		offset.Add(offset, size)
 	}
 	if offset.Sign() < 0 || offset.Cmp(size) >= 0 {
-		return netip.Addr{}, fmt.Errorf("%s has no address number %d: it has %d addresses", prefix, number, size)
+		return netip.Addr{}, fmt.Errorf("%s has no address number %d: the number of its addresses is %d", prefix, number, size)
 	}
 	return addressOf(offset.Add(offset, numberOf(prefix.Addr())), prefix.Addr())
 }
