@@ -41,8 +41,8 @@ type PassError struct {
 	Reason, Message string
 	// Terminal is set if a retry cannot help until somebody changes something.
 	Terminal bool
-	// Cause is the error of the author's code, such as the generator or a hook, that Message quotes. Cause is nil for
-	// other errors.
+	// Cause is the error of the author's code, such as the generator or a hook, or of the rendered manifests, that
+	// Message quotes. Cause is nil for other errors.
 	Cause error
 }
 

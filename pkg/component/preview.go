@@ -67,8 +67,8 @@ type RefusedError struct {
 	Reason, Message string
 	// Terminal is set if a retry cannot succeed until a person or another controller changes something.
 	Terminal bool
-	// Cause is the error of the author's code, such as the generator, that Message quotes. Cause is nil for other
-	// errors.
+	// Cause is the error of the author's code, such as the generator, or of the rendered manifests, that Message quotes.
+	// Cause is nil for other errors.
 	Cause error
 }
 

@@ -131,18 +131,33 @@ func (n normaliser) numberOccurrences(objects []Object) []error {
 	var errs []error
 	for _, at := range order {
 		err := checkOccurrences(several[at])
+		if err != nil {
+			err = &RepeatedError{Object: at.key, Err: err}
+		}
 		if err == nil && at.key.IsExternal() {
-			err = errors.New("an external has one order only; remove the others")
+			err = fmt.Errorf("%s: an external has one order only; remove the others", at.key)
 		}
 		if err == nil {
 			err = n.numberObject(several[at])
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", at.key, err))
+			errs = append(errs, err)
 		}
 	}
 	return errs
 }
+
+// RepeatedError is the error of an object with several manifests that contradict each other.
+type RepeatedError struct {
+	Object Key
+	Err    error
+}
+
+// Error implements error.
+func (e *RepeatedError) Error() string { return fmt.Sprintf("%s: %s", e.Object, e.Err) }
+
+// Unwrap returns the contradiction.
+func (e *RepeatedError) Unwrap() error { return e.Err }
 
 // checkOccurrences returns an error if the manifests of an object contradict each other. The manifests are in apply
 // order. An object may have several manifests only if each next manifest replaces the previous one on purpose: the
@@ -189,7 +204,7 @@ func (n normaliser) numberObject(occurrences []*Object) error {
 	for i, o := range occurrences {
 		digest, err := Digest([]any{contents, i})
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", o.Key, err)
 		}
 		if _, settings, found := strings.Cut(o.Digest, settingsMark); found {
 			digest += settingsMark + settings

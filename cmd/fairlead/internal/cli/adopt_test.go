@@ -187,6 +187,24 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		expectNothing(ctx, namespace)
 	})
 
+	It("names the files of an object that is rendered more than once, also of a component in the cluster", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		dir := folder("one.yaml", settingsFile("settings", "{}"), "two.yaml", "# two\n"+settingsFile("settings", "{a: b}"))
+		named := ContainSubstring("ConfigMap " + namespace + "/settings is rendered by one.yaml, two.yaml")
+		for _, command := range []string{"apply", "plan", "diff"} {
+			Expect(fairlead(ctx, namespace, command, "shop", dir)).To(And(HaveField("Code", 2), HaveField("Err", named)), command)
+		}
+		expectNothing(ctx, namespace)
+
+		component := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		component.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{
+			"one.yaml": settingsFile("settings", "{}"), "two.yaml": "# two\n" + settingsFile("settings", "{a: b}"),
+		}}
+		Expect(k8s.Create(ctx, component)).To(Succeed())
+		Expect(fairlead(ctx, namespace, "plan", "shop")).To(And(HaveField("Code", 1), HaveField("Err", named)))
+		Expect(fairlead(ctx, namespace, "rbac", "shop")).To(HaveField("Err", named))
+	})
+
 	DescribeTable("refuses a set with an object that no API server can store", func(ctx SpecContext, bad, want string) {
 		namespace := newNamespace(ctx)
 		dir := folder("good.yaml", settingsFile("good", "{}"), "bad.yaml", bad)

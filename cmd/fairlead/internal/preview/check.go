@@ -128,7 +128,7 @@ func Check(
 	case limited.Err() != nil:
 		return Findings{}, &UnplannedError{Cause: fmt.Errorf("it takes longer than %s", maxCheck)}
 	case err != nil:
-		return Findings{}, refusalOf(err, target, change.Place, typed.Spec.Path)
+		return Findings{}, refusalOf(render.WithPlaces(err, places), target, change.Place, typed.Spec.Path)
 	}
 	found := findingsOf(forecast)
 	found.Places, found.Dropped = places, forecast.Dropped
@@ -145,7 +145,7 @@ func refusalOf(err error, target cluster.Target, place, folder string) error {
 		return exit.Refuse("%s is not applied: %s: %w", target, refused.Reason, refused)
 	case isOfSource(refused):
 		return exit.BadInput("%s is not applied, because it does not render: %s: %w", target, refused.Reason,
-			render.WithRemedy(refused, place, folder))
+			render.WithRemedy(err, place, folder))
 	}
 	return &UnplannedError{Cause: fmt.Errorf("%s: %w", refused.Reason, refused)}
 }

@@ -217,7 +217,8 @@ func preview(ctx context.Context, gate egress.Gate, r Result, from rendered) (Re
 	if err == nil && r.Deletion {
 		r.Rights, err = rights.OfDeletion(ctx, gate.Cluster, r.Target, r.Component)
 	}
-	return r, explainRefusal(r.Target, render.WithRemedy(err, from.place, typed.Spec.Path), from.place != "")
+	err = render.WithPlaces(render.WithRemedy(err, from.place, typed.Spec.Path), r.Places)
+	return r, explainRefusal(r.Target, err, from.place != "")
 }
 
 // permissible returns the take-overs that entries in spec.adopt would permit, of the objects with an ownership conflict in

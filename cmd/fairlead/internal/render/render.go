@@ -55,8 +55,8 @@ type Request struct {
 	// Target reads the objects that templates look up in the cluster. If it is nil, look-ups find no objects.
 	Target generator.Lookup
 
-	// locate receives the source files of the objects; see operator.RenderOptions. It may be nil.
-	locate func(fs.FS, generator.Origin)
+	// places receives the source files of the objects. It may be nil.
+	places *Places
 }
 
 // Raw returns the unchanged output of the engine, in the order in which the engine's own command, such as helm, prints
@@ -68,13 +68,16 @@ func Raw(ctx context.Context, req Request) ([]*unstructured.Unstructured, error)
 // Dependents returns the objects that the reconciler would apply, in the order in which it applies them. Hooks of the
 // deletion come last.
 func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
-	generated, err := generate(ctx, req, operator.RenderOptions{})
+	if req.places == nil {
+		req.places = &Places{Namespace: req.Namespace}
+	}
+	generated, err := generate(ctx, req, operator.RenderOptions{Locate: req.places.Add})
 	if err != nil {
 		return nil, err
 	}
 	objects, err := normalise(generated, req.Namespace, req.Name, nil, scopeOf)
 	if err != nil {
-		return nil, err
+		return nil, WithPlaces(err, req.places)
 	}
 	phases := []manifests.Phase{manifests.PhaseApply, manifests.PhasePreDelete, manifests.PhasePostDelete}
 	slices.SortStableFunc(objects, func(a, b manifests.Object) int {
@@ -88,7 +91,8 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 func Live(
 	ctx context.Context, req generator.Request, scopes meta.RESTMapper, callFunctions bool,
 ) ([]manifests.Object, error) {
-	g, err := operator.NewGenerator(operator.RenderOptions{RefuseFunctions: !callFunctions})
+	places := &Places{Namespace: req.Namespace}
+	g, err := operator.NewGenerator(operator.RenderOptions{RefuseFunctions: !callFunctions, Locate: places.Add})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +120,8 @@ func Live(
 		}
 		return manifests.ScopeNamespaced, nil
 	}
-	return normalise(objects, req.Namespace, req.Name, ignored, served)
+	normalised, err := normalise(objects, req.Namespace, req.Name, ignored, served)
+	return normalised, WithPlaces(err, places)
 }
 
 // ignoredBySpec returns the rules of ignored fields of a component of the ready-made operator.
@@ -146,7 +151,7 @@ func normalise(
 }
 
 func generate(ctx context.Context, req Request, options operator.RenderOptions) ([]*unstructured.Unstructured, error) {
-	options.RefuseFunctions, options.Locate = true, req.locate
+	options.RefuseFunctions = true
 	options.SkipCRDs, options.SkipSchema, options.Sequencing = req.SkipCRDs, req.SkipSchema, req.Sequencing && !options.Raw
 	g, err := operator.NewGenerator(options)
 	if err != nil {

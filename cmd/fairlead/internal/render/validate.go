@@ -32,7 +32,7 @@ func (p Problem) String() string {
 // warnings the fields that it would drop.
 func Validate(ctx context.Context, req Request) ([]Problem, int, error) {
 	places := &Places{Namespace: req.Namespace}
-	req.locate = places.Add
+	req.places = places
 	objects, err := Dependents(ctx, req)
 	if err != nil {
 		return nil, 0, err

@@ -35,7 +35,7 @@ type Error struct {
 	// State is the state of the component because of the error. If State is empty, the state is Stalled for a terminal
 	// error, and Progressing otherwise.
 	State metav1alpha1.State
-	// Cause is the error of an author's code, if there is one.
+	// Cause is the error of an author's code, or of manifests, if there is one.
 	Cause error
 }
 

@@ -273,7 +273,9 @@ func Normalise(bodies []*unstructured.Unstructured, o manifests.NormaliseOptions
 			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read the types that the API server serves: %v", failure),
 		}
 	case err != nil:
-		return nil, &passerror.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: err.Error(), Terminal: true}
+		return nil, &passerror.Error{
+			Reason: metav1alpha1.ReasonInvalidManifests, Message: err.Error(), Terminal: true, Cause: err,
+		}
 	}
 	return objects, nil
 }
