@@ -90,6 +90,8 @@ var _ = Describe("Tree", func() {
 		{Dependent: "Widget.demo.example.com shop/w", Reason: "Invalid", Message: "spec.size: Invalid value: -1"},
 		{Dependent: "Deployment.apps shop/web", Reason: "Forbidden", Message: "no rights"},
 	}
+	old := status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "5 dependents are ready")
+	old.Dependents.Ready, old.Dependents.Summary = old.Dependents.Total, "5/5"
 	explained := show.NewTree(shop("shop", time.Hour), progressing, nodes())
 	explained.AddCauses(map[string][]causes.Cause{
 		"Deployment.apps shop/web": {{Object: "Pod shop/web-7d4", Reason: "Unschedulable", Message: "0/1 nodes are available"}},
@@ -108,6 +110,8 @@ var _ = Describe("Tree", func() {
 			show.NewTree(shop("shop", time.Hour), contested, nodes())),
 		Entry("a dependent that is ready, and whose update was refused", "tree-refused.txt", show.FormatTable,
 			show.NewTree(shop("shop", time.Hour), progressing, component.AddFailures(nodes(), refused))),
+		Entry("the number of the rows if the status is older", "tree-old.txt", show.FormatTable,
+			show.NewTree(shop("shop", time.Hour), old, nodes())),
 		Entry("causes one level down", "tree-causes.txt", show.FormatTable, explained),
 		Entry("a component that no operator has reconciled", "tree-new.txt", show.FormatTable,
 			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),

@@ -35,6 +35,9 @@ type Tree struct {
 	Dependents []Dependent `json:"dependents"`
 	// LeftOut are the first ten objects that are not applied, because their conditions are false.
 	LeftOut []LeftOut `json:"leftOut,omitempty"`
+
+	// reported are the numbers of the status if fewer dependents are ready now.
+	reported string
 }
 
 // Dependent is a dependent with its readiness.
@@ -109,7 +112,26 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 		}
 		tree.Dependents = append(tree.Dependents, d)
 	}
+	tree.countLive()
 	return tree
+}
+
+// countLive lowers the number of ready dependents to that of the rows, because the status is older than the rows. If
+// rows are missing, the number stays.
+func (t *Tree) countLive() {
+	counts, live := &t.Component.Dependents, int32(0)
+	for _, d := range t.Dependents {
+		switch component.NodeState(d.State) {
+		case component.NodeReady, component.NodeNotUpdated, component.NodeCompleted, component.NodeUnknown:
+			live++
+		case component.NodeInProgress, component.NodeFailed, component.NodeTerminating, component.NodeMissing:
+		}
+	}
+	if len(t.Dependents) < int(counts.Total) || live >= counts.Ready {
+		return
+	}
+	t.reported = counts.Summary
+	counts.Ready, counts.Summary = live, fmt.Sprintf("%d/%d", live, counts.Total)
 }
 
 // AddCauses adds the causes of the dependents that are not ready, given by the dependents' names.
@@ -236,8 +258,11 @@ func (t Tree) headline(p terminal.Palette) string {
 	if c.State == "" {
 		return line + "the operator has not reconciled it yet"
 	}
-	line += fmt.Sprintf("%s, %s dependents ready, revision %d", p.In(toneOf(c.State), oneLine(c.State)),
-		c.Dependents.Summary, c.Revision)
+	summary := c.Dependents.Summary
+	if t.reported != "" {
+		summary += " (" + t.reported + " in the status)"
+	}
+	line += fmt.Sprintf("%s, %s dependents ready, revision %d", p.In(toneOf(c.State), oneLine(c.State)), summary, c.Revision)
 	if c.State != string(metav1alpha1.StateReady) && c.Message != "" {
 		line += "\n" + oneLine(c.Message)
 	}
