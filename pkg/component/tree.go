@@ -154,11 +154,12 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 // waiting is the list of waiting dependents in the component's status. A node that is Ready becomes NotUpdated, with
 // the reason and the message of the failure. A node in another state keeps its state, and gets the failure as well. A
 // node that is held up by a dependency, a condition or an exported value keeps its state, and gets the message about
-// it.
+// it. So does a node that is being deleted, because the operator finds out what holds it.
 func AddFailures(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	failures, held := map[string]metav1alpha1.DependentReport{}, map[string]metav1alpha1.DependentReport{}
 	for _, w := range waiting {
-		if IsHoldUp(w) || w.Reason == string(plan.WaitTimeout) {
+		switch reason := plan.WaitReason(w.Reason); {
+		case IsHoldUp(w), reason == plan.WaitTimeout, reason == plan.WaitNotGone, reason == plan.WaitTerminating:
 			held[w.Dependent] = w
 		}
 		if plan.WaitReason(w.Reason).IsRefusal() {
@@ -194,6 +195,8 @@ func (n *Node) addHoldUp(w metav1alpha1.DependentReport) {
 		n.Reason, n.Message = w.Reason, w.Message
 	case n.State == NodeReady && IsHoldUp(w):
 		n.Reason, n.Message = w.Reason, "not updated yet: "+w.Message
+	case n.State == NodeTerminating && w.Message != "":
+		n.Message = w.Message
 	}
 }
 

@@ -74,4 +74,46 @@ var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 		Expect(messages(ctx, g)()).To(Equal([]string{"not Complete yet"}))
 		Expect(eventReads(ctx, mark, operator, namespace)).To(Equal(1))
 	}, SpecTimeout(3*time.Minute))
+
+	It("the pods that use a claim are read once and named when its deletion waits for a while, or the command that shows them", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		listed := func(mark auditMark) int {
+			return len(inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("pods").Verb("list"))
+		}
+		claim := func(name string) string {
+			return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: " + name + "\n  annotations: {" + settingOf(operator, "delete-policy", "delete") +
+				"}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"
+		}
+		user := "without-pods-" + namespace
+		grant(ctx, namespace, "deployer", user, "persistentvolumeclaims: get, list, watch, create, patch, delete")
+		ours := newGadget(ctx, namespace, "ours", claim("ours"), servedBy(operator))
+		theirs := newGadget(ctx, namespace, "theirs", claim("theirs"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.User = user })
+		for _, name := range []string{"ours", "theirs"} {
+			Eventually(ctx, func() error { _, err := get(ctx, "v1", "PersistentVolumeClaim", namespace, name); return err }).Should(Succeed())
+			hold(ctx, mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, name))
+		}
+		pod := create(ctx, "apiVersion: v1\nkind: Pod\nmetadata: {name: writer, namespace: "+namespace+", finalizers: [example.com/hold]}\n"+
+			"spec: {nodeName: nowhere, containers: [{name: a, image: a}], volumes: [{name: a, persistentVolumeClaim: {claimName: ours}}]}")[0]
+		mark := markAudit(ctx)
+		remove(ctx, ours)
+		remove(ctx, theirs)
+		Eventually(ctx, messages(ctx, ours)).Should(ConsistOf(HavePrefix("it is being deleted; it is gone when other controllers")))
+		Expect(listed(mark)).To(BeZero())
+
+		Eventually(ctx, messages(ctx, ours)).WithTimeout(time.Minute).Should(ConsistOf(
+			MatchRegexp(`^it is being deleted; .*; pods that use it: writer \((it is being deleted, )?node nowhere\)$`)))
+		Eventually(ctx, messages(ctx, theirs)).WithTimeout(time.Minute).Should(ConsistOf(
+			HaveSuffix("; pods that use it: kubectl get pods -o wide -n " + namespace + " shows them")))
+		requestPass(ctx, ours, operator)
+		settle(ctx, operator)
+		Expect(listed(mark)).To(Equal(2))
+
+		letGo(ctx, pod)
+		for _, name := range []string{"ours", "theirs"} {
+			letGo(ctx, mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, name))
+		}
+		expectGone(ctx, ours)
+		expectGone(ctx, theirs)
+	}, SpecTimeout(3*time.Minute))
 })

@@ -95,10 +95,12 @@ func (e explainer) addState(ctx context.Context, n component.Node, report metav1
 		}
 	case component.NodeInProgress, component.NodeFailed:
 		r.NotReady, r.Causes = n.Message, causes.Find(ctx, e.cluster, n.Key)
+	case component.NodeTerminating:
+		r.NotReady = n.Message
 	case component.NodeUnknown:
 		// Only the operator can evaluate a condition that is written in Go.
 		r.NotReady = cmp.Or(report.Message, n.Message)
-	case component.NodeReady, component.NodeTerminating, component.NodeCompleted, component.NodeMissing:
+	case component.NodeReady, component.NodeCompleted, component.NodeMissing:
 	}
 }
 

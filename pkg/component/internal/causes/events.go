@@ -28,14 +28,21 @@ const (
 
 var events = corev1.SchemeGroupVersion.WithResource("events")
 
-// Events reads events as the identity of a component.
+// Events reads events, and what holds objects, as the identity of a component.
 type Events struct{}
 
-// CauseOf returns the latest warning about an object, such as "FailedCreate: error creating pods: ...". It returns an
-// empty text if there is none, or if the events cannot be read.
+// CauseOf returns the latest warning about an object, such as "FailedCreate: error creating pods: ...". For an object
+// that is being deleted, it returns what holds the object, if that is known. It returns an empty text if there is
+// nothing, or if it cannot be read.
 func (Events) CauseOf(ctx context.Context, client *target.Client, o Object) string {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if !o.Deleting {
+		return causeOf(ctx, client.Dynamic, o)
+	}
+	if held := holderOf(ctx, client.Dynamic, o); held != "" {
+		return passerror.Truncate(held, maxCause)
+	}
 	return causeOf(ctx, client.Dynamic, o)
 }
 

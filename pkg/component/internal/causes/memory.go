@@ -4,10 +4,13 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -18,11 +21,13 @@ const (
 	maxDependents = 10
 )
 
-// Object is a live dependent that is not ready.
+// Object is a live dependent that is not ready, or not gone.
 type Object struct {
 	Key        manifests.Key
 	UID        types.UID
 	Generation int64
+	// Deleting is set if the component waits until the object is gone.
+	Deleting bool
 }
 
 // Memory is what the process remembers of the dependents of a component that are not ready. The zero value is ready to
@@ -75,8 +80,13 @@ func sinceOf(w outcome.Waiting, before *metav1alpha1.Status, now time.Time) time
 	listed := slices.ContainsFunc(before.Waiting, func(r metav1alpha1.DependentReport) bool {
 		return r.Dependent == w.Dependent && r.Reason == w.Reason
 	})
-	if listed && before.ProgressingSince != nil {
+	unready := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionReady)
+	switch {
+	case !listed:
+	case before.ProgressingSince != nil:
 		return before.ProgressingSince.Time
+	case unready != nil && unready.Status == metav1.ConditionFalse: // In a deletion.
+		return unready.LastTransitionTime.Time
 	}
 	return now
 }
@@ -109,5 +119,6 @@ func (m *Memory) Explain(waiting []outcome.Waiting) []outcome.Waiting {
 }
 
 func objectOf(w outcome.Waiting) Object {
-	return Object{Key: w.Key, UID: w.UID, Generation: w.Generation}
+	deleting := w.Reason == string(plan.WaitNotGone) || w.Reason == string(plan.WaitTerminating)
+	return Object{Key: w.Key, UID: w.UID, Generation: w.Generation, Deleting: deleting}
 }

@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -74,6 +75,21 @@ func TestTheTimeCountsFromTheStatusAfterARestart(t *testing.T) {
 		Waiting: []metav1alpha1.DependentReport{job.DependentReport}, ProgressingSince: new(metav1.NewTime(start.Add(-Delay))),
 	}
 	if due, _ := m.Note([]outcome.Waiting{job, unready("b", "v", 1)}, before, start); len(due) != 1 || due[0].UID != "u" {
+		t.Errorf("the causes of the wrong dependents are due: %v", due)
+	}
+}
+
+func TestTheTimeOfADeletionCountsFromTheStatusAfterARestart(t *testing.T) {
+	var m Memory
+	held := unready("a", "u", 1)
+	held.Reason = string(plan.WaitNotGone)
+	before := &metav1alpha1.Status{
+		Waiting: []metav1alpha1.DependentReport{held.DependentReport},
+		Conditions: []metav1.Condition{{
+			Type: metav1alpha1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(start.Add(-Delay)),
+		}},
+	}
+	if due, _ := m.Note([]outcome.Waiting{held}, before, start); len(due) != 1 || !due[0].Deleting {
 		t.Errorf("the causes of the wrong dependents are due: %v", due)
 	}
 }

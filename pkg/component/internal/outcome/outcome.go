@@ -73,7 +73,8 @@ type Renewed struct {
 // Waiting is a dependent that the component waits for before it is Ready or deleted.
 type Waiting struct {
 	metav1alpha1.DependentReport
-	// Key, UID and Generation identify the live object if it is applied and not ready. They are empty otherwise.
+	// Key, UID and Generation identify the live object if it is applied and not ready, or if it is being deleted. They
+	// are empty otherwise.
 	Key        manifests.Key
 	UID        types.UID
 	Generation int64

@@ -211,7 +211,8 @@ type Waiting struct {
 	Failure *Failure
 	// Undefined is set if the type of the object is not served, and neither a dependent nor the component defines it.
 	Undefined bool
-	// UID and Generation are those of the live object if it is applied and not ready; empty otherwise.
+	// UID and Generation are those of the live object if it is applied and not ready, or if it is being deleted; empty
+	// otherwise.
 	UID        types.UID
 	Generation int64
 }

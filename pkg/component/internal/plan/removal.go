@@ -197,7 +197,11 @@ func deleteTerminating(r removal) (decision, bool) {
 		// later passes read the object.
 		return r.wait(WaitNotGone, message, &Failure{Class: Transient, Reason: WaitNotGone, Message: message}), true
 	}
-	return r.wait(WaitNotGone, message, nil), r.live.Terminating
+	d := r.wait(WaitNotGone, message, nil)
+	if !r.key.IsExternal() {
+		d.waiting.UID, d.waiting.Generation = r.live.UID, r.live.Generation
+	}
+	return d, r.live.Terminating
 }
 
 func deleteNotEmpty(r removal) (decision, bool) {

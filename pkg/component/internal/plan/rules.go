@@ -156,7 +156,11 @@ func ruleTerminating(c candidate) (decision, bool) {
 		// later passes read the object.
 		return c.fail(Failure{Class: Transient, Reason: WaitTerminating, Message: message}), true
 	}
-	return c.wait(WaitTerminating, message), true
+	d := c.wait(WaitTerminating, message)
+	if !c.object.Key.IsExternal() {
+		d.waiting.UID, d.waiting.Generation = c.live.UID, c.live.Generation
+	}
+	return d, true
 }
 
 func ruleChanged(c candidate) (decision, bool) {
