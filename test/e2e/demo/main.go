@@ -21,7 +21,7 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
-	dev := flag.Bool("dev", false, "run only the cluster and the operator, without the steps, until interrupted")
+	dev := flag.Bool("dev", false, "run only the cluster and the operator, without the steps, until interrupted, also if the operator ends")
 	flag.Parse()
 	os.Exit(run(*dev))
 }
@@ -31,11 +31,11 @@ func run(dev bool) int {
 	defer cancel(nil)
 
 	n := newNarrator(os.Stdout)
-	walk := demonstrate
+	p := play{run: demonstrate}
 	if dev {
-		walk = idle
+		p = play{run: idle, outlivesOperator: true}
 	}
-	err := stage(ctx, n, walk)
+	err := stage(ctx, n, p)
 	switch {
 	case dev && errors.Is(err, program.ErrInterrupted):
 		// An interruption is the regular end of the flag -dev.

@@ -21,8 +21,29 @@ type operatorSettings struct {
 	ended context.CancelCauseFunc
 }
 
-// startOperator starts the operator under its own identity, and waits until it is ready.
-func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*program.Operator, error) {
+// operator is the operator that this program has started.
+type operator struct {
+	process *program.Operator
+	// command starts an operator with the same settings.
+	command []string
+	log     string
+	// ended is closed when the operator has ended, and then why says how.
+	ended <-chan struct{}
+	why   func() error
+}
+
+// stop ends the operator, unless it has ended by itself.
+func (o *operator) stop() error {
+	select {
+	case <-o.ended:
+		return nil
+	default:
+		return o.process.Stop()
+	}
+}
+
+// startOperator starts the operator under its own identity, and waits until it is ready. ctx must end with the operator.
+func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*operator, error) {
 	n.step("Start the operator as the ServiceAccount fairlead-operator, with only its own rules")
 	identity, err := program.OperatorIdentity(ctx, s.cluster)
 	if err != nil {
@@ -37,20 +58,23 @@ func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*progr
 		"--metrics-bind-address=0",
 		"--health-probe-bind-address=0",
 	)
-	o, err := program.StartOperator(s.log, arguments, s.ended)
+	process, err := program.StartOperator(s.log, arguments, s.ended)
 	if err != nil {
 		return nil, err
 	}
 	if err := program.WaitForLease(ctx, s.admin); err != nil {
-		return nil, errors.Join(err, o.Stop())
+		return nil, errors.Join(err, process.Stop())
 	}
 	n.held(watch.elapsed(), "the operator holds the Lease")
 	watch = startWatch()
 	if err := isNoAdministrator(ctx, s.admin); err != nil {
-		return nil, errors.Join(err, o.Stop())
+		return nil, errors.Join(err, process.Stop())
 	}
 	n.held(watch.elapsed(), "the operator is not a cluster admin")
-	return o, nil
+	return &operator{
+		process: process, command: append([]string{program.OperatorBinary}, arguments...), log: s.log,
+		ended: ctx.Done(), why: func() error { return context.Cause(ctx) },
+	}, nil
 }
 
 // isNoAdministrator checks that the operator does not have all rights.

@@ -31,6 +31,13 @@ const namespace = "demo"
 // operatorLog is the name of the operator's log in the folder of the cluster.
 const operatorLog = "operator.log"
 
+// play is what happens in the cluster.
+type play struct {
+	run func(context.Context, *world) error
+	// outlivesOperator keeps the cluster if the operator ends by itself after it has become ready.
+	outlivesOperator bool
+}
+
 // world holds the clients and paths that the steps of the demo use.
 type world struct {
 	*narrator
@@ -39,11 +46,13 @@ type world struct {
 	admin client.WithWatch
 	// developer is the path of the kubeconfig of a user with edit rights in the namespace, including its components.
 	developer string
+	// operator is the operator as it was started.
+	operator *operator
 }
 
-// stage starts the cluster and the operator, calls run, and stops them. If run fails, stage keeps the logs and prints
-// the end of the operator's log.
-func stage(ctx context.Context, n *narrator, run func(context.Context, *world) error) (err error) {
+// stage starts the cluster and the operator, runs the play, and stops them. If the play fails, stage keeps the logs and
+// prints the end of the operator's log.
+func stage(ctx context.Context, n *narrator, p play) (err error) {
 	if _, err := os.Stat(program.OperatorBinary); err != nil {
 		return fmt.Errorf("%w; run 'make build', and then this program from the project's root", err)
 	}
@@ -67,18 +76,22 @@ func stage(ctx context.Context, n *narrator, run func(context.Context, *world) e
 	if err != nil {
 		return program.CauseOf(ctx, err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	served, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	operator, err := startOperator(ctx, n, operatorSettings{cluster: cluster, admin: admin, log: log, ended: cancel})
+	o, err := startOperator(served, n, operatorSettings{cluster: cluster, admin: admin, log: log, ended: cancel})
 	if err != nil {
-		return program.CauseOf(ctx, err)
+		return program.CauseOf(served, err)
 	}
-	defer func() { err = errors.Join(err, operator.Stop()) }()
+	defer func() { err = errors.Join(err, o.stop()) }()
+	if !p.outlivesOperator {
+		ctx = served
+	}
 	developer, err := welcomeDeveloper(ctx, cluster, admin)
 	if err != nil {
 		return program.CauseOf(ctx, err)
 	}
-	return program.CauseOf(ctx, run(ctx, &world{narrator: n, cluster: cluster, admin: admin, developer: developer}))
+	w := &world{narrator: n, cluster: cluster, admin: admin, developer: developer, operator: o}
+	return program.CauseOf(ctx, p.run(ctx, w))
 }
 
 func bootCluster(ctx context.Context, n *narrator) (*testcluster.Cluster, error) {

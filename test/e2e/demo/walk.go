@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"strconv"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,12 +73,34 @@ func idle(ctx context.Context, w *world) error {
 	w.command(cliBinary, "tree shop -n", namespace)
 	w.command(cliBinary, "delete shop -n", namespace, "--wait")
 	w.printf("\n")
-	w.say("The log of the operator is %s.", filepath.Join(filepath.Dir(w.cluster.Kubeconfig()), operatorLog))
+	w.say("The log of the operator is %s.", w.operator.log)
+	w.say("To run a changed operator in its place, in another terminal:")
+	w.printf("\n")
+	w.command("kill", strconv.Itoa(w.operator.process.PID()))
+	w.command("make build &&", strings.Join(w.operator.command, " "))
+	select {
+	case <-ctx.Done():
+	case <-w.operator.ended:
+		w.sayEnded(ctx)
+	}
 	<-ctx.Done()
 	if err := context.Cause(ctx); !errors.Is(err, program.ErrInterrupted) {
 		return err
 	}
 	return nil // An interruption is the regular end.
+}
+
+// sayEnded says that the operator has ended, and how to start another one. It says nothing if the program ends, too.
+func (w *world) sayEnded(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	w.step("The cluster keeps running without an operator: " + w.operator.why().Error())
+	w.say("The log of the operator ends with:")
+	program.Tail(w.operator.log, w.output())
+	w.say("To start an operator again, in another terminal; press Ctrl-C here to stop the cluster:")
+	w.printf("\n")
+	w.command("make build &&", strings.Join(w.operator.command, " "))
 }
 
 // grantEverything grants the operator all rights, as helm has the rights of its user. Without them the operator could
