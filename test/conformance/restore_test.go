@@ -163,10 +163,23 @@ var _ = Describe("Restores of backups:", func() {
 			expectReady(ctx, g)
 			Expect(content(ctx, "Secret", namespace, "login")).To(Equal(backup.Object["data"]))
 			Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(ContainElement(And(
-				ContainSubstring("values of restored objects that are kept: Secret login: stringData.password"), Not(ContainSubstring("new values: ConfigMap")),
+				ContainSubstring("values of existing objects that are kept: Secret login: stringData.password"), Not(ContainSubstring("new values: ConfigMap")),
 			)))
 			changeManifests(ctx, g, generated+"# new inputs\n")
 			Eventually(ctx, func() any { return content(ctx, "Secret", namespace, "login") }).ShouldNot(Equal(backup.Object["data"]))
+		})
+
+		It("an object keeps them that another component takes over with the adoption policy always", func(ctx SpecContext) {
+			runOperator(operator, operatorOptions{generate: &chart{}})
+			one := newGadget(ctx, namespace, "one", generated, servedBy(operator))
+			expectReady(ctx, one)
+			password, value := content(ctx, "Secret", namespace, "login"), content(ctx, "ConfigMap", namespace, "other")
+			two := newGadget(ctx, namespace, "two", generated, servedBy(operator), func(g *gadget.Gadget) { g.Spec.Policies.Adoption = metav1alpha1.AdoptAlways })
+			expectReady(ctx, two)
+			remove(ctx, one)
+			expectGone(ctx, one)
+			Expect(content(ctx, "Secret", namespace, "login")).To(Equal(password))
+			Expect(content(ctx, "ConfigMap", namespace, "other")).To(Equal(value))
 		})
 
 		It("in another cluster, an object keeps them that the component takes over from its former cluster", func(ctx SpecContext) {

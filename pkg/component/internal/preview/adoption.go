@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Adoption is the take-over of an existing object.
@@ -89,6 +90,7 @@ func takeable(obj *unstructured.Unstructured) map[string]any {
 	for _, key := range append(marks.Annotations, corev1.LastAppliedConfigAnnotation) {
 		delete(annotations, key)
 	}
+	deleteOwnerMarks(labels, annotations)
 	kept := map[string]any{}
 	if len(labels) > 0 {
 		copied.SetLabels(labels)
@@ -106,6 +108,19 @@ func takeable(obj *unstructured.Unstructured) map[string]any {
 	copied.Object["metadata"] = kept
 	delete(copied.Object, "status")
 	return copied.Object
+}
+
+// deleteOwnerMarks deletes the marks of the component that owns an object. The adoption names this component itself.
+func deleteOwnerMarks(labels, annotations map[string]string) {
+	for key := range labels {
+		prefix, isMark := strings.CutSuffix(key, "/"+manifests.LabelOwnerID)
+		if !isMark {
+			continue
+		}
+		delete(labels, key)
+		delete(annotations, prefix+"/"+manifests.AnnotationOwnerID)
+		delete(annotations, prefix+"/"+manifests.AnnotationDigest)
+	}
 }
 
 // addLost adds the values below a path that differ. Maps, and lists of equal length, are compared by their items. A map

@@ -30,6 +30,13 @@ func TestLostValues(t *testing.T) {
 			},
 		},
 		{
+			"marks of a component are not lost values, its settings are",
+			`{kind: ConfigMap, metadata: {labels: {fairlead.io/owner-id: a}, annotations: {fairlead.io/owner-id: one, fairlead.io/digest: "1",
+				fairlead.io/order: "2"}}}`,
+			`{kind: ConfigMap, metadata: {labels: {fairlead.io/owner-id: b}, annotations: {fairlead.io/owner-id: two, fairlead.io/digest: "3"}}}`,
+			[]LostValue{{Path: `metadata.annotations["fairlead.io/order"]`, Before: `"2"`}},
+		},
+		{
 			"items of lists are compared one by one, and lists of other lengths as a whole",
 			"{kind: A, spec: {a: [{b: 1}, {b: 2}], c: [1, 2]}}", "{kind: A, spec: {a: [{b: 1}, {b: 3}], c: [1]}}",
 			[]LostValue{

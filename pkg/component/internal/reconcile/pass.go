@@ -350,7 +350,7 @@ func (p *Pass) render(
 	set, err := p.Rendering.Render(ctx, rendering.Request{
 		Component: c.Object, Status: c.GetStatus(), Owner: owner, Target: t, Inputs: in,
 		Inventory: r.recorded.Entries, Exports: r.exports, ExportsLost: r.lost,
-		AllowEmpty: c.AllowEmpty, Ignore: c.Ignore, Records: &c.Memory.Inventory.Records,
+		AllowEmpty: c.AllowEmpty, Adoption: c.Policies.Adoption, Ignore: c.Ignore, Records: &c.Memory.Inventory.Records,
 		Kills: &c.Memory.kills, Requested: requestedAt(c.Object, p.Reconciler),
 		CheckExternal: checkExternal(c.Object, c.Externals),
 	})

@@ -1,6 +1,7 @@
 package rendering
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -135,6 +136,7 @@ func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendere
 	}
 	var taken string
 	if pinned.ID == "" {
+		req.Adoption = cmp.Or(req.Adoption, r.options.Adoption)
 		if plain, taken, err = liveValues(ctx, req, plain, difference.Values); err != nil {
 			return rendered, err
 		}

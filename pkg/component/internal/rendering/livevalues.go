@@ -1,6 +1,7 @@
 package rendering
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -20,13 +21,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// liveValues returns a rendering in which generated values are those of the live objects, as far as these objects were
-// restored from a backup without the record of the pinned rendering. Otherwise the restored password of a database,
-// for example, would be replaced by a new one.
+// liveValues returns a rendering in which generated values are those of the live objects, as far as these objects come
+// from a backup without the record of the pinned rendering, or from another component. Otherwise the password of a
+// database, for example, would be replaced by a new one.
 //
-// An object is restored if it carries the marks of the component, of this cluster or of another one, and no entry of
-// the inventory says that it was applied. So a component with new inputs gets new values in its dependents. taken names
-// the fields with such values, and the fields of restored objects that have none; it is empty if nothing was restored.
+// Such an object has marks that keepsValues accepts, and no entry of the inventory says that it was applied. So a
+// component with new inputs gets new values in its dependents. taken names the fields with such values, and the fields
+// of these objects that have none; it is empty if there is no such object.
 func liveValues(
 	ctx context.Context, req Request, rendered []*unstructured.Unstructured, fields []determinism.Field,
 ) (filled []*unstructured.Unstructured, taken string, err error) {
@@ -60,8 +61,8 @@ func liveValues(
 	return filled, describeTaken(fields, unknown, isRestored), nil
 }
 
-// restoredObject returns the live object of a manifest with the namespace of the manifest, or nil if the object is not
-// a restored one; see liveValues. The watches' identity looks whether it is one, so that a component without the right
+// restoredObject returns the live object of a manifest with the namespace of the manifest, or nil if its values are not
+// kept; see liveValues. The watches' identity looks whether it is one, so that a component without the right
 // to read the type can be applied. The values are read with the identity of the component.
 func restoredObject(
 	ctx context.Context, req Request, o *unstructured.Unstructured, applied map[manifests.Key]bool,
@@ -91,7 +92,7 @@ func restoredObject(
 	if err != nil {
 		return nil, liveError(o, err)
 	}
-	if !isMarked(marks, req.Owner) {
+	if !keepsValues(marks, o, req) {
 		return nil, nil
 	}
 	live, err := client.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace).
@@ -113,11 +114,19 @@ func restoredObject(
 	return live, nil
 }
 
-// isMarked reports whether an object has the marks of a component, of its cluster or of another one.
-func isMarked(obj metav1.Object, owner manifests.Owner) bool {
-	marked, ok := manifests.ParseOwner(obj.GetAnnotations()[owner.Reconciler+"/"+manifests.AnnotationOwnerID])
-	marked.Cluster = owner.Cluster
-	return ok && marked == owner
+// keepsValues reports whether the manifest gets the generated values of a live object. The object has the marks of the
+// component, of its cluster or of another one, or the manifest takes it over from another component of the reconciler.
+func keepsValues(live metav1.Object, manifest *unstructured.Unstructured, req Request) bool {
+	marked, ok := manifests.ParseOwner(live.GetAnnotations()[req.Owner.Reconciler+"/"+manifests.AnnotationOwnerID])
+	if !ok {
+		return false
+	}
+	policy := manifest.GetAnnotations()[req.Owner.Reconciler+"/"+manifests.AnnotationAdoptionPolicy]
+	if metav1alpha1.AdoptionPolicy(cmp.Or(policy, string(req.Adoption))) == metav1alpha1.AdoptAlways {
+		return true
+	}
+	marked.Cluster = req.Owner.Cluster
+	return marked == req.Owner
 }
 
 // addTexts adds the data of a Secret as stringData, because a manifest may set it there.
@@ -136,8 +145,8 @@ func addTexts(live *unstructured.Unstructured) {
 	live.Object["stringData"] = texts
 }
 
-// describeTaken names the fields whose values were taken from restored objects, and the fields of restored objects that
-// get new values.
+// describeTaken names the fields whose values were taken from live objects, and the fields of these objects that get new
+// values.
 func describeTaken(
 	fields, unknown []determinism.Field, isRestored map[manifests.Key]bool,
 ) string {
@@ -156,10 +165,10 @@ func describeTaken(
 	}
 	var parts []string
 	if len(taken) > 0 {
-		parts = append(parts, "values of restored objects that are kept: "+describeFields(taken))
+		parts = append(parts, "values of existing objects that are kept: "+describeFields(taken))
 	}
 	if len(renewed) > 0 {
-		parts = append(parts, "fields of restored objects that get new values: "+describeFields(renewed))
+		parts = append(parts, "fields of existing objects that get new values: "+describeFields(renewed))
 	}
 	return "no record of the generated values was found; " + strings.Join(parts, "; ")
 }

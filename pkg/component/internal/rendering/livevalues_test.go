@@ -1,15 +1,18 @@
 package rendering
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -37,7 +40,7 @@ func TestGeneratedValuesOfRestoredObjectsAreKept(t *testing.T) {
 		inventory  []metav1alpha1.InventoryEntry
 		value, why string
 	}{
-		{"in the same cluster", owner, kept, nil, "kept", "values of restored objects that are kept: ConfigMap a: data.value"},
+		{"in the same cluster", owner, kept, nil, "kept", "values of existing objects that are kept: ConfigMap a: data.value"},
 		{"from another cluster", moved, kept, nil, "kept", "are kept: ConfigMap a: data.value"},
 		{"that a search for the owner label found", owner, kept, []metav1alpha1.InventoryEntry{entry}, "kept", "are kept"},
 		{"unless they were applied here, and the inputs changed", owner, kept, []metav1alpha1.InventoryEntry{written}, "random-1", ""},
@@ -55,6 +58,42 @@ func TestGeneratedValuesOfRestoredObjectsAreKept(t *testing.T) {
 			}
 			if again, _, err := s.render(); err != nil || s.valueOf(again) != c.value || again.Lost != "" {
 				t.Errorf("the next pass has the value %q, and reports %q; error %v", s.valueOf(again), again.Lost, err)
+			}
+		})
+	}
+}
+
+func TestGeneratedValuesOfObjectsThatAreTakenOverAreKept(t *testing.T) {
+	other := owner
+	other.Name = "other"
+	for _, c := range []struct {
+		name                            string
+		reconciler, component, manifest metav1alpha1.AdoptionPolicy
+		value                           string
+	}{
+		{"by the policy of the reconciler", metav1alpha1.AdoptAlways, "", "", "kept"},
+		{"by the policy of the component", "", metav1alpha1.AdoptAlways, "", "kept"},
+		{"by the policy of the manifest", "", metav1alpha1.AdoptNever, metav1alpha1.AdoptAlways, "kept"},
+		{"unless the component has another policy", metav1alpha1.AdoptAlways, metav1alpha1.AdoptIfUnowned, "", "random-1"},
+		{"unless the manifest has another policy", "", metav1alpha1.AdoptAlways, metav1alpha1.AdoptIfUnowned, "random-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			s.options.Adoption, s.request.Adoption = c.reconciler, c.component
+			s.restart()
+			s.random()
+			if generate := s.generate; c.manifest != "" {
+				s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+					objects, err := generate(ctx, req)
+					for _, o := range objects {
+						o.SetAnnotations(map[string]string{reconciler + "/" + manifests.AnnotationAdoptionPolicy: string(c.manifest)})
+					}
+					return objects, err
+				}
+			}
+			s.restored(other, map[string]any{"value": "kept"})
+			if set, _, err := s.render(); err != nil || s.valueOf(set) != c.value {
+				t.Errorf("the value is %q, want %q; error %v", s.valueOf(set), c.value, err)
 			}
 		})
 	}

@@ -44,6 +44,8 @@ type Options struct {
 	CacheBytes int
 	// SkipDeterminismCheck skips the second rendering of new inputs.
 	SkipDeterminismCheck bool
+	// Adoption is the adoption policy of the reconciler.
+	Adoption metav1alpha1.AdoptionPolicy
 	// Conditions are the names of the conditions in Go; see manifests.NormaliseOptions.
 	Conditions []string
 	// Wake starts a pass over a component.
@@ -79,6 +81,9 @@ type Request struct {
 	ExportsLost bool
 	// AllowEmpty permits a rendering without any object although the component has dependents.
 	AllowEmpty bool
+	// Adoption is the adoption policy of manifests that set none; empty selects that of the reconciler. It is no input of
+	// the rendering.
+	Adoption metav1alpha1.AdoptionPolicy
 	// Ignore are the rules of ignored fields. They are no input of the rendering.
 	Ignore []manifests.IgnoreRule
 	// Records is the memory of the component's records.
