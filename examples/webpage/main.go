@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -49,15 +50,17 @@ func newManager(config *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	reconciler := component.NewReconciler[*WebPage](reconcilerName, generator.GeneratorFunc(generate), component.Options{
-		Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+		Policies:  component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+		CacheFull: []schema.GroupKind{ingressKind}, // The hook reads Ingresses, without a request.
 	})
-	schema := component.Related(schemaName, component.RelatedOptions[*WebPage, *corev1.ConfigMap]{
+	reconciler.WithHooks(component.Hooks[*WebPage]{PostPass: reportURL(reconciler)})
+	allowed := component.Related(schemaName, component.RelatedOptions[*WebPage, *corev1.ConfigMap]{
 		Of: func(page *WebPage) []client.ObjectKey {
 			return []client.ObjectKey{{Namespace: page.Namespace, Name: schemaName}}
 		},
 		Part: func(c *corev1.ConfigMap) any { return c.Data },
 	})
-	if _, err := reconciler.AddEventSource(component.AsInput(schema)); err != nil {
+	if _, err := reconciler.AddEventSource(component.AsInput(allowed)); err != nil {
 		return nil, err
 	}
 	return mgr, reconciler.SetupWithManager(mgr)

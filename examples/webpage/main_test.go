@@ -85,6 +85,18 @@ func TestAPageIsServedCheckedAndExposed(t *testing.T) {
 	g.Eventually(ready).Should(Equal("True Ready: 4 dependents are ready"))
 	g.Expect(hasIngress()).To(BeTrue())
 
+	t.Log("the address of the Ingress is in the status")
+	published := func() string {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(page), page)).To(Succeed())
+		return page.Status.URL
+	}
+	g.Expect(published()).To(BeEmpty())
+	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "hello"}}
+	g.Expect(k8s.Status().Patch(ctx, ingress, client.RawPatch(
+		types.MergePatchType, []byte(`{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.7"}]}}}`)))).To(Succeed())
+	g.Eventually(published).Should(Equal("http://192.0.2.7/hello"))
+	g.Expect(ready()).To(Equal("True Ready: 4 dependents are ready"))
+
 	t.Log("a schema of the namespace refuses an element, also of a page that exists")
 	schema := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: schemaName}, Data: map[string]string{"elements": "h1 p"},
@@ -108,6 +120,7 @@ func TestAPageIsServedCheckedAndExposed(t *testing.T) {
 	enforce(`"restricted"`)
 	change(`{"html":"<h1>Hello again</h1>","exposed":false}`)
 	g.Eventually(hasIngress).Should(BeFalse())
+	g.Eventually(published).Should(BeEmpty())
 	g.Expect(ready()).NotTo(HavePrefix("True"))
 	enforce("null")
 	change(`{"html":"<h1>Hello again!</h1>"}`)

@@ -19,8 +19,8 @@ type WebPage struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	Spec   WebPageSpec         `json:"spec"`
-	Status metav1alpha1.Status `json:"status,omitzero"`
+	Spec   WebPageSpec   `json:"spec"`
+	Status WebPageStatus `json:"status,omitzero"`
 }
 
 // WebPageSpec is the content of a page.
@@ -29,6 +29,14 @@ type WebPageSpec struct {
 	HTML string `json:"html"`
 	// Exposed makes the page reachable from outside of the cluster.
 	Exposed bool `json:"exposed,omitempty"`
+}
+
+// WebPageStatus is the status of a page: the fields of the reconciler, and a field of this operator.
+type WebPageStatus struct {
+	metav1alpha1.Status `json:",inline"`
+
+	// URL is the address of an exposed page. It is empty until the Ingress has an address.
+	URL string `json:"url,omitempty"`
 }
 
 // WebPageList is a list of pages.
@@ -45,8 +53,8 @@ func (w *WebPage) GetParameters() (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(&w.Spec)
 }
 
-// GetStatus returns the status.
-func (w *WebPage) GetStatus() *metav1alpha1.Status { return &w.Status }
+// GetStatus returns the fields of the reconciler.
+func (w *WebPage) GetStatus() *metav1alpha1.Status { return &w.Status.Status }
 
 // Validate returns an error if the tags of the page are not balanced.
 func (w *WebPage) Validate() error {
@@ -58,7 +66,8 @@ func (w *WebPage) Validate() error {
 func (w *WebPage) DeepCopyObject() runtime.Object {
 	out := &WebPage{TypeMeta: w.TypeMeta, Spec: w.Spec}
 	w.DeepCopyInto(&out.ObjectMeta)
-	w.Status.DeepCopyInto(&out.Status)
+	w.Status.DeepCopyInto(&out.Status.Status)
+	out.Status.URL = w.Status.URL
 	return out
 }
 
