@@ -201,7 +201,8 @@ func nodeOf(ctx context.Context, client dynamic.Interface, pod *unstructured.Uns
 		condition, _ := item.(map[string]any)
 		if condition["type"] == string(corev1.NodeReady) && condition["status"] != string(metav1.ConditionTrue) {
 			message, _ := condition["message"].(string)
-			return strings.TrimSuffix(fmt.Sprintf("its node %s is not ready: %s", name, strings.Join(strings.Fields(message), " ")), ": ")
+			text := "its node " + name + " is not ready: " + strings.Join(strings.Fields(message), " ")
+			return strings.TrimSuffix(text, ": ")
 		}
 	}
 	return "its node " + name + " is ready, and has not stopped it yet"
