@@ -86,8 +86,18 @@ type DependentReader interface {
 	// For an external, Get makes no call. It returns the last observation in the form of an object: spec is the applied
 	// spec, status the observed state, and id the id; metadata.uid is the token. The error is not IsNotFound while it is
 	// not known whether the external exists.
+	//
+	// An object that the component only observes is read from the API server in each call. It is found by the last plan,
+	// so before the first plan the error is IsNotFound.
+	//
+	// If no dependent has the group and kind of the key, and the target does not serve them, the error is terminal, and
+	// meta.IsNoMatchError reports true for a kind of objects. As long as the kind may be missing for another reason, the
+	// error is IsNotFound: not all dependents of the current generation were applied once, the component is being
+	// deleted, or conditions leave out dependents.
 	Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error)
-	// List returns all existing dependents of a kind, sorted by namespace and name. Each of them is read as by Get.
+	// List returns all existing dependents of a kind, sorted by namespace and name. Each of them is read as by Get, also
+	// externals and objects that the component only observes. The kind of externals has the group external.Group. For a
+	// wrong group or kind, the error is that of Get.
 	List(ctx context.Context, kind schema.GroupKind) ([]*unstructured.Unstructured, error)
 	// Desired returns a manifest of this pass, with the labels and annotations of the reconciler. It makes no request.
 	// Values that the annotation bind inserts are not in it. An object whose condition include-when is false has a

@@ -29,6 +29,9 @@ type Component struct {
 	rendered   []manifests.Object
 	isRendered bool
 }
+	// observed are the entries of the objects that the component only observes, if isPlanned is set.
+	observed  []metav1alpha1.InventoryEntry
+	isPlanned bool
 
 // Name returns the namespace and the name.
 func (c *Component) Name() types.NamespacedName { return client.ObjectKeyFromObject(c.Object) }

@@ -151,10 +151,8 @@ func checkExternal(
 	obj components.Object, drivers []external.Driver,
 ) func(body *unstructured.Unstructured, partial bool) error {
 	return func(body *unstructured.Unstructured, partial bool) error {
-		var kinds []string
 		for _, d := range drivers {
 			if d.Info().Kind != body.GetKind() {
-				kinds = append(kinds, d.Info().Kind)
 				continue
 			}
 			spec, err := json.Marshal(body.Object["spec"])
@@ -163,11 +161,19 @@ func checkExternal(
 			}
 			return d.Check(external.Request{Component: obj, Spec: spec, Partial: partial}).Invalid
 		}
-		known := "no kind is registered"
-		if len(kinds) > 0 {
-			known = "registered are " + strings.Join(kinds, ", ")
+		return noHandler(body.GetKind(), drivers)
+	}
+}
+
+// noHandler returns the error for a kind of externals without a driver.
+func noHandler(kind string, drivers []external.Driver) error {
+	known := "no kind is registered"
+	if len(drivers) > 0 {
+		var kinds []string
+		for _, d := range drivers {
+			kinds = append(kinds, d.Info().Kind)
 		}
-		return fmt.Errorf("no handler is registered for externals of the kind %s; %s", body.GetKind(), known)
+		known = "registered are " + strings.Join(kinds, ", ")
 	}
 }
 
@@ -177,6 +183,7 @@ func resolutions(obj client.Object, reconciler string) (map[manifests.Key]extern
 	text := obj.GetAnnotations()[name]
 	if text == "" {
 		return nil, nil
+	return fmt.Errorf("no handler is registered for externals of the kind %s; %s", kind, known)
 	}
 	var byName map[string]externals.Resolution
 	if err := json.Unmarshal([]byte(text), &byName); err != nil {

@@ -1,29 +1,19 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // maxHook is the timeout of one call of a hook. A running hook occupies one of the reconciler's workers.
@@ -145,118 +135,4 @@ func (p *Pass) afterDelete(ctx context.Context, c *Component) error {
 		return err
 	}
 	return p.call(ctx, PostDelete, c)
-}
-
-// dependents reads the dependents of a component for a hook.
-type dependents struct {
-	pass      *Pass
-	component *Component
-}
-
-// Get implements DependentReader.
-func (d dependents) Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error) {
-	owner, recorded, err := d.recorded(ctx)
-	if err != nil {
-		return nil, err
-	}
-	entry, found := recorded[key]
-	if !found {
-		return nil, applier.NotDependent(key)
-	}
-	if key.IsExternal() {
-		return d.pass.Externals.get(owner, key)
-	}
-	client, err := d.client(ctx, key.String())
-	if err != nil {
-		return nil, err
-	}
-	return d.read(ctx, client, owner, key, entry.Version)
-}
-
-// List implements DependentReader.
-func (d dependents) List(ctx context.Context, kind schema.GroupKind) ([]*unstructured.Unstructured, error) {
-	owner, recorded, err := d.recorded(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var keys []manifests.Key
-	for key := range recorded {
-		if key.GroupKind() == kind {
-			keys = append(keys, key)
-		}
-	}
-	if len(keys) == 0 {
-		return nil, nil
-	}
-	slices.SortFunc(keys, func(a, b manifests.Key) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
-	client, err := d.client(ctx, kind.String())
-	if err != nil {
-		return nil, err
-	}
-	var objects []*unstructured.Unstructured
-	for _, key := range keys {
-		obj, err := d.read(ctx, client, owner, key, recorded[key].Version)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", key, err)
-		}
-		objects = append(objects, obj)
-	}
-	return objects, nil
-}
-
-// Desired implements DependentReader.
-func (d dependents) Desired(key manifests.Key) (*unstructured.Unstructured, error) {
-	if !d.component.isRendered {
-		return nil, fmt.Errorf("the manifest of %s: this pass has rendered nothing", key)
-	}
-	for _, o := range d.component.rendered {
-		if o.Key != key {
-			continue
-		}
-		whole, err := o.Whole()
-		if err != nil {
-			return nil, err
-		}
-		return whole.Body.DeepCopy(), nil
-	}
-	return nil, applier.NotDependent(key)
-}
-
-// recorded returns the owner id of the component and its recorded dependents.
-func (d dependents) recorded(ctx context.Context) (manifests.Owner, plan.Inventory, error) {
-	owner, err := d.pass.Owners.Of(ctx, d.component.Object)
-	if err != nil {
-		return owner, nil, err
-	}
-	entries, err := d.pass.Inventory.Recorded(ctx, d.component, owner)
-	return owner, plan.NewInventory(entries), err
-}
-
-// client returns the client for the target of the component. what names the objects to read, for errors.
-func (d dependents) client(ctx context.Context, what string) (*target.Client, error) {
-	// The declared values are read again here, because a hook may have changed the component. The hook PostRead even
-	// runs before the pass reads these values for the first time.
-	current := *d.component
-	current.Declared = d.pass.Author.Declare(current.Object)
-	_, t, err := d.pass.acquire(ctx, &current)
-	if errors.Is(err, passerror.ErrObserving) {
-		return nil, fmt.Errorf("read %s: the kubeconfig was not read yet", what)
-	}
-	return t.Client, err
-}
-
-// read reads an object. The error is NotFound if it is no dependent any more.
-func (d dependents) read(
-	ctx context.Context, client *target.Client, owner manifests.Owner, key manifests.Key, version string,
-) (*unstructured.Unstructured, error) {
-	obj, err := applier.ReadDependent(ctx, client, key, version)
-	if err == nil && obj.GetAnnotations()[d.pass.Reconciler+"/"+manifests.AnnotationOwnerID] != owner.String() {
-		return nil, applier.NotDependent(key)
-	}
-	return obj, err
 }

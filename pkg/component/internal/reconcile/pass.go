@@ -150,6 +150,9 @@ func (p *Pass) applyRound(
 	request, due := p.withAsked(c, request, set, r)
 	o, err := p.Applier.Apply(ctx, t.Client, request)
 	c.Memory.addCreated(t.Client, o)
+	if o.Inventory != nil && !o.Observing {
+		c.observed, c.isPlanned = o.Observed, true
+	}
 	if o.Renewed != nil {
 		return o, err
 	}
