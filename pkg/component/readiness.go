@@ -93,9 +93,10 @@ func (o EngineOptions) view(name string) (inspect.View, error) {
 		if match == nil {
 			return inspect.View{}, fmt.Errorf("the matcher of %s in Matchers is nil", gk)
 		}
-		v.Matchers[gk] = func(desired, live *unstructured.Unstructured) plan.Verdict {
-			verdict := match(desired, live)
-			return plan.Verdict{Differs: verdict.Differs, LeaveUntil: verdict.LeaveUntil}
+		v.Matchers[gk] = func(m inspect.Match) plan.Verdict {
+			component, _ := m.Component.(Component)
+			verdict := match(Match{Component: component, Desired: m.Desired, Live: m.Live, Changed: m.Changed})
+			return plan.Verdict{Differs: verdict.Differs, Accepts: verdict.Accepts, LeaveUntil: verdict.LeaveUntil}
 		}
 	}
 	return v, nil

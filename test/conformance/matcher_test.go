@@ -30,8 +30,8 @@ var _ = Describe("Matchers:", func() {
 		return operator, stop
 	}
 	// lazily treats values as equal that begin with the same letter.
-	lazily := func(desired, live *unstructured.Unstructured) component.Verdict {
-		if got, want := data(live), data(desired); got == "" || got[0] != want[0] {
+	lazily := func(m component.Match) component.Verdict {
+		if got, want := data(m.Live), data(m.Desired); got == "" || got[0] != want[0] {
 			return component.Verdict{Differs: "value is " + got}
 		}
 		return component.Verdict{}
@@ -72,9 +72,56 @@ var _ = Describe("Matchers:", func() {
 		})
 	})
 
+	It("a matcher that sees the component accepts a changed manifest, without a request, also after a restart", func(ctx SpecContext) {
+		const frozen = "example.com/frozen"
+		accepting := func(m component.Match) component.Verdict {
+			defer GinkgoRecover()
+			g, ok := m.Component.(*gadget.Gadget)
+			Expect(ok).To(BeTrue(), "the component is a %T", m.Component)
+			return component.Verdict{Accepts: m.Live.GetName() == "settings" && g.GetAnnotations()[frozen] != ""}
+		}
+		operator, stop := run(accepting)
+		namespace := newNamespace(ctx)
+		text := func(value string) string {
+			return together(configMap("settings", value, settingOf(operator, "export", "v=self.data.value")),
+				configMap("copy", value+" ${{ v }}", settingOf(operator, "bind", "true")))
+		}
+		value := func(name string) string { return data(mustGet(ctx, "v1", "ConfigMap", namespace, name)) }
+		g := newGadget(ctx, namespace, "app", text("a"), servedBy(operator))
+		expectReady(ctx, g)
+		Expect(value("copy")).To(Equal("a a"))
+		patch(ctx, g, `{"metadata":{"annotations":{"`+frozen+`":"yes"}}}`)
+		changeManifests(ctx, g, text("b"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(value("settings")).To(Equal("a"))
+		Expect(value("copy")).To(Equal("b a"), "an object that binds a value does not wait for the accepted one")
+		status := current(ctx, g).Status
+		Expect(status.Revision).To(Equal(int64(2)))
+		Expect(status.AppliedGeneration).To(Equal(current(ctx, g).Generation))
+
+		By("restarting the operator")
+		stop()
+		mark, before := markAudit(ctx), passes(operator)
+		stop = runOperator(operator, operatorOptions{component: component.Options{
+			Matchers: map[schema.GroupKind]component.Matcher{configMaps: accepting},
+		}})
+		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(BeEmpty())
+		Expect(value("settings")).To(Equal("a"))
+
+		By("accepting it no longer")
+		patch(ctx, g, `{"metadata":{"annotations":{"`+frozen+`":null}}}`)
+		requestPass(ctx, g, operator)
+		Eventually(func() string { return value("copy") }).Should(Equal("b b"))
+		Expect(value("settings")).To(Equal("b"))
+		stop()
+	})
+
 	It("an object is left alone until the time of its matcher, and is updated then without an event", func(ctx SpecContext) {
 		var until atomic.Int64
-		operator, _ := run(func(_, _ *unstructured.Unstructured) component.Verdict {
+		operator, _ := run(func(component.Match) component.Verdict {
 			return component.Verdict{LeaveUntil: time.Unix(until.Load(), 0)}
 		})
 		namespace := newNamespace(ctx)
@@ -103,7 +150,7 @@ var _ = Describe("Matchers:", func() {
 	})
 
 	It("a matcher that always finds a difference writes once in a pass, and does not start another pass", func(ctx SpecContext) {
-		operator, _ := run(func(_, _ *unstructured.Unstructured) component.Verdict { return component.Verdict{Differs: "always"} })
+		operator, _ := run(func(component.Match) component.Verdict { return component.Verdict{Differs: "always"} })
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -120,7 +167,7 @@ var _ = Describe("Matchers:", func() {
 		var reconciler *component.Reconciler[*gadget.Gadget]
 		runOperator(operator, operatorOptions{
 			component: component.Options{Matchers: map[schema.GroupKind]component.Matcher{
-				configMaps: func(_, _ *unstructured.Unstructured) component.Verdict { return component.Verdict{Differs: "always"} },
+				configMaps: func(component.Match) component.Verdict { return component.Verdict{Differs: "always"} },
 			}},
 			built: func(r *component.Reconciler[*gadget.Gadget]) { reconciler = r },
 		})
@@ -142,7 +189,7 @@ var _ = Describe("Matchers:", func() {
 	})
 
 	It("an object whose matcher panics is left unchanged, and has failed", func(ctx SpecContext) {
-		operator, _ := run(func(_, _ *unstructured.Unstructured) component.Verdict { panic("oh no") })
+		operator, _ := run(func(component.Match) component.Verdict { panic("oh no") })
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("its matcher panicked: oh no")))

@@ -134,10 +134,11 @@ func exportOf(f plan.Facts, o manifests.Object, name string) (value any, reason 
 	return value, ""
 }
 
-// isCurrent reports whether the manifest of this revision was applied to an object that exports values.
+// isCurrent reports whether the manifest of this revision was applied to an object that exports values, or whether its
+// matcher accepts the object as it is.
 func isCurrent(f plan.Facts, o manifests.Object, live plan.Observed) bool {
 	entry := f.Inventory[o.Key]
-	return o.Settings.IsObserved() || entry.Digest != "" && entry.Revision == f.Revision ||
+	return o.Settings.IsObserved() || live.Verdict.IsAccepted() || entry.Digest != "" && entry.Revision == f.Revision ||
 		manifests.Template(live.Digest) == manifests.Template(o.Digest)
 }
 

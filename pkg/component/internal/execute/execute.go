@@ -79,6 +79,13 @@ func (e *Executor) As(user string, objects dynamic.Interface, raw rest.Interface
 	return &other
 }
 
+// Seeing returns an Executor that reduces the objects in responses to facts by another view of the same reconciler.
+func (e *Executor) Seeing(view inspect.View) *Executor {
+	other := *e
+	other.writer.view = view.Of(e.writer.reconciler)
+	return &other
+}
+
 // WithReader returns an Executor that uses the given client first when it checks whether an object is gone.
 func (e *Executor) WithReader(objects dynamic.Interface) *Executor {
 	other := *e

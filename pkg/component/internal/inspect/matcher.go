@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
@@ -10,8 +11,22 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
+// Match is what a Matcher compares. Component is nil for an Engine.
+type Match struct {
+	Component     metav1.Object
+	Desired, Live *unstructured.Unstructured
+	// Changed is set if the live object was written from another manifest.
+	Changed bool
+}
+
 // Matcher compares a live object with its manifest.
-type Matcher func(desired, live *unstructured.Unstructured) plan.Verdict
+type Matcher func(Match) plan.Verdict
+
+// For returns the view for a component, which its matchers see.
+func (v View) For(component metav1.Object) View {
+	v.Component = component
+	return v
+}
 
 // Matched returns the kinds with a matcher.
 func (v View) Matched() plan.Matched {
@@ -39,5 +54,8 @@ func (v View) Verdict(obj *unstructured.Unstructured, manifest manifests.Object)
 		return &plan.Verdict{Failed: fmt.Sprintf("its manifest cannot be compared: %v", err)}
 	}
 	desired := fieldpath.Overlay(whole.Body.Object, obj.Object, manifest.Settings.IgnoredPaths())
-	return new(match((&unstructured.Unstructured{Object: desired}).DeepCopy(), obj.DeepCopy()))
+	return new(match(Match{
+		Component: v.Component, Desired: (&unstructured.Unstructured{Object: desired}).DeepCopy(), Live: obj.DeepCopy(),
+		Changed: obj.GetAnnotations()[v.Reconciler+"/"+manifests.AnnotationDigest] != manifest.Digest,
+	}))
 }

@@ -1,10 +1,11 @@
 package inspect
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -12,17 +13,21 @@ import (
 )
 
 func TestVerdict(t *testing.T) {
-	edits := func(desired, live *unstructured.Unstructured) plan.Verdict {
-		desired.Object["changed"], live.Object["changed"] = true, true
+	edits := func(m Match) plan.Verdict {
+		m.Desired.Object["changed"], m.Live.Object["changed"] = true, true
 		return plan.Verdict{Differs: "x"}
 	}
-	panics := func(_, live *unstructured.Unstructured) plan.Verdict { panic(live.Object["data"]) }
+	panics := func(m Match) plan.Verdict { panic(m.Live.Object["data"]) }
+	sees := func(m Match) plan.Verdict {
+		return plan.Verdict{Differs: fmt.Sprintf("%s %t", m.Component.GetName(), m.Changed)}
+	}
 	for _, c := range []struct {
 		name, kind string
 		match      Matcher
 		want       *plan.Verdict
 	}{
 		{"a matcher gets copies", "ConfigMap", edits, &plan.Verdict{Differs: "x"}},
+		{"a matcher sees the component, and that the manifest changed", "ConfigMap", sees, &plan.Verdict{Differs: "shop true"}},
 		{"a kind without a matcher has no verdict", "ConfigMap", nil, nil},
 		{"a panic is a failed comparison", "ConfigMap", panics, &plan.Verdict{Failed: "its matcher panicked: map[a:x]"}},
 		{"a panic about a Secret shows no data", "Secret", panics, &plan.Verdict{Failed: "its matcher panicked"}},
@@ -38,7 +43,10 @@ func TestVerdict(t *testing.T) {
 			if matched := v.Matched(); matched[gk] != (c.match != nil) {
 				t.Errorf("the matched kinds are %v", matched)
 			}
-			got := v.Verdict(obj, manifests.Object{Key: manifests.Key{Kind: c.kind, Name: "settings"}, Body: body})
+			shop := &metav1.ObjectMeta{Name: "shop"}
+			got := v.For(shop).Verdict(obj, manifests.Object{
+				Key: manifests.Key{Kind: c.kind, Name: "settings"}, Body: body, Digest: "another",
+			})
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}

@@ -30,6 +30,8 @@ type View struct {
 	Analyzers map[schema.GroupKind]Analyzer
 	// Matchers compare objects of their kinds with their manifests, in place of the comparison of owned fields.
 	Matchers map[schema.GroupKind]Matcher
+	// Component is the component that Matchers see; nil for an Engine.
+	Component metav1.Object
 	// Allowance bounds the time of expressions. An object whose expression cannot be evaluated within it is Unread.
 	Allowance *Allowance
 }

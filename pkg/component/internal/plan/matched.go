@@ -5,12 +5,16 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Verdict is the result of an author's comparison of a live object with its manifest.
 type Verdict struct {
 	// Differs says how the object differs from its manifest. It is empty if the object need not be written.
 	Differs string
+	// Accepts is set if the object need not be written although its manifest changed. A difference counts more.
+	Accepts bool
 	// LeaveUntil is the time before which the object must not be written.
 	LeaveUntil time.Time
 	// Failed is set if the comparison itself failed.
@@ -37,6 +41,33 @@ func ruleMatcherFailed(c candidate) (decision, bool) {
 		return decision{}, false
 	}
 	return c.fail(Failure{Class: Terminal, Reason: WaitMatcherFailed, Message: c.live.Verdict.Failed}), true
+}
+
+// IsAccepted reports whether the object need not be written although its manifest changed. v may be nil.
+func (v *Verdict) IsAccepted() bool {
+	return v != nil && v.Accepts && v.Differs == "" && v.Failed == ""
+}
+
+// accepted reports whether the object keeps the manifest that was applied, because its matcher accepts the object.
+// Changed settings are written in any case, because some of them are read from the live object.
+func (c candidate) accepted() bool {
+	return c.live.Verdict.IsAccepted() && c.changed() && c.entry.Digest != c.object.Digest && c.live.Digest != "" &&
+		!manifests.SameContent(c.live.Digest, c.object.Digest) && c.object.Occurrence == 0 && c.last
+}
+
+// ruleAccepted leaves an object unchanged that its matcher accepts. The entry keeps the digest and the revision of the
+// manifest that was applied, so that each later plan, also after a restart, asks the matcher again.
+func ruleAccepted(c candidate) (decision, bool) {
+	if !c.accepted() {
+		return decision{}, false
+	}
+	d, _ := ruleInSync(c)
+	if c.entry.UID != c.live.UID || c.entry.Digest != c.live.Digest {
+		e := entryAfterWrite(c)
+		e.Revision, e.Rendition = 0, 0
+		d.entry = &e
+	}
+	return d, true
 }
 
 // ruleLeftAlone leaves an object unchanged until the time in its verdict. A changed manifest waits for that time.

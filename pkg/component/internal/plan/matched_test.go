@@ -23,6 +23,26 @@ func TestPlanAtTheTimeOfAVerdict(t *testing.T) {
 	}
 }
 
+// The record keeps what was applied, so that a matcher that does not accept the object any more leads to a write, also
+// after a restart.
+func TestAnAcceptedObjectIsComparedAgain(t *testing.T) {
+	s := newScene(edits(newManifest, matched(&Verdict{Accepts: true})))
+	f := s.facts()
+	entry := f.Inventory[s.object.Key]
+	entry.Revision, f.Revision = 3, 4
+	f.Inventory[s.object.Key] = entry
+	p := ForApply(f)
+	entry = p.Inventory[s.object.Key]
+	if len(p.Actions) > 0 || !p.Applied || p.Ready != 1 || entry.Digest != "d1" || entry.Revision != 3 {
+		t.Fatalf("the plan has the actions %v, %d ready, and the entry %+v", p.Actions, p.Ready, entry)
+	}
+	f.Inventory = p.Inventory
+	f.Live[s.object.Key].Verdict = &Verdict{}
+	if p := ForApply(f); len(p.Actions) != 1 || p.Actions[0].Reason != ReasonChanged {
+		t.Errorf("the actions are %v", p.Actions)
+	}
+}
+
 // The message about an external names the difference, and stays the same while the conflict lasts.
 func TestConflictOfAnExternal(t *testing.T) {
 	s := newScene(edits(func(s *scene) {

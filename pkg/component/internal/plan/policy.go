@@ -170,7 +170,9 @@ func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.Invent
 	if e.Revision != c.revision {
 		e.Occurrence = c.recordedNumber()
 	}
-	e.Revision, e.Rendition = c.revision, c.rendition
+	if !c.accepted() {
+		e.Revision, e.Rendition = c.revision, c.rendition
+	}
 	e.Order, e.DeleteOrder = c.object.Settings.Order, c.object.Settings.DeleteOrder
 	e.DependsOn, e.HeldSince = c.object.DependsOn(), ""
 	switch at := appliedAt(c); {

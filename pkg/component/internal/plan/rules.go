@@ -42,6 +42,7 @@ var applyRules = []rule[candidate]{
 	{"an object without an owner is adopted if the policy permits that", ruleUnowned},
 	{"an object whose current version its matcher has not seen is read", ruleUnmatched},
 	{"an object whose matcher failed is left unchanged", ruleMatcherFailed},
+	{"an object that its matcher accepts with a changed manifest is not written", ruleAccepted},
 	{"an object that its matcher leaves alone is not written", ruleLeftAlone},
 	{"an object whose manifest drops a field that the API server retains is a failure", ruleRetained},
 	{"an object that was written from another manifest is updated", ruleChanged},

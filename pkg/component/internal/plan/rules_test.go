@@ -1090,6 +1090,24 @@ var applyRows = slices.Concat(flowRows, []row{
 		"updates an object with a new manifest, whatever its matcher says", edits(newManifest, matched(&Verdict{})),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
+	{"leaves an object with a new manifest that its matcher accepts", edits(newManifest, matched(&Verdict{Accepts: true})), "done"},
+	{
+		"leaves an object with a new manifest that its matcher accepts, and leaves alone",
+		edits(newManifest, matched(&Verdict{Accepts: true, LeaveUntil: sceneTime.Add(time.Minute)})), "done",
+	},
+	{
+		"leaves an object with a new manifest that its matcher accepts, although its record was lost",
+		edits(newManifest, neverWritten, coverage(CoverageFull), matched(&Verdict{Accepts: true})), "done [record u=u1 d=d1 f=f1]",
+	},
+	{
+		"updates an object with a new manifest that its matcher accepts, if it differs",
+		edits(newManifest, matched(&Verdict{Accepts: true, Differs: "x"})), "Apply: its manifest changed (uid u1, version 7)",
+	},
+	{
+		"repairs an object without the digest of a manifest, whatever its matcher accepts",
+		edits(newManifest, matched(&Verdict{Accepts: true}), func(s *scene) { s.live.Digest = "" }),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
 	{
 		"leaves an object whose matcher failed", edits(drifted, matched(&Verdict{Failed: "its matcher panicked"})),
 		"fails (Terminal), MatcherFailed: its matcher panicked",

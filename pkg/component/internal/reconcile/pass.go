@@ -293,6 +293,7 @@ func (p *Pass) acquire(ctx context.Context, c *Component) (manifests.Owner, targ
 	}
 	t, err := p.Targets.Acquire(ctx, target.Request{Name: c.Name(), Owner: owner, Declaration: c.Target})
 	p.Inventory.CheckKubeconfig(c, owner, t)
+	t.Client = t.Client.For(c.Object)
 	return owner, t, err
 }
 

@@ -218,7 +218,23 @@ type Client struct {
 	// foreign instances. These reads use the identity of the watches, because they must not depend on the rights of User.
 	Reader     observe.Reader
 	Protecting *execute.Executor
+	// component is the component that matchers see; nil without matchers.
+	component metav1.Object
 }
+
+// For returns a client for the objects of a component, which matchers see. Without matchers it returns the client itself.
+func (c *Client) For(component metav1.Object) *Client {
+	if c == nil || len(c.options.View.Matchers) == 0 {
+		return c
+	}
+	other := *c
+	other.component = component
+	other.Executor = c.Executor.Seeing(other.View())
+	return &other
+}
+
+// View returns how the reconciler sees live objects of the component.
+func (c *Client) View() inspect.View { return c.Connection.View().For(c.component) }
 
 // As returns a client for another identity, which the connection's own identity must be allowed to impersonate. The
 // client shares the watches, the network connections, and the bound on concurrent writes. With WatchIdentity, the
