@@ -42,7 +42,7 @@ type ComponentList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="set either source, or generator: Function with function"
 // +kubebuilder:validation:XValidation:rule="!has(self.function) || !has(self.path)",message="path selects a folder in the source, but a component with a function has no source"
 // +kubebuilder:validation:XValidation:rule="!has(self.helm) || !has(self.generator) || self.generator == 'Helm'",message="helm is for charts: generator must be Helm or unset"
-// +kubebuilder:validation:XValidation:rule="!has(self.webhook) || (has(self.inputs) && self.inputs.exists(i, has(i.poll)))",message="webhook has an effect only with an input that is polled: a call carries no value, it makes the operator ask the polled addresses at once"
+// +kubebuilder:validation:XValidation:rule="!has(self.webhook) || has(self.externals) || (has(self.inputs) && self.inputs.exists(i, has(i.poll)))",message="webhook has an effect only with an input that is polled, or with externals: a call carries no value, it makes the operator ask the polled addresses and the services at once"
 type ComponentSpec struct {
 	// Source contains the chart, kustomization or templates. It is not set for a function.
 	// +optional
@@ -112,8 +112,9 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Inputs []Input `json:"inputs,omitempty"`
 
-	// Webhook permits signed calls that make the operator ask for the polled inputs at once, of which there must be at
-	// least one. The operator accepts calls only if its administrator has turned them on.
+	// Webhook permits signed calls that make the operator ask for the polled inputs and observe the externals at once. There
+	// must be an input that is polled, or a kind of externals. The operator accepts calls only if its administrator has
+	// turned them on.
 	// +optional
 	Webhook *Webhook `json:"webhook,omitempty"`
 

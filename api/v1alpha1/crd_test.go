@@ -71,6 +71,7 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 			namespace: b, name: a, uid: 6f0b6f3c-0000-4000-8000-7d5e1c1b2a3e}, {cluster: 6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f}]}`),
 		Entry("two thousand objects to adopt", "adopt-many", "{"+inline+", adopt: ["+strings.Repeat("{group: apps, kind: Deployment, namespace: b, name: a, uid: u}, ", 2000)+"]}"),
 		Entry("a webhook with a poll", "webhook", "{"+inline+", inputs: [{name: a, object: {apiVersion: v1, kind: ConfigMap, name: a}}, {name: b, poll: {url: 'https://a'}}], webhook: {secretRef: {name: a, key: b}}}"),
+		Entry("a webhook with externals", "webhook-externals", "{"+inline+", externals: [{kind: Schema, service: {url: 'https://a'}}], webhook: {secretRef: {name: a}}}"),
 		Entry("a function", "function", "{generator: Function, function: {url: 'http://a.b:80/c'}, values: {a: b}}"),
 		Entry("every field of a function", "full-function", `{generator: Function, function: {url: 'https://a', caRef: {kind: ConfigMap, name: a, key: b},
 			tokenRef: {name: a, key: b}, clientCertificateRef: {name: a}, timeout: 50s, items: [{kind: Secret, name: a, optional: true}]}}`),

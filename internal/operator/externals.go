@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -35,6 +36,12 @@ type externalKey struct{ namespace, settings string }
 
 // callSlots limits the concurrent calls for a namespace.
 type callSlots struct{ free chan struct{} }
+
+// hasExternals reports whether a component in a cache has externals.
+func hasExternals(components client.Reader, name types.NamespacedName) bool {
+	c := &v1alpha1.Component{}
+	return components.Get(context.Background(), name, c) == nil && len(c.Spec.Externals) > 0
+}
 
 func newExternalServices() *externalServices {
 	return &externalServices{

@@ -112,7 +112,12 @@ func (o Options) addWebhook(
 		recorder: mgr.GetEventRecorder(ReconcilerName), secrets: lru.New(keptSecrets),
 		slots: make(chan struct{}, maxSecretReads),
 	}
-	accepted := newPacer(polls.askAll)
+	accepted := newPacer(func(name types.NamespacedName) {
+		polls.askAll(name)
+		if hasExternals(mgr.GetClient(), name) {
+			reconciler.Trigger(name)
+		}
+	})
 	calls := newReplica(o.Leader)
 	calls.calls = verify.handler(func(name types.NamespacedName) error {
 		accepted.call(name)

@@ -192,7 +192,7 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 		case wakes <- struct{}{}:
 		default:
 		}
-	})
+	}, nil)
 	simulator := &preview.Simulator{Applier: built.applier, Wakes: wakes}
 	inputs := preview.Inputs{Reader: built.inputs, Contents: p.Contents, Credentials: p.Credentials}
 	return &reconcile.Pass{

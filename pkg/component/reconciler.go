@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -117,9 +118,10 @@ func typedChange[T Component](change func(T) error) func(components.Object) erro
 	}
 }
 
-// Trigger starts a pass over a component as soon as the rate limit permits. Trigger may be called from any goroutine,
-// also before the reconciler is started. A pass that is requested before the start is made after the start.
-func (r *Reconciler[T]) Trigger(name types.NamespacedName) { r.triggers.wake(name) }
+// Trigger starts a pass over a component as soon as the rate limit permits. It also observes the externals of the
+// component at once, without regard to their polls, within the limits of their accounts. Trigger may be called from any
+// goroutine, also before the reconciler is started. A pass that is requested before the start is made after the start.
+func (r *Reconciler[T]) Trigger(name types.NamespacedName) { r.triggers.demand(name) }
 
 // tell creates a Kubernetes event about a component, unless e is empty.
 func (r *Reconciler[T]) tell(obj components.Object, e status.Event) {
@@ -164,15 +166,16 @@ func newComponent[T Component]() (T, error) {
 // triggers starts passes over components. Calls before the start of the controller are stored, and take effect when it
 // starts. The zero value is ready to use, and safe for concurrent use.
 type triggers struct {
-	mu    sync.Mutex
-	queue func(types.NamespacedName)
-	early []types.NamespacedName
+	mu      sync.Mutex
+	queue   func(types.NamespacedName)
+	early   []types.NamespacedName
+	observe func(types.NamespacedName)
 }
 
 func (t *triggers) wake(name types.NamespacedName) {
 	t.mu.Lock()
 	queue := t.queue
-	if queue == nil {
+	if queue == nil && !slices.Contains(t.early, name) {
 		t.early = append(t.early, name)
 	}
 	t.mu.Unlock()
@@ -181,11 +184,23 @@ func (t *triggers) wake(name types.NamespacedName) {
 	}
 }
 
+// demand is wake, and observes the externals of the component. The first pass after the start observes them anyway.
+func (t *triggers) demand(name types.NamespacedName) {
+	t.mu.Lock()
+	observe := t.observe
+	t.mu.Unlock()
+	if observe != nil {
+		observe(name)
+	}
+	t.wake(name)
+}
+
 // start passes the names of the stored calls to queue, and later calls of wake pass their names to queue directly.
-func (t *triggers) start(queue func(types.NamespacedName)) {
+// observe observes the externals of a component; it may be nil.
+func (t *triggers) start(queue, observe func(types.NamespacedName)) {
 	t.mu.Lock()
 	early := t.early
-	t.queue, t.early = queue, nil
+	t.queue, t.early, t.observe = queue, nil, observe
 	t.mu.Unlock()
 	for _, name := range early {
 		queue(name)

@@ -152,7 +152,9 @@ func (r *Reconciler[T]) buildController(
 		go r.options.IdleInventory.kept().Run(ctx, r.memories.DropIdleInventories)
 		r.sources.Start(ctx, r.sourceHost(store, p.local))
 		context.AfterFunc(ctx, r.options.engine().monitor(r.name).ExportSources(r.sources))
-		r.triggers.start(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
+		r.triggers.start(
+			func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) },
+			func(name types.NamespacedName) { r.runner.Externals.Demand(owners.Known(name)) })
 		return nil
 	}
 	// The calls for externals that are under way when the manager stops are completed, and their results recorded.

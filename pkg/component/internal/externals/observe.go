@@ -45,6 +45,8 @@ type question struct {
 	request external.Request
 	// writes is the number of the calls that had begun to write. The answer is old if there were more since.
 	writes int
+	// at is the time of the question.
+	at time.Time
 }
 
 // question begins an observation. The caller holds the lock.
@@ -54,7 +56,7 @@ func (it *item) question() question {
 	if it.isUncertain() {
 		manifest = it.applied() // The external was created with the recorded manifest, if at all.
 	}
-	return question{it.driver, it.account, it.request(manifest), it.writes}
+	return question{it.driver, it.account, it.request(manifest), it.writes, it.owner.manager.now()}
 }
 
 // isListed reports whether a list may show the external. The caller holds the lock.
@@ -230,6 +232,9 @@ func (it *item) learn(q question, answer external.Answer, err error) {
 		it.notFound(now)
 	default:
 		it.notObserved(err, now)
+	}
+	if q.at.Before(it.owner.demand.at) {
+		it.pollAt(now)
 	}
 	if it.changed(); first {
 		it.owner.wake()

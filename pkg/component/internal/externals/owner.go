@@ -47,6 +47,7 @@ type owner struct {
 	finished []finishedAction
 	// stopped is set after Forget and Pause.
 	stopped bool
+	demand  demand
 }
 
 // secret is the content of a reference.

@@ -31,6 +31,8 @@ type Pass struct {
 	KeepSecrets []string
 	// Trigger identifies the state of the component; see applier.Request.
 	Trigger string
+	// Requested is the value of the annotation that requests a pass. A new value observes all externals.
+	Requested string
 	// Resolved are the answers of a person to uncertain creates.
 	Resolved map[manifests.Key]Resolution
 	// Revision is the current revision of the component.
@@ -101,6 +103,7 @@ func (m *Manager) Begin(ctx context.Context, p Pass) (*Session, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.start()
+	noteRequest(o, p.Requested)
 	return s, nil
 }
 

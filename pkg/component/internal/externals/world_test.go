@@ -49,8 +49,10 @@ type world struct {
 	// recorded is set if there may be recorded states although the inventory is empty.
 	recorded bool
 	resolved map[manifests.Key]externals.Resolution
-	options  external.Options[componenttest.ThingSpec]
-	clock    clock.WithTicker
+	// requested is the annotation that requests a pass.
+	requested string
+	options   external.Options[componenttest.ThingSpec]
+	clock     clock.WithTicker
 	// beforeRun, if set, is called between the records of actions and their calls. outdated is set if the component has
 	// changed since the pass began.
 	beforeRun func()
@@ -237,7 +239,7 @@ func (w *world) pass(deleting bool, desired []manifests.Object) []plan.Waiting {
 	session, err := w.manager.Begin(ctx, externals.Pass{
 		Owner: shop, Component: func() client.Object { return &unstructured.Unstructured{} }, Drivers: w.drivers,
 		Desired: desired, Inventory: w.inventory.Sorted(), Revision: w.revision, Trigger: "1", Resolved: w.resolved,
-		Recorded: w.recorded,
+		Recorded: w.recorded, Requested: w.requested,
 		Read: func(context.Context, []metav1alpha1.Reference) (map[metav1alpha1.Reference]externals.Content, error) {
 			return w.content, nil
 		},

@@ -60,7 +60,8 @@ func (e *Externals) begin(
 	session, err := e.Manager.Begin(ctx, externals.Pass{
 		Owner: p.owner, Component: func() client.Object { return e.typed(c.Object) }, Drivers: c.Externals,
 		Desired: p.desired, Inventory: p.inventory, Trigger: p.trigger, Resolved: resolved, KeepSecrets: kubeconfigs(c),
-		Revision: c.GetStatus().Revision, Recorded: c.Memory.Inventory.Records.MayHaveExternals(),
+		Requested: requestedAt(c.Object, reconciler),
+		Revision:  c.GetStatus().Revision, Recorded: c.Memory.Inventory.Records.MayHaveExternals(),
 		Read: func(ctx context.Context, refs []metav1alpha1.Reference) (map[metav1alpha1.Reference]externals.Content, error) {
 			return e.read(ctx, c, p.target, refs)
 		},
@@ -95,6 +96,13 @@ func (e *Externals) read(
 		found[ref] = externals.Content{Data: content.Data, Missing: content.Missing}
 	}
 	return found, nil
+}
+
+// Demand observes the externals of an owner at once.
+func (e *Externals) Demand(owner manifests.Owner) {
+	if e != nil {
+		e.Manager.Demand(owner)
+	}
 }
 
 // pause ends the polls of a suspended component.
