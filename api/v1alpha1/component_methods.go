@@ -164,10 +164,12 @@ func (c *Component) References() []metav1alpha1.Reference {
 // Policies returns the default policies for dependents whose manifests set no policy.
 func (c *Component) Policies() metav1alpha1.Policies {
 	return metav1alpha1.Policies{
+		Reconcile:         c.Spec.ReconcilePolicy,
 		Adoption:          c.Spec.AdoptionPolicy,
 		Update:            c.Spec.UpdatePolicy,
 		Delete:            c.Spec.DeletePolicy,
 		MissingNamespaces: c.Spec.MissingNamespacesPolicy,
+		Reapply:           durationOr(c.Spec.ReapplyInterval, 0),
 	}
 }
 
@@ -189,6 +191,7 @@ func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
 	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy = "", "", "", ""
+	spec.ReconcilePolicy, spec.ReapplyInterval = "", nil
 	spec.AllowEmpty, spec.Adopt, spec.Ignore, spec.Exports, spec.Externals = false, nil, nil, nil, nil
 	spec.ServiceAccountName, spec.KubeConfig = "", nil
 	spec.Webhook = nil

@@ -147,6 +147,10 @@ type ComponentSpec struct {
 	// +optional
 	KubeConfig *KubeConfig `json:"kubeConfig,omitempty"`
 
+	// ReconcilePolicy applies to dependents whose manifests set no reconcile policy. The default is on-object-change.
+	// +optional
+	ReconcilePolicy metav1alpha1.ReconcilePolicy `json:"reconcilePolicy,omitempty"`
+
 	// AdoptionPolicy applies to dependents whose manifests set no adoption policy. The default is if-unowned.
 	// +optional
 	AdoptionPolicy metav1alpha1.AdoptionPolicy `json:"adoptionPolicy,omitempty"`
@@ -165,6 +169,14 @@ type ComponentSpec struct {
 	// that were created because of this policy are never deleted.
 	// +optional
 	MissingNamespacesPolicy metav1alpha1.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
+
+	// ReapplyInterval is the time after which dependents are applied again even if no drift was detected. It applies to
+	// dependents whose manifests set no reapply interval. By default, and with zero, they are not applied again.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
+	ReapplyInterval *metav1.Duration `json:"reapplyInterval,omitempty"`
 
 	// Ignore names fields of dependents that are left to others, such as the replicas that an autoscaler sets, in addition
 	// to the annotation fairlead.io/ignore of manifests. A dependent has the value of its manifest when it is created;

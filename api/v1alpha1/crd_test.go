@@ -65,7 +65,7 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 			valuesFrom: [{kind: Secret, name: a, valuesKey: b, optional: true}], postRenderers: [{kustomize: {
 				patches: [{patch: a, target: {group: a, version: b, kind: c, namespace: d, name: e, labelSelector: f=g, annotationSelector: h=i}}],
 				images: [{name: a, newName: b, newTag: c, digest: d}], commonMetadata: {labels: {a: b}, annotations: {c: d}}}}], serviceAccountName: a,
-			kubeConfig: {secretRef: {name: a}}, adoptionPolicy: never, updatePolicy: recreate, deletePolicy: orphan, missingNamespacesPolicy: create,
+			kubeConfig: {secretRef: {name: a}}, reconcilePolicy: once, reapplyInterval: 24h, adoptionPolicy: never, updatePolicy: recreate, deletePolicy: orphan, missingNamespacesPolicy: create,
 			additionalManagedTypes: [{group: "*.example.com", kind: "*"}], allowEmpty: true, suspend: true, interval: 1h30m, retryInterval: 500ms, timeout: 0s}`),
 		Entry("objects and clusters to adopt", "adopt", "{"+inline+`, adopt: [{kind: ConfigMap, name: a}, {group: apps, kind: Deployment,
 			namespace: b, name: a, uid: 6f0b6f3c-0000-4000-8000-7d5e1c1b2a3e}, {cluster: 6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f}]}`),

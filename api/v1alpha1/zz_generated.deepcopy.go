@@ -173,6 +173,11 @@ func (in *ComponentSpec) DeepCopyInto(out *ComponentSpec) {
 		*out = new(KubeConfig)
 		**out = **in
 	}
+	if in.ReapplyInterval != nil {
+		in, out := &in.ReapplyInterval, &out.ReapplyInterval
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Ignore != nil {
 		in, out := &in.Ignore, &out.Ignore
 		*out = make([]metav1alpha1.IgnoreRule, len(*in))

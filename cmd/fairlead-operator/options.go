@@ -28,6 +28,7 @@ type options struct {
 	leaderElect             bool
 	leaderElectionNamespace string
 	maxConcurrentReconciles int
+	rateLimit               rateLimit
 	maxConcurrentWrites     int
 	maxRenderedBytes        int
 	maxStatusInventory      int
@@ -72,6 +73,9 @@ func newFlagSet(o *options) *flag.FlagSet {
 		"namespace of the Lease; by default the namespace of the pod")
 	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8,
 		"maximum number of components that are reconciled at the same time")
+	flags.Var(&o.rateLimit, "rate-limit",
+		"maximum number of passes over a component in a period, such as 10/1m; later passes wait, and handle all changes\n"+
+			"together; by default no limit")
 	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16,
 		"maximum number of concurrent requests that write dependents in a cluster")
 	flags.IntVar(&o.maxRenderedBytes, "max-rendered-bytes", component.DefaultRenderedBytes,

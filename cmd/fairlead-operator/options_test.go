@@ -31,6 +31,14 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 			"fairlead-operator: --max-concurrent-reconciles=0: want 1 or more; --help lists the flags\n",
 		},
 		{
+			[]string{"--rate-limit=10"},
+			"fairlead-operator: invalid value \"10\" for flag -rate-limit: want a number of passes and a period, such as 10/1m; --help lists the flags\n",
+		},
+		{
+			[]string{"--rate-limit=0/1m"},
+			"fairlead-operator: invalid value \"0/1m\" for flag -rate-limit: want a number of passes and a period, such as 10/1m; --help lists the flags\n",
+		},
+		{
 			[]string{"--max-concurrent-writes=-1"},
 			"fairlead-operator: --max-concurrent-writes=-1: want 1 or more; --help lists the flags\n",
 		},

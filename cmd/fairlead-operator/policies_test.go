@@ -41,6 +41,20 @@ var _ = Describe("The policies of a component", func() {
 		Expect(existing.ManagedFields).To(ContainElement(And(
 			HaveField("Manager", "fairlead.io"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))
 
+		By("leaving an existing object as it is with the reconcile policy create-only")
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) {
+			s.ReconcilePolicy, s.ReapplyInterval = metav1alpha1.ReconcileCreateOnly, &metav1.Duration{Duration: time.Hour}
+		})
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
+		Expect(component.Status.Revision).To(BeEquivalentTo(1))
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) {
+			s.Source = inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: existing}, data: {a: y}}")
+		})
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(existing), existing)).To(Succeed())
+		Expect(existing.Data).To(Equal(map[string]string{"a": "x"}))
+
 		By("pruning all dependents if the component allows this")
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Source = inline("a.yaml", "# nothing") })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled InvalidManifests: "))

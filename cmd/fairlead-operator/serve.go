@@ -56,7 +56,7 @@ func serve(ctx context.Context, o options) error {
 	defer stopTracing()
 	isolation, budget := o.rendering.divide(memoryLimit(cgroupFiles))
 	setup := operator.Options{
-		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
+		MaxConcurrentReconciles: o.maxConcurrentReconciles, Limiter: o.rateLimit.limiter(), Writers: o.maxConcurrentWrites,
 		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory, IdleInventory: idle,
 		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch, PollHosts: o.pollHosts,
 		WatchScope: o.observe, WatchNamespaces: o.observeNamespaces,

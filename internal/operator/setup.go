@@ -34,6 +34,8 @@ var Policies = component.Policies{
 type Options struct {
 	// MaxConcurrentReconciles is the maximum number of components that are reconciled at the same time.
 	MaxConcurrentReconciles int
+	// Limiter limits the rate of passes over each component; nil sets no limit.
+	Limiter component.Limiter
 	// Writers is the maximum number of concurrent requests to a cluster that write dependents.
 	Writers int
 	// RenderedBytes is the maximum size, in bytes, of the cache of rendered objects.
@@ -166,6 +168,7 @@ func (o Options) forReconciler() component.Options {
 	return component.Options{
 		Policies:                Policies,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
+		Limiter:                 o.Limiter,
 		Writers:                 o.Writers,
 		RenderedBytes:           o.RenderedBytes,
 		MemoryBudget:            o.MemoryBudget,
