@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,7 +59,9 @@ func passes(ctx context.Context, metricsURL string) []string {
 
 var _ = Describe("Inputs in the spec of a component:", func() {
 	const template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
-		"data: {level: '{{ .Values.log.level }}', rate: '{{ .Values.inputs.rates.EUR }}'}"
+		"data: {level: '{{ .Values.log.level }}', rate: '{{ .Values.inputs.rates.EUR }}'}\n---\n" +
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: verbose\n  annotations:\n" +
+		"    fairlead.io/include-when: parameters.log.level == 'debug' && parameters.inputs.rates.EUR >= 1\n"
 
 	It("an object and a polled address render the component again, and a signed call asks at once", func(ctx SpecContext) {
 		calls := freeAddress()
@@ -118,8 +121,14 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		Expect(call("/other", "s3cret")).To(Equal(http.StatusNotFound))
 		Consistently(data).Should(HaveKeyWithValue("rate", "1"))
 		Expect(call("/webhook/"+namespace+"/shop", "s3cret")).To(Equal(http.StatusAccepted))
+		verbose := func() error {
+			return administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "verbose"}, &corev1.ConfigMap{})
+		}
+		Eventually(status(ctx, c)).WithTimeout(soon).Should(HavePrefix("Ready"))
+		Expect(apierrors.IsNotFound(verbose())).To(BeTrue(), "its condition sees the object, and is false")
 		Eventually(data).WithTimeout(soon).Should(HaveKeyWithValue("rate", "2"))
 
+		Eventually(verbose).WithTimeout(soon).Should(Succeed())
 		By("naming the polled value that changed in the history, without showing it")
 		Eventually(func() []string {
 			Expect(administrator.Get(ctx, client.ObjectKeyFromObject(c), c)).To(Succeed())

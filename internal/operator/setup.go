@@ -179,6 +179,7 @@ func (o Options) forReconciler() component.Options {
 		WatchNamespaces:         o.WatchNamespaces,
 		Fetcher:                 fetch.NewHTTP(o.Fetch),
 		ExternalsOf:             newExternalServices().of,
+		ConditionParameters:     conditionParameters,
 		TracerProvider:          o.TracerProvider,
 		SkipComponentMetrics:    o.SkipComponentMetrics,
 		DependentEvents:         o.DependentEvents,

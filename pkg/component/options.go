@@ -16,6 +16,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
 // DefaultRenderedBytes is the default of Options.RenderedBytes.
@@ -40,6 +41,7 @@ type Options struct {
 	// requests, regardless of the number of its dependents. A single component may send all of them.
 	Writers int
 	// ResyncInterval is the interval of the periodic resync for components that do not implement Resyncer; 10h by default.
+	// It is the longest time between two passes; up to a tenth is subtracted, so that resyncs are spread.
 	// A negative value turns the resync off.
 	ResyncInterval time.Duration
 	// RetryInterval is the delay before the retry of a persistent error, for components that do not implement Retrier; 1m
@@ -142,6 +144,11 @@ type Options struct {
 	// Conditions are conditions in Go that the annotation ready-when of a manifest may name, as go/NAME. Names are DNS
 	// names.
 	Conditions map[string]Condition
+	// ConditionParameters, if set, returns the parameters that the conditions include-when and active-when see; with a nil
+	// result they see the parameters of the component, and the values of event sources as inputs. It is called when the
+	// inputs or the look-ups of a rendering changed, and after a restart, for components with conditions. The request has
+	// Component, Parameters, Inputs and Local. An error is treated as an error of the generator.
+	ConditionParameters func(ctx context.Context, req generator.Request) (map[string]any, error)
 	// Analyzers decide about the readiness of the dependents of a kind, in place of the rules of kstatus.
 	Analyzers map[schema.GroupKind]Analyzer
 	// Matchers decide, for the dependents of a kind, whether a live object must be written. Dependents of these kinds are

@@ -1,6 +1,7 @@
 package component
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
 // Condition decides by the content of a live object whether the object is ready. Manifests name it in the annotation
@@ -49,6 +51,20 @@ func (a author[T]) Condition(obj components.Object, name string, self *unstructu
 		}
 		return a.conditions[name](component, self)
 	})
+}
+
+// ConditionParameters implements reconcile.Author.
+func (a author[T]) ConditionParameters(
+	ctx context.Context, obj components.Object, request func() (generator.Request, error),
+) (map[string]any, error) {
+	if a.options.ConditionParameters == nil {
+		return nil, nil
+	}
+	req, err := request()
+	if err != nil {
+		return nil, err
+	}
+	return a.options.ConditionParameters(ctx, req)
 }
 
 // Analyzer returns the readiness of a live object, in place of the rules of kstatus: NodeReady, NodeInProgress,

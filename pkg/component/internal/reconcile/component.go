@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -28,10 +29,10 @@ type Component struct {
 	// rendered are the objects that the last rendering of the pass returned, if isRendered is set.
 	rendered   []manifests.Object
 	isRendered bool
-}
 	// observed are the entries of the objects that the component only observes, if isPlanned is set.
 	observed  []metav1alpha1.InventoryEntry
 	isPlanned bool
+}
 
 // Name returns the namespace and the name.
 func (c *Component) Name() types.NamespacedName { return client.ObjectKeyFromObject(c.Object) }
@@ -89,6 +90,11 @@ type Author interface {
 	Hooks(point Point) []Hook
 	// Condition evaluates a condition in Go that sees the component, for a copy of a live dependent.
 	Condition(obj components.Object, name string, self *unstructured.Unstructured) ready.Result
+	// ConditionParameters returns the parameters that the conditions in manifests see, nil if they see the parameters of
+	// the component. request makes the request that the author's function gets.
+	ConditionParameters(
+		ctx context.Context, obj components.Object, request func() (generator.Request, error),
+	) (map[string]any, error)
 }
 
 // Point is a point of a pass at which a hook is called.

@@ -183,6 +183,7 @@ func noHandler(kind string, drivers []external.Driver) error {
 		}
 		known = "registered are " + strings.Join(kinds, ", ")
 	}
+	return fmt.Errorf("no handler is registered for externals of the kind %s; %s", kind, known)
 }
 
 // resolutions returns the answers of a person to uncertain creates.
@@ -191,7 +192,6 @@ func resolutions(obj client.Object, reconciler string) (map[manifests.Key]extern
 	text := obj.GetAnnotations()[name]
 	if text == "" {
 		return nil, nil
-	return fmt.Errorf("no handler is registered for externals of the kind %s; %s", kind, known)
 	}
 	var byName map[string]externals.Resolution
 	if err := json.Unmarshal([]byte(text), &byName); err != nil {

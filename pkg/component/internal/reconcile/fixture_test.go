@@ -32,6 +32,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -300,6 +301,12 @@ func (a fakeAuthor) Inputs(components.Object) (input.Declaration, error) {
 }
 
 func (a fakeAuthor) Hooks(point Point) []Hook { return a.w.hooks[point] }
+
+func (a fakeAuthor) ConditionParameters(
+	context.Context, components.Object, func() (generator.Request, error),
+) (map[string]any, error) {
+	return nil, nil
+}
 
 func (a fakeAuthor) Condition(components.Object, string, *unstructured.Unstructured) ready.Result {
 	return ready.Result{State: ready.Ready}

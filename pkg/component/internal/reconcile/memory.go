@@ -42,6 +42,8 @@ type Memory struct {
 	renewals renewals
 	// causes are those of the dependents that are not ready.
 	causes causes.Memory
+	// conditions are the parameters of the conditions, if a function of the author makes them.
+	conditions conditionParameters
 	// kills are the renderings of the current inputs that were killed.
 	kills rendering.Kills
 	// toldDependents are the events about dependents.

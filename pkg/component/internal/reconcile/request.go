@@ -4,18 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/expression"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -26,40 +20,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
-
-// conditionInputs returns the values that the conditions of objects can use. The values of event sources are the
-// parameter "inputs", unless the component has a parameter of this name.
-func conditionInputs(
-	ctx context.Context, t target.Target, in input.Inputs, desired []manifests.Object,
-) (inclusion.Inputs, error) {
-	decided := inclusion.Inputs{
-		Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Served: t.Client.Discovery.Serves,
-		Hidden: input.IsSecretName,
-	}
-	_, taken := in.Parameters[parameterInputs]
-	hasConditions := slices.ContainsFunc(desired, func(o manifests.Object) bool { return o.Settings.Conditions != nil })
-	if len(in.Events) == 0 || taken || !hasConditions {
-		return decided, nil
-	}
-	values, err := in.LoadEvents(ctx)
-	if err != nil {
-		return decided, err
-	}
-	decided.Parameters = maps.Clone(in.Parameters)
-	if decided.Parameters == nil {
-		decided.Parameters = map[string]any{}
-	}
-	decided.Parameters[parameterInputs] = values
-	// The values of event sources come from other systems, so they may be secret.
-	events := expression.VariableParameters + "." + parameterInputs
-	decided.Hidden = func(path string) bool {
-		return path == events || strings.HasPrefix(path, events+".") || input.IsSecretName(path)
-	}
-	return decided, nil
-}
-
-// parameterInputs is the name of the parameter with the values of event sources, in conditions.
-const parameterInputs = "inputs"
 
 // newRequest returns a request with the fields that an apply and a deletion have in common.
 func (p *Pass) newRequest(

@@ -1,0 +1,104 @@
+package reconcile
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/expression"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// conditionParameters are the parameters that an author's function returned for the conditions of objects. The key
+// identifies the inputs and the look-ups that they were read with.
+type conditionParameters struct {
+	key        string
+	parameters map[string]any
+}
+
+// conditionInputs returns the values that the conditions of objects can use. They are those of the author's function
+// for this, if there is one. Otherwise the values of event sources are the parameter "inputs", unless the component has
+// a parameter of this name.
+func (p *Pass) conditionInputs(
+	ctx context.Context, c *Component, t target.Target, in input.Inputs, desired []manifests.Object,
+) (inclusion.Inputs, error) {
+	decided := inclusion.Inputs{
+		Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Served: t.Client.Discovery.Serves,
+		Hidden: input.IsSecretName,
+	}
+	if !slices.ContainsFunc(desired, func(o manifests.Object) bool { return o.Settings.Conditions != nil }) {
+		return decided, nil
+	}
+	own, err := p.ownConditionParameters(ctx, c, t, in)
+	if err != nil {
+		return decided, err
+	}
+	if own != nil {
+		decided.Parameters = own
+		decided.Hidden = func(path string) bool { return !isParameter(in.Parameters, path) || input.IsSecretName(path) }
+		return decided, nil
+	}
+	if _, taken := in.Parameters[parameterInputs]; len(in.Events) == 0 || taken {
+		return decided, nil
+	}
+	values, err := in.LoadEvents(ctx)
+	if err != nil {
+		return decided, err
+	}
+	decided.Parameters = maps.Clone(in.Parameters)
+	if decided.Parameters == nil {
+		decided.Parameters = map[string]any{}
+	}
+	decided.Parameters[parameterInputs] = values
+	// The values of event sources come from other systems, so they may be secret.
+	events := expression.VariableParameters + "." + parameterInputs
+	decided.Hidden = func(path string) bool {
+		return path == events || strings.HasPrefix(path, events+".") || input.IsSecretName(path)
+	}
+	return decided, nil
+}
+
+// parameterInputs is the name of the parameter with the values of event sources, in conditions.
+const parameterInputs = "inputs"
+
+// ownConditionParameters returns the parameters of the author's function for conditions, nil if there is none. The
+// function may read objects, so it is called only when the inputs or the look-ups of the rendering have changed.
+func (p *Pass) ownConditionParameters(
+	ctx context.Context, c *Component, t target.Target, in input.Inputs,
+) (map[string]any, error) {
+	known := &c.Memory.conditions
+	key := in.Digest + " " + c.GetStatus().LookupsDigest
+	if known.parameters != nil && known.key == key {
+		return known.parameters, nil
+	}
+	parameters, err := p.Author.ConditionParameters(ctx, c.Object, func() (generator.Request, error) {
+		events, err := in.LoadEvents(ctx)
+		return generator.Request{
+			Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Component: c.Object, Inputs: events,
+			Local: lookup.NewRecorder(t).Lookup(true, false),
+		}, err
+	})
+	if err != nil {
+		return nil, passerror.FromAuthor(err, metav1alpha1.ReasonGenerateFailed, true)
+	}
+	*known = conditionParameters{key, parameters}
+	return parameters, nil
+}
+
+// isParameter reports whether a path of a condition, such as parameters.login, is a parameter that the component
+// declares.
+func isParameter(parameters map[string]any, path string) bool {
+	path, _ = strings.CutPrefix(path, expression.VariableParameters+".")
+	_, found, err := unstructured.NestedFieldNoCopy(parameters, strings.Split(path, ".")...)
+	return found && err == nil
+}
