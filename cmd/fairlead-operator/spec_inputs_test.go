@@ -101,6 +101,17 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 			},
 			Webhook: &v1alpha1.Webhook{SecretRef: v1alpha1.SecretKeyReference{Name: "caller"}},
 		})
+		var ticks atomic.Int64
+		clock := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, `{"tick": %d}`, ticks.Add(1))
+		}))
+		DeferCleanup(clock.Close)
+		ticking := createComponent(ctx, other, "ticking", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: ticks}, data: {last: '{{ .Values.inputs.clock.tick }}'}}"),
+			Inputs: []v1alpha1.Input{{Name: "clock", Poll: &v1alpha1.PollInput{
+				URL: clock.URL, Interval: &metav1.Duration{Duration: 10 * time.Second},
+			}}},
+		})
 		data := func() map[string]string {
 			var settings corev1.ConfigMap
 			if err := administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &settings); err != nil {
@@ -110,8 +121,14 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		}
 		Eventually(data).WithTimeout(soon).Should(Equal(map[string]string{"level": "info", "rate": "1"}))
 		Expect(requests.Load()).To(Equal(int64(1)))
+		verbose := func() error {
+			return administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "verbose"}, &corev1.ConfigMap{})
+		}
+		Eventually(status(ctx, c)).WithTimeout(soon).Should(HavePrefix("Ready"))
+		Expect(apierrors.IsNotFound(verbose())).To(BeTrue(), "its condition sees the object, and is false")
 		Expect(administrator.Patch(ctx, team, client.RawPatch(types.MergePatchType, []byte(`{"data":{"level":"debug"}}`)))).To(Succeed())
 		Eventually(data).WithTimeout(soon).Should(Equal(map[string]string{"level": "debug", "rate": "1"}))
+		Eventually(verbose).WithTimeout(soon).Should(Succeed())
 		Expect(requests.Load()).To(Equal(int64(1)))
 
 		call := func(path, secret string) int { return signedCall(ctx, "http://"+calls+path, secret) }
@@ -121,14 +138,8 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		Expect(call("/other", "s3cret")).To(Equal(http.StatusNotFound))
 		Consistently(data).Should(HaveKeyWithValue("rate", "1"))
 		Expect(call("/webhook/"+namespace+"/shop", "s3cret")).To(Equal(http.StatusAccepted))
-		verbose := func() error {
-			return administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "verbose"}, &corev1.ConfigMap{})
-		}
-		Eventually(status(ctx, c)).WithTimeout(soon).Should(HavePrefix("Ready"))
-		Expect(apierrors.IsNotFound(verbose())).To(BeTrue(), "its condition sees the object, and is false")
 		Eventually(data).WithTimeout(soon).Should(HaveKeyWithValue("rate", "2"))
 
-		Eventually(verbose).WithTimeout(soon).Should(Succeed())
 		By("naming the polled value that changed in the history, without showing it")
 		Eventually(func() []string {
 			Expect(administrator.Get(ctx, client.ObjectKeyFromObject(c), c)).To(Succeed())
@@ -148,6 +159,15 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 			return ""
 		}).WithTimeout(soon).Should(And(HavePrefix("polled: since "), ContainSubstring("input rates: "+server.URL), ContainSubstring("502")))
 		Expect(data()).To(HaveKeyWithValue("rate", "2"))
+
+		By("fetching at the interval, without any other cause")
+		Eventually(func() string {
+			var last corev1.ConfigMap
+			Expect(client.IgnoreNotFound(administrator.Get(ctx, client.ObjectKey{Namespace: other, Name: "ticks"}, &last))).To(Succeed())
+			return last.Data["last"]
+		}).WithTimeout(soon).Should(And(Not(BeEmpty()), Not(Equal("1"))))
+		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(ticking), ticking)).To(Succeed())
+		Expect(ticking.Generation).To(BeEquivalentTo(1))
 	}, SpecTimeout(2*time.Minute))
 
 	It("a call whose polls return equal values starts no pass", func(ctx SpecContext) {

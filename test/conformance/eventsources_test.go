@@ -19,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -614,8 +616,15 @@ var _ = Describe("Idle components:", func() {
 
 	It("all inventories are kept at the start, so the first passes read no component", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
+		var components cache.Cache
 		start := func() (stop func()) {
-			return runOperator(operator, operatorOptions{component: component.Options{IdleInventory: component.NewIdleInventory(time.Hour)}})
+			return runOperator(operator, operatorOptions{
+				component: component.Options{IdleInventory: component.NewIdleInventory(time.Hour)},
+				newCache: func(config *rest.Config, o cache.Options) (created cache.Cache, err error) {
+					components, err = cache.New(config, o)
+					return components, err
+				},
+			})
 		}
 		stop := start()
 		for i := range 5 {
@@ -628,5 +637,9 @@ var _ = Describe("Idle components:", func() {
 		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">=", before+5))
 		settle(ctx, operator)
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(BeEmpty())
+		var cached gadget.Gadget
+		Expect(components.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "g0"}, &cached)).To(Succeed())
+		Expect(cached.Status.Inventory).To(HaveLen(1), "the inventories are kept apart from the cached components")
+		Expect(cached.Status.Dependents.Total).To(BeEquivalentTo(20))
 	})
 })

@@ -150,13 +150,13 @@ func (s *State) next(p Pass, in Intervals) time.Duration {
 	return resync(in.Resync)
 }
 
-// resync returns a resync interval plus a random time of up to a tenth of it, so that the resyncs of many components do
-// not coincide.
+// resync returns a resync interval less a random time of up to a tenth of it, so that the resyncs of many components do
+// not coincide. The interval is the longest time without a pass.
 func resync(interval time.Duration) time.Duration {
 	if interval <= 0 {
 		return 0
 	}
-	return interval + rand.N(interval/10+1)
+	return interval - rand.N(interval/10+1)
 }
 
 // noLater shortens a delay so that it ends at the time due at the latest, unless due is zero. A delay of zero means

@@ -188,7 +188,7 @@ func TestNextPass(t *testing.T) {
 		state    metav1alpha1.State
 		min, max time.Duration
 	}{
-		{"a ready component is due at the resync", outcome.Outcome{Ready: 1, Desired: 1}, ready, time.Hour, 66 * time.Minute},
+		{"a ready component is due at the resync", outcome.Outcome{Ready: 1, Desired: 1}, ready, 54 * time.Minute, time.Hour},
 		{"a progressing component has until its timeout", waiting, progressing, time.Second, 10 * time.Minute},
 		{"a transient failure is retried at once", fails("Timeout", false), progressing, 1, time.Second},
 		{"a terminal failure is retried at the retry interval", fails("Invalid", true), stalled, time.Minute, time.Minute},
@@ -257,7 +257,7 @@ func TestNextPassAfterErrors(t *testing.T) {
 }
 
 func TestResync(t *testing.T) {
-	between(t, resync(time.Hour), time.Hour, 66*time.Minute)
+	between(t, resync(time.Hour), 54*time.Minute, time.Hour)
 	if resync(0) != 0 || resync(-1) != 0 {
 		t.Error("a component without a resync interval has a next pass")
 	}
