@@ -3,6 +3,7 @@ package templating
 import (
 	"reflect"
 	"regexp"
+	"slices"
 	"text/template"
 )
 
@@ -20,16 +21,15 @@ var varying = setOf(
 	"lookup", "mustLookup", "lookupList", "localLookup", "mustLocalLookup", "localLookupList",
 )
 
-// noteVarying replaces the varying functions, and those of an author, by functions that note their calls in the budget of
-// a session.
-func noteVarying(s *session, functions, authored template.FuncMap) {
+// noteCalls replaces the varying functions, and those of an author, by functions that call note first.
+func noteCalls(functions, authored template.FuncMap, note func()) {
 	for name, function := range functions {
 		if _, fromAuthor := authored[name]; !fromAuthor && !varying[name] {
 			continue
 		}
 		value := reflect.ValueOf(function)
 		functions[name] = reflect.MakeFunc(value.Type(), func(in []reflect.Value) []reflect.Value {
-			s.Budget.varies = true
+			note()
 			if value.Type().IsVariadic() {
 				return value.CallSlice(in)
 			}
@@ -41,12 +41,7 @@ func noteVarying(s *session, functions, authored template.FuncMap) {
 // addressVerb finds the verb of package fmt that writes the address of a map or a list.
 var addressVerb = regexp.MustCompile(`%[^a-zA-Z%]*p`)
 
-// mayHaveAddress reports whether package fmt may write an address for a value of a kind, or for a field of it.
-func mayHaveAddress(kind reflect.Kind) bool {
-	switch kind {
-	case reflect.Pointer, reflect.Struct, reflect.Func, reflect.Chan, reflect.UnsafePointer:
-		return true
-	default:
-		return false
-	}
-}
+// addressed are the kinds of values for which package fmt may write an address, also for a field of them.
+var addressed = []reflect.Kind{reflect.Pointer, reflect.Struct, reflect.Func, reflect.Chan, reflect.UnsafePointer}
+
+func mayHaveAddress(kind reflect.Kind) bool { return slices.Contains(addressed, kind) }

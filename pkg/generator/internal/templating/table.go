@@ -36,7 +36,7 @@ func tableOf(options Options, s *session) template.FuncMap {
 		maps.DeleteFunc(functions, func(name string, _ any) bool { return !chartHas(name) })
 	}
 	maps.Copy(functions, options.Functions)
-	noteVarying(s, functions, options.Functions)
+	noteCalls(functions, options.Functions, func() { s.Budget.varies = true })
 	s.guardAll(functions, paying, options.Functions)
 	return functions
 }
