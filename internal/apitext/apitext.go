@@ -35,6 +35,28 @@ func QuotaExceeded(err error) bool {
 	return strings.Contains(message, " is forbidden: exceeded quota: ") && Admission(message) == ""
 }
 
+// quota matches the name of the quota that refused a request.
+var quota = regexp.MustCompile(` is forbidden: exceeded quota: ([^,\s]+),`)
+
+// Refuser returns the quota, the admission policy or the admission webhook that refused a request. It returns an empty
+// text for other errors, also if a webhook did not answer.
+func Refuser(err error) string {
+	if !isStatus(err) {
+		return ""
+	}
+	message := messageOf(err)
+	if by := Admission(message); by != "" {
+		if strings.Contains(message, " denied ") {
+			return by
+		}
+		return ""
+	}
+	if match := quota.FindStringSubmatch(message); match != nil && QuotaExceeded(err) {
+		return "ResourceQuota '" + match[1] + "'"
+	}
+	return ""
+}
+
 // admission matches the text about the admission webhook or policy that refused a request, or did not answer.
 var admission = regexp.MustCompile(
 	`admission webhook "[^"]*"|failed calling webhook "[^"]*"|(?:Validating|Mutating)AdmissionPolicy '[^']*'`)

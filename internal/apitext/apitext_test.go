@@ -36,6 +36,28 @@ var refused = apierrors.NewForbidden(
 	schema.GroupResource{Resource: "configmaps"}, "a", fmt.Errorf("%s", `User "fred" cannot create resource "configmaps" in API group "" in the namespace "shop"`),
 )
 
+func TestWhoRefusedARequest(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"a quota", answer(403, "Forbidden", `secrets "a" is forbidden: exceeded quota: few, requested: count/secrets=1, used: count/secrets=1`), "ResourceQuota 'few'"},
+		{"a policy", answer(422, "Invalid", `secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`), "ValidatingAdmissionPolicy 'p'"},
+		{"a policy whose message is that of a quota", answer(403, "Forbidden", `secrets "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "b" is forbidden: exceeded quota: q, `), "ValidatingAdmissionPolicy 'p'"},
+		{"a webhook", answer(403, "Forbidden", `admission webhook "v" denied the request: no`), `admission webhook "v"`},
+		{"no webhook that did not answer", answer(500, "InternalError", `failed calling webhook "v": timeout`), ""},
+		{"nobody if a right is missing", answer(403, "Forbidden", `secrets "a" is forbidden: User "fred" cannot patch resource "secrets"`), ""},
+		{"nobody without an error", nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Refuser(c.err); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestRecognises(t *testing.T) {
 	of := func(recognise func(metav1.Status) bool) func(error) bool {
 		return func(err error) bool { return recognise(statusOf(err)) }

@@ -79,4 +79,19 @@ var deciding = []mutation{
 		`version.types != nil, version.unserved`, `false, version.unserved`,
 		"an instance of a type that the same set defines",
 	},
+	{
+		"a component removes what its own operator runs on", "applier/facts.go",
+		`User: client.User, Operator: plan.Operator(client.Operator),`, `User: client.User,`,
+		"what the operator runs on is released",
+	},
+	{
+		"a refused status is not told", "reconcile/runner.go",
+		`if by := apitext.Refuser(err); by != "" {`, `if by := apitext.Refuser(err); by == "none" {`,
+		"a policy that refuses the status is named in an event",
+	},
+	{
+		"a quota that refuses records is reported as a missing right", "inventory/store.go",
+		`if records.IsRefused(err) {`, `if false {`,
+		"a quota that refuses the Secrets of the inventory is named",
+	},
 }

@@ -310,12 +310,13 @@ func terminal(reason, format string, args ...any) error {
 	return &passerror.Error{Reason: reason, Message: fmt.Sprintf(format, args...), Terminal: true}
 }
 
-// problem returns the error for a failed request. A missing right becomes a condition error; see records.Problem.
+// problem returns the error for a failed request. A missing right, and a refusal by a quota or a policy, become condition
+// errors; see records.Problem.
 func problem(action string, err error) error {
 	if _, ok := errors.AsType[*passerror.Error](err); ok {
 		return err
 	}
-	if apitext.MissingRight(err) {
+	if apitext.MissingRight(err) || records.IsRefused(err) {
 		return records.Problem(action, err)
 	}
 	return fmt.Errorf("%s: %w", action, err)

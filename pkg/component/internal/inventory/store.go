@@ -246,6 +246,9 @@ func (s *Store) writeError(obj components.Object, err error) error {
 	if passerror.Interrupted(err) {
 		return err
 	}
+	if records.IsRefused(err) {
+		return records.Problem("write the inventory, which is too large for the status, to Secrets", err)
+	}
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return fmt.Errorf("write the inventory, which is too large for the status, to Secrets: %w", err)
 	}

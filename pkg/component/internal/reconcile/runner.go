@@ -13,11 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -326,7 +328,8 @@ func (r *Runner) writeStatus(ctx context.Context, c *Component, recorded compone
 }
 
 // unreported ends a pass that could not write the status. If the component does not exist any more, the returned error
-// is a conflict, so that the pass ends without a report.
+// is a conflict, so that the pass ends without a report. If a policy or a webhook refuses the status, only an event can
+// say so.
 func (r *Runner) unreported(ctx context.Context, c *Component, o outcome.Outcome, err error) error {
 	if apierrors.IsNotFound(err) {
 		return r.Store.Conflict(c.Name(), "it does not exist any more")
@@ -334,6 +337,10 @@ func (r *Runner) unreported(ctx context.Context, c *Component, o outcome.Outcome
 	if !passerror.Interrupted(err) {
 		r.Metrics.Pass(ctx, telemetry.ResultFailed, err)
 		r.tellChanges(ctx, c, o)
+	}
+	if by := apitext.Refuser(err); by != "" {
+		r.Tell(c.Object, status.Warning("StatusRefused", by+" refuses the status of the component, so the status is "+
+			"outdated; "+records.Permit))
 	}
 	return err
 }

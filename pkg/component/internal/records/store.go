@@ -89,8 +89,21 @@ func Problem(action string, err error) error {
 		p.Reason, p.Terminal = metav1alpha1.ReasonForbidden, true
 		p.Message += "; " + rights.Grant
 	}
+	if by := apitext.Refuser(err); by != "" {
+		// The text of the API server has the name of the Secret, which may be another one in each pass.
+		p.Reason, p.Terminal = metav1alpha1.ReasonForbidden, true
+		p.Message = fmt.Sprintf("%s: %s refuses the Secrets with the records of the component; %s", action, by, Permit)
+	}
 	return p
 }
+
+// IsRefused reports whether a quota, a policy or a webhook refused a Secret with a record.
+func IsRefused(err error) bool { return apitext.Refuser(err) != "" }
+
+// Permit is the advice about a quota, policy or webhook that refuses the writes of the operator about a component. The
+// component may contain it: then a revision that adds objects cannot remove it, because it begins with such a write.
+const Permit = "let it permit the writes of the operator; if the component renders it, leave it out in a revision that " +
+	"adds no object, or correct its manifest and then delete it with kubectl; the deletion of the component deletes it, too"
 
 // Unreachable reports whether err means that a request for records was forbidden, while the namespace of the records is
 // being deleted. In such a namespace no right can be granted. The records are deleted with the namespace, unless they
