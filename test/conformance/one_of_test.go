@@ -76,13 +76,17 @@ func exclusions(group string) []exclusion {
 			before: "replicas: 0, " + template, after: "replicas: 0, strategy: {type: Recreate}, " + template,
 		},
 		{
+			name: "reset", apiVersion: "apps/v1", kind: "Deployment", path: []string{"spec", "strategy"}, want: mapping{"type": "Recreate"},
+			before: "replicas: 0, " + template, after: "replicas: 0, strategy: {type: Recreate, rollingUpdate: null}, " + template,
+		},
+		{
 			name: "db", apiVersion: "apps/v1", kind: "StatefulSet", path: []string{"spec", "updateStrategy"}, want: mapping{"type": "OnDelete"},
 			before: "replicas: 0, " + template, after: "replicas: 0, updateStrategy: {type: OnDelete}, " + template,
 		},
 		{
 			name: "files", apiVersion: "apps/v1", kind: "Deployment", path: []string{"spec", "template", "spec", "volumes"},
 			before: pod(`volumes: [{name: first}, {name: second}], containers: [{name: a, image: "x:1"}]`),
-			after:  pod(`volumes: [{name: first}, {name: second, configMap: {name: c}}], containers: [{name: a, image: "x:1"}]`),
+			after:  pod(`volumes: [{name: first}, {name: second, emptyDir: null, configMap: {name: c}}], containers: [{name: a, image: "x:1"}]`),
 			want: []any{
 				mapping{"name": "first", "emptyDir": mapping{}},
 				mapping{"name": "second", "configMap": mapping{"name": "c", "defaultMode": int64(420)}},
@@ -97,6 +101,15 @@ func exclusions(group string) []exclusion {
 			want: []any{mapping{
 				"name": "a", "image": "x:1", "terminationMessagePath": "/t", "terminationMessagePolicy": "File", "resources": mapping{}, "imagePullPolicy": "Always",
 				"env": []any{mapping{"name": "E", "valueFrom": mapping{"configMapKeyRef": mapping{"name": "c", "key": "k"}}}},
+			}},
+		},
+		{
+			name: "unprobed", apiVersion: "apps/v1", kind: "Deployment", path: []string{"spec", "template", "spec", "containers"},
+			before: pod(`containers: [{name: a, image: "x:1", livenessProbe: {tcpSocket: {port: 80}}}]`),
+			after:  pod(`containers: [{name: a, image: "x:1", livenessProbe: null}]`),
+			want: []any{mapping{
+				"name": "a", "image": "x:1", "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+				"resources": mapping{}, "imagePullPolicy": "IfNotPresent",
 			}},
 		},
 		{

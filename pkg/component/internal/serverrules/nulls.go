@@ -1,0 +1,103 @@
+package serverrules
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+)
+
+// WithoutNulls returns a manifest of a built-in type without the fields that are null, which a create by POST ignores. A
+// server-side apply counts such a field as set: it keeps the value that the field has by a default or from another
+// client, or sets the defaults of the fields below it. Null in a map of texts stays, because there it is an empty text.
+func WithoutNulls(kind schema.GroupVersionKind, manifest map[string]any) map[string]any {
+	t := typeOf(kind)
+	if t == nil || !hasNull(manifest) {
+		return manifest
+	}
+	copied := runtime.DeepCopyJSON(manifest)
+	dropNulls(copied, t)
+	return copied
+}
+
+// typeOf returns the Go type of a built-in type; nil for other types.
+func typeOf(kind schema.GroupVersionKind) reflect.Type {
+	if kind == apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition") {
+		return reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()
+	}
+	return clientgoscheme.Scheme.AllKnownTypes()[kind]
+}
+
+func hasNull(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, child := range value {
+			if hasNull(child) {
+				return true
+			}
+		}
+	case []any:
+		for _, item := range value {
+			if hasNull(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dropNulls removes the fields of structs that are null in a value of a Go type.
+func dropNulls(value any, t reflect.Type) {
+	if t = dereferenced(t); reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		fields := fieldTypes(t)
+		for name, child := range value {
+			of := fields[name]
+			switch {
+			case t.Kind() == reflect.Map:
+				dropNulls(child, t.Elem())
+			case of == nil:
+			case child != nil:
+				dropNulls(child, of)
+			case dereferenced(of) != reflect.TypeFor[apiextensionsv1.JSON]():
+				delete(value, name)
+			}
+		}
+	case []any:
+		if t.Kind() == reflect.Slice {
+			for _, item := range value {
+				dropNulls(item, t.Elem())
+			}
+		}
+	}
+}
+
+// fieldTypes returns the types of the fields of a struct by their names in JSON; nil for other types.
+func fieldTypes(t reflect.Type) map[string]reflect.Type {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	types := map[string]reflect.Type{}
+	for _, field := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			types[name] = field.Type
+		}
+	}
+	return types
+}
+
+func dereferenced(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
