@@ -25,6 +25,8 @@ func TestErrors(t *testing.T) {
 		files   map[string]string
 		options gotemplate.Options
 		want    []string
+		// not is a text that the error does not have.
+		not string
 	}{
 		"templates that do not parse": {
 			files: map[string]string{"a.yaml": "a: 1\n{{ if }}\n", "b/c.yaml": "\n\n{{ nothing }}"},
@@ -73,6 +75,14 @@ func TestErrors(t *testing.T) {
 			options: gotemplate.Options{Limits: generator.Limits{OutputBytes: 5000}},
 			want:    []string{"render template: a.yaml: the templates write more than 5000 bytes"},
 		},
+		"more output than allowed, once": {
+			files: map[string]string{
+				"a.yaml": `{{ range until 1000 }}0123456789{{ end }}`, "b.yaml": `{{ range until 1000 }}0123456789{{ end }}`,
+			},
+			options: gotemplate.Options{Limits: generator.Limits{OutputBytes: 5000}},
+			want:    []string{"5000 bytes, where included templates and results of functions count too"},
+			not:     "b.yaml",
+		},
 		"more output than allowed, in included text that is not used": {
 			files: map[string]string{
 				"a.yaml": `{{ define "x" }}{{ repeat 1000 "0" }}{{ end }}{{ range until 10 }}{{ $x := include "x" . }}{{ end }}`,
@@ -102,6 +112,9 @@ func TestErrors(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("want %q in:\n%v", want, err)
 				}
+			}
+			if c.not != "" && strings.Contains(err.Error(), c.not) {
+				t.Errorf("want no %q in:\n%v", c.not, err)
 			}
 			if len(err.Error()) > 1000 {
 				t.Errorf("the error is too long: %d characters", len(err.Error()))

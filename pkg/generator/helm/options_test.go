@@ -200,6 +200,15 @@ metadata: {name: a-{{ . }}}
 	}
 }
 
+func TestAnExhaustedLimitIsReportedOnce(t *testing.T) {
+	loop := `{{ range until 1000 }}0123456789{{ end }}`
+	files := map[string]string{"templates/a.yaml": loop, "templates/b.yaml": loop}
+	err := renderOnce(t, chartOf(files), helm.Options{Limits: generator.Limits{OutputBytes: 5000}}, generator.Request{})
+	if err == nil || strings.Count(err.Error(), "the templates write more than") != 1 {
+		t.Errorf("want the limit once, got %v", err)
+	}
+}
+
 func TestTheClockIsThatOfTheRequest(t *testing.T) {
 	text := configMap + `data: {now: {{ now | unixEpoch | quote }}}`
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

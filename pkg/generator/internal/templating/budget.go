@@ -68,6 +68,9 @@ func (b *Budget) exceeded() error {
 	}
 }
 
+// isExhausted reports whether nothing is left, so that each further template would fail with the same error.
+func (b *Budget) isExhausted() bool { return b.spent >= b.limits.OutputBytes }
+
 // spendProduct charges times*bytes to the budget. It is safe against integer overflow.
 func (b *Budget) spendProduct(times, bytes int) error {
 	if times > 0 && bytes > b.limits.OutputBytes/times {

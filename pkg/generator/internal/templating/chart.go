@@ -49,6 +49,9 @@ func (s *Set) RenderItems(in Input, items []Item) ([]rendering.File, error) {
 		}
 		if err != nil {
 			errs = append(errs, renderError(item.Name, err))
+			if in.Budget.isExhausted() {
+				break
+			}
 			continue
 		}
 		files = append(files, rendering.File{Name: item.Name, Data: []byte(strings.ReplaceAll(text, noValue, ""))})

@@ -84,6 +84,9 @@ func (s *session) render(names []string) ([]rendering.File, error) {
 		}
 		if err != nil {
 			errs = append(errs, renderError(name, err))
+			if s.Budget.isExhausted() {
+				break
+			}
 			continue
 		}
 		files = append(files, rendering.File{Name: name, Data: []byte(text)})
