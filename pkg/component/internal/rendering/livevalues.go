@@ -145,8 +145,8 @@ func addTexts(live *unstructured.Unstructured) {
 	live.Object["stringData"] = texts
 }
 
-// describeTaken names the fields whose values were taken from live objects, and the fields of these objects that get new
-// values.
+// describeTaken names the fields whose values were taken from live objects, and the fields of these objects that get
+// new values.
 func describeTaken(
 	fields, unknown []determinism.Field, isRestored map[manifests.Key]bool,
 ) string {
