@@ -756,7 +756,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		"reports that the clusterIP of a headless Service cannot be removed, instead of a write without effect",
 		edits(newManifest, keeps, body("{spec: {ports: []}}")),
 		"fails (Terminal), Immutable: the manifest no longer sets spec.clusterIP, but the API server would retain it, because the field cannot change " +
-			"(keep its value; the annotation fairlead.io/update-policy: recreate on the manifest of this object deletes it and creates it again with the new value, but " + podsStop + ")",
+			"(keep its value; the annotation fairlead.io/update-policy: recreate on the manifest of this object deletes it and creates it again with the new value, but its cluster IP, node ports and load balancer can change)",
 	},
 	{
 		"updates a Service whose manifest still sets the clusterIP",

@@ -336,8 +336,11 @@ func purged(s *scene) {
 	s.live = Observed{Presence: Absent}
 }
 
-// keeps adds a field of ours that the API server retains.
-func keeps(s *scene) { s.live.Retained = []string{"spec.clusterIP"} }
+// keeps makes the object a Service with a field of ours that the API server retains.
+func keeps(s *scene) {
+	s.become(manifests.Key{Kind: "Service", Namespace: "shop", Name: "web"})
+	s.live.Retained = []string{"spec.clusterIP"}
+}
 
 // body sets the content of the manifest.
 func body(text string) func(*scene) {
