@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/unread"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 	"github.com/fairlead-io/fairlead/internal/plural"
+	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/pkg/source"
@@ -169,7 +170,7 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 		return errNotRendered(ctx, place, o.path, err)
 	}
 	a.warnOfNothing(place, len(objects))
-	for _, gk := range render.Misspelt(objects) {
+	for _, gk := range builtin.Misspelt(objects) {
 		a.warn(fmt.Errorf("%s: no built-in type has this name; is it misspelt?", gk))
 	}
 	switch {

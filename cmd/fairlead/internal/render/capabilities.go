@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/util/version"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -16,13 +14,7 @@ import (
 // or v1.36.3. If kubeVersion is empty, each engine uses its own default. The API versions are the built-in ones and the
 // items of more, each in the form group/version or group/version/Kind.
 func Capabilities(kubeVersion string, more []string) (generator.Capabilities, error) {
-	var served []string
-	for _, gv := range clientgoscheme.Scheme.PrioritizedVersionsAllGroups() {
-		served = append(served, gv.String())
-	}
-	served = append(served, apiextensionsv1.SchemeGroupVersion.String(),
-		apiextensionsv1beta1.SchemeGroupVersion.String())
-	c := generator.Capabilities{APIVersions: generator.NewAPIVersions(append(served, more...)...)}
+	c := generator.Capabilities{APIVersions: generator.NewAPIVersions(append(builtin.Served(), more...)...)}
 	if kubeVersion == "" {
 		return c, nil
 	}

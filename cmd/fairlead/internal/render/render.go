@@ -22,6 +22,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -75,7 +76,7 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := normalise(generated, req.Namespace, req.Name, nil, scopeOf)
+	objects, err := normalise(generated, req.Namespace, req.Name, nil, builtin.ScopeOf)
 	if err != nil {
 		return nil, WithPlaces(err, req.places)
 	}
@@ -112,7 +113,7 @@ func Live(
 		mapping, err := scopes.RESTMapping(gvk.GroupKind(), gvk.Version)
 		switch {
 		case meta.IsNoMatchError(err):
-			return scopeOf(gvk)
+			return builtin.ScopeOf(gvk)
 		case err != nil:
 			return manifests.ScopeUnknown, err
 		case mapping.Scope.Name() == meta.RESTScopeNameRoot:

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/internal/externalkinds"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -197,7 +198,7 @@ func (d dependents) unhandled(kind string) error {
 		return nil
 	}
 	return reconcile.TerminalError(
-		fmt.Errorf("no dependent is an external of the kind %s: %w", kind, noHandler(kind, drivers)))
+		fmt.Errorf("no dependent is an external of the kind %s: %w", kind, externalkinds.NoHandler(kind, drivers)))
 }
 
 // client returns the client for the target of the component. what names the objects to read, for errors.

@@ -14,7 +14,6 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externals"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
@@ -151,39 +150,6 @@ func (e *Externals) get(owner manifests.Owner, key manifests.Key) (*unstructured
 		return nil, applier.NotDependent(key)
 	}
 	return obj, nil
-}
-
-// checkExternal returns a function that checks the manifest of an external: a driver must handle its kind and accept
-// its spec. Of a partial spec, the driver must have the fields.
-func checkExternal(
-	obj components.Object, drivers []external.Driver,
-) func(body *unstructured.Unstructured, partial bool) error {
-	return func(body *unstructured.Unstructured, partial bool) error {
-		for _, d := range drivers {
-			if d.Info().Kind != body.GetKind() {
-				continue
-			}
-			spec, err := json.Marshal(body.Object["spec"])
-			if err != nil {
-				return err
-			}
-			return d.Check(external.Request{Component: obj, Spec: spec, Partial: partial}).Invalid
-		}
-		return noHandler(body.GetKind(), drivers)
-	}
-}
-
-// noHandler returns the error for a kind of externals without a driver.
-func noHandler(kind string, drivers []external.Driver) error {
-	known := "no kind is registered"
-	if len(drivers) > 0 {
-		var kinds []string
-		for _, d := range drivers {
-			kinds = append(kinds, d.Info().Kind)
-		}
-		known = "registered are " + strings.Join(kinds, ", ")
-	}
-	return fmt.Errorf("no handler is registered for externals of the kind %s; %s", kind, known)
 }
 
 // resolutions returns the answers of a person to uncertain creates.

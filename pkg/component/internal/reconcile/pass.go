@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+	"github.com/fairlead-io/fairlead/pkg/internal/externalkinds"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -356,7 +357,7 @@ func (p *Pass) render(
 		Inventory: r.recorded.Entries, Exports: r.exports, ExportsLost: r.lost,
 		AllowEmpty: c.AllowEmpty, Adoption: c.Policies.Adoption, Ignore: c.Ignore, Records: &c.Memory.Inventory.Records,
 		Kills: &c.Memory.kills, Requested: requestedAt(c.Object, p.Reconciler),
-		CheckExternal: checkExternal(c.Object, c.Externals),
+		CheckExternal: externalkinds.Check(c.Object, c.Externals),
 	})
 	if set.Lost != "" {
 		p.Tell(c.Object, status.Warning("RenderedSetLost",

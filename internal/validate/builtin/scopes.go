@@ -1,4 +1,4 @@
-package render
+package builtin
 
 import (
 	"slices"
@@ -34,8 +34,8 @@ var clusterScoped = map[string][]string{
 	"storagemigration.k8s.io":      {"StorageVersionMigration"},
 }
 
-// scopeOf returns the scope of a built-in type without a request to a cluster. It returns ScopeUnknown for other types.
-func scopeOf(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+// ScopeOf returns the scope of a built-in type without a request to a cluster. It returns ScopeUnknown for other types.
+func ScopeOf(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	if slices.Contains(clusterScoped[gvk.Group], gvk.Kind) {
 		return manifests.ScopeCluster, nil
 	}

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/determinism"
+	"github.com/fairlead-io/fairlead/internal/determinism"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
