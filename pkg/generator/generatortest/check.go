@@ -5,17 +5,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/internal/validate/builtin"
+	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Options configures Check. The zero value is usable.
+// Options configures Check. The zero value is usable for objects without settings.
 type Options struct {
+	// Reconciler is the name of the reconciler, with which the settings of the objects are checked. It is needed as soon
+	// as an object has settings.
+	Reconciler string
+	// Externals are the handlers of externals, as in component.Options.
+	Externals []external.Driver
+	// Conditions are the names of the conditions in Go, as in Reconciler.WithCondition.
+	Conditions []string
+	// GeneratedValues permits values that differ in each rendering, such as a random password or a certificate. The
+	// reconciler keeps the values of the first rendering. Objects, fields and the lengths of lists must not differ.
+	GeneratedValues bool
+
 	// Timeout is the maximum duration of a rendering. The default is a minute, as in a reconciler.
 	Timeout time.Duration
 	// MaxObjects is the maximum number of objects; generator.DefaultMaxObjects by default.
@@ -37,15 +51,21 @@ func Check(t testing.TB, g generator.Generator, o Options, requests ...generator
 // generators and the reconciler. The errors are joined, and each error names the remedy. The generator must be able to
 // render all requests. Verify checks these rules:
 //
-//   - A second rendering of a request, also with another time in the request, returns equal objects in the same order.
+//   - A second rendering of a request, also with another time in the request, returns equal objects in the same order;
+//     see Options.GeneratedValues.
 //   - Renderings share no state. Concurrent renderings, renderings of other requests in between, and changes of the
 //     returned objects do not change the result.
 //   - The generator does not change the request.
 //   - If the context ends before the rendering or during a look-up, Generate returns the error of the context.
 //   - Generate returns within the timeout, does not panic, and returns no more objects than the limit.
-//   - Every object has apiVersion, kind and name, can be encoded as JSON, and is returned only once.
+//   - Every object has apiVersion, kind and name, and can be encoded as JSON.
+//   - The reconciler would accept the set: no object is returned twice, the names and values of settings are right, CEL
+//     expressions compile, orders, dependencies, exports and holes do not contradict each other, and externals have a
+//     registered kind and a valid spec.
 //   - An API server would accept every object, as far as its name, its labels, its size and the schema of its type show.
 //     Types that are neither built in nor defined by the objects are accepted.
+//
+// A request without capabilities gets those of a cluster that serves the built-in types.
 //
 // Run the test with the race detector (go test -race), which finds further shared state. If the generator calls a
 // service, as package function does, the service must be running.
@@ -55,6 +75,7 @@ func Verify(ctx context.Context, g generator.Generator, o Options, requests ...g
 	if len(requests) == 0 {
 		return errors.New("no requests: pass at least one request that the generator can render")
 	}
+	requests = withCapabilities(requests)
 	var errs []error
 	for i, req := range requests {
 		s := subject{generator: g, options: o, request: req, others: requests}
@@ -85,7 +106,7 @@ func (s subject) verify(ctx context.Context) []error {
 	if errs := s.valid(objects); len(errs) > 0 {
 		return errs
 	}
-	want, err := textOf(objects)
+	want, err := renderingOf(objects)
 	if err != nil {
 		return []error{err}
 	}
@@ -104,6 +125,18 @@ func (s subject) verify(ctx context.Context) []error {
 		)
 	}
 	return withoutNil(errs)
+}
+
+// withCapabilities returns the requests; those without capabilities get those of a cluster that serves the built-in
+// types.
+func withCapabilities(requests []generator.Request) []generator.Request {
+	completed := slices.Clone(requests)
+	for i := range completed {
+		if c := &completed[i].Capabilities; c.APIVersions.IsEmpty() {
+			c.APIVersions = generator.NewAPIVersions(builtin.Served()...)
+		}
+	}
+	return completed
 }
 
 // render calls the generator with the timeout, and converts a panic to an error.
@@ -134,33 +167,6 @@ func (s subject) render(ctx context.Context, req generator.Request) ([]client.Ob
 			s.options.Timeout,
 		)
 	}
-}
-
-// repeats renders the request again, also with another time, and compares the results.
-func (s subject) repeats(ctx context.Context, want string) error {
-	later := s.request
-	later.Now = s.request.Now.AddDate(1, 2, 3).Add(4*time.Hour + 5*time.Minute + 6*time.Second)
-	const advice = "use no random values, no clock, and no range over a map"
-	if err := s.same(ctx, s.request, want, "a second rendering", advice); err != nil {
-		return err
-	}
-	return s.same(ctx, later, want, "a rendering at another time", advice)
-}
-
-// same renders a request again and returns an error if the output differs from want.
-func (s subject) same(ctx context.Context, req generator.Request, want, what, advice string) error {
-	objects, err := s.render(ctx, req)
-	if err != nil {
-		return fmt.Errorf("%s fails: %w", what, err)
-	}
-	got, err := textOf(objects)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	if difference := gocmp.Diff(want, got); difference != "" {
-		return fmt.Errorf("%s differs; %s (-first +this):\n%s", what, advice, difference)
-	}
-	return nil
 }
 
 func withoutNil(errs []error) []error {

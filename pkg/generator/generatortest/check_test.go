@@ -128,7 +128,7 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "datum": "b",
 			}}}, nil
 		},
-		"ConfigMap apps/a is returned twice": func(context.Context, generator.Request) ([]client.Object, error) {
+		"ConfigMap apps/a: rendered more than once": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a"), named("a")}, nil
 		},
 		"object 1 is nil": func(context.Context, generator.Request) ([]client.Object, error) { return []client.Object{nil}, nil },

@@ -6,28 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/yaml"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/plural"
-	"github.com/fairlead-io/fairlead/internal/validate"
-	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // sharesNothing checks that renderings share no state: it changes the returned objects, renders concurrently, and
 // renders other requests in between.
-func (s subject) sharesNothing(ctx context.Context, objects []client.Object, want string) error {
+func (s subject) sharesNothing(ctx context.Context, objects []client.Object, want rendering) error {
 	for _, object := range objects {
 		scribble(object)
 	}
@@ -164,126 +155,6 @@ func (l cutLookup) List(
 ) (*unstructured.UnstructuredList, error) {
 	l.cut()
 	return &unstructured.UnstructuredList{}, ctx.Err()
-}
-
-// valid checks the rules for each object, and the number of objects.
-func (s subject) valid(objects []client.Object) []error {
-	if len(objects) > s.options.MaxObjects {
-		return []error{
-			fmt.Errorf("the generator returned %d objects, more than the limit of %d", len(objects), s.options.MaxObjects),
-		}
-	}
-	var errs []error
-	var named []manifests.Object
-	seen := map[manifests.Key]bool{}
-	for i, object := range objects {
-		if object == nil {
-			errs = append(errs, fmt.Errorf("object %d is nil", i+1))
-			continue
-		}
-		manifest, err := asManifest(object)
-		if err != nil {
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"object %d, a %T called %q: %w; set apiVersion and kind",
-					i+1,
-					object,
-					object.GetName(),
-					err,
-				),
-			)
-			continue
-		}
-		if manifest.GetName() == "" {
-			errs = append(errs, fmt.Errorf("object %d, a %s, has no name", i+1, manifest.GetKind()))
-		}
-		key := manifests.Key{
-			Group:     manifest.GroupVersionKind().Group,
-			Kind:      manifest.GetKind(),
-			Namespace: manifest.GetNamespace(),
-			Name:      manifest.GetName(),
-		}
-		if key.Namespace == "" {
-			key.Namespace = s.request.Namespace
-		}
-		if seen[key] {
-			errs = append(errs, fmt.Errorf("%s is returned twice", key))
-		}
-		seen[key] = true
-		if !hasHoles(manifest) {
-			named = append(named, manifests.Object{
-				Key: key, Version: manifest.GroupVersionKind().Version, Types: manifests.ManagedTypes(manifest), Body: manifest,
-				Settings: manifests.Settings{UpdatePolicy: updatePolicy(manifest)},
-			})
-		}
-	}
-	if len(errs) > 0 {
-		return errs
-	}
-	return refused(named)
-}
-
-// refused returns an error for each field that an API server would refuse.
-func refused(objects []manifests.Object) []error {
-	invalid, err := validate.Set(objects, builtin.Types())
-	if err != nil {
-		return []error{err}
-	}
-	var errs []error
-	for _, i := range invalid {
-		for _, f := range i.Faults {
-			errs = append(errs, fmt.Errorf("%s: an API server would refuse it: %s", i.Object.Key, f))
-		}
-	}
-	return errs
-}
-
-// hasHoles reports whether the reconciler fills holes in a manifest before it is applied.
-func hasHoles(manifest *unstructured.Unstructured) bool {
-	for name, value := range manifest.GetAnnotations() {
-		if strings.HasSuffix(name, "/"+manifests.AnnotationBind) && value == "true" {
-			return true
-		}
-	}
-	return false
-}
-
-// updatePolicy returns the update policy that a manifest sets for any reconciler.
-func updatePolicy(manifest *unstructured.Unstructured) metav1alpha1.UpdatePolicy {
-	for name, value := range manifest.GetAnnotations() {
-		if strings.HasSuffix(name, "/"+manifests.AnnotationUpdatePolicy) && value == string(metav1alpha1.UpdateReplace) {
-			return metav1alpha1.UpdateReplace
-		}
-	}
-	return ""
-}
-
-func asManifest(object client.Object) (*unstructured.Unstructured, error) {
-	manifest, err := manifests.ToUnstructured(object, func(o runtime.Object) (schema.GroupVersionKind, error) {
-		return apiutil.GVKForObject(o, clientgoscheme.Scheme)
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case manifest.GetAPIVersion() == "", manifest.GetKind() == "":
-		return nil, errors.New("the object has no apiVersion and kind")
-	}
-	return manifest, nil
-}
-
-// textOf returns objects as a stream of documents, in the given order.
-func textOf(objects []client.Object) (string, error) {
-	var stream strings.Builder
-	for i, object := range objects {
-		text, err := yaml.Marshal(object)
-		if err != nil {
-			return "", fmt.Errorf("object %d (%T %s) cannot be written as JSON: %w", i+1, object, object.GetName(), err)
-		}
-		stream.WriteString("---\n")
-		stream.Write(text)
-	}
-	return stream.String(), nil
 }
 
 // snapshot returns the parts of a request that a generator could change, encoded as text.

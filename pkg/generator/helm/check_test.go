@@ -40,5 +40,5 @@ func TestAReconcilerCanRelyOnIt(t *testing.T) {
 			Capabilities: generator.Capabilities{Version: version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"}},
 		}
 	}
-	generatortest.Check(t, g, generatortest.Options{}, request("a"), request("b"))
+	generatortest.Check(t, g, generatortest.Options{Reconciler: "fairlead.io"}, request("a"), request("b"))
 }
