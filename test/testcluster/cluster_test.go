@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -179,17 +180,7 @@ func TestAMissingBinaryNamesTheTarget(t *testing.T) {
 // If the binary of the dev cluster is called by the name of a component, it runs this component. So it can be used as
 // envtest's assets.
 func TestEnvtestRunsItsAssets(t *testing.T) {
-	assets := t.TempDir()
-	binary, err := filepath.Abs("../../bin/devcluster")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager"} {
-		if err := os.Symlink(binary, filepath.Join(assets, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("KUBEBUILDER_ASSETS", assets)
+	useAssets(t, "etcd", "kube-apiserver", "kube-controller-manager")
 	cluster := testcluster.StartFor(t, testcluster.Options{Audit: true})
 	if !cluster.HasControllers {
 		t.Error("HasControllers is false, although the assets contain a controller manager")
@@ -208,6 +199,49 @@ func TestEnvtestRunsItsAssets(t *testing.T) {
 	}
 	if len(events.User("joe").Resource("serviceaccounts").Code(200)) != 1 {
 		t.Errorf("want one successful read of the user joe, got %v", events.User("joe"))
+	}
+}
+
+// useAssets makes the dev cluster's binary the assets of envtest, with the given programs.
+func useAssets(t *testing.T, programs ...string) {
+	t.Helper()
+	assets := t.TempDir()
+	binary, err := filepath.Abs("../../bin/devcluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range programs {
+		if err := os.Symlink(binary, filepath.Join(assets, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("KUBEBUILDER_ASSETS", assets)
+}
+
+func TestEnvtestWithoutControllersDeletesClaims(t *testing.T) {
+	useAssets(t, "etcd", "kube-apiserver")
+	cluster := testcluster.StartFor(t, testcluster.Options{})
+	if cluster.HasControllers {
+		t.Fatal("HasControllers is true without a controller manager")
+	}
+	c := newClient(t, cluster.Config(), "test")
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceStorage: resource.MustParse("1Gi"),
+			}},
+		},
+	}
+	if err := c.Create(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(claim), claim); !apierrors.IsNotFound(err) {
+		t.Errorf("the claim still exists, with the finalizers %v: %v", claim.Finalizers, err)
 	}
 }
 

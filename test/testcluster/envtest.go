@@ -43,6 +43,15 @@ func (c *Cluster) startEnvtest(assets string, options Options) error {
 			return err
 		}
 	}
+	controllerManager := filepath.Join(assets, "kube-controller-manager")
+	if _, err := exec.LookPath(controllerManager); err != nil {
+		c.HasControllers = false
+	}
+	if !c.HasControllers {
+		// The finalizer of this plugin is removed by a controller only, so claims could never be deleted.
+		backend.environment.ControlPlane.GetAPIServer().Configure().
+			Append("disable-admission-plugins", "StorageObjectInUseProtection")
+	}
 	if _, err := backend.environment.Start(); err != nil {
 		return errors.Join(fmt.Errorf("start envtest: %w", err), backend.stop())
 	}
@@ -50,11 +59,6 @@ func (c *Cluster) startEnvtest(assets string, options Options) error {
 		return errors.Join(err, backend.stop())
 	}
 	c.backend = backend
-
-	controllerManager := filepath.Join(assets, "kube-controller-manager")
-	if _, err := exec.LookPath(controllerManager); err != nil {
-		c.HasControllers = false
-	}
 	if !c.HasControllers {
 		return nil
 	}
