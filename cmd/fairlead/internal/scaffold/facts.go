@@ -37,6 +37,8 @@ type facts struct {
 	ValuesCode string
 	// SampleSpec is the spec of the sample, as YAML.
 	SampleSpec string
+	// demanded has examples of the values without a default that templates demand.
+	demanded map[string]any
 	// Rights has the rules for dependents, as YAML.
 	Rights string
 }
@@ -121,7 +123,7 @@ func (f *facts) learnValues(tree fs.FS) ([]string, error) {
 	if err := f.checkFields(types.Keys); err != nil {
 		return nil, err
 	}
-	f.ValuesCode = types.Code
+	f.ValuesCode, f.demanded = types.Code, types.Demanded
 	sample, err := yaml.Marshal(map[string]any{"spec": types.Sample})
 	f.SampleSpec = string(sample)
 	return types.Notes, err

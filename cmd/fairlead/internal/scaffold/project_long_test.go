@@ -34,6 +34,10 @@ func TestAProjectOfEachKindBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *t
 			"a chart, with webhooks", func(o *scaffold.Options) { o.Generator, o.Webhooks = scaffold.GeneratorHelm, true },
 			os.DirFS("testdata/chart"),
 		},
+		{
+			"an ordinary chart", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorHelm },
+			os.DirFS("testdata/ordinary"),
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o := shop()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"text/template"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,7 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
-// renderSample renders the source with the values of the sample component.
+// renderSample renders the source with the values of the sample component. If this fails because a value is missing, the
+// sample gets examples of the values that templates demand.
 func (f *facts) renderSample(ctx context.Context, tree fs.FS) ([]*unstructured.Unstructured, error) {
 	var sample struct {
 		Spec map[string]any `json:"spec"`
@@ -20,7 +22,31 @@ func (f *facts) renderSample(ctx context.Context, tree fs.FS) ([]*unstructured.U
 	if err := yaml.Unmarshal([]byte(f.SampleSpec), &sample); err != nil {
 		return nil, err
 	}
-	return renderSource(ctx, f.Options, tree, sample.Spec)
+	objects, failure := renderSource(ctx, f.Options, tree, sample.Spec)
+	if failure == nil || len(f.demanded) == 0 || !lacksInput(failure) {
+		return objects, failure
+	}
+	sample.Spec = withDemanded(sample.Spec, f.demanded)
+	objects, err := renderSource(ctx, f.Options, tree, sample.Spec)
+	if err != nil {
+		return nil, failure
+	}
+	text, err := yaml.Marshal(sample)
+	f.SampleSpec = string(text)
+	return objects, err
+}
+
+// withDemanded returns values with examples of demanded values. Values that are set stay.
+func withDemanded(values, demanded map[string]any) map[string]any {
+	completed := maps.Clone(demanded)
+	for key, value := range values {
+		inner, isMap := value.(map[string]any)
+		if below, both := completed[key].(map[string]any); isMap && both {
+			value = withDemanded(inner, below)
+		}
+		completed[key] = value
+	}
+	return completed
 }
 
 // lacksInput reports whether an error of a rendering may disappear with other values or in a cluster. This is the case

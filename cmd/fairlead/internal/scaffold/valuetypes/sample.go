@@ -1,7 +1,9 @@
 package valuetypes
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -25,6 +27,41 @@ func sampleOf(f field) (any, bool) {
 	}
 	text, isText := value.(string)
 	return value, !isText || !strings.Contains(text, "\n")
+}
+
+// demands returns examples of the values that templates demand with the function required, and that have no default in
+// the chart. t is the type of all values.
+func (u usage) demands(t *valueType) map[string]any {
+	examples := map[string]any{}
+	for _, path := range slices.Sorted(maps.Keys(u.demanded)) {
+		if path != "" && !path.inElement() {
+			demand(examples, t, strings.Split(string(path), separator))
+		}
+	}
+	return examples
+}
+
+// demand adds an example of the value at a path to the examples.
+func demand(examples map[string]any, t *valueType, path []string) {
+	of, hasDefault := free(), false
+	for _, f := range t.fields {
+		if f.key == path[0] {
+			of, hasDefault = f.of, f.of.isScalar() && f.fallback != "" && f.fallback != `""`
+		}
+	}
+	if len(path) == 1 {
+		if !hasDefault {
+			examples[path[0]] = example(of)
+		}
+		return
+	}
+	below, ok := examples[path[0]].(map[string]any)
+	if !ok {
+		below = map[string]any{}
+	}
+	if demand(below, of, path[1:]); len(below) > 0 {
+		examples[path[0]] = below
+	}
 }
 
 // example returns an allowed value of a type, or nil if no such value can be derived easily.

@@ -25,6 +25,8 @@ type Types struct {
 	Keys []string
 	// Sample has the values of the sample component: required values, and examples.
 	Sample map[string]any
+	// Demanded has examples of the values without a default that templates demand with the function required.
+	Demanded map[string]any
 	// Notes explain in a fixed order why values have no type.
 	Notes []string
 }
@@ -53,7 +55,7 @@ func Derive(kind string, chart Chart) (Types, error) {
 		Code: p.source(kind+valuesSuffix, t,
 			kind+valuesSuffix+" are the values of the chart. "+
 				"A value that is not set has the default of the chart's values.yaml."),
-		Sample: map[string]any{}, Notes: d.notes,
+		Sample: map[string]any{}, Demanded: d.usage.demands(t), Notes: d.notes,
 	}
 	for _, f := range t.fields {
 		result.Keys = append(result.Keys, f.key)

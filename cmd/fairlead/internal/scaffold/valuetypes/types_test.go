@@ -101,6 +101,39 @@ func TestTypesAreDerivedFromWhatAChartSaysOfItsValues(t *testing.T) {
 	}
 }
 
+func TestExamplesOfDemandedValues(t *testing.T) {
+	const values = "set: a\nempty: ''\nport: null\nnested: {user: me}\nlist: [{name: x}]\n"
+	for name, test := range map[string]struct {
+		template string
+		want     map[string]any
+	}{
+		"no value":                        {`{{ required "x" "text" }}`, map[string]any{}},
+		"a value with a default":          {`{{ required "x" .Values.set }}`, map[string]any{}},
+		"an empty value":                  {`{{ required "x" .Values.empty }}`, map[string]any{"empty": "example"}},
+		"a value after a pipe":            {`{{ .Values.port | required "x" | quote }}`, map[string]any{"port": "example"}},
+		"a value that is not in the file": {`{{ required "x" .Values.other }}`, map[string]any{"other": "example"}},
+		"a nested value": {
+			`{{ required "x" .Values.nested.password }}{{ required "x" .Values.nested.user }}`,
+			map[string]any{"nested": map[string]any{"password": "example"}},
+		},
+		"a value in a loop":      {`{{ range .Values.list }}{{ required "x" .name }}{{ end }}`, map[string]any{}},
+		"a value of a with":      {`{{ with .Values.nested }}{{ required "x" .key }}{{ end }}`, map[string]any{"nested": map[string]any{"key": "example"}}},
+		"a value in a condition": {`{{ if .Values.set }}{{ required "x" .Values.empty }}{{ end }}`, map[string]any{"empty": "example"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			types, err := valuetypes.Derive("Shop", valuetypes.Chart{
+				Values: []byte(values), Templates: map[string]string{"templates/a.yaml": test.template},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if difference := cmp.Diff(test.want, types.Demanded); difference != "" {
+				t.Errorf("(-want +got):\n%s", difference)
+			}
+		})
+	}
+}
+
 func TestWhatCannotBeReadIsSaidWithItsFile(t *testing.T) {
 	for name, test := range map[string]struct {
 		chart valuetypes.Chart

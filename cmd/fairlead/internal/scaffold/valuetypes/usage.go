@@ -17,12 +17,17 @@ type usage struct {
 	read map[valuePath]string
 	// looped has the path of a template for each value over whose elements a template loops.
 	looped map[valuePath]string
-	notes  []string
+	// demanded has the values that a template passes to the function required.
+	demanded map[valuePath]bool
+	notes    []string
 }
 
 // usageOf analyses templates. The keys are their paths.
 func usageOf(templates map[string]string) usage {
-	u := usage{whole: map[valuePath]string{}, looped: map[valuePath]string{}, read: map[valuePath]string{}}
+	u := usage{
+		whole: map[valuePath]string{}, looped: map[valuePath]string{}, read: map[valuePath]string{},
+		demanded: map[valuePath]bool{},
+	}
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
 		tree := parse.New(name)
 		// The parser must not check names of functions, because templates use functions of Helm.

@@ -38,6 +38,9 @@ func (w walker) command(command *parse.CommandNode, s scope, piped place, hasPip
 	if hasPiped {
 		arguments = append(arguments, piped)
 	}
+	if last := len(arguments) - 1; function.Ident == "required" && last >= 0 && arguments[last].value {
+		w.usage.demanded[arguments[last].path] = true
+	}
 	switch {
 	case function.Ident == "index" || function.Ident == "get":
 		return w.index(command.Args[1:], arguments)
