@@ -150,9 +150,9 @@ func TestGeneratedValuesMayDifferAndNothingElse(t *testing.T) {
 }
 
 func TestTheOrderOfObjectsWithGeneratedValuesIsChecked(t *testing.T) {
-	var turns atomic.Int64
+	var renderings atomic.Int64
 	g := generator.GeneratorFunc(func(ctx context.Context, _ generator.Request) ([]client.Object, error) {
-		if turns.Add(1)%2 == 1 {
+		if renderings.Add(1) == 1 {
 			return []client.Object{named("a"), named("b")}, ctx.Err()
 		}
 		return []client.Object{named("b"), named("a")}, ctx.Err()
@@ -160,6 +160,30 @@ func TestTheOrderOfObjectsWithGeneratedValuesIsChecked(t *testing.T) {
 	err := generatortest.Verify(t.Context(), g, generatortest.Options{GeneratedValues: true}, requests()[0])
 	if err == nil || !strings.Contains(err.Error(), "a second rendering differs") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestFurtherRenderingsOfGeneratedValuesAreTrials(t *testing.T) {
+	var renderings, trials atomic.Int64
+	for shape, most := range map[string]int64{"same": 4, "other": 16} {
+		renderings.Store(0)
+		trials.Store(0)
+		g := generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+			renderings.Add(1)
+			object := named("a")
+			if req.Trial {
+				trials.Add(1)
+				object.Data[shape] = "key"
+			}
+			object.Data["same"] = "key"
+			return []client.Object{object}, ctx.Err()
+		})
+		if err := generatortest.Verify(t.Context(), g, generatortest.Options{GeneratedValues: true}, requests()[0]); err != nil {
+			t.Errorf("%s: got %v", shape, err)
+		}
+		if trials.Load() < 10 || renderings.Load()-trials.Load() > most {
+			t.Errorf("%s: %d of %d renderings are trials", shape, trials.Load(), renderings.Load())
+		}
 	}
 }
 
