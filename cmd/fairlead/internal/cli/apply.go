@@ -54,8 +54,8 @@ the remaining entries. If the component has no list, --adopt writes one, which i
 of the namespace kube-system there identifies.
 
 If -f names the manifest of a Component, its name, namespace, labels, annotations and spec are those of the
-component, with DIR, ARCHIVE or URL as the source. Fields of the spec that are neither in the manifest nor on the command
-line are removed, except for spec.adopt. Other files of -f, and --set, override the values in the manifest.
+component, with DIR, ARCHIVE or URL as the source. Fields of the spec that are neither in the manifest nor on the
+command line are removed, except for spec.adopt. Other files of -f, and --set, override the values in the manifest.
 
 A local source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields

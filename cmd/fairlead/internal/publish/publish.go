@@ -36,8 +36,8 @@ type Request struct {
 // that is not nil, a component without spec.adopt gets an empty one, so that it takes over nothing.
 type Check func(component *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error)
 
-// Publisher writes components and their sources. A local source exists before its component refers to it, and one write of
-// the component switches source and values together, so the operator never renders one without the other.
+// Publisher writes components and their sources. A local source exists before its component refers to it, and one write
+// of the component switches source and values together, so the operator never renders one without the other.
 type Publisher struct {
 	Client client.Client
 	// Check is called before anything is written, with the component and the ConfigMaps of its source as they will be. It
