@@ -99,16 +99,10 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 		return err
 	}
 	c, target, obj := f.Cluster, f.Target, f.Live
-	// An object of another type must have the status of a component, because the person may have named a wrong type.
-	if _, err := cluster.Status(target, obj); err != nil {
+	if err := checkDeletable(ctx, f, o.ignoreReaders, a.warn); err != nil {
 		return err
 	}
 	again := obj.GetDeletionTimestamp() != nil
-	if !again && !o.ignoreReaders {
-		if err := refuseIfRead(ctx, f, a.warn); err != nil {
-			return err
-		}
-	}
 	if obj, err = acceptUnknown(ctx, f, o.accepted); err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	if err := p.tidy(ctx, s, component, previous); err != nil && !(s.url != "" && apierrors.IsForbidden(err)) {
+	if err := p.tidy(ctx, s, component, previous); err != nil && (s.url == "" || !apierrors.IsForbidden(err)) {
 		p.Warn(fmt.Errorf("sources of %s: %w", r.Target, err))
 	}
 	return component, nil

@@ -3,8 +3,8 @@
 package readers
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -79,50 +79,57 @@ func (s source) by(obj *unstructured.Unstructured) []string {
 		return nil
 	}
 	var reads []string
-	own := func(key manifests.Key) {
+	for _, key := range objectsOf(reader) {
 		if slices.Contains(s.dependents, key) {
 			reads = append(reads, key.String())
 		}
 	}
 	for _, ref := range reader.References() {
-		switch {
-		case ref.Kind != metav1alpha1.ComponentReference:
-			own(manifests.Key{Kind: string(ref.Kind), Namespace: reader.Namespace, Name: ref.Name})
-		case ref.Name == s.name && reader.Namespace == s.namespace:
-			reads = append(reads, fmt.Sprintf("export %s", ref.Export))
+		if ref.Kind == metav1alpha1.ComponentReference && ref.Name == s.name && reader.Namespace == s.namespace {
+			reads = append(reads, "export "+ref.Export)
 		}
 	}
+	itself := manifests.Key{Group: s.gvk.Group, Kind: s.gvk.Kind, Namespace: s.namespace, Name: s.name}
 	for _, input := range reader.Spec.Inputs {
-		if input.Object == nil {
-			continue
-		}
-		gk := schema.FromAPIVersionAndKind(input.Object.APIVersion, input.Object.Kind).GroupKind()
-		for _, namespace := range []string{"", namespaceOf(input.Object, reader)} {
-			own(manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: namespace, Name: input.Object.Name})
-		}
-		if gk == s.gvk.GroupKind() && input.Object.Name == s.name && namespaceOf(input.Object, reader) == s.namespace {
+		if input.Object != nil && keyOfInput(input.Object, reader) == itself {
 			reads = append(reads, "the component as input "+input.Name)
-		}
-	}
-	if account := reader.Spec.ServiceAccountName; account != "" {
-		own(manifests.Key{Kind: "ServiceAccount", Namespace: reader.Namespace, Name: account})
-	}
-	if config := reader.Spec.KubeConfig; config != nil {
-		own(manifests.Key{Kind: "Secret", Namespace: reader.Namespace, Name: config.SecretRef.Name})
-	}
-	observed, err := metav1alpha1.ParseInventory(reader.Status.Observed)
-	if err == nil {
-		for _, e := range observed {
-			own(keyOf(e))
 		}
 	}
 	slices.Sort(reads)
 	return slices.Compact(reads)
 }
 
-func namespaceOf(object *v1alpha1.ObjectInput, reader *v1alpha1.Component) string {
-	if object.Namespace != "" {
-		return object.Namespace
+// objectsOf returns the objects that a component reads, other than components. An input may be cluster-scoped, so it has
+// two keys.
+func objectsOf(reader *v1alpha1.Component) []manifests.Key {
+	var keys []manifests.Key
+	for _, ref := range reader.References() {
+		keys = append(keys, manifests.Key{Kind: string(ref.Kind), Namespace: reader.Namespace, Name: ref.Name})
 	}
-	return reader.Namespace
+	for _, input := range reader.Spec.Inputs {
+		if input.Object != nil {
+			key := keyOfInput(input.Object, reader)
+			keys = append(keys, key, manifests.Key{Group: key.Group, Kind: key.Kind, Name: key.Name})
+		}
+	}
+	keys = append(keys, manifests.Key{
+		Kind: "ServiceAccount", Namespace: reader.Namespace, Name: reader.Spec.ServiceAccountName,
+	})
+	if config := reader.Spec.KubeConfig; config != nil {
+		keys = append(keys, manifests.Key{Kind: "Secret", Namespace: reader.Namespace, Name: config.SecretRef.Name})
+	}
+	// An observed object that cannot be read is not known.
+	observed, _ := metav1alpha1.ParseInventory(reader.Status.Observed)
+	for _, e := range observed {
+		keys = append(keys, keyOf(e))
+	}
+	return keys
+}
+
+// keyOfInput returns the key of an object of a namespaced type that is an input.
+func keyOfInput(object *v1alpha1.ObjectInput, reader *v1alpha1.Component) manifests.Key {
+	gk := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind).GroupKind()
+	return manifests.Key{
+		Group: gk.Group, Kind: gk.Kind, Namespace: cmp.Or(object.Namespace, reader.Namespace), Name: object.Name,
+	}
 }
