@@ -100,6 +100,12 @@ func TestChartsThatWouldHurtTheOperatorEnd(t *testing.T) {
 			},
 			want: "the templates write more than",
 		},
+		"merges of a context with a large file, which copy no text": {
+			files: map[string]string{
+				"large.txt":        strings.Repeat("a", 4<<20),
+				"templates/a.yaml": `{{ range until 100 }}{{ $x := mergeOverwrite (dict "a" 1) $ }}{{ end }}`,
+			},
+		},
 		"manifests with many nodes": {
 			files: map[string]string{"templates/a.yaml": `x: [{{ repeat 5000000 "{}," }}]`}, want: many,
 		},

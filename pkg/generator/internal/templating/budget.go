@@ -101,6 +101,59 @@ func (b *Budget) spendWritten(values ...any) error {
 	return b.spend(total)
 }
 
+// mergeCost is the cost, in bytes, of a value in a map or a list that is merged.
+const mergeCost = 16
+
+// spendMerged charges the merge of maps to the budget. The merged map shares its texts with these maps, and all values
+// other than plain maps and lists, so only their number counts. What is written of the map later is charged then.
+func (b *Budget) spendMerged(values ...map[string]any) error {
+	total := callCost
+	for _, value := range values {
+		cost, err := merged(value, b.limits.OutputBytes-b.spent-total, 0)
+		if err != nil {
+			return err
+		}
+		total += cost
+	}
+	return b.spend(total)
+}
+
+// merged returns the cost of merging a value. If the cost exceeds limit, the result is a number above limit.
+func merged(value any, limit, depth int) (int, error) {
+	if depth > maxNesting {
+		return 0, errNesting
+	}
+	total := mergeCost
+	add := func(element any) (exceeded bool, err error) {
+		cost, err := merged(element, limit-total, depth+1)
+		total += cost
+		return total > limit, err
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, element := range value {
+			if exceeded, err := add(element); exceeded || err != nil {
+				return total, err
+			}
+		}
+	case []any:
+		for _, element := range value {
+			if exceeded, err := add(element); exceeded || err != nil {
+				return total, err
+			}
+		}
+	default:
+		of, plain := reflect.ValueOf(value), reflect.TypeFor[map[string]any]()
+		if of.Kind() == reflect.Map && of.Type().ConvertibleTo(plain) {
+			return merged(of.Convert(plain).Interface(), limit, depth)
+		}
+		if of.Kind() == reflect.Map {
+			total += of.Len() * mergeCost
+		}
+	}
+	return total, nil
+}
+
 // writtenPlain is written for values that are most often plain data: it needs no reflection for them.
 func (b *Budget) writtenPlain(value any, limit, depth int) (int, error) {
 	if depth > maxNesting {

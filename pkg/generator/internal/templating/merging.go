@@ -101,7 +101,7 @@ func (s *session) silentMerge(overwrite bool) any {
 
 // merge merges maps into the first map, like sprig.
 func (s *session) merge(into map[string]any, more []map[string]any, overwrite bool) (any, error) {
-	if err := s.spendMerged(into, more); err != nil {
+	if err := s.Budget.spendMerged(slices.Concat([]map[string]any{into}, more)...); err != nil {
 		return nil, err
 	}
 	options := []func(*mergo.Config){}

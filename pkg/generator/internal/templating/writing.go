@@ -99,15 +99,3 @@ func (s *session) copying() template.FuncMap {
 	}, "concat"))
 	return functions
 }
-
-func (s *session) spendMerged(over map[string]any, more []map[string]any) error {
-	if err := s.Budget.spendWritten(over); err != nil {
-		return err
-	}
-	for _, dict := range more {
-		if err := s.Budget.spendWritten(dict); err != nil {
-			return err
-		}
-	}
-	return nil
-}
