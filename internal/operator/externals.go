@@ -38,9 +38,9 @@ type externalKey struct{ namespace, settings string }
 type callSlots struct{ free chan struct{} }
 
 // hasExternals reports whether a component in a cache has externals.
-func hasExternals(components client.Reader, name types.NamespacedName) bool {
+func hasExternals(ctx context.Context, components client.Reader, name types.NamespacedName) bool {
 	c := &v1alpha1.Component{}
-	return components.Get(context.Background(), name, c) == nil && len(c.Spec.Externals) > 0
+	return components.Get(ctx, name, c) == nil && len(c.Spec.Externals) > 0
 }
 
 func newExternalServices() *externalServices {

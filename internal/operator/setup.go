@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -114,15 +115,13 @@ func (o Options) addWebhook(
 		recorder: mgr.GetEventRecorder(ReconcilerName), secrets: lru.New(keptSecrets),
 		slots: make(chan struct{}, maxSecretReads),
 	}
-	accepted := newPacer(func(name types.NamespacedName) {
-		polls.askAll(name)
-		if hasExternals(mgr.GetClient(), name) {
-			reconciler.Trigger(name)
-		}
-	})
+	polled, observed := newPacer(polls.askAll), newPacer(reconciler.Trigger)
 	calls := newReplica(o.Leader)
-	calls.calls = verify.handler(func(name types.NamespacedName) error {
-		accepted.call(name)
+	calls.calls = verify.handler(func(ctx context.Context, name types.NamespacedName) error {
+		polled.call(name)
+		if hasExternals(ctx, mgr.GetClient(), name) {
+			observed.call(name)
+		}
 		if !calls.leads() {
 			return errNoLeader
 		}

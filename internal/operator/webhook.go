@@ -85,13 +85,13 @@ type keptSecret struct {
 }
 
 // handler returns the handler of calls. accept is called for each verified call.
-func (w *webhooks) handler(accept func(types.NamespacedName) error) http.Handler {
+func (w *webhooks) handler(accept func(context.Context, types.NamespacedName) error) http.Handler {
 	return component.WebhookHandler(component.WebhookOptions{
 		Route:       func(r *http.Request) (client.ObjectKey, bool) { return calledComponent(r.URL.Path) },
 		Secret:      w.secret,
 		MaxBytes:    maxCallBytes,
 		DiscardBody: true,
-		Accept:      func(_ context.Context, name client.ObjectKey, _ []byte) error { return accept(name) },
+		Accept:      func(ctx context.Context, name client.ObjectKey, _ []byte) error { return accept(ctx, name) },
 	})
 }
 

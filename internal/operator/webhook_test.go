@@ -91,7 +91,7 @@ func newVerifier() *verifier {
 	return v
 }
 
-func (v *verifier) accept(name types.NamespacedName) error {
+func (v *verifier) accept(_ context.Context, name types.NamespacedName) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.accepted = append(v.accepted, name.String())

@@ -193,7 +193,7 @@ func TestACallIsAcceptedOnlyWhileThisReplicaHoldsTheLease(t *testing.T) {
 	e.held.Store(true)
 	p := newReplica(e)
 	v := newVerifier()
-	p.calls = v.handler(func(types.NamespacedName) error {
+	p.calls = v.handler(func(context.Context, types.NamespacedName) error {
 		e.held.Store(false) // The Lease expires during the call.
 		if !p.leads() {
 			return errNoLeader

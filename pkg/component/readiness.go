@@ -55,7 +55,7 @@ func (a author[T]) Condition(obj components.Object, name string, self *unstructu
 
 // ConditionParameters implements reconcile.Author.
 func (a author[T]) ConditionParameters(
-	ctx context.Context, obj components.Object, request func() (generator.Request, error),
+	ctx context.Context, _ components.Object, request func() (generator.Request, error),
 ) (map[string]any, error) {
 	if a.options.ConditionParameters == nil {
 		return nil, nil

@@ -103,7 +103,7 @@ func (r *Reconciler[T]) build(
 		rendering: rendering.New(rendering.Options{
 			Reconciler: r.name, Generator: r.generator, Scheme: scheme, Fetches: fetches, Records: secrets, Clock: now,
 			CacheBytes: r.options.RenderedBytes, SkipDeterminismCheck: r.options.SkipDeterminismCheck, Wake: r.triggers.wake,
-			Adoption: r.options.Policies.Adoption,
+			Adoption:   r.options.Policies.Adoption,
 			Conditions: r.options.conditionNames(), Spent: passMetrics.CountRendering,
 		}),
 		recorded: reconcile.ComponentRecord{

@@ -204,8 +204,14 @@ var writing = []mutation{
 	},
 	{
 		"a change of a deprecated account is ignored", "execute/copies.go",
-		`return serverrules.Complete(a.Key.GroupKind(), a.Object.Body.Object)`, `return a.Object.Body.Object`,
+		`serverrules.Complete(a.Key.GroupKind(), a.Object.Body.Object)`, `a.Object.Body.Object`,
 		"Copies that the API server keeps",
+	},
+	{
+		"null is sent", "execute/copies.go",
+		`return serverrules.WithoutNulls(a.Object.Body.GroupVersionKind(), serverrules.Complete(a.Key.GroupKind(), a.Object.Body.Object))`,
+		`return serverrules.Complete(a.Key.GroupKind(), a.Object.Body.Object)`,
+		"Fields that exclude each other",
 	},
 	{
 		"each update of a field with a copy rewrites managed fields", "serverrules/copies.go",

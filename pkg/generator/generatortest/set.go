@@ -90,7 +90,7 @@ func (s subject) accepted(set []*unstructured.Unstructured) []error {
 	}
 	var errs []error
 	for _, kind := range builtin.Misspelt(objects) {
-		errs = append(errs, fmt.Errorf("Kubernetes has no kind %s; correct apiVersion and kind", kind))
+		errs = append(errs, fmt.Errorf("no kind %s in Kubernetes; correct apiVersion and kind", kind))
 	}
 	for _, i := range invalid {
 		for _, f := range i.Faults {

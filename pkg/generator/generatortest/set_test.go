@@ -88,7 +88,7 @@ func TestTheSetIsCheckedAsAReconcilerDoes(t *testing.T) {
 		{"an external of an unknown kind", bucket("Bukcet", "{size: 1}"), "no handler is registered for externals of the kind Bukcet; registered are Bucket"},
 		{"an unknown field of an external", bucket("Bucket", "{sise: 1}"), "sise"},
 		{"an invalid spec of an external", bucket("Bucket", "{size: -1}"), "spec.size: it is negative"},
-		{"a kind that its group does not have", "apiVersion: apps/v1\nkind: Deploiment\nmetadata: {name: a}\n", "Kubernetes has no kind Deploiment.apps"},
+		{"a kind that its group does not have", "apiVersion: apps/v1\nkind: Deploiment\nmetadata: {name: a}\n", "no kind Deploiment.apps in Kubernetes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := generatortest.Verify(t.Context(), manifestsOf(test.set), generatortest.Options{

@@ -90,7 +90,7 @@ func TestTheSampleHasNoMoreValuesThanTheChartNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if spec := sampleOf(t, project).Object["spec"]; len(spec.(map[string]any)) != 1 {
+	if spec, ok := sampleOf(t, project).Object["spec"].(map[string]any); !ok || len(spec) != 1 {
 		t.Errorf("the chart renders with its defaults, and the sample has %v", spec)
 	}
 }

@@ -3,6 +3,7 @@ package serverrules
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -43,11 +44,7 @@ func hasNull(value any) bool {
 			}
 		}
 	case []any:
-		for _, item := range value {
-			if hasNull(item) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(value, hasNull)
 	}
 	return false
 }

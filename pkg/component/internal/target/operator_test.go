@@ -26,7 +26,8 @@ func TestAnOperatorIsKnownByItsConfiguration(t *testing.T) {
 	}{
 		{"the token of a pod of a Deployment", rest.Config{BearerTokenFile: file}, Operator{User: account, Namespace: "tools", Deployment: "fairlead-operator"}},
 		{
-			"the token of another pod", rest.Config{BearerToken: token(`{"sub": "` + account + `", "kubernetes.io": {"namespace": "tools", "pod": {"name": "fairlead-0"}}}`)},
+			"the token of another pod",
+			rest.Config{BearerToken: token(`{"sub": "` + account + `", "kubernetes.io": {"namespace": "tools", "pod": {"name": "fairlead-0"}}}`)},
 			Operator{User: account, Namespace: "tools"},
 		},
 		{"a token without a pod", rest.Config{BearerToken: token(`{"sub": "` + account + `"}`)}, Operator{User: account}},

@@ -402,13 +402,13 @@ func TestCheckCluster(t *testing.T) {
 			"from the own cluster to another",
 			metav1alpha1.Status{Revision: 1},
 			"b", 2,
-			"2 dependents exist in the component's own cluster, but the target is now cluster b",
+			"the component has 2 dependents in the component's own cluster, but the target is now cluster b",
 		},
 		{
 			"from another cluster to the own",
 			metav1alpha1.Status{Revision: 1, TargetCluster: "a"},
 			"", 1,
-			"1 dependents exist in cluster a, but the target is now the component's own cluster",
+			"the component has 1 dependent in cluster a, but the target is now the component's own cluster",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
