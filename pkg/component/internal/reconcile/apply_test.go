@@ -86,11 +86,11 @@ func TestDependentsAreNotMovedSilently(t *testing.T) {
 	}{
 		{
 			"to another namespace", func(w *world) { w.inputs.Namespace = "other" },
-			"target shop/web cannot change to other/web while 1",
+			"target shop/web cannot change to other/web while the component has 1 dependent",
 		},
 		{
 			"to another name", func(w *world) { w.inputs.Name = "other" },
-			"target shop/web cannot change to shop/other while 1",
+			"target shop/web cannot change to shop/other while the component has 1 dependent",
 		},
 		{"to another cluster", func(w *world) { w.target.Cluster = "there" }, "the target is now cluster there"},
 	} {
