@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -168,6 +169,62 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		}).WithTimeout(soon).Should(And(Not(BeEmpty()), Not(Equal("1"))))
 		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(ticking), ticking)).To(Succeed())
 		Expect(ticking.Generation).To(BeEquivalentTo(1))
+	}, SpecTimeout(2*time.Minute))
+
+	It("templates and conditions see each change of an object, and of its status", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		flag := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "flag"}, Data: map[string]string{"on": "true"}}
+		Expect(administrator.Create(ctx, flag)).To(Succeed())
+		backend := &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
+		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Spec: networkingv1.IngressSpec{DefaultBackend: backend}}
+		Expect(administrator.Create(ctx, ingress)).To(Succeed())
+		address := func(ip string) {
+			GinkgoHelper()
+			patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"loadBalancer":{"ingress":[{"ip":"`+ip+`"}]}}}`))
+			Expect(administrator.Status().Patch(ctx, ingress, patch)).To(Succeed())
+		}
+		address("10.0.0.1")
+		optional := func(name, condition string) string {
+			return "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n  annotations: {fairlead.io/include-when: \"" + condition + "\"}\n"
+		}
+		const template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
+			"data: {ip: '{{ (index .Values.ingress.loadBalancer.ingress 0).ip }}'}\n"
+		const isFirst = "parameters.ingress.loadBalancer.ingress[0].ip == '10.0.0.1'"
+		inputs := []v1alpha1.Input{
+			{Name: "flag", Path: "flag", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "ConfigMap", Name: "flag", Field: "data"}},
+			{Name: "ingress", Path: "ingress", Object: &v1alpha1.ObjectInput{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "web", Field: "status"}},
+		}
+		both := createComponent(ctx, namespace, "both", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", template+optional("first", isFirst)), Inputs: inputs,
+		})
+		// The templates of this component do not use the inputs.
+		conditions := createComponent(ctx, namespace, "conditions", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", optional("flagged", "parameters.flag.on == 'true'")+optional("addressed", isFirst)), Inputs: inputs,
+		})
+		has := func() []string {
+			var all corev1.ConfigMapList
+			Expect(administrator.List(ctx, &all, client.InNamespace(namespace))).To(Succeed())
+			var names []string
+			for _, o := range all.Items {
+				if slices.Contains([]string{"first", "flagged", "addressed"}, o.Name) {
+					names = append(names, o.Name)
+				}
+				if o.Name == "settings" {
+					names = append(names, o.Data["ip"])
+				}
+			}
+			return names
+		}
+		Eventually(has).WithTimeout(soon).Should(ConsistOf("10.0.0.1", "first", "flagged", "addressed"))
+		for _, c := range []*v1alpha1.Component{both, conditions} {
+			Eventually(status(ctx, c)).WithTimeout(soon).Should(HavePrefix("Ready"))
+		}
+		Expect(administrator.Patch(ctx, flag, client.RawPatch(types.MergePatchType, []byte(`{"data":{"on":"false"}}`)))).To(Succeed())
+		Eventually(has).WithTimeout(soon).Should(ConsistOf("10.0.0.1", "first", "addressed"))
+		address("10.0.0.2")
+		Eventually(has).WithTimeout(soon).Should(ConsistOf("10.0.0.2"))
+		address("10.0.0.1")
+		Eventually(has).WithTimeout(soon).Should(ConsistOf("10.0.0.1", "first", "addressed"))
 	}, SpecTimeout(2*time.Minute))
 
 	It("a call whose polls return equal values starts no pass", func(ctx SpecContext) {

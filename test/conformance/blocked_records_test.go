@@ -131,7 +131,8 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 			changeManifests(ctx, g, configMap("settings", "b"))
 			Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "settings")["value"] }).Should(Equal("b"))
 			expectReady(ctx, g)
-			Expect(createSecret(ctx, namespace, "tried", "a", client.DryRunAll)).To(Succeed())
+			// The API server applies the removal of a policy after a while.
+			Eventually(ctx, func() error { return createSecret(ctx, namespace, "tried", "a", client.DryRunAll) }).Should(Succeed())
 		})
 	}
 

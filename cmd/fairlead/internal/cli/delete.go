@@ -40,9 +40,9 @@ impersonate it, the command warns, and does not search.
 
 The command names the dependents that stay in the cluster because of their delete policy.
 
-The command deletes nothing if other components of the namespace read from this one: its exports, or its dependents
-as values, inputs, sources or accounts. It names them; --ignore-readers deletes the component nevertheless. If you
-may not list the components, a warning says that this was not checked.
+The command deletes nothing if components of the same type and namespace read from this one: its exports, or
+dependents that it deletes, as values, inputs, sources or accounts. It names them; --ignore-readers deletes the
+component nevertheless. If you may not list the components, a warning says that this was not checked.
 
 The command also warns of rights that the deletion needs, and that the service account of the component or the
 operator lacks.

@@ -104,6 +104,21 @@ var _ = Describe("the deletion of a component that others read from", onCluster(
 		Expect(exists(ctx, namespace)).To(BeFalse())
 	})
 
+	It("is not refused because of an object that the deletion releases", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "a: b"}}
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+		status := allReady()
+		status.Inventory = []string{"/v1/ConfigMap/" + namespace + "/settings u=1 dp=orphan", "/v1/Secret/" + namespace + "/db u=2 dp=orphan-on-delete"}
+		report(ctx, c, status)
+		reader(ctx, namespace, "web", valuesFrom(metav1alpha1.ConfigMapReference, "settings", ""))
+		reader(ctx, namespace, "other", valuesFrom(metav1alpha1.SecretReference, "db", ""))
+		Expect(fairlead(ctx, namespace, "plan", "shop", "--delete").Out).NotTo(ContainSubstring("read from this one"))
+		Expect(fairlead(ctx, namespace, "delete", "shop")).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(exists(ctx, namespace)).To(BeFalse())
+	})
+
 	It("says in one line that the person may not list components", func(ctx SpecContext) {
 		namespace := read(ctx)
 		reader(ctx, namespace, "web", valuesFrom(metav1alpha1.ComponentReference, "shop", "url"))

@@ -26,9 +26,9 @@ type Reader struct {
 	Reads []string `json:"reads"`
 }
 
-// Of returns the components in the namespace of a component that read its published exports, the component itself as an
-// input, or its dependents as values, inputs, sources or accounts, or that observe its dependents. Components that are
-// being deleted do not count. For a type of another operator, only the fields of the spec that have the names of those of
+// Of returns the components of the same type in the namespace of a component that read its published exports, the
+// component itself as an input, or its dependents as values, inputs, sources or accounts, or that observe its dependents.
+// Dependents that the deletion releases do not count, and neither do components that are being deleted. For a type of another operator, only the fields of the spec that have the names of those of
 // Component are known. Readers that are dependents of the component are deleted with it, and do not count.
 func Of(ctx context.Context, o cluster.Object) ([]Reader, error) {
 	status, err := cluster.StatusIfAny(o.Target, o.Live)
@@ -42,7 +42,7 @@ func Of(ctx context.Context, o cluster.Object) ([]Reader, error) {
 	read := source{gvk: o.Target.Mapping.GroupVersionKind, namespace: o.Target.Namespace, name: o.Target.Name}
 	// Dependents in another cluster are not what a component of this cluster reads.
 	for _, e := range inventory {
-		if !e.External && status.TargetCluster == "" {
+		if !e.External && status.TargetCluster == "" && !isReleased(e) {
 			read.dependents = append(read.dependents, keyOf(e))
 		}
 	}
@@ -66,6 +66,11 @@ type source struct {
 	gvk             schema.GroupVersionKind
 	namespace, name string
 	dependents      []manifests.Key
+}
+
+// isReleased reports whether the deletion of the component leaves a dependent.
+func isReleased(e metav1alpha1.InventoryEntry) bool {
+	return e.DeletePolicy == metav1alpha1.DeleteOrphan || e.DeletePolicy == metav1alpha1.DeleteOrphanOnDelete
 }
 
 func keyOf(e metav1alpha1.InventoryEntry) manifests.Key {

@@ -25,6 +25,13 @@ func ReadDependent(
 	if body := client.Observer.Body(client.Reader, key); body != nil {
 		return body, nil
 	}
+	return ReadLive(ctx, client, key, version)
+}
+
+// ReadLive returns a live object from the API server as the identity of the client.
+func ReadLive(
+	ctx context.Context, client *target.Client, key manifests.Key, version string,
+) (*unstructured.Unstructured, error) {
 	var obj *unstructured.Unstructured
 	mapper := client.Discovery.Mapper()
 	err := client.Discovery.WithRenewal(func() error {

@@ -42,15 +42,16 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 }
 
 // leaveOutPhases records all phases as completed if the component's delete policy and all recorded policies release the
-// dependents. The phases prepare and complete the removal of the dependents, for example when a pre-delete hook of a
+// dependents. A dependent that has another owner by now stays, whatever its policy is. The phases prepare and complete the removal of the dependents, for example when a pre-delete hook of a
 // chart deletes data, so they must not run if the dependents remain. Phases that have begun are completed.
 func (p *Plan) leaveOutPhases(f Facts) {
 	fallback := metav1alpha1.InventoryEntry{DeletePolicy: f.Defaults.Delete}
 	if !Orphans(fallback, ReasonDeleted) || len(f.PreDelete)+len(f.PostDelete) == 0 {
 		return
 	}
-	for _, e := range p.Inventory {
-		if e.Phase != "" || !Orphans(e, ReasonDeleted) {
+	for key, e := range p.Inventory {
+		owner := f.Live.Of(key).Owner
+		if stays := Orphans(e, ReasonDeleted) || owner != "" && owner != f.Owner; e.Phase != "" || !stays {
 			return
 		}
 	}

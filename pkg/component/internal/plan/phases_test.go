@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -76,4 +77,41 @@ func TestFormerDependents(t *testing.T) {
 	expect(p, VerbDelete, manifests.PhaseApply)
 	f.Inventory, live = p.Inventory, Observed{Presence: Absent, Confirmed: true, UID: "u1"}
 	expect(ForDelete(f), VerbCreate, manifests.PhasePreDelete)
+}
+
+// Phases of a deletion must not run if the deletion removes no dependent.
+func TestPhasesAreLeftOutIfAllDependentsStay(t *testing.T) {
+	claim := manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "claim"}
+	hook := manifests.Object{
+		Key:     manifests.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: "drop"},
+		Version: "v1", Scope: manifests.ScopeNamespaced, Ephemeral: true, Digest: "d.s",
+	}
+	hook.Settings.Phase, hook.Stage = manifests.PhasePreDelete, manifests.StageWorkloads
+	for _, c := range []struct {
+		name             string
+		policy, recorded metav1alpha1.DeletePolicy
+		owner            string
+		runs             bool
+	}{
+		{"they are deleted", metav1alpha1.DeleteDelete, metav1alpha1.DeleteDelete, us, true},
+		{"they are released", metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphan, us, false},
+		{"one is deleted by its own policy", metav1alpha1.DeleteOrphan, metav1alpha1.DeleteDelete, us, true},
+		{"that one has another owner by now", metav1alpha1.DeleteOrphan, metav1alpha1.DeleteDelete, "other", false},
+		{"it has another owner, and others are deleted", metav1alpha1.DeleteDelete, metav1alpha1.DeleteDelete, "other", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := Facts{
+				Owner: us, PreDelete: []manifests.Object{hook}, Defaults: Policies{Delete: c.policy},
+				Live: Snapshot{
+					claim:    {Presence: Present, Owner: c.owner, UID: "u1", ResourceVersion: "1"},
+					hook.Key: {Presence: Absent, Confirmed: true},
+				},
+				Inventory: Inventory{claim: {Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "claim", UID: "u1", DeletePolicy: c.recorded}},
+			}
+			runs := slices.ContainsFunc(ForDelete(f).Actions, func(a Action) bool { return a.Key == hook.Key && a.Verb == VerbCreate })
+			if runs != c.runs {
+				t.Errorf("the hook runs: %t, want %t", runs, c.runs)
+			}
+		})
+	}
 }

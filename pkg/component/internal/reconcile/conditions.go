@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -30,16 +31,16 @@ type conditionParameters struct {
 // for this, if there is one. Otherwise the values of event sources are the parameter "inputs", unless the component has
 // a parameter of this name.
 func (p *Pass) conditionInputs(
-	ctx context.Context, c *Component, t target.Target, in input.Inputs, desired []manifests.Object,
+	ctx context.Context, c *Component, t target.Target, in input.Inputs, set rendering.Set,
 ) (inclusion.Inputs, error) {
 	decided := inclusion.Inputs{
 		Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Served: t.Client.Discovery.Serves,
 		Hidden: input.IsSecretName,
 	}
-	if !slices.ContainsFunc(desired, func(o manifests.Object) bool { return o.Settings.Conditions != nil }) {
+	if !slices.ContainsFunc(set.Desired(), func(o manifests.Object) bool { return o.Settings.Conditions != nil }) {
 		return decided, nil
 	}
-	own, err := p.ownConditionParameters(ctx, c, t, in)
+	own, err := p.ownConditionParameters(ctx, c, t, in, set.Lookups)
 	if err != nil {
 		return decided, err
 	}
@@ -72,22 +73,32 @@ func (p *Pass) conditionInputs(
 const parameterInputs = "inputs"
 
 // ownConditionParameters returns the parameters of the author's function for conditions, nil if there is none. The
-// function may read objects, so it is called only when the inputs or the look-ups of the rendering have changed.
+// function may read objects, so it is called only when the inputs have changed, or a looked-up object or its status.
 func (p *Pass) ownConditionParameters(
-	ctx context.Context, c *Component, t target.Target, in input.Inputs,
+	ctx context.Context, c *Component, t target.Target, in input.Inputs, lookups lookup.Lookups,
 ) (map[string]any, error) {
+	lookups.ReadsStatus = true
+	_, digest, err := lookups.Record()
+	if err != nil {
+		return nil, err
+	}
 	known := &c.Memory.conditions
-	key := in.Digest + " " + c.GetStatus().LookupsDigest
+	key := in.Digest + " " + digest
 	if known.parameters != nil && known.key == key {
 		return known.parameters, nil
 	}
+	var failed error
 	parameters, err := p.Author.ConditionParameters(ctx, c.Object, func() (generator.Request, error) {
 		events, err := in.LoadEvents(ctx)
+		failed = err
 		return generator.Request{
 			Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Component: c.Object, Inputs: events,
 			Local: lookup.NewRecorder(t).Lookup(true, false),
 		}, err
 	})
+	if failed != nil {
+		return nil, failed
+	}
 	if err != nil {
 		return nil, passerror.FromAuthor(err, metav1alpha1.ReasonGenerateFailed, true)
 	}

@@ -218,9 +218,13 @@ func (d dependents) client(ctx context.Context, what string) (*target.Client, er
 func (d dependents) read(
 	ctx context.Context, client *target.Client, owner manifests.Owner, key manifests.Key, dependent known,
 ) (*unstructured.Unstructured, error) {
+	if dependent.observed {
+		// The object may belong to anybody, so the identity of the component must be permitted to read it. The watches may
+		// have another identity.
+		return applier.ReadLive(ctx, client, key, dependent.version)
+	}
 	obj, err := applier.ReadDependent(ctx, client, key, dependent.version)
-	if err == nil && !dependent.observed &&
-		obj.GetAnnotations()[d.pass.Reconciler+"/"+manifests.AnnotationOwnerID] != owner.String() {
+	if err == nil && obj.GetAnnotations()[d.pass.Reconciler+"/"+manifests.AnnotationOwnerID] != owner.String() {
 		return nil, applier.NotDependent(key)
 	}
 	return obj, err

@@ -130,7 +130,7 @@ func (p *Pass) applyRound(
 	request := p.newRequest(c, owner, entries)
 	request.Desired, request.Needs = c.rendered, needsOf(c, t, in.Declaration.References)
 	request.Phases = set.Phases()
-	decided, err := p.conditionInputs(ctx, c, t, in, request.Desired)
+	decided, err := p.conditionInputs(ctx, c, t, in, set)
 	if err != nil {
 		return outcome.Outcome{}, err
 	}

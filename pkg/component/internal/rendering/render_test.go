@@ -247,11 +247,17 @@ func TestAChangedLookupIsNotForgottenWhenItsRenderingFails(t *testing.T) {
 
 func TestTheStatusOfALookedUpObjectCountsOnlyIfItIsUsed(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		reads bool
-	}{{"the status is used", true}, {"the status is not used", false}} {
+		name          string
+		reads, proven bool
+	}{
+		{"the status is used", true, false},
+		{"the status is not used", false, false},
+		{"the status is used in a proven rendering", true, true},
+		{"the status is not used in a proven rendering", false, true},
+	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(t)
+			s, proves := provingScene(t)
+			*proves = c.proven
 			s.Put("example.com/v1", "Widget", "shop", "w", map[string]any{"status": map[string]any{"address": "10.0.0.1"}})
 			s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 				widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}

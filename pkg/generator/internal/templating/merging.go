@@ -95,6 +95,8 @@ func (s *session) silentMerge(overwrite bool) any {
 		if err == nil || errors.As(err, &exceeded) || s.Budget.ctx.Err() != nil {
 			return merged, err
 		}
+		// The merge ended in the middle of a map, which has no order.
+		s.Budget.varies = true
 		return "", nil
 	}
 }
