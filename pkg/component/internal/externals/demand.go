@@ -31,11 +31,13 @@ func (m *Manager) Demand(of manifests.Owner) {
 	observeAll(o)
 }
 
-// observeAll makes the observations of an owner due. The caller holds the lock.
+// observeAll makes the observations of an owner due, except those that their service has asked to repeat later. The
+// caller holds the lock.
 func observeAll(o *owner) {
 	o.demand.at = o.manager.now()
 	for _, it := range o.items {
-		if it.canAsk() {
+		delayed := it.unobserved != nil && o.demand.at.Before(it.unobserved.until)
+		if it.canAsk() && !delayed {
 			it.pollAt(o.demand.at)
 		}
 	}

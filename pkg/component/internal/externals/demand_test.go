@@ -1,11 +1,13 @@
 package externals_test
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
+	"github.com/fairlead-io/fairlead/pkg/component/external"
 )
 
 // asked returns the number of calls that showed the state of externals.
@@ -67,5 +69,31 @@ func TestADemandDuringAnObservationObservesAgain(t *testing.T) {
 func TestADemandForAnUnknownComponentDoesNothing(t *testing.T) {
 	forKinds(t, []string{"Thing"}, func(_ *testing.T, w *world, _ string) {
 		w.manager.Demand(shop)
+	})
+}
+
+func TestADemandDoesNotAskBeforeTheServicePermitsIt(t *testing.T) {
+	forKinds(t, []string{"NamedThing"}, func(t *testing.T, w *world, kind string) {
+		w.options.Poll = time.Second
+		w.drivers = w.newDrivers()
+		w.apply(thing(kind, "a"))
+		w.cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
+			if c.Method == "Observe" {
+				return componenttest.CloudFault{Before: &external.RefusedError{Cause: errors.New("busy"), Temporary: true, After: time.Hour}}
+			}
+			return componenttest.CloudFault{}
+		})
+		time.Sleep(time.Minute)
+		refused := w.asked()
+		w.manager.Demand(shop)
+		time.Sleep(time.Minute)
+		if calls := w.asked() - refused; calls != 0 {
+			t.Errorf("a demand made %d calls within the delay of the service, want none", calls)
+		}
+		w.cloud.SetFault(nil)
+		time.Sleep(2 * time.Hour)
+		if w.asked() == refused {
+			t.Error("no call was made after the delay of the service")
+		}
 	})
 }

@@ -334,12 +334,16 @@ func (it *item) notFound(now time.Time) {
 // notObserved enters the failure of an observation.
 func (it *item) notObserved(err error, now time.Time) {
 	f, after := failureOf(MethodObserve, err)
+	var until time.Time
+	if after > 0 && f.Class == plan.Transient {
+		until = now.Add(after)
+	}
 	f.Class = plan.Transient
 	attempts := 1
 	if it.unobserved != nil {
 		attempts = it.unobserved.attempts + 1
 	}
-	it.unobserved = &failed{failure: f, attempts: attempts}
+	it.unobserved = &failed{failure: f, attempts: attempts, until: until}
 	if after <= 0 {
 		after = min(backoff(attempts), it.info().Poll)
 	}
