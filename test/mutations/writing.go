@@ -209,8 +209,7 @@ var writing = []mutation{
 	},
 	{
 		"null is sent", "execute/copies.go",
-		`return serverrules.WithoutNulls(a.Object.Body.GroupVersionKind(), serverrules.Complete(a.Key.GroupKind(), a.Object.Body.Object))`,
-		`return serverrules.Complete(a.Key.GroupKind(), a.Object.Body.Object)`,
+		`return serverrules.WithoutNulls(a.Object.Body.GroupVersionKind(), complete)`, `return complete`,
 		"Fields that exclude each other",
 	},
 	{

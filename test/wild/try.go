@@ -240,9 +240,17 @@ func (t *trial) prepare(ctx context.Context, c chart, r *judgement) (rendering, 
 
 // isChanged reports whether a rendering differs from the first rendering in a field or object that is not random.
 func isChanged(first, changed objects, random mask) bool {
+	for key := range changed {
+		if _, found := first[key]; !found && random.names[key.kind] == 0 {
+			return true
+		}
+	}
 	for key, object := range first {
 		other, found := changed[key]
 		if !found {
+			if random.names[key.kind] == 0 {
+				return true
+			}
 			continue
 		}
 		for _, d := range differences(object.Object, other.Object) {

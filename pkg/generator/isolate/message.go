@@ -74,7 +74,8 @@ type reference struct {
 	Data map[string][]byte
 }
 
-// outcome is the result of a rendering. Proven is that of generator.Prover. The results, origins and versions are also set if the rendering failed.
+// outcome is the result of a rendering. Proven is that of generator.Prover. The results, origins and versions are also
+// set if the rendering failed.
 type outcome struct {
 	Objects  []map[string]any   `cbor:",omitempty"`
 	Proven   bool               `cbor:",omitempty"`

@@ -63,5 +63,6 @@ func withCopies(
 
 // sent returns the manifest as it is sent.
 func sent(a plan.Action) map[string]any {
-	return serverrules.WithoutNulls(a.Object.Body.GroupVersionKind(), serverrules.Complete(a.Key.GroupKind(), a.Object.Body.Object))
+	complete := serverrules.Complete(a.Key.GroupKind(), a.Object.Body.Object)
+	return serverrules.WithoutNulls(a.Object.Body.GroupVersionKind(), complete)
 }

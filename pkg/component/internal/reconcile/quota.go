@@ -89,8 +89,8 @@ func (q *Quotas) Admit(
 	}
 	known.refused[name.Name] = true
 	message := fmt.Sprintf("%s allows %s of all components in namespace %s; the other components have %d, "+
-		"and this component renders %d, of which %d do not exist yet", limit.SetBy, plural.Of(limit.Dependents, "dependent"), name.Namespace,
-		others, rendered, added)
+		"and this component renders %d, of which %d do not exist yet",
+		limit.SetBy, plural.Of(limit.Dependents, "dependent"), name.Namespace, others, rendered, added)
 	if rendered+others <= limit.Dependents {
 		message += fmt.Sprintf("; with %d that are still to be deleted, these are more than twice the quota",
 			all-rendered)
