@@ -104,7 +104,7 @@ var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 		Eventually(ctx, messages(ctx, ours)).WithTimeout(time.Minute).Should(ConsistOf(
 			MatchRegexp(`^it is being deleted; .*; pods that use it: writer \((it is being deleted, )?node nowhere\)$`)))
 		Eventually(ctx, messages(ctx, theirs)).WithTimeout(time.Minute).Should(ConsistOf(
-			HaveSuffix("; pods that use it: kubectl get pods -o wide -n " + namespace + " shows them")))
+			HaveSuffix("; kubectl get pods -o wide -n " + namespace + " shows whether there are pods that use it")))
 		requestPass(ctx, ours, operator)
 		settle(ctx, operator)
 		Expect(listed(mark)).To(Equal(2))

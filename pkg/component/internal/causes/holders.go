@@ -52,7 +52,7 @@ func holderOf(ctx context.Context, client dynamic.Interface, o Object) string {
 	gk := o.Key.GroupKind()
 	if gk == claimKind {
 		return holders{
-			namespace: o.Key.Namespace, what: "pods that use it: ",
+			namespace: o.Key.Namespace, what: "pods that use it",
 			holds: func(pod *corev1.Pod) bool { return uses(pod, o.Key.Name) },
 		}.describe(ctx, client)
 	}
@@ -111,7 +111,7 @@ func podsOfWorkload(ctx context.Context, client dynamic.Interface, obj *unstruct
 		return ""
 	}
 	return holders{
-		namespace: obj.GetNamespace(), selector: selector.String(), what: "pods that still exist: ",
+		namespace: obj.GetNamespace(), selector: selector.String(), what: "pods that still exist",
 		holds: func(*corev1.Pod) bool { return true },
 	}.describe(ctx, client)
 }
@@ -119,7 +119,7 @@ func podsOfWorkload(ctx context.Context, client dynamic.Interface, obj *unstruct
 // holders are the pods of a namespace that hold an object.
 type holders struct {
 	namespace, selector string
-	// what begins the text about the pods.
+	// what names the pods.
 	what  string
 	holds func(*corev1.Pod) bool
 }
@@ -134,7 +134,7 @@ func (h holders) describe(ctx context.Context, client dynamic.Interface) string 
 		if h.selector != "" {
 			command += " -l '" + h.selector + "'"
 		}
-		return h.what + command + " shows them"
+		return command + " shows whether there are " + h.what
 	}
 	if err != nil {
 		return ""
@@ -150,7 +150,7 @@ func (h holders) describe(ctx context.Context, client dynamic.Interface) string 
 		return ""
 	}
 	slices.Sort(names)
-	text := h.what + strings.Join(names[:min(len(names), maxNamed)], ", ")
+	text := h.what + ": " + strings.Join(names[:min(len(names), maxNamed)], ", ")
 	if more := len(names) - maxNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

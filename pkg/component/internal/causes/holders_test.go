@@ -58,7 +58,7 @@ func TestWhatHoldsAnObjectIsNamed(t *testing.T) {
 		},
 		"no pod": {claim, nil, "", ""},
 		"the command that shows pods which may not be listed": {
-			claim, nil, "pods", "pods that use it: kubectl get pods -o wide -n shop shows them",
+			claim, nil, "pods", "kubectl get pods -o wide -n shop shows whether there are pods that use it",
 		},
 		"the pods of a workload": {
 			manifests.Key{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"},
@@ -70,7 +70,7 @@ func TestWhatHoldsAnObjectIsNamed(t *testing.T) {
 			manifests.Key{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"},
 			[]string{web},
 			"pods",
-			"pods that still exist: kubectl get pods -o wide -n shop -l 'app=web' shows them",
+			"kubectl get pods -o wide -n shop -l 'app=web' shows whether there are pods that still exist",
 		},
 		"the claim of a volume": {
 			manifests.Key{Kind: "PersistentVolume", Name: "disk"},

@@ -17,6 +17,8 @@ import (
 const (
 	// Delay is the time after which the events of a dependent that is not ready are read.
 	Delay = 30 * time.Second
+	// heldFor is the time after which a pass reads again what holds a deletion. No pass is asked for because of it.
+	heldFor = 2 * time.Minute
 	// maxDependents bounds the dependents of a component whose events are read. The status shows no more.
 	maxDependents = 10
 )
@@ -36,11 +38,16 @@ type Memory struct {
 	unready map[Object]wait
 }
 
-// wait is the time since when an object is not ready, and its cause once its events were read.
+// wait is the time since when an object is not ready, and the time when its cause was read, with what was found.
 type wait struct {
-	since  time.Time
-	isRead bool
-	cause  string
+	since time.Time
+	read  time.Time
+	cause string
+}
+
+// isRead reports whether the cause holds: the events of an object are read once, but what holds a deletion changes.
+func (w wait) isRead(o Object, now time.Time) bool {
+	return !w.read.IsZero() && (!o.Deleting || now.Before(w.read.Add(heldFor)))
 }
 
 // Note notes the dependents that are not ready at the end of a pass, and forgets all others. before is the status at
@@ -59,14 +66,15 @@ func (m *Memory) Note(
 		if !found {
 			known = wait{since: sinceOf(w, before, now)}
 		}
-		unready[object] = known
 		switch at := known.since.Add(Delay); {
-		case known.isRead:
+		case known.isRead(object, now):
 		case !now.Before(at):
+			known.read = now
 			due = append(due, object)
 		case next.IsZero() || at.Before(next):
 			next = at
 		}
+		unready[object] = known
 	}
 	m.unready = unready
 	if len(unready) == 0 {
@@ -91,10 +99,10 @@ func sinceOf(w outcome.Waiting, before *metav1alpha1.Status, now time.Time) time
 	return now
 }
 
-// Learn notes the cause that the events of an object show; empty if they show none. They are not read again.
+// Learn notes what was read of an object that was due; empty if nothing shows a cause.
 func (m *Memory) Learn(o Object, cause string) {
 	if known, found := m.unready[o]; found {
-		known.isRead, known.cause = true, cause
+		known.cause = cause
 		m.unready[o] = known
 	}
 }

@@ -2,6 +2,7 @@ package causes
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,27 @@ func TestEventsAreReadOnceForAGeneration(t *testing.T) {
 	}
 	if m.unready != nil {
 		t.Errorf("the memory still has dependents that are not ready, although all are ready: %v", m.unready)
+	}
+}
+
+func TestWhatHoldsADeletionIsReadAgainByALaterPass(t *testing.T) {
+	var m Memory
+	held := unready("a", "u", 1)
+	held.Reason = string(plan.WaitNotGone)
+	var causes []string
+	for i, at := range []time.Duration{0, Delay, Delay + heldFor/2, Delay + heldFor, Delay + heldFor + heldFor/2} {
+		due, next := m.Note([]outcome.Waiting{held}, &metav1alpha1.Status{}, start.Add(at))
+		for _, object := range due {
+			m.Learn(object, at.String())
+		}
+		if i > 0 && !next.IsZero() {
+			t.Errorf("after %s a pass is asked for at %s", at, next)
+		}
+		causes = append(causes, strings.TrimPrefix(m.Explain([]outcome.Waiting{held})[0].Message, "not Complete yet; "))
+	}
+	want := []string{"not Complete yet", "30s", "30s", "2m30s", "2m30s"}
+	if !slices.Equal(causes, want) {
+		t.Errorf("got the causes %q, want %q", causes, want)
 	}
 }
 
