@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/jsontype"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 )
 
@@ -59,8 +60,7 @@ func settingsOf(spec reflect.Type) map[string]bool {
 			maps.Copy(names, settingsOf(part))
 			continue
 		}
-		for field := range part.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		for name := range jsontype.Fields(part) {
 			names[name] = true
 		}
 	}
@@ -70,35 +70,16 @@ func settingsOf(spec reflect.Type) map[string]bool {
 // adoptFieldOf returns the path, in JSON, of the field in the spec of a component that has rules of adoption, such as
 // spec.adopt. It is empty if the spec has no such field.
 func adoptFieldOf(component reflect.Type) string {
-	for name, spec := range fieldsOf(component) {
-		if name != "spec" {
-			continue
-		}
-		for name, rules := range fieldsOf(spec) {
-			if rules == reflect.TypeFor[[]metav1alpha1.AdoptRule]() {
-				return "spec." + name
-			}
+	spec, ok := jsontype.Fields(component)["spec"]
+	if !ok {
+		return ""
+	}
+	for name, rules := range jsontype.Fields(spec) {
+		if rules == reflect.TypeFor[[]metav1alpha1.AdoptRule]() {
+			return "spec." + name
 		}
 	}
 	return ""
-}
-
-// fieldsOf returns the names, in JSON, and the types of the fields of a struct, or of the struct of a pointer, with
-// those of embedded structs.
-func fieldsOf(object reflect.Type) map[string]reflect.Type {
-	if object.Kind() == reflect.Pointer {
-		object = object.Elem()
-	}
-	if object.Kind() != reflect.Struct {
-		return nil
-	}
-	fields := map[string]reflect.Type{}
-	for _, field := range reflect.VisibleFields(object) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
-			fields[name] = field.Type
-		}
-	}
-	return fields
 }
 
 // embeddedIn returns the structs that are embedded inline in a struct, or in the struct of a pointer.

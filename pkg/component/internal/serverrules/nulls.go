@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/fairlead-io/fairlead/internal/jsontype"
 )
 
 // WithoutNulls returns a manifest of a built-in type without the fields that are null, which a create by POST ignores. A
@@ -51,12 +52,12 @@ func hasNull(value any) bool {
 
 // dropNulls removes the fields of structs that are null in a value of a Go type.
 func dropNulls(value any, t reflect.Type) {
-	if t = dereferenced(t); reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+	if t = jsontype.Dereferenced(t); reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		fields := fieldTypes(t)
+		fields := jsontype.Fields(t)
 		for name, child := range value {
 			of := fields[name]
 			switch {
@@ -65,7 +66,7 @@ func dropNulls(value any, t reflect.Type) {
 			case of == nil:
 			case child != nil:
 				dropNulls(child, of)
-			case dereferenced(of) != reflect.TypeFor[apiextensionsv1.JSON]():
+			case jsontype.Dereferenced(of) != reflect.TypeFor[apiextensionsv1.JSON]():
 				delete(value, name)
 			}
 		}
@@ -76,25 +77,4 @@ func dropNulls(value any, t reflect.Type) {
 			}
 		}
 	}
-}
-
-// fieldTypes returns the types of the fields of a struct by their names in JSON; nil for other types.
-func fieldTypes(t reflect.Type) map[string]reflect.Type {
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	types := map[string]reflect.Type{}
-	for _, field := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
-			types[name] = field.Type
-		}
-	}
-	return types
-}
-
-func dereferenced(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t
 }

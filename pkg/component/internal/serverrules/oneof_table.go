@@ -1,13 +1,15 @@
 package serverrules
 
 import (
+	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/internal/jsontype"
 )
 
 // podTemplates are the paths of the pod templates in kinds whose templates can change.
@@ -129,10 +131,5 @@ func oneOfFields(at string, fields ...string) oneOf {
 
 // fieldsOf returns the names of the fields of an API type.
 func fieldsOf(of any) []string {
-	var fields []string
-	for field := range reflect.TypeOf(of).Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		fields = append(fields, name)
-	}
-	return fields
+	return slices.Sorted(maps.Keys(jsontype.Fields(reflect.TypeOf(of))))
 }
