@@ -46,7 +46,6 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 	binding := func(ctx context.Context, namespace string) client.Object {
 		return mustGet(ctx, "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", "", namespace)
 	}
-	inSecrets := operatorOptions{component: component.Options{StatusInventory: -1}}
 	refusesSecrets := func(ctx context.Context, namespace string) {
 		GinkgoHelper()
 		if quota, err := get(ctx, "v1", "ResourceQuota", namespace, "none"); err == nil {
@@ -61,6 +60,25 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 		Eventually(ctx, func() error {
 			return k8s.Status().Patch(ctx, current(ctx, g), client.RawPatch(types.MergePatchType, []byte("{}")), client.DryRunAll)
 		}).Should(HaveOccurred())
+	}
+	// installed returns a component whose set, with a ConfigMap, has been applied, and the name of its operator.
+	installed := func(
+		ctx context.Context, set func(namespace string) string, options operatorOptions,
+	) (*gadget.Gadget, string) {
+		GinkgoHelper()
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, options)
+		texts := together(set(namespace), configMap("settings", "a"))
+		g := newGadget(ctx, namespace, "app", texts, servedBy(operator), retrySoon)
+		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "settings") }).Should(BeTrue())
+		return g, operator
+	}
+	// refused returns a component whose records in Secrets its set refuses from now on, and the name of its operator.
+	refused := func(ctx context.Context, set func(namespace string) string) (*gadget.Gadget, string) {
+		GinkgoHelper()
+		g, operator := installed(ctx, set, operatorOptions{component: component.Options{StatusInventory: -1}})
+		refusesSecrets(ctx, g.Namespace)
+		return g, operator
 	}
 	events := func(ctx context.Context, namespace, reason string) func() []string {
 		return func() []string {
@@ -90,11 +108,8 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 		{"a policy", "ValidatingAdmissionPolicy '", secrets, binding},
 	} {
 		It(row.what+" that refuses the Secrets of the inventory is named with the way out, which works", func(ctx SpecContext) {
-			namespace, operator := newNamespace(ctx), newOperatorName()
-			runOperator(operator, inSecrets)
-			g := newGadget(ctx, namespace, "app", together(row.set(namespace), configMap("settings", "a")), servedBy(operator), retrySoon)
-			Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "settings") }).Should(BeTrue())
-			refusesSecrets(ctx, namespace)
+			g, operator := refused(ctx, row.set)
+			namespace := g.Namespace
 			changeManifests(ctx, g, together(configMap("settings", "b"), configMap("more", "b")))
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 				HavePrefix("True Forbidden: write the inventory, which is too large for the status, to Secrets: "+row.refuser),
@@ -110,11 +125,8 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 		})
 
 		It("a component with "+row.what+" that refuses the Secrets of the inventory can be deleted", func(ctx SpecContext) {
-			namespace, operator := newNamespace(ctx), newOperatorName()
-			runOperator(operator, inSecrets)
-			g := newGadget(ctx, namespace, "app", together(row.set(namespace), configMap("settings", "a")), servedBy(operator), retrySoon)
-			Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "settings") }).Should(BeTrue())
-			refusesSecrets(ctx, namespace)
+			g, _ := refused(ctx, row.set)
+			namespace := g.Namespace
 			changeManifests(ctx, g, together(configMap("settings", "b"), configMap("more", "b")))
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True Forbidden"))
 			remove(ctx, g)
@@ -123,11 +135,8 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 		})
 
 		It("a revision that adds no object removes "+row.what+" that refuses the Secrets of the inventory", func(ctx SpecContext) {
-			namespace, operator := newNamespace(ctx), newOperatorName()
-			runOperator(operator, inSecrets)
-			g := newGadget(ctx, namespace, "app", together(row.set(namespace), configMap("settings", "a")), servedBy(operator), retrySoon)
-			Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "settings") }).Should(BeTrue())
-			refusesSecrets(ctx, namespace)
+			g, _ := refused(ctx, row.set)
+			namespace := g.Namespace
 			changeManifests(ctx, g, configMap("settings", "b"))
 			Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "settings")["value"] }).Should(Equal("b"))
 			expectReady(ctx, g)
@@ -137,10 +146,8 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 	}
 
 	It("a policy that refuses the status is named in an event with the way out, which works", func(ctx SpecContext) {
-		namespace, operator := newNamespace(ctx), newOperatorName()
-		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(statuses(namespace), configMap("settings", "a")), servedBy(operator), retrySoon)
-		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "settings") }).Should(BeTrue())
+		g, _ := installed(ctx, statuses, operatorOptions{})
+		namespace := g.Namespace
 		refusesStatus(ctx, g)
 		changeManifests(ctx, g, together(configMap("settings", "b"), configMap("more", "b")))
 		Eventually(ctx, events(ctx, namespace, "StatusRefused")).Should(ContainElement(And(
@@ -153,10 +160,8 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 	})
 
 	It("a component with a policy that refuses its status and its finalizers can be deleted", func(ctx SpecContext) {
-		namespace, operator := newNamespace(ctx), newOperatorName()
-		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(everything(namespace), configMap("settings", "a")), servedBy(operator), retrySoon)
-		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "settings") }).Should(BeTrue())
+		g, _ := installed(ctx, everything, operatorOptions{})
+		namespace := g.Namespace
 		refusesStatus(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
