@@ -164,16 +164,16 @@ func providedByKubernetes(key manifests.Key) bool {
 // adoptionAdvice returns advice on how to take over an object that the component does not list.
 func adoptionAdvice(c candidate) string {
 	if c.adoptions.list == "" {
-		return fmt.Sprintf("take it over: %s; %s", c.alwaysAdopt(), overwriting(c))
+		return fmt.Sprintf("take it over: %s; %s", c.adoptions.byPolicy(), overwriting(c))
 	}
 	return fmt.Sprintf("take it over: add %s to %s%s; %s",
 		adoptEntry(c), c.adoptions.list, c.byCommand("--adopt"), overwriting(c))
 }
 
-// alwaysAdopt says how an object gets the adoption policy always, for a component whose type has no list.
-func (c candidate) alwaysAdopt() string {
-	return fmt.Sprintf("set the annotation %s/%s of its manifest to %s",
-		c.adoptions.self.Reconciler, manifests.AnnotationAdoptionPolicy, metav1alpha1.AdoptAlways)
+// byPolicy says how an object gets the adoption policy always, for a component whose type has no list.
+func (a Adoptions) byPolicy() string {
+	return fmt.Sprintf("set the annotation %s of its manifest to %s",
+		annotation(a.self, manifests.AnnotationAdoptionPolicy), metav1alpha1.AdoptAlways)
 }
 
 // byCommand returns the command that adds an entry to spec.adopt by a flag. It is empty for a type of an author, which
@@ -249,7 +249,7 @@ func movedAdvice(c candidate) string {
 		return ""
 	}
 	if c.adoptions.list == "" {
-		return "if it was moved here from there, " + c.alwaysAdopt()
+		return "if it was moved here from there, " + c.adoptions.byPolicy()
 	}
 	return fmt.Sprintf("if it was moved here from there, add {cluster: %q} to %s%s", owner.Cluster, c.adoptions.list,
 		c.byCommand("--adopt-cluster "+owner.Cluster))

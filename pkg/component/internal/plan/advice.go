@@ -64,7 +64,8 @@ func immutableAdvice(c candidate) string {
 		return "keep its value, or render another claim beside it and copy the data; if this claim is deleted, " + loss
 	case !c.holdsOthers() && c.policy != metav1alpha1.UpdateRecreate:
 		return fmt.Sprintf("keep its value; the annotation %s: recreate on the manifest of this object deletes it "+
-			"and creates it again with the new value, but %s", c.updatePolicyKey(), loss)
+			"and creates it again with the new value, but %s",
+			annotation(c.adoptions.self, manifests.AnnotationUpdatePolicy), loss)
 	}
 	return "keep its value; if it is deleted, " + loss
 }
@@ -116,15 +117,13 @@ func overwriting(c candidate) string {
 	text := "the values of its manifest here then replace those that it has"
 	if c.policy == metav1alpha1.UpdateSSAOverride && !c.object.Key.IsExternal() {
 		text += ", and values of kubectl or Helm that the manifest does not set are removed, unless it has the annotation " +
-			c.updatePolicyKey() + ": ssa-merge"
+			annotation(c.adoptions.self, manifests.AnnotationUpdatePolicy) + ": ssa-merge"
 	}
 	return text
 }
 
-// updatePolicyKey returns the annotation that sets the update policy of an object.
-func (c candidate) updatePolicyKey() string {
-	return c.adoptions.self.Reconciler + "/" + manifests.AnnotationUpdatePolicy
-}
+// annotation returns the key of an annotation with a setting of an object of a component.
+func annotation(component manifests.Owner, setting string) string { return component.Reconciler + "/" + setting }
 
 // AcceptUnknown returns advice on how to go on with a deletion if the instances of an API group cannot be listed: the
 // command with which a person accepts their loss. component is the component that is being deleted.

@@ -45,11 +45,10 @@ func waitsForValues(d decision) bool {
 	return d.waiting != nil && (d.waiting.Reason == WaitExport || d.waiting.Reason == WaitBindingFailed)
 }
 
-// differsInValues reports whether the applied manifest and the current manifest differ only in the values that they
-// bind.
-func (c candidate) differsInValues() bool {
-	former := manifests.Template(c.entry.Digest)
-	return former != c.entry.Digest && c.entry.Digest != c.object.Digest && former == manifests.Template(c.object.Digest)
+// differInValues reports whether two manifests, given by their digests, differ only in the values that they bind.
+func differInValues(applied, current string) bool {
+	template := manifests.Template(applied)
+	return template != applied && applied != current && template == manifests.Template(current)
 }
 
 // ruleUnread reads an object in sync whose exports the watch does not show: once after each change, and after a start

@@ -95,7 +95,7 @@ func (c candidate) isSameInputs() bool {
 	if c.entry.Digest == "" || c.entry.Revision == 0 || c.entry.Revision != c.revision || c.differsInIgnored() {
 		return false
 	}
-	if c.differsInValues() {
+	if differInValues(c.entry.Digest, c.object.Digest) {
 		return c.entry.Completed || c.object.Ephemeral || manifests.RunsOnce(c.object.Key.GroupKind())
 	}
 	return c.entry.Rendition == c.rendition || c.entry.Completed || c.object.Ephemeral ||
@@ -205,7 +205,7 @@ func (c candidate) applyOver(reason Reason) decision {
 	overrides := c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
 	d.action.TakeAllFields, d.action.KeepFields = overrides && !c.isRestored(), overrides && c.isRestored()
 	d.action.Migrate = overrides || c.live.Updated != "" || c.live.FormerOwner ||
-		c.listedBeforeFirstApply() || reason.Adopts() && c.isClaimed() || dropsCopy(c)
+		c.live.listedBeforeFirstApply() || reason.Adopts() && c.isClaimed() || dropsCopy(c)
 	return d
 }
 

@@ -24,12 +24,9 @@ type Verdict struct {
 // Matched are the kinds whose objects an author compares with their manifests.
 type Matched map[schema.GroupKind]bool
 
-// matched reports whether an author compares the object with its manifest.
-func (c candidate) matched() bool { return c.matchedKinds[c.object.Key.GroupKind()] }
-
 // ruleUnmatched reads an object whose current version was not compared. The response has the verdict.
 func ruleUnmatched(c candidate) (decision, bool) {
-	if !c.matched() || c.live.Verdict != nil || c.written() {
+	if !c.matchedKinds[c.object.Key.GroupKind()] || c.live.Verdict != nil || c.written() {
 		return decision{}, false
 	}
 	return c.act(VerbRead, ReasonUnmatched), true

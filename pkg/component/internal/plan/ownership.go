@@ -163,8 +163,8 @@ func (c candidate) hasPreviousManagers() bool {
 }
 
 // listedBeforeFirstApply reports whether the API server also lists our fields under the manager beforeFirstApply.
-func (c candidate) listedBeforeFirstApply() bool {
-	return slices.Contains(c.live.Managers, beforeFirstApply)
+func (o Observed) listedBeforeFirstApply() bool {
+	return slices.Contains(o.Managers, beforeFirstApply)
 }
 
 // isRestored reports whether another client created the object with the marks of the component, for example from a
