@@ -27,20 +27,27 @@ type conditionParameters struct {
 	parameters map[string]any
 }
 
-// conditionInputs returns the values that the conditions of objects can use. They are those of the author's function
+// conditions knows what the conditions of objects can use.
+type conditions struct {
+	author    Author
+	component *Component
+	target    target.Target
+	inputs    input.Inputs
+}
+
+// of returns the values that the conditions of the objects in a set can use. They are those of the author's function
 // for this, if there is one. Otherwise the values of event sources are the parameter "inputs", unless the component has
 // a parameter of this name.
-func (p *Pass) conditionInputs(
-	ctx context.Context, c *Component, t target.Target, in input.Inputs, set rendering.Set,
-) (inclusion.Inputs, error) {
+func (c conditions) of(ctx context.Context, set rendering.Set) (inclusion.Inputs, error) {
+	in := c.inputs
 	decided := inclusion.Inputs{
-		Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Served: t.Client.Discovery.Serves,
+		Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Served: c.target.Client.Discovery.Serves,
 		Hidden: input.IsSecretName,
 	}
 	if !slices.ContainsFunc(set.Desired(), func(o manifests.Object) bool { return o.Settings.Conditions != nil }) {
 		return decided, nil
 	}
-	own, err := p.ownConditionParameters(ctx, c, t, in, set.Lookups)
+	own, err := c.ownParameters(ctx, set.Lookups)
 	if err != nil {
 		return decided, err
 	}
@@ -72,28 +79,26 @@ func (p *Pass) conditionInputs(
 // parameterInputs is the name of the parameter with the values of event sources, in conditions.
 const parameterInputs = "inputs"
 
-// ownConditionParameters returns the parameters of the author's function for conditions, nil if there is none. The
-// function may read objects, so it is called only when the inputs have changed, or a looked-up object or its status.
-func (p *Pass) ownConditionParameters(
-	ctx context.Context, c *Component, t target.Target, in input.Inputs, lookups lookup.Lookups,
-) (map[string]any, error) {
+// ownParameters returns the parameters of the author's function for conditions, nil if there is none. The function may
+// read objects, so it is called only when the inputs have changed, or a looked-up object or its status.
+func (c conditions) ownParameters(ctx context.Context, lookups lookup.Lookups) (map[string]any, error) {
 	lookups.ReadsStatus = true
 	_, digest, err := lookups.Record()
 	if err != nil {
 		return nil, err
 	}
-	known := &c.Memory.conditions
+	in, known := c.inputs, &c.component.Memory.conditions
 	key := in.Digest + " " + digest
 	if known.parameters != nil && known.key == key {
 		return known.parameters, nil
 	}
 	var failed error
-	parameters, err := p.Author.ConditionParameters(ctx, c.Object, func() (generator.Request, error) {
+	parameters, err := c.author.ConditionParameters(ctx, c.component.Object, func() (generator.Request, error) {
 		events, err := in.LoadEvents(ctx)
 		failed = err
 		return generator.Request{
-			Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Component: c.Object, Inputs: events,
-			Local: lookup.NewRecorder(t).Lookup(true, false),
+			Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Component: c.component.Object, Inputs: events,
+			Local: lookup.NewRecorder(c.target).Lookup(true, false),
 		}, err
 	})
 	if failed != nil {

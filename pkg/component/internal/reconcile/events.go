@@ -54,8 +54,8 @@ func (c clusters) Target() (sources.Cluster, error) {
 }
 
 // eventInputs returns the values of event sources that are inputs of a component.
-func (p *Pass) eventInputs(ctx context.Context, c *Component) ([]input.Event, error) {
-	named, err := p.Events.Inputs(ctx, c.Name())
+func eventInputs(ctx context.Context, from EventSources, component types.NamespacedName) ([]input.Event, error) {
+	named, err := from.Inputs(ctx, component)
 	if err != nil {
 		return nil, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: err}
 	}

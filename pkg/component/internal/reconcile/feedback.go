@@ -38,7 +38,7 @@ func (p *Pass) feedbackOf(
 	f.own = own
 	trigger, err := manifests.Digest([]any{c.GetGeneration(), others})
 	if err == nil {
-		f.trigger, err = p.repairNonce(c, trigger)
+		f.trigger, err = repairNonce(c.Object, p.Reconciler, trigger)
 	}
 	return f, err
 }

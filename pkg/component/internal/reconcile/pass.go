@@ -130,7 +130,7 @@ func (p *Pass) applyRound(
 	request := p.newRequest(c, owner, entries)
 	request.Desired, request.Needs = c.rendered, needsOf(c, t, in.Declaration.References)
 	request.Phases = set.Phases()
-	decided, err := p.conditionInputs(ctx, c, t, in, set)
+	decided, err := conditions{p.Author, c, t, in}.of(ctx, set)
 	if err != nil {
 		return outcome.Outcome{}, err
 	}
@@ -140,7 +140,7 @@ func (p *Pass) applyRound(
 	if request.Trigger, err = triggerOf(c.GetGeneration(), in); err != nil {
 		return outcome.Outcome{}, err
 	}
-	if request.RepairNonce, err = p.repairNonce(c, request.Trigger); err != nil {
+	if request.RepairNonce, err = repairNonce(c.Object, p.Reconciler, request.Trigger); err != nil {
 		return outcome.Outcome{}, err
 	}
 	if request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
@@ -222,7 +222,7 @@ func (p *Pass) newDeletion(
 	request.Before = func(ctx context.Context) error { return p.preDelete(ctx, c) }
 	request.AcceptUnknown = acceptedGroups(c.Object, p.Reconciler)
 	// In a deletion, only a request for a pass runs the failed objects of a phase again.
-	if request.Trigger, err = p.repairNonce(c, ""); err != nil {
+	if request.Trigger, err = repairNonce(c.Object, p.Reconciler, ""); err != nil {
 		return request, err
 	}
 	if request.Managed, err = recordedTypes(c.GetStatus()); err != nil {
@@ -302,7 +302,7 @@ func (p *Pass) readInputs(ctx context.Context, c *Component, t target.Target) (i
 	defer p.Metrics.Time(metrics.StepInputs)()
 	declared, err := p.Author.Inputs(c.Object)
 	if err == nil {
-		declared.Events, err = p.eventInputs(ctx, c)
+		declared.Events, err = eventInputs(ctx, p.Events, c.Name())
 	}
 	if err != nil {
 		return input.Inputs{}, err

@@ -86,7 +86,7 @@ func (p *Pass) repair(
 ) (o outcome.Outcome, err error) {
 	request.Trigger, err = manifests.Digest([]any{c.GetGeneration(), c.GetStatus().InputDigest})
 	if err == nil {
-		request.RepairNonce, err = p.repairNonce(c, request.Trigger)
+		request.RepairNonce, err = repairNonce(c.Object, p.Reconciler, request.Trigger)
 	}
 	if err != nil {
 		return outcome.Outcome{}, err

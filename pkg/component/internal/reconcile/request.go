@@ -119,8 +119,8 @@ func (p *Pass) hold(ctx context.Context, c *Component, owner manifests.Owner) er
 
 // repairNonce returns a token that changes with the spec of the component, with its inputs, and with each request for a
 // pass by annotation. When the token changes, repairs that are waiting for their back-off run at once.
-func (p *Pass) repairNonce(c *Component, trigger string) (string, error) {
-	return manifests.Digest([]any{trigger, requestedAt(c.Object, p.Reconciler)})
+func repairNonce(component components.Object, reconciler, trigger string) (string, error) {
+	return manifests.Digest([]any{trigger, requestedAt(component, reconciler)})
 }
 
 func (p *Pass) looker(owner manifests.Owner) lookup.Owner {
