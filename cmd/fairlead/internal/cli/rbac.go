@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -206,8 +207,8 @@ func (a *app) requirementsOfComponent(
 	if err != nil {
 		return fail(err)
 	}
-	component := &v1alpha1.Component{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
+	found := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, found); err != nil {
 		return fail(err)
 	}
 	about, err := a.flags.ToDiscoveryClient()
@@ -215,12 +216,15 @@ func (a *app) requirementsOfComponent(
 		return fail(exit.Unasked("kubeconfig: %w", err))
 	}
 	live := rbac.Live{Gate: a.gate(c, o.callFunctions), About: about, Inputs: given, Warn: a.warn}
-	r, err := live.OfComponent(ctx, component)
+	r, err := live.OfComponent(ctx, found)
 	if _, refused := errors.AsType[*egress.Refusal](err); refused {
 		return fail(err)
 	}
 	if err != nil {
 		return fail(refuseRendering(target, "it", err))
 	}
-	return r, o.roles(client.ObjectKeyFromObject(component), component.ServiceAccountName()), nil
+	if r.Recorded, err = component.Inventory(ctx, c, found.GetStatus()); err != nil {
+		a.warn(fmt.Errorf("the roles have no rules to prune dependents that are not rendered any more: %w", err))
+	}
+	return r, o.roles(client.ObjectKeyFromObject(found), found.ServiceAccountName()), nil
 }

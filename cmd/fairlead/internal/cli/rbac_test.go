@@ -130,6 +130,27 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		}
 	})
 
+	It("includes what is needed to prune recorded dependents that are not rendered any more", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), "--skip-plan").Code).To(Equal(0))
+		c := shopIn(ctx, namespace)
+		for _, e := range []metav1alpha1.InventoryEntry{
+			{Version: "v1", Kind: "ConfigMap", Namespace: namespace, Name: "a"},
+			{Version: "v1", Kind: "Secret", Namespace: namespace, Name: "former"},
+			{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "former"},
+		} {
+			c.Status.Inventory = append(c.Status.Inventory, e.String())
+		}
+		Expect(k8s.Status().Update(ctx, c)).To(Succeed())
+		r := fairlead(ctx, namespace, "rbac", "shop")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(rulesOf(r.Out)).To(ContainElements(
+			namespace+"/component-shop configmaps: get,create,patch,delete",
+			namespace+"/component-shop secrets: get,patch,delete",
+			"/component:"+namespace+":shop clusterroles: get,patch,delete",
+		))
+	})
+
 	It("includes the managed types that the component names", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}

@@ -21,6 +21,8 @@ type Requirements struct {
 	// Policies are the default policies of the dependents.
 	Policies metav1alpha1.Policies
 	Objects  []manifests.Object
+	// Recorded are the dependents in the inventory. Those that are not rendered any more are still to be pruned.
+	Recorded []metav1alpha1.InventoryEntry
 	// References are the Secrets, ConfigMaps and components that the component reads in its namespace. A reference without
 	// a name includes all objects of its kind.
 	References []metav1alpha1.Reference
@@ -55,7 +57,7 @@ type Grant struct {
 // OfAccount returns the sorted grants of the component's account: to write dependents, to escalate and bind roles, to
 // read inputs and, if AccountWatches is true, to watch dependents and inputs.
 func (r Requirements) OfAccount() []Grant {
-	return merged(slices.Concat(r.toWrite(), r.toEscalate(), r.toRead(), r.toProtect()))
+	return merged(slices.Concat(r.toWrite(), r.toPrune(), r.toEscalate(), r.toRead(), r.toProtect()))
 }
 
 // place is a type in a namespace, or in the whole cluster if namespace is empty.

@@ -237,6 +237,30 @@ func TestTheOperatorIsGrantedWhatItCannotWatchAnyway(t *testing.T) {
 	expect(t, got, " example.com boxen get,list,watch", " other.com policies get,list,watch")
 }
 
+func TestADefinitionThatIsNotRenderedAnyMoreIsPruned(t *testing.T) {
+	n := needs(t, defaults)
+	n.Recorded = []metav1alpha1.InventoryEntry{
+		{
+			Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: "a",
+			Types: []string{"Gadget.example.com"},
+		},
+		{Version: "v1", Kind: "Namespace", Name: "inner"},
+	}
+	rules, err := n.OfOperator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rules) != 1 || !slices.Contains(rules[0].Resources, "gadgets") {
+		t.Errorf("the operator gets the rules %v, want one for gadgets", rules)
+	}
+	n.AccountWatches = true
+	expect(t, n.OfAccount(),
+		"  namespaces get,list,watch,patch,delete",
+		" apiextensions.k8s.io customresourcedefinitions get,list,watch,patch,delete",
+		" example.com gadgets list,watch",
+		"inner * * list")
+}
+
 func TestTheOperatorIsGrantedNothingForTypesOfKubernetes(t *testing.T) {
 	rules, err := needs(t, defaults, config, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}").OfOperator()
 	if err != nil || len(rules) > 0 {

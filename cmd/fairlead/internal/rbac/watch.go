@@ -35,14 +35,19 @@ func (r Requirements) toProtect() []Grant {
 		return grants
 	}
 	look(r.Managed, r.watching())
+	remove := func(key manifests.Key, types []manifests.ManagedType) {
+		look(types, r.watching())
+		if key.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
+			grants = append(grants, Grant{key.Name, rule(schema.GroupResource{Group: "*", Resource: "*"}, []string{"list"})})
+		}
+	}
 	for _, o := range r.Objects {
-		if !slices.Contains(verbs(o, r.Policies), "delete") {
-			continue
+		if slices.Contains(verbs(o, r.Policies), "delete") {
+			remove(o.Key, o.Types)
 		}
-		look(o.Types, r.watching())
-		if o.Key.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
-			grants = append(grants, Grant{o.Key.Name, rule(schema.GroupResource{Group: "*", Resource: "*"}, []string{"list"})})
-		}
+	}
+	for _, e := range r.leaving() {
+		remove(keyOf(e), definedBy(e))
 	}
 	return grants
 }
@@ -82,11 +87,17 @@ func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 	for _, resource := range r.serving(r.Managed) {
 		watch(resource)
 	}
-	for _, o := range r.Objects {
-		watch(r.resource(o.GroupVersionKind()))
-		for _, resource := range r.serving(o.Types) {
+	dependent := func(kind schema.GroupVersionKind, types []manifests.ManagedType) {
+		watch(r.resource(kind))
+		for _, resource := range r.serving(types) {
 			watch(resource)
 		}
+	}
+	for _, o := range r.Objects {
+		dependent(o.GroupVersionKind(), o.Types)
+	}
+	for _, e := range r.leaving() {
+		dependent(kindOf(e), definedBy(e))
 	}
 	for _, input := range r.Inputs {
 		allow(r.resource(input.GroupVersionKind), "list", "watch")
