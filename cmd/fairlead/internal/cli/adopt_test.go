@@ -139,8 +139,9 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 
 		r = fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt", "--wait")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "")))
-		record := "Helm still has the record of the release " + namespace + "/web, and helm uninstall would delete the adopted " +
-			"objects; when the component is ready, remove only the record: kubectl delete secret -n " + namespace + " -l owner=helm,name=web\n"
+		record := "while Helm has a record of the release " + namespace + "/web, helm uninstall would delete the adopted objects; " +
+			"helm get manifest -n " + namespace + " web lists the objects of the release; when the component is ready and has all of " +
+			"them, remove only the record, with the history and the values in it: kubectl delete secret -n " + namespace + " -l owner=helm,name=web\n"
 		Expect(strings.Count(r.Out, record)).To(Equal(1), r.Out)
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(9))
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...))).To(HaveField("Out", Not(ContainSubstring("Helm"))))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
@@ -45,6 +47,9 @@ func takeManifest(o *applyOptions, namespace *string, args []string) ([]string, 
 		case o.manifest != nil:
 			return nil, exit.BadUsage("-f %s: this is a second manifest of a component; want one", file)
 		default:
+			if err := unknownFields(found); err != nil {
+				return nil, exit.BadInput("-f %s: %w; kubectl explain component.spec lists the fields", file, err)
+			}
 			o.manifest = found
 		}
 	}
@@ -70,6 +75,20 @@ func takeManifest(o *applyOptions, namespace *string, args []string) ([]string, 
 		return nil, exit.BadUsage("the manifest has the name %q, and the argument is %q", name, args[0])
 	}
 	return args, nil
+}
+
+// unknownFields returns an error that names all fields of a manifest that a component does not have. The API server would
+// drop them without an error, so a misspelt field would be a missing one.
+func unknownFields(manifest *unstructured.Unstructured) error {
+	text, err := manifest.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	problems, err := kjson.UnmarshalStrict(text, &v1alpha1.Component{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(problems...)
 }
 
 // createNamespace creates a namespace if it does not exist.

@@ -59,6 +59,17 @@ var _ = Describe("the manifest of a component", onCluster(func() {
 		Expect(requests(ctx, namespace, "components", "configmaps").Writes()).To(BeEmpty())
 	})
 
+	It("is refused with the names of all unknown fields, because the API server would drop them", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		file := manifest("{serviceAccount: {name: deployer}, policies: {delet: orphan}, values: {any: {thing: 1}}}")
+		for _, command := range []string{"apply", "plan", "diff"} {
+			r := fairlead(ctx, namespace, command, "-f", file, folder("a.yaml", template))
+			Expect(r.Code).To(Equal(2), command)
+			Expect(r.Err).To(And(ContainSubstring(`unknown field "spec.serviceAccount"`), ContainSubstring(`unknown field "spec.policies`)), command)
+		}
+		Expect(requests(ctx, namespace, "components", "configmaps").Writes()).To(BeEmpty())
+	})
+
 	It("has the name and the namespace of the component", func(ctx SpecContext) {
 		file := filepath.Join(folder("shop.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Component\n"+
 			"metadata: {name: shop, namespace: elsewhere}\n"), "shop.yaml")

@@ -135,7 +135,9 @@ func (p preflight) listAdoptions(steps []component.Step, permitted bool) {
 var helmRelease = regexp.MustCompile(`^the Helm release ([a-z0-9-]+)/([a-z0-9.-]+)(?: |$)`)
 
 // recordsToRemove returns a line for each Helm release from which objects are taken over: how a person removes only its
-// record. Helm goes by the record, and would delete or change the objects of the release also after the take-over.
+// record. Helm goes by the record, and would delete or change the objects of the release also after the take-over. An
+// annotation alone does not show that the record exists, or that the component has all objects of the release, so the
+// person checks this first.
 func recordsToRemove(adoptions []component.Step) []string {
 	var lines []string
 	for _, s := range adoptions {
@@ -143,8 +145,9 @@ func recordsToRemove(adoptions []component.Step) []string {
 			continue
 		}
 		if release := helmRelease.FindStringSubmatch(s.Adopts.From); release != nil {
-			lines = append(lines, fmt.Sprintf("Helm still has the record of the release %[1]s/%[2]s, and helm uninstall would "+
-				"delete the adopted objects; when the component is ready, remove only the record: "+
+			lines = append(lines, fmt.Sprintf("while Helm has a record of the release %[1]s/%[2]s, helm uninstall would "+
+				"delete the adopted objects; helm get manifest -n %[1]s %[2]s lists the objects of the release; when the "+
+				"component is ready and has all of them, remove only the record, with the history and the values in it: "+
 				"kubectl delete secret -n %[1]s -l owner=helm,name=%[2]s", release[1], release[2]))
 		}
 	}
