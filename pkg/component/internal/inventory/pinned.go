@@ -28,6 +28,8 @@ type Set struct {
 	// ValuesLost is set if the record of the applied rendering was lost: generated values of this rendering, such as
 	// passwords, differ from the applied values.
 	ValuesLost bool
+	// Capabilities is the text of the capabilities that the rendering asked for.
+	Capabilities string
 	// Manifests returns the rendered manifests. It is called only if a record has to be written.
 	Manifests func() ([]*unstructured.Unstructured, error)
 }
@@ -103,7 +105,7 @@ func (p Pinned) write(ctx context.Context, obj components.Object, owner manifest
 	}
 	rec := records.Record{
 		Kind: records.Rendering, ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost,
-		Origin: records.OriginOf(obj.GetStatus()),
+		Origin: records.OriginOf(obj.GetStatus()), Capabilities: set.Capabilities,
 	}
 	parts, err := records.Encode(records.Rendering, bodies)
 	if err == nil {

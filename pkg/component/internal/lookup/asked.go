@@ -1,12 +1,21 @@
 package lookup
 
 import (
+	"encoding/json"
+	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+const (
+	// maxAskedVersions is the maximum number of API versions that a record has, and maxVersionName the maximum length of
+	// each, in bytes. If a rendering asked for more, every change of the capabilities leads to a rendering after a restart.
+	maxAskedVersions = 100
+	maxVersionName   = 253
 )
 
 // Asked records for which API versions the renderings of some inputs asked, and the answers. It is safe for concurrent
@@ -50,4 +59,44 @@ func (a *Asked) sameAnswers(now discovery.Capabilities) bool {
 		}
 	}
 	return true
+}
+
+// recordedCapabilities are the capabilities of a rendering, as the record of the rendering contains them.
+type recordedCapabilities struct {
+	// Digest is the digest of all capabilities.
+	Digest  string          `json:"digest"`
+	Version version.Info    `json:"version"`
+	Asked   map[string]bool `json:"asked,omitempty"`
+}
+
+// RecordCapabilities returns the text of the capabilities that the rendering asked for, with the answers. It is empty if
+// they are not known, or too many.
+func (l Lookups) RecordCapabilities() (string, error) {
+	a := l.Asked
+	if a == nil {
+		return "", nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.all || len(a.answers) > maxAskedVersions {
+		return "", nil
+	}
+	for version := range a.answers {
+		if len(version) > maxVersionName {
+			return "", nil
+		}
+	}
+	text, err := json.Marshal(recordedCapabilities{Digest: l.Served.Digest, Version: a.version, Asked: a.answers})
+	return string(text), err
+}
+
+// recallCapabilities returns the capabilities of a text of RecordCapabilities. asked is nil if the text has none.
+func recallCapabilities(text string) (digest string, asked *Asked) {
+	var recorded recordedCapabilities
+	if json.Unmarshal([]byte(text), &recorded) != nil || recorded.Digest == "" {
+		return "", nil
+	}
+	asked = &Asked{version: recorded.Version, answers: map[string]bool{}}
+	maps.Copy(asked.answers, recorded.Asked)
+	return recorded.Digest, asked
 }

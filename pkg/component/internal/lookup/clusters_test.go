@@ -1,7 +1,9 @@
 package lookup
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -316,21 +318,80 @@ func TestALookupOfAnUnservedTypeIsRepeatedWhenOtherTypesAreServed(t *testing.T) 
 	})
 }
 
+func TestAfterARestartOtherCapabilitiesMatterOnlyIfAnAnswerChanges(t *testing.T) {
+	c := newClusters(t)
+	served, err := Capabilities(t.Context(), c.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	askAll := func(n int, suffix string) func(generator.Capabilities) {
+		return func(served generator.Capabilities) {
+			for i := range n {
+				served.APIVersions.Has(fmt.Sprintf("absent%d/v1%s", i, suffix))
+			}
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		version string
+		ask     func(generator.Capabilities)
+		equal   bool
+	}{
+		{"nothing was asked", "", func(generator.Capabilities) {}, true},
+		{"the answers are the same", "", func(served generator.Capabilities) {
+			served.APIVersions.Has("v1")
+			served.APIVersions.Has("absent/v1")
+		}, true},
+		{"a version is served now", "", func(served generator.Capabilities) { served.APIVersions.Has("example.com/v1") }, false},
+		{"a version is not served any more", "", func(served generator.Capabilities) { served.APIVersions.Has("former/v1") }, false},
+		{"all versions were read", "", func(served generator.Capabilities) { served.APIVersions.All() }, false},
+		{"the most versions that a record has", "", askAll(maxAskedVersions, ""), true},
+		{"more versions than a record has", "", askAll(maxAskedVersions+1, ""), false},
+		{"a version that is too long for a record", "", askAll(1, strings.Repeat("x", maxVersionName)), false},
+		{"another version of Kubernetes", "v0.1.0", func(generator.Capabilities) {}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := served.Capabilities
+			before.APIVersions = generator.NewAPIVersions("v1", "former/v1")
+			before.Version.GitVersion = cmp.Or(test.version, before.Version.GitVersion)
+			rendered, asked := Record(before)
+			test.ask(rendered)
+			l := Lookups{Served: discovery.Summary{Digest: "others"}, Asked: asked}
+			text, err := l.RecordCapabilities()
+			if err != nil {
+				t.Fatal(err)
+			}
+			status := recorded(t, l)
+			recalled, equal, err := Recall(t.Context(), c.target, us, status, text)
+			if err != nil || equal != test.equal || recalled.Served.Digest != served.Digest {
+				t.Errorf("Recall returned %+v, equal %t and the error %v, want %t", recalled.Served, equal, err, test.equal)
+			}
+			if _, equal, err = Recall(t.Context(), c.target, us, status, "{}"); err != nil || equal {
+				t.Errorf("without recorded capabilities, Recall returned equal %t and the error %v, want false", equal, err)
+			}
+			status.LookupsDigest = "others"
+			if _, equal, err = Recall(t.Context(), c.target, us, status, text); err != nil || equal {
+				t.Errorf("for other look-ups, Recall returned equal %t and the error %v, want false", equal, err)
+			}
+		})
+	}
+}
+
 func TestRecordedLookupsAreReadAgainAfterARestart(t *testing.T) {
 	c := newClusters(t)
 	c.put("settings", "1")
 	l := c.look(t, "settings", "absent")
 	status := recorded(t, l)
-	recalled, equal, err := Recall(t.Context(), c.target, us, status)
+	recalled, equal, err := Recall(t.Context(), c.target, us, status, "")
 	if err != nil || !equal || len(recalled.Results) != len(l.Results) {
 		t.Errorf("Recall returned %+v, equal %t and the error %v, want all look-ups as equal", recalled, equal, err)
 	}
 	c.put("settings", "2")
-	if _, equal, err = Recall(t.Context(), c.target, us, status); err != nil || equal {
+	if _, equal, err = Recall(t.Context(), c.target, us, status, ""); err != nil || equal {
 		t.Errorf("a looked-up object with another value is reported as equal: %v", err)
 	}
 	status.Lookups = append(status.Lookups, "no look-up")
-	if _, equal, err = Recall(t.Context(), c.target, us, status); err != nil || equal {
+	if _, equal, err = Recall(t.Context(), c.target, us, status, ""); err != nil || equal {
 		t.Errorf("a line of status.lookups that cannot be parsed is reported as equal: %v", err)
 	}
 }
@@ -358,7 +419,7 @@ func TestALookupThatFailsAtARestartIsAnError(t *testing.T) {
 				}
 				return nil
 			})
-			_, equal, err := Recall(t.Context(), s.target, us, status)
+			_, equal, err := Recall(t.Context(), s.target, us, status, "")
 			failure := passerror.Of(err)
 			if equal || failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal ||
 				!strings.Contains(failure.Message, "look up /v1/ConfigMap/shop/settings") {
@@ -418,7 +479,7 @@ func TestCapabilitiesThatCannotBeReadAreRetried(t *testing.T) {
 	if _, _, err := (Lookups{}).Refresh(t.Context(), unreachable, us); err == nil {
 		t.Error("look-ups are refreshed without the capabilities")
 	}
-	if _, _, err := Recall(t.Context(), unreachable, us, &metav1alpha1.Status{}); err == nil {
+	if _, _, err := Recall(t.Context(), unreachable, us, &metav1alpha1.Status{}, ""); err == nil {
 		t.Error("look-ups are recalled without the capabilities")
 	}
 }

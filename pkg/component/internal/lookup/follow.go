@@ -103,12 +103,17 @@ func (o Owner) lookAgain(ctx context.Context, t target.Target, k key) (Result, e
 }
 
 // Recall repeats the look-ups that a status records, and reports whether the results equal the recorded results.
-func Recall(ctx context.Context, t target.Target, o Owner, status *metav1alpha1.Status) (Lookups, bool, error) {
+// capabilities is the text of RecordCapabilities of the recorded rendering, and may be empty. Other capabilities than
+// at the rendering matter only if they change an answer that it got.
+func Recall(
+	ctx context.Context, t target.Target, o Owner, status *metav1alpha1.Status, capabilities string,
+) (Lookups, bool, error) {
 	now, err := Capabilities(ctx, t)
 	if err != nil {
 		return Lookups{}, false, err
 	}
-	l := Lookups{Served: now.Summary, Exports: RecordedExports(status)}
+	then, asked := recallCapabilities(capabilities)
+	l := Lookups{Served: now.Summary, Asked: asked, Exports: RecordedExports(status)}
 	for _, line := range status.Lookups {
 		entry, err := metav1alpha1.ParseLookup(line)
 		if err != nil {
@@ -122,6 +127,11 @@ func Recall(ctx context.Context, t target.Target, o Owner, status *metav1alpha1.
 	}
 	equal, readsStatus := l.EqualRecorded(status)
 	l.ReadsStatus = readsStatus
+	if !equal && asked.sameAnswers(now) {
+		l.Served.Digest = then
+		equal, _ = l.EqualRecorded(status)
+		l.Served = now.Summary
+	}
 	return l, equal, nil
 }
 

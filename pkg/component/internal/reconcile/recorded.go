@@ -133,10 +133,14 @@ func (r ComponentRecord) CheckKubeconfig(c *Component, owner manifests.Owner, t 
 
 // Begin implements Inventory.
 func (r ComponentRecord) Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error {
-	err := r.Inventories.Pinned().Record(ctx, c.Object, owner, inventory.Set{
-		ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost, Manifests: set.Manifests.All,
-	})
-	if err != nil {
+	pinned := inventory.Set{ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost, Manifests: set.Manifests.All}
+	if pinned.ID != "" {
+		var err error
+		if pinned.Capabilities, err = set.Lookups.RecordCapabilities(); err != nil {
+			return err
+		}
+	}
+	if err := r.Inventories.Pinned().Record(ctx, c.Object, owner, pinned); err != nil {
 		return err
 	}
 	return r.Inventories.Phases().Record(ctx, c.Object, owner, set.Phases())

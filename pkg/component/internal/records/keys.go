@@ -17,13 +17,14 @@ const LabelRecord = "record-of"
 const (
 	// annotationOwner has the full owner as its value. A label value is too short for that, so the label has a hash of
 	// the owner.
-	annotationOwner      = LabelRecord
-	annotationParts      = "record-parts"
-	annotationWritten    = "record-written"
-	annotationNote       = "record-note"
-	annotationOrigin     = "record-origin"
-	annotationValuesLost = "record-anew"
-	annotationAfter      = "record-after"
+	annotationOwner        = LabelRecord
+	annotationParts        = "record-parts"
+	annotationWritten      = "record-written"
+	annotationNote         = "record-note"
+	annotationOrigin       = "record-origin"
+	annotationValuesLost   = "record-anew"
+	annotationAfter        = "record-after"
+	annotationCapabilities = "record-capabilities"
 	// annotationDigest is the digest of the name and the data of the Secret.
 	annotationDigest = "record-digest"
 )
@@ -69,6 +70,9 @@ func (k keys) annotations(owner manifests.Owner, rec Record, parts int, written 
 	}
 	if rec.After != "" {
 		annotations[k.name(annotationAfter)] = rec.After
+	}
+	if rec.Capabilities != "" {
+		annotations[k.name(annotationCapabilities)] = rec.Capabilities
 	}
 	if rec.ValuesLost {
 		annotations[k.name(annotationValuesLost)] = "true"

@@ -110,6 +110,9 @@ type Record struct {
 	ValuesLost bool
 	// Origin describes the inputs of a rendering, nil for other kinds.
 	Origin *Origin
+	// Capabilities is the text of the capabilities that a rendering asked for; see lookup.Recall. It is empty for other
+	// kinds.
+	Capabilities string
 	// After identifies the inventory that this inventory replaces; see components.InventoryRef.ID.
 	After string
 }

@@ -182,6 +182,7 @@ func (s *Store) Read(ctx context.Context, owner manifests.Owner, kind Kind, id s
 		rec.Note = secret.GetAnnotations()[s.keys.name(annotationNote)]
 		rec.ValuesLost = secret.GetAnnotations()[s.keys.name(annotationValuesLost)] != ""
 		rec.Origin = s.OriginOf(secret)
+		rec.Capabilities = secret.GetAnnotations()[s.keys.name(annotationCapabilities)]
 		parts, _ := strconv.Atoi(secret.GetAnnotations()[s.keys.name(annotationParts)])
 		if secret.GetAnnotations()[s.keys.name(annotationDigest)] != "" && !s.IsIntact(secret) {
 			edited = secret.GetName()

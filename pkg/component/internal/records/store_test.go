@@ -84,7 +84,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	if err != nil || len(parts) < 2 {
 		t.Fatalf("the record has %d parts, with the error %v; want several parts", len(parts), err)
 	}
-	written := Record{Kind: Rendering, ID: "one", Note: "a note", ValuesLost: true, Origin: &origin}
+	written := Record{Kind: Rendering, ID: "one", Note: "a note", ValuesLost: true, Origin: &origin, Capabilities: `{"digest":"d"}`}
 	if err := s.Write(t.Context(), owner("app"), written, parts); err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 	pinned = Rendered{
 		Manifests: Manifests{plain: bodies}, ID: recorded.ID, Note: recorded.Note, ValuesLost: recorded.ValuesLost,
 	}
-	pinned.Lookups, current, err = lookup.Recall(ctx, req.Target, req.looker(), req.Status)
+	pinned.Lookups, current, err = lookup.Recall(ctx, req.Target, req.looker(), req.Status, recorded.Capabilities)
 	current = current && lookup.GetsSameValues(pinned.Lookups.Exports, req.Exports)
 	if err == nil && current {
 		r.follow(req, pinned.Lookups)
