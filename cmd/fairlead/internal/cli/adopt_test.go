@@ -147,6 +147,38 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...))).To(HaveField("Out", Not(ContainSubstring("Helm"))))
 	})
 
+	It("refuses to change a component that another component, a controller or a Helm release writes", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		parent := manifests.Owner{Cluster: "c", Reconciler: "parent.example.com", Group: "example.com", Kind: "Parent", Namespace: "up", Name: "all"}
+		isController := true
+		for name, mark := range map[string]func(*v1alpha1.Component){
+			"Parent.example.com up/all (reconciler parent.example.com)": func(c *v1alpha1.Component) {
+				c.Labels = map[string]string{"parent.example.com/owner-id": parent.ID()}
+				c.Annotations = map[string]string{"parent.example.com/owner-id": parent.String()}
+			},
+			"Tenant blue": func(c *v1alpha1.Component) {
+				c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Tenant", Name: "blue", UID: "u", Controller: &isController}}
+			},
+			"the Helm release " + namespace + "/web": func(c *v1alpha1.Component) {
+				c.Annotations = map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": namespace}
+			},
+		} {
+			c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+			c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}}
+			mark(c)
+			Expect(k8s.Create(ctx, c)).To(Succeed())
+			dir := folder("b.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}")
+			r := fairlead(ctx, namespace, "apply", "shop", dir)
+			Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("it is written by "+name+", which may change it back"))))
+			Expect(shopIn(ctx, namespace).Spec.Source.Inline).NotTo(BeNil())
+			r = fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")
+			Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ContainSubstring("is written by "+name))))
+			r = fairlead(ctx, namespace, "delete", "shop")
+			Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ContainSubstring("is written by "+name+", which may create it again"))))
+			Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(c), &v1alpha1.Component{}) }).Should(MatchError(apierrors.IsNotFound, "not found"))
+		}
+	})
+
 	It("withholds values of Secrets", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(k8s.Create(ctx, &corev1.Secret{

@@ -217,6 +217,9 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	planned := false
 	if !o.unplanned {
 		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
+			if err := a.newPreflight(target, o.adopt).checkParent(obj); err != nil {
+				return nil, err
+			}
 			change := preview.Sources{ConfigMaps: sources, Archive: archive, Place: place, Inputs: given}
 			found, err = preview.Check(ctx, a.gate(c, false), target, obj, change)
 			planned = err == nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
@@ -32,6 +34,21 @@ type preflight struct {
 func (a *app) newPreflight(target cluster.Target, adopt bool) preflight {
 	tell := func(line string) { _, _ = fmt.Fprintln(a.ErrOut, terminal.Clean(line)) }
 	return preflight{target: target, adopt: adopt, print: a.println, tell: tell, warn: a.warn}
+}
+
+// checkParent refuses to change a component that somebody else writes, because that one would change it back, and its
+// dependents with it.
+func (p preflight) checkParent(component *unstructured.Unstructured) error {
+	parent := parentOf(component)
+	if parent == "" || component.GetUID() == "" {
+		return nil
+	}
+	if p.adopt {
+		p.warn(fmt.Errorf("%s is written by %s, which may change it back", p.target, parent))
+		return nil
+	}
+	return exit.Refuse("%s is not applied: it is written by %s, which may change it back, and its dependents with it; "+
+		"change it there, or apply it with --adopt", p.target, parent)
 }
 
 // takesNothing are entries of spec.adopt that permit no adoption. A component without a list gets this one if the plan
