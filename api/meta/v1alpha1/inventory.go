@@ -105,6 +105,9 @@ type InventoryEntry struct {
 	// as the live object is in this state. The field is not critical, because a reader that ignores it assumes that the
 	// types were served.
 	Unserved string
+	// Overridden names fields that admission or the API server changed in the last write of the object. It is empty if
+	// there are none. The field is not critical, because a reader that ignores it only does not report them.
+	Overridden string
 
 	// unknown has the fields that are unknown to this version, because a newer version wrote them.
 	unknown []string
@@ -223,6 +226,7 @@ func (e InventoryEntry) String() string {
 	}
 	field("t", strings.Join(types, ","))
 	text("un", e.Unserved)
+	text("ov", e.Overridden)
 	for _, f := range e.unknown {
 		b.WriteByte(' ')
 		b.WriteString(f)
@@ -389,6 +393,8 @@ func (e *InventoryEntry) rareTextField(key string) *string {
 		return &e.DependencyGroup
 	case "hs":
 		return &e.HeldSince
+	case "ov":
+		return &e.Overridden
 	}
 	return nil
 }

@@ -57,6 +57,11 @@ func TestInventoryEntry(t *testing.T) {
 			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Completed: true, Immutable: 0x5b0e8c},
 			"/v1/K//n c=true im=5b0e8c",
 		},
+		{
+			"an object with a field that admission changed",
+			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Unserved: "x", Overridden: "spec.replicas is 7 instead of 2"},
+			"/v1/K//n un=x ov=spec.replicas%20is%207%20instead%20of%202",
+		},
 		{"a delete order of zero", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
 		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},

@@ -94,7 +94,10 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 		o.Verdict = w.view.Verdict(obj, *a.Object)
 	}
 	if a.FindConflictingManagers {
-		o.ConflictingManagers = inspect.ConflictingManagers(obj, *a.Object, a.Policy, w.reconciler)
+		if o.Response == nil {
+			o.Response = &plan.Response{}
+		}
+		o.Response.ConflictingManagers = inspect.ConflictingManagers(obj, *a.Object, a.Policy, w.reconciler)
 	}
 	return &o
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Compare adds two facts about an object and its manifest: whether our managed fields cover all fields of the manifest,
-// and a hash of the live values of these fields. Ignored fields do not count.
+// Compare adds facts about an object and its manifest: whether our managed fields cover all fields of the manifest, a
+// hash of the live values of these fields, and which of our values were overridden. Ignored fields do not count.
 func Compare(
 	o plan.Observed, obj *unstructured.Unstructured, manifest manifests.Object,
 	policy metav1alpha1.UpdatePolicy, reconciler string,
@@ -30,6 +30,9 @@ func Compare(
 		o.Coverage = plan.CoverageFull
 	}
 	o.Values = hash(project(fieldpath.Strip(obj.Object, ignored), desired))
+	if text := overridden(obj.Object, desired, entry, manifest, reconciler); text != "" {
+		o.Response = &plan.Response{Overridden: text}
+	}
 	return o
 }
 

@@ -162,3 +162,11 @@ func fieldsText(group []ConflictingManager, one, many string) string {
 	}
 	return text + many
 }
+
+// conflictingManagers returns the managers that a response shows.
+func (o *Observed) conflictingManagers() []ConflictingManager {
+	if o.Response == nil {
+		return nil
+	}
+	return o.Response.ConflictingManagers
+}

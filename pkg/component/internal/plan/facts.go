@@ -213,9 +213,8 @@ type Observed struct {
 	// Managers are the other field managers of the object. Managers that own fields only through subresources are left
 	// out.
 	Managers []string
-	// ConflictingManagers own fields of the manifest that we do not own. ConflictingManagers are set only in the
-	// response to an action with FindConflictingManagers.
-	ConflictingManagers []ConflictingManager
+	// Response has facts that only a response of the API server shows. It is nil if there are none.
+	Response *Response
 	// Retained are fields whose effect stays when an update leaves them out: fields of ours, because their values cannot
 	// change or the API server keeps copies, and, with their values, defaults without an owner that the API server derived
 	// from other fields; see serverrules.DropsCopy.
@@ -232,6 +231,16 @@ type Observed struct {
 	// Unserved identifies the state of a definition that serves no version of its type. Unserved is empty for a
 	// definition that serves a version, and for all other objects.
 	Unserved string
+}
+
+// Response are facts about an object in a response that are not kept in memory.
+type Response struct {
+	// ConflictingManagers own fields of the manifest that we do not own. ConflictingManagers are set only in the
+	// response to an action with FindConflictingManagers.
+	ConflictingManagers []ConflictingManager
+	// Overridden names fields of the manifest that are ours and have other values, because admission or the API server
+	// changed our request. It is empty if there are none.
+	Overridden string
 }
 
 // ExternalLimits are the writes that an external does not permit.

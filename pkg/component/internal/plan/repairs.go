@@ -208,7 +208,7 @@ func (a Action) Remembered(r Result) (Repairs, bool) {
 	}
 	repairs := *a.Repairs
 	if a.FindConflictingManagers && r.Observed != nil {
-		repairs.ConflictingManagers = r.Observed.ConflictingManagers
+		repairs.ConflictingManagers = r.Observed.conflictingManagers()
 	}
 	return repairs, true
 }

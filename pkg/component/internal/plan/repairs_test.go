@@ -90,7 +90,7 @@ func (a *arena) perform(action Action) Result {
 		o := a.live
 		o.Coverage, o.Values = CoveragePartial, "v2"
 		if action.FindConflictingManagers {
-			o.ConflictingManagers = []ConflictingManager{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}}
+			o.Response = &Response{ConflictingManagers: []ConflictingManager{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}}}
 		}
 		return Result{Verb: VerbRead, Observed: &o}
 	}

@@ -223,6 +223,10 @@ func entryAfterWrite(c candidate) metav1alpha1.InventoryEntry {
 	} else {
 		e.Values = c.live.Values
 	}
+	if c.live.Response != nil && c.live.Digest == c.object.Digest {
+		// Values of another manifest are not overridden. A read of such an object compares them, too.
+		e.Overridden = c.live.Response.Overridden
+	}
 	return e
 }
 

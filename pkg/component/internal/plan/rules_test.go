@@ -888,6 +888,16 @@ var applyRows = slices.Concat(flowRows, []row{
 		"done [record u=u1 d=d1 v=v1]",
 	},
 	{
+		"records which fields admission changed in a write",
+		edits(neverWritten, answered(VerbCreate), coverage(CoverageFull), overridden("spec.a is missing")),
+		"done [record u=u1 d=d1 f=f1 ov=spec.a%20is%20missing]",
+	},
+	{
+		"does not record as changed by admission what another manifest set",
+		edits(createOnly, unrecorded, newManifest, answered(VerbRead), overridden("spec.a is missing")),
+		"done [record u=u1 d=d1]",
+	},
+	{
 		"records the hash of the Update entry with the update policy replace",
 		edits(replacing, neverWritten, answered(VerbReplace), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f1]",

@@ -367,6 +367,10 @@ func values(v string) func(*scene) { return func(s *scene) { s.live.Values = v }
 
 func coverage(c Coverage) func(*scene) { return func(s *scene) { s.live.Coverage = c } }
 
+func overridden(fields string) func(*scene) {
+	return func(s *scene) { s.live.Response = &Response{Overridden: fields} }
+}
+
 func answered(v Verb) func(*scene) {
 	return func(s *scene) { s.result = Result{Verb: v, Attempts: 1} }
 }
