@@ -35,6 +35,11 @@ const ConditionContested = "Contested"
 // is used. Its message says for each source since when, and why. The condition does not affect readiness.
 const ConditionInputStale = "InputStale"
 
+// ConditionOverridden is present, with status True, while fields of dependents have other values than their last write
+// sent, because admission or the API server changed the request. Its message names the dependents and the fields. The
+// condition does not affect readiness, and such a field is not written again and again.
+const ConditionOverridden = "Overridden"
+
 // State is a one-word summary of the conditions, for printer columns. Clients must tolerate unknown values. The CRD
 // does not restrict the values, because an older CRD must accept the status of a newer operator.
 type State string
@@ -76,6 +81,8 @@ const (
 	// ReasonDependentContested: another client repeatedly reverts the repairs of some dependents. All other dependents are
 	// applied and ready.
 	ReasonDependentContested = "DependentContested"
+	// ReasonChangedByAdmission: admission or the API server changed fields in the last write of some dependents.
+	ReasonChangedByAdmission = "ChangedByAdmission"
 	// ReasonDependentFailed: the API server rejected the write of a dependent, or a dependent reports failure in its
 	// status.
 	ReasonDependentFailed = "DependentFailed"
@@ -190,8 +197,8 @@ type Status struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Conditions always contain Ready. Reconciling, Stalled, GeneratorResults, NonDeterministic and Contested are present
-	// only while they apply.
+	// Conditions always contain Ready. Reconciling, Stalled, GeneratorResults, NonDeterministic, Contested and Overridden
+	// are present only while they apply.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

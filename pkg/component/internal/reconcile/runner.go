@@ -280,6 +280,7 @@ func (r *Runner) report(
 	}
 	r.Metrics.End(ctx, c.Name(), telemetry.PassEnd{Outcome: o, Failure: f, Verdict: v, Status: c.GetStatus(), Now: now})
 	r.Tell(c.Object, status.EventOf(loaded, c.GetStatus(), o.Changes, v))
+	r.Tell(c.Object, status.OverrideEvent(loaded, c.GetStatus()))
 	r.tellDependents(c, o)
 	logPass(ctx, loaded, c.GetStatus(), o.Changes)
 	after := c.Memory.Schedule.Next(schedule.Pass{

@@ -57,6 +57,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 			count(&next, r.Deleting, r.Outcome)
 		}
 		setRepairConflicts(&next, r)
+		setOverridden(&next, r)
 	}
 	v, since := Judge(r.Deleting, r.Outcome, r.Failure).WithTimeout(next.ProgressingSince, r.Timeout, r.Now)
 	next.ProgressingSince = since
