@@ -142,6 +142,8 @@ type Adoption struct {
 	// Listed is set if an entry of spec.adopt permits the take-over: the entry names the object, which has no owner, or
 	// the cluster in which the component owned it. Moved is set if it is an entry with a cluster.
 	Listed, Moved bool
+	// Released is set if the component itself released the object before, so that no entry is needed.
+	Released bool
 	// Deleted is set if a later step deletes the object, with all its values: a purge, a recreation, or the deletion of the
 	// component.
 	Deleted bool

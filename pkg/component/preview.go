@@ -238,7 +238,8 @@ func publicAdoption(a *preview.Adoption) *Adoption {
 	}
 	lost := convert(a.Lost, func(l preview.LostValue) LostValue { return LostValue(l) })
 	return &Adoption{
-		UID: a.UID, From: a.From, Lost: lost, Unknown: a.Unknown, Listed: a.Listed, Moved: a.Moved, Deleted: a.Deleted,
+		UID: a.UID, From: a.From, Lost: lost, Unknown: a.Unknown,
+		Listed: a.Listed, Moved: a.Moved, Released: a.Released, Deleted: a.Deleted,
 	}
 }
 

@@ -141,6 +141,20 @@ func ExampleOwnerOf() {
 	// Output: true true
 }
 
+func ExampleReleasedBy() {
+	owner := manifests.Owner{
+		Cluster:    "4fdf",
+		Reconciler: "shop.example.com",
+		Group:      "example.com",
+		Kind:       "Shop",
+		Namespace:  "apps",
+		Name:       "shop",
+	}
+	annotations := map[string]string{"shop.example.com/released-by": owner.String()}
+	fmt.Println(manifests.ReleasedBy(annotations, "shop.example.com") == owner.ID())
+	// Output: true
+}
+
 func ExampleIsMark() {
 	fmt.Println(
 		manifests.IsMark("shop.example.com", "shop.example.com/order"),

@@ -101,3 +101,13 @@ func OwnerOf(labels, annotations map[string]string, reconciler, controller strin
 	}
 	return controller, controller
 }
+
+// ReleasedBy returns the id of the component that released an object, from the annotation released-by. It returns an
+// empty string if no component of the reconciler released the object.
+func ReleasedBy(annotations map[string]string, reconciler string) string {
+	name := annotations[reconciler+"/"+AnnotationReleasedBy]
+	if _, ok := ParseOwner(name); !ok {
+		return ""
+	}
+	return hashOwner(name)
+}

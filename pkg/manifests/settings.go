@@ -122,6 +122,9 @@ const (
 	AnnotationIgnoredByOption = "ignored-by-option"
 	// AnnotationIgnoredBySpec is an annotation that lists the fields that the spec of the component ignores.
 	AnnotationIgnoredBySpec = "ignored-by-spec"
+	// AnnotationReleasedBy is an annotation of an object that a component has released. It identifies the component in
+	// readable form, so that this component adopts the object without a permission when it renders the object again.
+	AnnotationReleasedBy = "released-by"
 )
 
 // settingNames are the names of the annotations that are settings.
@@ -163,6 +166,7 @@ var marks = slices.Concat(settingNames, []string{
 	AnnotationDigest,
 	AnnotationIgnoredByOption,
 	AnnotationIgnoredBySpec,
+	AnnotationReleasedBy,
 })
 
 // IsMark reports whether the key of a label or an annotation is one of the names that the reconciler writes.
@@ -384,7 +388,7 @@ func (p *settingsParser) refuseUnknown() {
 	}
 	for _, name := range unknown {
 		switch name {
-		case AnnotationOwnerID, AnnotationDigest, AnnotationIgnoredByOption, AnnotationIgnoredBySpec:
+		case AnnotationOwnerID, AnnotationDigest, AnnotationIgnoredByOption, AnnotationIgnoredBySpec, AnnotationReleasedBy:
 			p.fail(name, "is written by the reconciler; remove it from the manifest")
 		default:
 			p.fail(name, "is not a setting; settings are %s", strings.Join(p.known, ", "))

@@ -167,7 +167,7 @@ spec:
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
-		Expect(marks(ctx, namespace, "data")).To(BeEmpty())
+		Expect(marks(ctx, namespace, "data")).To(ConsistOf(operatorName + "/released-by"))
 		_, err := get(ctx, "v1", "PersistentVolumeClaim", namespace, "cache")
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
@@ -180,11 +180,11 @@ spec:
 		expectReady(ctx, g)
 		changeManifests(ctx, g, configMap("settings", "a"))
 		expectReady(ctx, g)
-		Expect(marks(ctx, namespace, "data")).To(BeEmpty())
+		Expect(marks(ctx, namespace, "data")).To(ConsistOf(operatorName + "/released-by"))
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
 		changeManifests(ctx, g, both)
 		expectReady(ctx, g)
-		Expect(marks(ctx, namespace, "data")).NotTo(BeEmpty())
+		Expect(marks(ctx, namespace, "data")).To(And(ContainElement(operatorName+"/owner-id"), Not(ContainElement(operatorName+"/released-by"))))
 	})
 
 	It("after the loss of the inventory, the delete policy in the manifest of a PersistentVolumeClaim still takes effect", func(ctx SpecContext) {

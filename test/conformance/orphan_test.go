@@ -44,11 +44,27 @@ func traces(o *unstructured.Unstructured, operator string) []string {
 	return found
 }
 
+// expectReleasedBy checks that an object has no trace of an operator, except the annotation that names the gadget that
+// released the object. The API server lists this annotation as a field of the operator if the object has other fields
+// with a manager.
+func expectReleasedBy(o *unstructured.Unstructured, operator, namespace, name string) {
+	GinkgoHelper()
+	annotation := operator + "/released-by"
+	Expect(traces(o, operator)).To(HaveEach(BeElementOf(annotation, "Update entry")))
+	Expect(o.GetAnnotations()).To(HaveKeyWithValue(annotation, HaveSuffix("/"+namespace+"/"+name)))
+	for _, entry := range o.GetManagedFields() {
+		if entry.Manager == operator {
+			Expect(string(entry.FieldsV1.Raw)).To(MatchJSON(fmt.Sprintf(`{"f:metadata":{"f:annotations":{%s"f:%s":{}}}}`,
+				strings.Repeat(`".":{},`, strings.Count(string(entry.FieldsV1.Raw), `".":{}`)), annotation)))
+		}
+	}
+}
+
 var _ = Describe("Delete policies:", func() {
 	expectOrphan := func(ctx context.Context, namespace, name string, data map[string]any) {
 		GinkgoHelper()
 		o := mustGet(ctx, "v1", "ConfigMap", namespace, name)
-		Expect(traces(o, operatorName)).To(BeEmpty())
+		expectReleasedBy(o, operatorName, namespace, "app")
 		Expect(o.GetDeletionTimestamp()).To(BeNil())
 		Expect(o.Object["data"]).To(Equal(data))
 		Expect(o.GetLabels()).To(HaveKeyWithValue("team", "blue"))
@@ -69,7 +85,7 @@ var _ = Describe("Delete policies:", func() {
 	intact := map[string]any{"value": "a"}
 
 	forEachPolicy(func(policy string) {
-		It("a pruned dependent is orphaned or deleted by its delete policy, and an orphan keeps no labels, annotations or managed fields of the operator", func(ctx SpecContext) {
+		It("a pruned dependent is orphaned or deleted by its delete policy, and an orphan keeps nothing of the operator but the name of the component that released it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -92,7 +108,7 @@ var _ = Describe("Delete policies:", func() {
 			Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(BeEmpty())
 		})
 
-		It("a dependent of a deleted component is orphaned or deleted by its delete policy, and an orphan keeps no labels, annotations or managed fields of the operator", func(ctx SpecContext) {
+		It("a dependent of a deleted component is orphaned or deleted by its delete policy, and an orphan keeps nothing of the operator but the name of the component that released it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -119,7 +135,7 @@ var _ = Describe("Delete policies:", func() {
 			web := mustGet(ctx, "apps/v1", "Deployment", namespace, "web")
 			Expect(web.GetUID()).To(Equal(before.GetUID()))
 			Expect(web.Object["spec"]).To(Equal(before.Object["spec"]))
-			Expect(traces(web, operatorName)).To(BeEmpty())
+			expectReleasedBy(web, operatorName, namespace, "app")
 		})
 	})
 
@@ -172,7 +188,7 @@ var _ = Describe("Delete policies:", func() {
 			remove(ctx, g)
 			expectGone(ctx, g)
 		}
-		Expect(traces(mustGet(ctx, "v1", "ConfigMap", namespace, "silent"), operator)).To(BeEmpty())
+		expectReleasedBy(mustGet(ctx, "v1", "ConfigMap", namespace, "silent"), operator, namespace, "silent")
 		expectDeleted(ctx, namespace, "outspoken")
 	})
 
@@ -206,11 +222,11 @@ var _ = Describe("Delete policies:", func() {
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
 		expectGone(ctx, g)
-		Expect(traces(mustGet(ctx, "v1", "ConfigMap", namespace, "default"), operator)).To(BeEmpty())
+		expectReleasedBy(mustGet(ctx, "v1", "ConfigMap", namespace, "default"), operator, namespace, "app")
 		expectDeleted(ctx, namespace, "named")
 	})
 
-	It("an orphan whose owner label was removed loses all other labels, annotations and managed fields of the operator", func(ctx SpecContext) {
+	It("an orphan whose owner label was removed keeps nothing of the operator but the name of the component that released it", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), defaultDelete(metav1alpha1.DeleteOrphan))
@@ -220,11 +236,74 @@ var _ = Describe("Delete policies:", func() {
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
 		expectGone(ctx, g)
-		Expect(traces(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), operator)).To(BeEmpty())
+		expectReleasedBy(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), operator, namespace, "app")
 	})
 })
 
 var _ = Describe("Orphans that are rendered again:", func() {
+	// adoptsNothing gives a gadget a list that names no object.
+	adoptsNothing := func(g *gadget.Gadget) { g.Spec.Adopt = []metav1alpha1.AdoptRule{} }
+
+	forEachPolicy(func(policy string) {
+		It("an object that a component released comes back without an entry, to a later revision and to a component that is created again", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			both := together(configMap("settings", "a", updatePolicy(policy), deletePolicy("orphan")), configMap("other", "a"))
+			g := newGadget(ctx, namespace, "app", both, adoptsNothing)
+			expectReady(ctx, g)
+			before := mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID()
+			expectBack := func(g *gadget.Gadget) {
+				GinkgoHelper()
+				expectReady(ctx, g)
+				back := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+				Expect(back.GetUID()).To(Equal(before))
+				Expect(back.GetLabels()).To(HaveKey(operatorName + "/owner-id"))
+				Expect(back.GetAnnotations()).NotTo(HaveKey(operatorName + "/released-by"))
+			}
+
+			By("a later revision")
+			changeManifests(ctx, g, configMap("other", "a"))
+			expectReady(ctx, g)
+			expectReleasedBy(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), operatorName, namespace, "app")
+			changeManifests(ctx, g, both)
+			expectBack(g)
+
+			By("a component that is created again")
+			remove(ctx, g)
+			expectGone(ctx, g)
+			expectBack(newGadget(ctx, namespace, "app", both, adoptsNothing))
+		})
+	})
+
+	It("an object that a component released does not come to a component of another name, nor against the mark of another tool", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		text := configMap("settings", "a", deletePolicy("orphan"))
+		g := newGadget(ctx, namespace, "app", text, adoptsNothing)
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		other := newGadget(ctx, namespace, "other", text, adoptsNothing)
+		expectCondition(ctx, other, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
+		remove(ctx, other)
+		expectGone(ctx, other)
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"),
+			`{"metadata":{"annotations":{"meta.helm.sh/release-name":"web","meta.helm.sh/release-namespace":"shop"}}}`)
+		again := newGadget(ctx, namespace, "app", text, adoptsNothing)
+		expectCondition(ctx, again, metav1alpha1.ConditionStalled, ContainSubstring("it belongs to the Helm release shop/web"))
+	})
+
+	It("a released object that another component adopts loses the mark of its release", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		text := configMap("settings", "a", deletePolicy("orphan"))
+		g := newGadget(ctx, namespace, "app", text)
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		other := newGadget(ctx, namespace, "other", text)
+		expectReady(ctx, other)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetAnnotations()).
+			NotTo(HaveKey(operatorName + "/released-by"))
+	})
+
 	It("an orphan that is rendered again is adopted if its adoption policy permits this, and keeps the changes of other clients", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		both := together(configMap("settings", "a", deletePolicy("orphan")), configMap("kept", "a"))
@@ -269,7 +348,7 @@ var _ = Describe("Orphaned definitions:", func() {
 		mustGet(ctx, group+"/v1", "Widget", namespace, "theirs")
 		definition := mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 		Expect(definition.GetDeletionTimestamp()).To(BeNil())
-		Expect(traces(definition, operatorName)).To(BeEmpty())
+		expectReleasedBy(definition, operatorName, namespace, "app")
 	})
 })
 
@@ -283,7 +362,7 @@ var _ = Describe("Orphaned namespaces:", func() {
 		create(ctx, within(inner, configMap("theirs", "a")))
 		remove(ctx, g)
 		expectGone(ctx, g)
-		Expect(traces(mustGet(ctx, "v1", "Namespace", "", inner), operatorName)).To(BeEmpty())
+		expectReleasedBy(mustGet(ctx, "v1", "Namespace", "", inner), operatorName, home, "app")
 		mustGet(ctx, "v1", "ConfigMap", inner, "theirs")
 		_, err := get(ctx, "v1", "ConfigMap", inner, "ours")
 		Expect(err).To(MatchError(ContainSubstring("not found")))

@@ -241,7 +241,7 @@ var _ = Describe("Deletions with phases:", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(story(ctx, mark, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")))
-		Expect(traces(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), operator)).To(BeEmpty())
+		expectReleasedBy(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), operator, namespace, "app")
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 

@@ -133,6 +133,7 @@ var localAnnotations = []string{
 	"fairlead.io/reconcile-acknowledge", "fairlead.io/accept-unknown",
 	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + manifests.AnnotationDigest,
 	"fairlead.io/" + manifests.AnnotationIgnoredByOption, "fairlead.io/" + manifests.AnnotationIgnoredBySpec,
+	"fairlead.io/" + manifests.AnnotationReleasedBy,
 }
 
 // Portable returns a copy of an object without status and without fields that are only valid in its cluster.

@@ -39,7 +39,7 @@ func dropMarks(obj *unstructured.Unstructured, field string) {
 		_, name, _ := strings.Cut(key, "/")
 		switch name {
 		case manifests.AnnotationOwnerID, manifests.AnnotationDigest, manifests.AnnotationIgnoredByOption,
-			manifests.AnnotationIgnoredBySpec:
+			manifests.AnnotationIgnoredBySpec, manifests.AnnotationReleasedBy:
 			delete(values, key)
 		}
 	}

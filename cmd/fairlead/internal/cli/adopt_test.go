@@ -519,6 +519,36 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 			HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/a from field manager kubectl-create\n"))))
 	})
 
+	It("takes back what the component released without --adopt, and lists it with what gets lost", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan}}\ndata: {color: red}\n"
+		dir := folder("kept.yaml", kept, "web.yaml", settingsFile("web", "{}"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--wait")).To(HaveField("Code", 0))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", settingsFile("web", "{}")), "--wait")).
+			To(HaveField("Code", 0))
+		key := client.ObjectKey{Namespace: namespace, Name: "kept"}
+		released := &corev1.ConfigMap{}
+		Expect(k8s.Get(ctx, key, released)).To(Succeed())
+		Expect(released.Annotations).To(HaveKeyWithValue("fairlead.io/released-by", HaveSuffix("/"+namespace+"/shop")))
+		released.Data["color"] = "blue"
+		Expect(k8s.Update(ctx, released)).To(Succeed())
+
+		lines := "adopting ConfigMap " + namespace + "/kept from nobody\n  lost: data.color: \"blue\" becomes \"red\"\n"
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--wait")).To(And(HaveField("Code", 0), HaveField("Err", ""),
+			HaveField("Out", HavePrefix(lines))))
+		Expect(shopIn(ctx, namespace).Spec.Adopt).To(BeEmpty())
+		adopted := &corev1.ConfigMap{}
+		Expect(k8s.Get(ctx, key, adopted)).To(Succeed())
+		Expect(adopted.UID).To(Equal(released.UID))
+		Expect(adopted.Annotations).NotTo(HaveKey("fairlead.io/released-by"))
+
+		By("also if the component is created again")
+		Expect(fairlead(ctx, namespace, "delete", "shop", "--wait")).To(HaveField("Code", 0))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--wait")).To(And(HaveField("Code", 0), HaveField("Err", ""),
+			HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/kept from nobody\n"))))
+	})
+
 	DescribeTable("refuses flags that contradict each other", func(ctx SpecContext, want string, args ...string) {
 		r := fairlead(ctx, "default", append([]string{"apply", "shop", folder("a.yaml", "")}, args...)...)
 		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring(want))))

@@ -117,8 +117,11 @@ func permittedBefore(listed []component.Step) []component.Step {
 
 // isPermittedBefore reports whether an adoption needs --adopt although an entry of spec.adopt permits it. The entry is
 // of an earlier apply, and the object may be another one of the same name. An entry with a cluster permits only objects
-// of the component. An entry for the deletion of the component is not used before the deletion.
-func isPermittedBefore(s component.Step) bool { return !s.Adopts.Moved && s.Phase == "" }
+// of the component. An entry for the deletion of the component is not used before the deletion. An object that the
+// component itself released needs no entry.
+func isPermittedBefore(s component.Step) bool {
+	return !s.Adopts.Moved && !s.Adopts.Released && s.Phase == ""
+}
 
 // warnOfDeletion warns of objects of others that the deletion of the component would have to wait for.
 func (p preflight) warnOfDeletion(conflicts []component.Waiting) {

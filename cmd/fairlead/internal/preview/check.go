@@ -40,8 +40,8 @@ type Sources struct {
 // before the component is written.
 type Findings struct {
 	// Adoptions are the steps that take over an existing object which spec.adopt of the component does not permit, and
-	// Listed those that it permits. They include the steps of the deletion of the component that take over an object
-	// which exists now.
+	// Listed those that it permits, and those of objects that the component itself released. They include the steps of
+	// the deletion of the component that take over an object which exists now.
 	Adoptions, Listed []component.Step
 	// AtDeletion are the objects that exist now and that the deletion of the component would have to wait for.
 	AtDeletion []component.Waiting
@@ -193,10 +193,10 @@ func (f *Findings) addUnreadAtDeletion(unread []component.Waiting) {
 	}
 }
 
-// adoptionsOf returns the steps that take over an existing object, and that spec.adopt permits or not.
+// adoptionsOf returns the steps that take over an existing object, and that need no entry in spec.adopt, or need one.
 func adoptionsOf(forecast component.Forecast, listed bool) (adoptions []component.Step) {
 	for _, s := range slices.Concat(forecast.Steps, forecast.AtDeletion.Adoptions) {
-		if s.Adopts != nil && s.Adopts.Listed == listed {
+		if s.Adopts != nil && (s.Adopts.Listed || s.Adopts.Released) == listed {
 			adoptions = append(adoptions, s)
 		}
 	}

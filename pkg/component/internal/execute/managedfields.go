@@ -53,7 +53,7 @@ func (w *writer) planned(
 		return nil, err
 	}
 	found := w.observe(ctx, live, a)
-	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a) {
+	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a, w.reconciler) {
 		return nil, staleConflict(a)
 	}
 	return live, nil
@@ -127,7 +127,7 @@ func handOverFields(a plan.Action, reconciler string) rewrite {
 	) ([]metav1.ManagedFieldsEntry, error) {
 		ours, rest, err := splitEntries(entries, reconciler, a)
 		if err == nil {
-			ours, rest, err = takeMarks(ours, rest, removedMarks(live, a))
+			ours, rest, err = takeMarks(ours, rest, removedMarks(live, a, reconciler))
 		}
 		if err == nil {
 			ours, err = takeCopies(a, ours, rest)

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// orphan removes our label, annotations and managed fields from an object. All other values stay. The object is read
-// first, because watches do not store managed fields.
+// orphan removes our label, annotations and managed fields from an object, and adds the annotation that says which
+// component released it. All other values stay. The object is read first, because watches do not store managed fields.
 func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, err
 	if found := w.observe(ctx, live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
 		return nil, staleConflict(a)
 	}
-	data, err := json.Marshal(map[string]any{"metadata": orphanPatch(w.view.Own(live), w.reconciler)})
+	data, err := json.Marshal(map[string]any{"metadata": orphanPatch(w.view.Own(live), a, w.reconciler)})
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +47,19 @@ func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, err
 
 // orphanPatch returns a merge patch of the metadata of an object. The UID and the resource version in the patch make
 // sure that no other object is changed. The patch removes the labels, annotations and managed fields of the reconciler.
+// It names the component in the annotation released-by, if the object still names this component as its owner.
 // Finalizers stay, because the reconciler adds no finalizers to dependents. If the dependent is itself a component, it
 // still needs the finalizer of its reconciler.
-func orphanPatch(live *unstructured.Unstructured, reconciler string) map[string]any {
+func orphanPatch(live *unstructured.Unstructured, a plan.Action, reconciler string) map[string]any {
+	annotations := removedKeys(live.GetAnnotations(), reconciler)
+	name := live.GetAnnotations()[reconciler+"/"+manifests.AnnotationOwnerID]
+	if owner, ok := manifests.ParseOwner(name); ok && owner.ID() == a.Owner {
+		annotations[reconciler+"/"+manifests.AnnotationReleasedBy] = name
+	}
 	patch := map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(),
 		"labels":      removedKeys(live.GetLabels(), reconciler),
-		"annotations": removedKeys(live.GetAnnotations(), reconciler),
+		"annotations": annotations,
 	}
 	entries := live.GetManagedFields()
 	others := slices.DeleteFunc(slices.Clone(entries), func(m metav1.ManagedFieldsEntry) bool {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func TestOrphanSendsOnePatch(t *testing.T) {
@@ -165,4 +166,30 @@ func plain(t *testing.T, value any) any {
 		t.Fatal(err)
 	}
 	return out
+}
+
+func TestOrphanPatchNamesTheComponentThatReleasedTheObject(t *testing.T) {
+	us := manifests.Owner{Cluster: "c", Reconciler: reconciler, Kind: "Shop", Namespace: "a", Name: "us"}
+	them := us
+	them.Name = "them"
+	for _, c := range []struct {
+		name, annotation string
+		want             any
+	}{
+		{"if the object names it", us.String(), us.String()},
+		{"unless the object names another component", them.String(), nil},
+		{"unless the object names none", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			live := &unstructured.Unstructured{Object: map[string]any{}}
+			live.SetAnnotations(map[string]string{
+				reconciler + "/owner-id": c.annotation, reconciler + "/released-by": them.String(),
+			})
+			patch := orphanPatch(live, plan.Action{Owner: us.ID()}, reconciler)
+			want := map[string]any{reconciler + "/owner-id": nil, reconciler + "/released-by": c.want}
+			if diff := cmp.Diff(want, patch["annotations"]); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
 }

@@ -34,7 +34,7 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 	}
 	found := w.observe(ctx, live, a)
 	live = w.view.Own(live)
-	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a) {
+	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a, w.reconciler) {
 		return nil, staleConflict(a)
 	}
 	if a, err = w.keepIgnored(a, live); err != nil {
@@ -46,7 +46,7 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 		return found, nil
 	}
 	updated := &unstructured.Unstructured{Object: merged}
-	removeMarks(updated, removedMarks(live, a))
+	removeMarks(updated, removedMarks(live, a, w.reconciler))
 	if entries := w.restoredFields(ctx, resource, live, a); entries != nil {
 		updated.SetManagedFields(entries)
 	}

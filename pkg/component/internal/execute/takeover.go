@@ -58,7 +58,7 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 // would delete the object together with this controller.
 func takeoverPatch(live *unstructured.Unstructured, a plan.Action, reconciler string) map[string]any {
 	manifest, labels, annotations := a.Object.Body, map[string]any{}, map[string]any{}
-	marks := removedMarks(live, a)
+	marks := removedMarks(live, a, reconciler)
 	for _, key := range marks.Labels {
 		labels[key] = nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // takeOver returns an action that takes an object over from another owner.
@@ -140,25 +141,27 @@ func TestAnAdoptionIsPlannedAgainIfAnotherToolMarkedTheObject(t *testing.T) {
 
 func TestTheMarksThatAnActionRemoves(t *testing.T) {
 	const release, namespace, labelled = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "app.kubernetes.io/managed-by"
+	const released = reconciler + "/released-by"
 	live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 	live.SetLabels(map[string]string{labelled: "Helm", "team": "blue"})
-	live.SetAnnotations(map[string]string{release: "web", namespace: "shop", "note": "x"})
+	live.SetAnnotations(map[string]string{release: "web", namespace: "shop", "note": "x", released: "them"})
 	for _, c := range []struct {
 		name                string
 		reason              plan.Reason
 		labels, annotations map[string]string
 		want                []string
 	}{
-		{"all of an adopted object", plan.ReasonAdopted, nil, nil, []string{labelled, release, namespace}},
-		{"all of a listed object", plan.ReasonListed, nil, nil, []string{labelled, release, namespace}},
-		{"all of an object of another owner", plan.ReasonTakenOver, nil, nil, []string{labelled, release, namespace}},
-		{"all of an object of another cluster", plan.ReasonMoved, nil, nil, []string{labelled, release, namespace}},
+		{"all of an adopted object", plan.ReasonAdopted, nil, nil, []string{labelled, release, namespace, released}},
+		{"all of a listed object", plan.ReasonListed, nil, nil, []string{labelled, release, namespace, released}},
+		{"all of an object of another owner", plan.ReasonTakenOver, nil, nil, []string{labelled, release, namespace, released}},
+		{"all of an object of another cluster", plan.ReasonMoved, nil, nil, []string{labelled, release, namespace, released}},
 		{
 			"those that the manifest does not set", plan.ReasonListed,
 			map[string]string{labelled: "Helm"},
 			map[string]string{namespace: "other"},
-			[]string{release},
+			[]string{release, released},
 		},
+		{"all of an object that the component released", plan.ReasonReleased, nil, nil, []string{labelled, release, namespace, released}},
 		{"none of a changed object that is ours", plan.ReasonChanged, nil, nil, nil},
 		{"none of an object whose label is restored", plan.ReasonUnlabelled, nil, nil, nil},
 	} {
@@ -167,10 +170,36 @@ func TestTheMarksThatAnActionRemoves(t *testing.T) {
 			a.Reason = c.reason
 			a.Object.Body.SetLabels(c.labels)
 			a.Object.Body.SetAnnotations(c.annotations)
-			marks := removedMarks(live, a)
+			marks := removedMarks(live, a, reconciler)
 			got := slices.Sorted(slices.Values(slices.Concat(marks.Labels, marks.Annotations)))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAnAdoptionAfterAReleaseNeedsItsMark(t *testing.T) {
+	us := manifests.Owner{Cluster: "c", Reconciler: reconciler, Kind: "Shop", Namespace: "a", Name: "us"}
+	for _, c := range []struct {
+		name        string
+		annotations map[string]string
+		want        bool
+	}{
+		{"it is still there", map[string]string{reconciler + "/released-by": us.String()}, false},
+		{"somebody removed it", nil, true},
+		{"another component released the object since", map[string]string{reconciler + "/released-by": "c/r//Shop/a/them"}, true},
+		{"another tool marked the object", map[string]string{
+			reconciler + "/released-by": us.String(), "meta.helm.sh/release-name": "web",
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := action(plan.VerbApply, metav1alpha1.UpdateSSAOverride)
+			a.Reason, a.Owner, a.AdoptedFrom, a.Preconditions.Owner = plan.ReasonReleased, us.ID(), plan.FromNobody, ""
+			live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+			live.SetAnnotations(c.annotations)
+			if got := isMarkedSince(live, a, reconciler); got != c.want {
+				t.Errorf("the object counts as marked since the plan: %t, want %t", got, c.want)
 			}
 		})
 	}

@@ -10,27 +10,35 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // An adoption removes the marks of other tools in the write that makes the component the owner. Otherwise a tool that
 // finds its objects by their marks, such as Argo CD, kapp and the Kustomizations of Flux, would still delete the
 // object. Helm goes by the record of its release, so it deletes the object also without the mark.
 
-// removedMarks returns the marks of other tools that an action removes from a live object: none unless the action
-// adopts the object. Labels and annotations that the manifest sets stay.
-func removedMarks(live *unstructured.Unstructured, a plan.Action) inspect.ToolMarks {
+// removedMarks returns the marks of other tools, and the mark of a release, that an action removes from a live object:
+// none unless the action adopts the object. Labels and annotations that the manifest sets stay.
+func removedMarks(live *unstructured.Unstructured, a plan.Action, reconciler string) inspect.ToolMarks {
 	if !a.Reason.Adopts() || a.Object == nil {
 		return inspect.ToolMarks{}
 	}
 	marks := inspect.ToolMarksOf(live)
+	if key := reconciler + "/" + manifests.AnnotationReleasedBy; live.GetAnnotations()[key] != "" {
+		marks.Annotations = append(marks.Annotations, key)
+	}
 	marks.Labels = unset(marks.Labels, a.Object.Body.GetLabels())
 	marks.Annotations = unset(marks.Annotations, a.Object.Body.GetAnnotations())
 	return marks
 }
 
 // isMarkedSince reports whether another tool has marked a live object after an action was planned that adopts the
-// object without an owner. Nobody has permitted to take it from that tool.
-func isMarkedSince(live *unstructured.Unstructured, a plan.Action) bool {
+// object without an owner, or the mark of the release that permits the adoption is gone. Nobody has permitted the
+// adoption then.
+func isMarkedSince(live *unstructured.Unstructured, a plan.Action, reconciler string) bool {
+	if a.Reason == plan.ReasonReleased && manifests.ReleasedBy(live.GetAnnotations(), reconciler) != a.Owner {
+		return true
+	}
 	if !a.Reason.Adopts() || a.Preconditions.Owner != "" {
 		return false
 	}

@@ -87,7 +87,7 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 	o.FormerOwner = former
 	o.Exports = w.view.Exports(whole, obj)
 	if o.Owner == "" {
-		o.Mark = inspect.ToolMarkOf(obj)
+		o.Mark = inspect.ToolMarkOf(obj, w.reconciler)
 	}
 	if a.Object != nil && !observed {
 		o = inspect.Compare(o, obj, *a.Object, a.Policy, w.reconciler)

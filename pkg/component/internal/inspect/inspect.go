@@ -83,7 +83,8 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 			o.Updated = hashEntry(entry, annotations, reconciler)
 		}
 	}
-	if o.Owner == "" && isHeld(obj, reconciler) {
+	// The API server lists the annotation released-by under our name.
+	if o.Owner == "" && (isHeld(obj, reconciler) || manifests.ReleasedBy(annotations, reconciler) != "") {
 		o.Applied, o.Updated = "", ""
 	}
 	return o

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // The labels and annotations with which other tools mark their objects.
@@ -88,12 +89,15 @@ func ToolMarksOf(obj *unstructured.Unstructured) ToolMarks {
 	return found
 }
 
-// ToolMarkOf returns the fact about the marks of an object that package plan needs.
-func ToolMarkOf(obj *unstructured.Unstructured) *plan.ToolMark {
-	if by := ToolMarksOf(obj).By; by != "" {
-		return &plan.ToolMark{By: by}
+// ToolMarkOf returns the fact about the marks of an object without an owner that package plan needs.
+func ToolMarkOf(obj *unstructured.Unstructured, reconciler string) *plan.ToolMark {
+	found := plan.ToolMark{
+		By: ToolMarksOf(obj).By, ReleasedBy: manifests.ReleasedBy(obj.GetAnnotations(), reconciler),
 	}
-	return unmarked
+	if found == *unmarked {
+		return unmarked
+	}
+	return &found
 }
 
 // unmarked is the fact about all objects without a mark.

@@ -91,15 +91,17 @@ func (a Adoptions) elsewhere(cluster string) manifests.Owner {
 }
 
 // ToolMark is the mark of another tool on an object, such as the annotations with which Helm names the release that an
-// object belongs to.
+// object belongs to, and the mark of a release by a component.
 type ToolMark struct {
 	// By names the tool and its release or application, such as "the Helm release shop/web"; empty if the object has no
 	// such mark.
 	By string
+	// ReleasedBy is the owner id of the component that released the object; empty if none did.
+	ReleasedBy string
 }
 
-// ruleUnowned adopts an object without an owner, if the adoption policy and the component permit that. The mark of
-// another tool is known only after a read, because watches do not look for it.
+// ruleUnowned adopts an object without an owner, if the adoption policy and the component permit that, or the component
+// released the object itself. Marks are known only after a read, because watches do not look for them.
 func ruleUnowned(c candidate) (decision, bool) {
 	switch {
 	case c.live.Owner != "":
@@ -115,6 +117,8 @@ func ruleUnowned(c candidate) (decision, bool) {
 		d := c.act(VerbRead, ReasonUnmarked)
 		d.repair = false
 		return d, true
+	case isReleased(c):
+		return c.update(ReasonReleased), true
 	case isListed(c):
 		return c.update(ReasonListed), true
 	case c.adoption == metav1alpha1.AdoptAlways || c.adoptions.unowned:
@@ -129,6 +133,12 @@ func ruleUnowned(c candidate) (decision, bool) {
 		return c.refuseAdoption(fmt.Sprintf("%s; %s, or %s", reason, avoidance(c), adoptionAdvice(c))), true
 	}
 	return c.update(ReasonAdopted), true
+}
+
+// isReleased reports whether the component itself released the object, and no other tool has marked the object since. In
+// a deletion the object is treated as one of somebody else, because the deletion would delete what a policy has kept.
+func isReleased(c candidate) bool {
+	return c.live.Mark.ReleasedBy == c.owner && c.live.Mark.By == "" && !c.inDeletion()
 }
 
 // isListed reports whether a rule of the component permits to adopt the object.

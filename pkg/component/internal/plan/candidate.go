@@ -209,10 +209,10 @@ func (c candidate) applyOver(reason Reason) decision {
 	return d
 }
 
-// isClaimed reports whether other tools have fields of the live object that an adoption takes over: as previous
-// managers, or as marks.
+// isClaimed reports whether the live object has fields that an adoption moves to our fields: those of other tools, as
+// previous managers or as marks, and the mark of a release.
 func (c candidate) isClaimed() bool {
-	return c.hasPreviousManagers() || c.live.Mark != nil && c.live.Mark.By != ""
+	return c.hasPreviousManagers() || c.live.Mark != nil && *c.live.Mark != ToolMark{}
 }
 
 // inDeletion reports whether the object belongs to a phase of the deletion.

@@ -20,6 +20,7 @@ const (
 	ReasonAdopted        Reason = "it exists and no component owns it"
 	ReasonTakenOver      Reason = "it exists, and its adoption policy is always"
 	ReasonListed         Reason = "it exists, and the component lists it to adopt"
+	ReasonReleased       Reason = "it exists, and the component released it before"
 	ReasonMoved          Reason = "the component owned it in another cluster"
 	ReasonSettings       Reason = "its settings changed"
 	ReasonTriggered      Reason = "the component changed"
@@ -59,7 +60,9 @@ const (
 func (r Reason) Adopts() bool { return r.adoptsUnowned() || r == ReasonTakenOver || r == ReasonMoved }
 
 // adoptsUnowned reports whether an action with this reason adopts an object without an owner.
-func (r Reason) adoptsUnowned() bool { return r == ReasonAdopted || r == ReasonListed }
+func (r Reason) adoptsUnowned() bool {
+	return r == ReasonAdopted || r == ReasonListed || r == ReasonReleased
+}
 
 // WaitReason is the reason why an object is Unknown, why an action on it failed, or why the component waits for it: a
 // CamelCase word that is reported with the object. Rules compare the reason, never the message. The reason of a failure

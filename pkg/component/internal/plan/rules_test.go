@@ -675,6 +675,45 @@ var applyRows = slices.Concat(flowRows, []row{
 			"if-unowned: " + overwrites + "; do not delete it for that (" + podsStop + ")",
 	},
 
+	// An object that the component itself released needs no entry.
+	{
+		"adopts an object that the component released, also with an empty list",
+		edits(unrecorded, unowned, releasedBy("us"), adopting()),
+		"Apply: it exists, and the component released it before (uid u1, version 7)",
+	},
+	{
+		"adopts an object that the component released, although a list confirms another one",
+		edits(unrecorded, unowned, releasedBy("us"), adopting(confirmed("u0"))),
+		"Apply: it exists, and the component released it before (uid u1, version 7)",
+	},
+	{
+		"does not adopt an object that another component released",
+		edits(listedBy("spec.takeOver"), unrecorded, unowned, releasedBy("them"), adopting()),
+		"fails (Terminal), OwnershipConflict: it exists already, and spec.takeOver does not name it (managed by: nobody); " +
+			"rename it here, or take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to " +
+			"spec.takeOver; " + overwrites,
+	},
+	{
+		"does not adopt an object that another tool marked after the component released it",
+		edits(listedBy("spec.takeOver"), unrecorded, unowned, markedByHelm, releasedBy("us")),
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
+			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; " + overwrites,
+	},
+	{
+		"does not adopt an object that the component released with the adoption policy never",
+		edits(unrecorded, unowned, releasedBy("us"), func(s *scene) {
+			s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever
+		}),
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
+			"if-unowned: " + overwrites + "; do not delete it for that (" + podsStop + ")",
+	},
+	{
+		"does not adopt an object in a deletion phase that the component released",
+		edits(unrecorded, unowned, releasedBy("us"), inPhase),
+		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: nobody); move the " +
+			"other object to another name or namespace, and the deletion continues",
+	},
+
 	// A component that was moved to another cluster takes over its objects if it lists the cluster.
 	{
 		"prints the entry that permits the take-over of an object that the component owned in another cluster",

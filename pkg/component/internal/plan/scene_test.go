@@ -194,6 +194,11 @@ func unmarked(s *scene) { s.live.Mark = nil }
 // markedByHelm adds the mark of a Helm release.
 func markedByHelm(s *scene) { s.live.Mark = &ToolMark{By: "the Helm release shop/web"} }
 
+// releasedBy adds the mark of a release by a component.
+func releasedBy(owner string) func(*scene) {
+	return func(s *scene) { s.live.Mark = &ToolMark{By: s.live.Mark.By, ReleasedBy: owner} }
+}
+
 func managedBy(managers ...string) func(*scene) { return func(s *scene) { s.live.Managers = managers } }
 
 // adopting lists the objects that the component may take over.

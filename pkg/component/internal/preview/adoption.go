@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -32,6 +33,8 @@ type Adoption struct {
 	// the cluster in which the component owned it.
 	// Moved is set if the component owned the object in another cluster, which an entry of spec.adopt names.
 	Listed, Moved bool
+	// Released is set if the component itself released the object before, so that no entry is needed.
+	Released bool
 	// Deleted is set if a later step deletes the object, with all its values.
 	Deleted bool
 }
@@ -53,7 +56,7 @@ func adoptionOf(a plan.Action, answer asked) *Adoption {
 	adoption := &Adoption{
 		UID: a.Preconditions.UID, From: a.AdoptedFrom,
 		Listed: a.Reason == plan.ReasonListed || a.Reason == plan.ReasonMoved,
-		Moved:  a.Reason == plan.ReasonMoved,
+		Moved:  a.Reason == plan.ReasonMoved, Released: a.Reason == plan.ReasonReleased,
 	}
 	switch {
 	case answer.Before != nil && answer.After != nil:
@@ -90,6 +93,9 @@ func takeable(obj *unstructured.Unstructured) map[string]any {
 	for _, key := range append(marks.Annotations, corev1.LastAppliedConfigAnnotation) {
 		delete(annotations, key)
 	}
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		return strings.HasSuffix(key, "/"+manifests.AnnotationReleasedBy)
+	})
 	deleteOwnerMarks(labels, annotations)
 	kept := map[string]any{}
 	if len(labels) > 0 {

@@ -22,8 +22,8 @@ import (
 )
 
 // liveValues returns a rendering in which generated values are those of the live objects, as far as these objects come
-// from a backup without the record of the pinned rendering, or from another component. Otherwise the password of a
-// database, for example, would be replaced by a new one.
+// from a backup without the record of the pinned rendering, from another component, or from a release by this one.
+// Otherwise the password of a database, for example, would be replaced by a new one.
 //
 // Such an object has marks that keepsValues accepts, and no entry of the inventory says that it was applied. So a
 // component with new inputs gets new values in its dependents. taken names the fields with such values, and the fields
@@ -115,8 +115,12 @@ func restoredObject(
 }
 
 // keepsValues reports whether the manifest gets the generated values of a live object. The object has the marks of the
-// component, of its cluster or of another one, or the manifest takes it over from another component of the reconciler.
+// component, of its cluster or of another one, or the component released it, or the manifest takes it over from another
+// component of the reconciler.
 func keepsValues(live metav1.Object, manifest *unstructured.Unstructured, req Request) bool {
+	if manifests.ReleasedBy(live.GetAnnotations(), req.Owner.Reconciler) == req.Owner.ID() {
+		return true
+	}
 	marked, ok := manifests.ParseOwner(live.GetAnnotations()[req.Owner.Reconciler+"/"+manifests.AnnotationOwnerID])
 	if !ok {
 		return false

@@ -117,3 +117,31 @@ func TestARestoredObjectThatCannotBeReadIsNotReplaced(t *testing.T) {
 	_, _, err := s.render()
 	expect(t, err, metav1alpha1.ReasonForbidden, true, "read ConfigMap a, whose generated values have to be kept")
 }
+
+func TestGeneratedValuesOfReleasedObjectsAreKept(t *testing.T) {
+	other, elsewhere := owner, owner
+	other.Name, elsewhere.Cluster = "other", "former"
+	for _, c := range []struct {
+		name     string
+		released manifests.Owner
+		value    string
+	}{
+		{"if the component released them", owner, "kept"},
+		{"unless another component released them", other, "random-1"},
+		{"unless they were released in another cluster", elsewhere, "random-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			s.random()
+			s.Put("v1", "ConfigMap", "shop", "a", map[string]any{
+				"metadata": map[string]any{"namespace": "shop", "name": "a", "annotations": map[string]any{
+					reconciler + "/" + manifests.AnnotationReleasedBy: c.released.String(),
+				}},
+				"data": map[string]any{"value": "kept"},
+			})
+			if set, _, err := s.render(); err != nil || s.valueOf(set) != c.value {
+				t.Errorf("the value is %q, want %q; error %v", s.valueOf(set), c.value, err)
+			}
+		})
+	}
+}
