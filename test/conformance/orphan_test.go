@@ -54,8 +54,8 @@ func expectReleasedBy(o *unstructured.Unstructured, operator, namespace, name st
 	Expect(o.GetAnnotations()).To(HaveKeyWithValue(annotation, HaveSuffix("/"+namespace+"/"+name)))
 	for _, entry := range o.GetManagedFields() {
 		if entry.Manager == operator {
-			Expect(string(entry.FieldsV1.Raw)).To(MatchJSON(fmt.Sprintf(`{"f:metadata":{"f:annotations":{%s"f:%s":{}}}}`,
-				strings.Repeat(`".":{},`, strings.Count(string(entry.FieldsV1.Raw), `".":{}`)), annotation)))
+			Expect(entry.FieldsV1.GetRawString()).To(MatchJSON(fmt.Sprintf(`{"f:metadata":{"f:annotations":{%s"f:%s":{}}}}`,
+				strings.Repeat(`".":{},`, strings.Count(entry.FieldsV1.GetRawString(), `".":{}`)), annotation)))
 		}
 	}
 }

@@ -106,10 +106,8 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 	if obj, err = acceptUnknown(ctx, f, o.accepted); err != nil {
 		return err
 	}
-	if parent := parentOf(obj); !again && parent != "" {
-		a.warn(fmt.Errorf("%s is written by %s, which may create it again", target, parent))
-	}
 	if !again {
+		a.warnOfParent(target, obj)
 		a.tellKept(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
 		a.warnOfBlockers(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
 		a.warnOfRights(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})

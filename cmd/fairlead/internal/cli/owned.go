@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -26,4 +27,11 @@ func parentOf(obj *unstructured.Unstructured) string {
 		return fmt.Sprintf("the Helm release %s/%s", obj.GetAnnotations()["meta.helm.sh/release-namespace"], release)
 	}
 	return ""
+}
+
+// warnOfParent warns that somebody may create a component again that a person deletes.
+func (a *app) warnOfParent(target cluster.Target, obj *unstructured.Unstructured) {
+	if parent := parentOf(obj); parent != "" {
+		a.warn(fmt.Errorf("%s is written by %s, which may create it again", target, parent))
+	}
 }

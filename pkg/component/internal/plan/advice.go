@@ -123,7 +123,9 @@ func overwriting(c candidate) string {
 }
 
 // annotation returns the key of an annotation with a setting of an object of a component.
-func annotation(component manifests.Owner, setting string) string { return component.Reconciler + "/" + setting }
+func annotation(component manifests.Owner, setting string) string {
+	return component.Reconciler + "/" + setting
+}
 
 // AcceptUnknown returns advice on how to go on with a deletion if the instances of an API group cannot be listed: the
 // command with which a person accepts their loss. component is the component that is being deleted.
