@@ -129,28 +129,20 @@ func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendere
 	}
 	difference, readsStatus, err := j.compare(ctx, plain)
 	rendered.Lookups.ReadsStatus = readsStatus
-	if err != nil {
+	if err != nil || difference.Empty() {
 		return rendered, err
 	}
 	if len(difference.Shape) > 0 {
 		return rendered, nonDeterministic(difference.Shape)
 	}
-	own, err := j.ownValues(ctx, pinned, plain, difference.Values)
-	if err != nil {
-		return rendered, err
-	}
-	fields := slices.Concat(difference.Values, own)
-	if len(fields) == 0 {
-		return rendered, nil
-	}
 	var taken string
 	if pinned.ID == "" {
 		req.Adoption = cmp.Or(req.Adoption, r.options.Adoption)
-		if plain, taken, err = liveValues(ctx, req, plain, fields); err != nil {
+		if plain, taken, err = liveValues(ctx, req, plain, difference.Values); err != nil {
 			return rendered, err
 		}
 	}
-	rendered, err = r.pin(req, plain, pinned, fields)
+	rendered, err = r.pin(req, plain, pinned, difference.Values)
 	rendered.Lookups.ReadsStatus, rendered.taken = readsStatus, taken
 	return rendered, err
 }

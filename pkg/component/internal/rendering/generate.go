@@ -42,7 +42,6 @@ type job struct {
 	renderer *Renderer
 	request  generator.Request
 	recorder *lookup.Recorder
-	looker   lookup.Owner
 	// served identifies the capabilities of the request, and asked records which of them the renderings use.
 	served discovery.Summary
 	asked  *lookup.Asked
@@ -58,8 +57,6 @@ type options struct {
 	later bool
 	// withoutStatus removes the status of looked-up objects.
 	withoutStatus bool
-	// withoutOwn hides the dependents of the component from look-ups.
-	withoutOwn bool
 	// notTrial makes a later rendering with keys as the first one; see generator.Request.Trial.
 	notTrial bool
 }
@@ -90,7 +87,7 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 	exports, askedExports := lookup.RecordExports(req.Exports, req.ExportsLost)
 	return job{
 		renderer: r, recorder: lookup.NewRecorder(req.Target), served: served.Summary, asked: asked, results: &results{},
-		exports: askedExports, looker: req.looker(),
+		exports: askedExports,
 		request: generator.Request{
 			Namespace: req.Inputs.Namespace, Name: req.Inputs.Name, Parameters: req.Inputs.Parameters,
 			Component: req.Component, Source: files, SourceDigest: req.Inputs.SourceDigest(), References: references,
@@ -124,16 +121,10 @@ func (j job) render(
 ) (objects []*unstructured.Unstructured, proven bool, err error) {
 	req := j.request
 	req.Report, req.SourceVersion = j.results.add, j.results.addVersion
-	if o.later || o.withoutOwn {
-		req.Report = func(generator.Result) {}
-	}
 	if o.later {
-		req.Now, req.Trial = req.Now.Add(timeShift), !o.notTrial
+		req.Now, req.Report, req.Trial = req.Now.Add(timeShift), func(generator.Result) {}, !o.notTrial
 	}
 	req.Target, req.Local = j.recorder.Lookup(false, o.withoutStatus), j.recorder.Lookup(true, o.withoutStatus)
-	if o.withoutOwn {
-		req.Target, req.Local = lookup.WithoutOwn(req.Target, j.looker), lookup.WithoutOwn(req.Local, j.looker)
-	}
 	generated, proven, err := j.renderer.call(ctx, req)
 	if killed, ok := errors.AsType[*generator.KilledError](err); ok {
 		return nil, false, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: killed}
