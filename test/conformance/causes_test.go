@@ -105,9 +105,9 @@ var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 			MatchRegexp(`^it is being deleted; .*; pods that use it: writer \((it is being deleted, )?node nowhere\)$`)))
 		Eventually(ctx, messages(ctx, theirs)).WithTimeout(time.Minute).Should(ConsistOf(
 			HaveSuffix("; kubectl get pods -o wide -n " + namespace + " shows whether there are pods that use it")))
+		Expect(listed(mark)).To(Equal(2))
 		requestPass(ctx, ours, operator)
 		settle(ctx, operator)
-		Expect(listed(mark)).To(Equal(2))
 
 		letGo(ctx, pod)
 		for _, name := range []string{"ours", "theirs"} {

@@ -113,7 +113,7 @@ func (w *overrides) inList(sent, live []any, node map[string]any, path structure
 func (w *overrides) add(path structured.Path, sent, live any) {
 	field := pathText(path)
 	if len(field) > maxShown {
-		field = field[:maxShown] + "…"
+		field = strings.ToValidUTF8(field[:maxShown], "") + "…"
 	}
 	isPart := len(path) > 0 && path[len(path)-1].Value != nil
 	text := field + " has another value"
@@ -140,7 +140,7 @@ func (w *overrides) isShown(path structured.Path, value any) bool {
 	case bool, int64, float64:
 		return true
 	case string:
-		return len(v) <= maxShown && (isNamed(path, 1, "image") || isNamed(path, 2, "limits") || isNamed(path, 2, "requests"))
+		return len(v) <= maxShown && (isImage(path) || isNamed(path, 2, "limits") || isNamed(path, 2, "requests"))
 	}
 	return false
 }
@@ -234,4 +234,9 @@ func scalarText(value any) string {
 		return ""
 	}
 	return string(data)
+}
+
+// isImage reports whether a path is the image of a container.
+func isImage(path structured.Path) bool {
+	return isNamed(path, 1, "image") && (isNamed(path, 3, "containers") || isNamed(path, 3, "initContainers"))
 }
