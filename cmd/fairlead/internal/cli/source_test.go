@@ -121,7 +121,7 @@ var _ = Describe("an archive behind a URL", onCluster(func() {
 			Expect(r.Err).To(ContainSubstring("the archive has the SHA-256 digest " + s.digest() + ", want 0000"))
 		}
 		Expect(fairlead(ctx, namespace, "apply", "-f", manifest("{source: {http: {url: '"+s.URL+"', sha256: 12}}}"), s.URL).Err).
-			To(ContainSubstring("the manifest: .spec.source.http.sha256 accessor error"))
+			To(ContainSubstring("cannot unmarshal number into Go struct field HTTPSource.spec.source.http.sha256 of type string"))
 		absent(ctx, namespace)
 		r := fairlead(ctx, namespace, "apply", "-f", wrong, s.URL+"/other.tgz", "--sha256", s.digest())
 		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop created\n"}))
