@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -128,8 +129,8 @@ func drift(ctx context.Context, c client.Client, namespace string) error {
 	)
 }
 
-// checkReleased returns an error unless the ConfigMap that the upgrade orphaned exists, without a trace of the
-// operator.
+// checkReleased returns an error unless the ConfigMap that the upgrade orphaned exists, and has no mark of the
+// operator except the annotation with the component that released it.
 func checkReleased(ctx context.Context, c client.Client, namespace string) error {
 	var found corev1.ConfigMap
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: released}, &found); err != nil {
@@ -140,7 +141,8 @@ func checkReleased(ctx context.Context, c client.Client, namespace string) error
 			return fmt.Errorf("the orphaned ConfigMap still has fields of %s", reconciler)
 		}
 	}
-	if len(found.Labels)+len(found.Annotations) > 0 || found.Data["value"] != "one" {
+	mark := found.Annotations[reconciler+"/"+manifests.AnnotationReleasedBy]
+	if mark == "" || len(found.Labels)+len(found.Annotations) != 1 || found.Data["value"] != "one" {
 		return fmt.Errorf("the orphaned ConfigMap has the wrong data %v, labels %v or annotations %v",
 			found.Data, found.Labels, found.Annotations)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/markdown"
 )
 
@@ -149,10 +150,14 @@ func (o objects) isOfRandomTemplate(object *unstructured.Unstructured, random ma
 	return false
 }
 
-// judgeTraces finds objects that still have a label, an annotation or a finalizer of Fairlead. It leaves out objects of
-// controllers, because a controller may have copied the annotations of a Deployment to a ReplicaSet.
+// judgeTraces finds objects that still have a label, an annotation or a finalizer of Fairlead, except the annotation of
+// released objects. It leaves out objects of controllers, because a controller may have copied the annotations of a
+// Deployment to a ReplicaSet.
 func (m *migration) judgeTraces(s step, all objects) {
-	const domain = "fairlead.io"
+	const (
+		domain   = "fairlead.io"
+		released = domain + "/" + manifests.AnnotationReleasedBy
+	)
 	for _, key := range sortedIDs(all) {
 		object := all[key]
 		if metav1.GetControllerOf(object) != nil {
@@ -167,7 +172,8 @@ func (m *migration) judgeTraces(s step, all objects) {
 		}
 		slices.Sort(marks)
 		for _, mark := range marks {
-			if d, _, _ := strings.Cut(mark, "/"); d == domain || strings.HasSuffix(d, "."+domain) {
+			d, _, _ := strings.Cut(mark, "/")
+			if mark != released && (d == domain || strings.HasSuffix(d, "."+domain)) {
 				m.shortfall(s, key.String()+": "+mark+" remains")
 			}
 		}

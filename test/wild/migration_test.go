@@ -93,7 +93,7 @@ func TestLastingObjects(t *testing.T) {
 func TestTracesOfFairlead(t *testing.T) {
 	var m migration
 	m.judgeTraces(stepBack, parsed(t, strings.Replace(settingsMap, "name: settings", "name: settings, labels: {fairlead.io/owner-id: x, "+
-		"app: a}, finalizers: [components.fairlead.io/finalizer]", 1)))
+		"app: a}, annotations: {fairlead.io/released-by: x}, finalizers: [components.fairlead.io/finalizer]", 1)))
 	want := []string{
 		"back: ConfigMap wild/settings: components.fairlead.io/finalizer remains", "back: ConfigMap wild/settings: fairlead.io/owner-id remains",
 	}
