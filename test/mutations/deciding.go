@@ -70,6 +70,11 @@ var deciding = []mutation{
 		"Validation before the first write",
 	},
 	{
+		"rules about the previous version are not asked", "applier/validate.go",
+		`changes = append(changes, v.transition(a)...)`, `_ = v.transition(a)`,
+		"a change that a rule about the previous version refuses holds the set",
+	},
+	{
 		"an outdated schema is kept", "applier/validate.go",
 		`client.Discovery.ForgetType(s.action.Object.GroupVersionKind())`, `_ = s.action`,
 		"a schema that is outdated refuses nothing",

@@ -23,6 +23,8 @@ type Type struct {
 	// structural is the schema of a custom type, as far as it prunes and sets defaults; nil for a type of Kubernetes.
 	structural *structural.Structural
 	schema     *spec.Schema
+	// transitions are the rules of a custom type that compare an object with its previous version.
+	transitions []Transition
 }
 
 // Defined returns the check of a type that a CustomResourceDefinition in the set defines, from its openAPIV3Schema. It
@@ -36,14 +38,22 @@ func Defined(schema map[string]any) (*Type, error) {
 	if err := json.Unmarshal(text, props); err != nil {
 		return nil, err
 	}
+	transitions := transitionsIn(props, "")
 	prepare(props)
-	return custom(props, withoutNumberFormat)
+	t, err := custom(props, withoutNumberFormat)
+	if err != nil {
+		return nil, err
+	}
+	t.transitions = transitions
+	return t, nil
 }
 
-// Packed is the schema of a custom type that an API server serves, compressed.
+// Packed is the schema of a custom type that an API server serves, compressed. transitions are the rules that the
+// compressed schema lacks.
 type Packed struct {
-	compressed []byte
-	size       int64
+	compressed  []byte
+	size        int64
+	transitions []Transition
 }
 
 // Pack compresses a schema of an OpenAPI document.
@@ -55,6 +65,7 @@ func Pack(model []byte) (*Packed, error) {
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		delete(props.Properties, name)
 	}
+	transitions := transitionsIn(props, "")
 	prepare(props)
 	text, err := json.Marshal(props)
 	if err != nil {
@@ -71,7 +82,9 @@ func Pack(model []byte) (*Packed, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	return &Packed{compressed: slices.Clone(packed.Bytes()), size: int64(len(text))}, nil
+	return &Packed{
+		compressed: slices.Clone(packed.Bytes()), size: int64(len(text)), transitions: transitions,
+	}, nil
 }
 
 // unpackedBytes is an estimate of the memory of an unpacked schema, for each byte of its text.
@@ -90,7 +103,12 @@ func (p *Packed) Unpack() (*Type, error) {
 	if err := json.Unmarshal(text, props); err != nil {
 		return nil, err
 	}
-	return custom(props, nil)
+	t, err := custom(props, nil)
+	if err != nil {
+		return nil, err
+	}
+	t.transitions = p.transitions
+	return t, nil
 }
 
 // prepare drops what says nothing about values, and gives objects that are embedded the fields that an API server

@@ -1,9 +1,11 @@
 package values_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
@@ -220,5 +222,62 @@ func TestBuiltInTypes(t *testing.T) {
 	}
 	if check := values.BuiltIn(models(t), "selector"); check != nil {
 		t.Errorf("a type without constraints has the check %v", check)
+	}
+}
+
+func TestTransitionsAreTheRulesThatSeeThePreviousObject(t *testing.T) {
+	schema := map[string]any{
+		"type":                     "object",
+		"x-kubernetes-validations": []any{map[string]any{"rule": "self.spec == oldSelf.spec", "messageExpression": "'no'"}},
+		"properties": map[string]any{"spec": map[string]any{
+			"type": "object",
+			"properties": map[string]any{
+				"size": map[string]any{
+					"type": "integer",
+					"x-kubernetes-validations": []any{
+						map[string]any{"rule": "self > 0"}, map[string]any{"rule": " self >= oldSelf "},
+					},
+				},
+				"parts": map[string]any{"type": "array", "items": map[string]any{
+					"type": "object", "additionalProperties": map[string]any{
+						"type": "string",
+						"x-kubernetes-validations": []any{
+							map[string]any{"rule": "!oldSelf.hasValue()", "optionalOldSelf": true, "message": "new"},
+						},
+					},
+				}},
+			},
+		}},
+	}
+	checked, err := values.Defined(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []values.Transition{
+		{},
+		{Path: "spec.parts[][]", Message: "new", Creates: true},
+		{Path: "spec.size", Message: "failed rule: self >= oldSelf"},
+	}
+	if got := checked.Transitions(); !slices.Equal(got, want) {
+		t.Errorf("the rules are %+v, want %+v", got, want)
+	}
+	for _, c := range []struct {
+		name           string
+		rule           int
+		field, message string
+		want           bool
+	}{
+		{"the field of the rule", 2, "spec.size", "Invalid value: 1: failed rule: self >= oldSelf", true},
+		{"another message", 2, "spec.size", "Invalid value: 1: failed rule: self > 0", false},
+		{"a field with a longer name", 2, "spec.sizes", "failed rule: self >= oldSelf", false},
+		{"another field", 2, "spec.parts", "failed rule: self >= oldSelf", false},
+		{"an item of a list and of a map", 1, "spec.parts[3][a.b]", "new", true},
+		{"a field below that of the rule", 1, "spec.parts[3][a.b].c", "new", true},
+		{"a rule whose message is not known", 0, "spec", "no", false},
+	} {
+		cause := metav1.StatusCause{Field: c.field, Message: c.message}
+		if got := want[c.rule].Refuses(cause); got != c.want {
+			t.Errorf("%s: the rule refuses it: %t, want %t", c.name, got, c.want)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/internal/validate"
+	"github.com/fairlead-io/fairlead/internal/validate/values"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -24,7 +25,7 @@ import (
 )
 
 const (
-	// maxAsked is the maximum number of dry runs for one set. Further suspected manifests are written as they are.
+	// maxAsked is the maximum number of dry runs of manifests with faults in one set. Further ones are written as they are.
 	maxAsked = 100
 	// parallelDryRuns is the maximum number of concurrent dry runs.
 	parallelDryRuns = 8
@@ -43,8 +44,8 @@ type Validation struct {
 // API server confirms it by a dry run, or the object cannot exist, or a definition that is applied with it decides. A
 // dry run that does not confirm a fault shows that the schema is outdated, so it is read again at the next time.
 //
-// A set without faults costs one request for each group and version that is not cached. The error is that of
-// budget.Reserve, or that of ctx.
+// A set without faults costs one request for each group and version that is not cached, and one dry run for each object
+// whose type has rules about changes; see transition. The error is that of budget.Reserve, or that of ctx.
 func Validate(
 	ctx context.Context, client *target.Client, owner manifests.Owner, facts plan.Facts, writes []plan.Action,
 ) (Validation, error) {
@@ -56,7 +57,7 @@ func Validate(
 	if err := v.readTypes(ctx, writes); err != nil {
 		return Validation{}, err
 	}
-	var suspects []suspect
+	var suspects, changes []suspect
 	var found Validation
 	refused := map[manifests.Key]plan.Failure{}
 	for _, a := range byKind(writes) {
@@ -68,6 +69,7 @@ func Validate(
 		case err != nil:
 			return Validation{}, err
 		case len(faults) == 0:
+			changes = append(changes, v.transition(a)...)
 		case slices.ContainsFunc(faults, func(f validate.Fault) bool { return f.Certain }):
 			refused[a.Key] = plan.Failure{
 				Class: plan.Terminal, Reason: plan.WaitInvalid, Message: describe(faults), Field: faults[0].Field,
@@ -76,6 +78,7 @@ func Validate(
 			suspects = append(suspects, v.suspect(a, faults))
 		}
 	}
+	suspects = append(suspects, changes...)
 	v.ask(ctx, client.Home(owner), suspects)
 	for _, s := range suspects {
 		switch {
@@ -168,6 +171,8 @@ type suspect struct {
 	// partial is set if the dry run lacks the fields with holes, so that only a refusal that names the field of a fault
 	// counts.
 	partial bool
+	// rules are set if only these rules of its type count, because the dry run is judged by another definition of the type.
+	rules []values.Transition
 }
 
 // definitions returns the definitions among the writes, by the kind that they define.
@@ -294,6 +299,9 @@ func (v *validation) ask(ctx context.Context, home string, suspects []suspect) {
 // create would be refused. Most writes with the policy replace are other requests than their dry run, which is always
 // an apply.
 func (s *suspect) confirms(r execute.Refusal) bool {
+	if s.rules != nil {
+		return refuses(s.rules, r.Causes)
+	}
 	replaces := s.action.Verb == plan.VerbReplace ||
 		s.action.Policy == metav1alpha1.UpdateReplace && !manifests.IsBuiltIn(s.action.Key.Group)
 	return slices.ContainsFunc(s.faults, func(f validate.Fault) bool {

@@ -23,6 +23,8 @@ type Refusal struct {
 	// Mistyped is set if the manifest does not match its type. Immutable is set if the manifest changes a field that
 	// cannot change. Other is set if the answer also has a cause that is not about such fields.
 	Mistyped, Immutable, Other bool
+	// Causes are the causes in the answer, whose messages may have values of the object.
+	Causes []metav1.StatusCause
 }
 
 // Refused asks the API server, by a dry run, whether it refuses the manifest of a create or an update. It returns nil
@@ -57,7 +59,16 @@ func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
 	return &Refusal{
 		Failure:  *failure,
 		Mistyped: !apierrors.IsInvalid(err), Immutable: apitext.ImmutableField(err), Other: apitext.OtherCause(err),
+		Causes: causesOf(err),
 	}
+}
+
+func causesOf(err error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	return status.Status().Details.Causes
 }
 
 // movedTo returns an action with another namespace and name.
