@@ -25,6 +25,10 @@ var recordFields = []string{
 	"inputDigest", "managedTypes",
 }
 
+// manyTime is the time that an operator has for the work on all gadgets of a table. After a start it rebuilds about 90
+// inventories in any order, and lists all types for each of them.
+const manyTime = 5 * time.Minute
+
 // edited is a gadget whose record is edited.
 type edited struct {
 	*gadget.Gadget
@@ -99,9 +103,7 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 		for _, name := range names {
 			all = append(all, edited{Gadget: newGadget(ctx, namespace, name, text(name), servedBy(operator), retrySoon)})
 		}
-		for i := range all {
-			expectReady(ctx, all[i].Gadget)
-		}
+		expectAllReady(ctx, all)
 		settle(ctx, operator)
 		for i, e := range all {
 			all[i].older = current(ctx, e.Gadget).Status
@@ -110,8 +112,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 				g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{Group: "things.example.com", Kind: "*"}}
 			})
 		}
+		expectAllReady(ctx, all)
 		for i, e := range all {
-			expectReady(ctx, e.Gadget)
 			all[i].password = content(ctx, "Secret", namespace, e.Name+"-login")["password"]
 		}
 		settle(ctx, operator)
@@ -120,7 +122,7 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 	// expectIntact waits until the record of a gadget is complete and the gadget is ready, and then deletes the gadget.
 	expectIntact := func(ctx context.Context, e edited, why string) {
 		GinkgoHelper()
-		Eventually(ctx, func() []string { return recordedNames(ctx, e.Gadget) }).Should(
+		Eventually(ctx, func() []string { return recordedNames(ctx, e.Gadget) }).WithTimeout(manyTime).Should(
 			ConsistOf(e.Name+"-settings", e.Name+"-login", e.Name+"-newer"), why)
 		expectReady(ctx, e.Gadget)
 		Expect(content(ctx, "Secret", namespace, e.Name+"-login")["password"]).To(Equal(e.password), why)
@@ -133,9 +135,7 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 		for _, e := range all {
 			remove(ctx, e.Gadget)
 		}
-		for _, e := range all {
-			expectGone(ctx, e.Gadget)
-		}
+		Eventually(ctx, func() []gadget.Gadget { return gadgetsIn(ctx, namespace) }).WithTimeout(manyTime).Should(BeEmpty())
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(left))
 		Expect(secretsOf(ctx, namespace)).To(BeEmpty())
 		done := story(ctx, mark, operator, namespace)
@@ -283,6 +283,27 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 		Expect(story(ctx, mark, operator, namespace)).To(ContainElement("patch configmaps/app-before"))
 	})
 })
+
+// gadgetsIn returns the gadgets in a namespace.
+func gadgetsIn(ctx context.Context, namespace string) []gadget.Gadget {
+	GinkgoHelper()
+	list := &gadget.GadgetList{}
+	Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	return list.Items
+}
+
+// expectAllReady waits until all gadgets are ready in their current generation.
+func expectAllReady(ctx context.Context, all []edited) {
+	GinkgoHelper()
+	Eventually(ctx, func() (waiting []string) {
+		for _, g := range gadgetsIn(ctx, all[0].Namespace) {
+			if !strings.HasPrefix(condition(&g, metav1alpha1.ConditionReady), "True Ready") {
+				waiting = append(waiting, g.Name)
+			}
+		}
+		return waiting
+	}).WithTimeout(manyTime).Should(BeEmpty())
+}
 
 // secretsOf returns the names of the Secrets in a namespace, sorted.
 func secretsOf(ctx context.Context, namespace string) (names []string) {
