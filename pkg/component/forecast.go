@@ -45,6 +45,9 @@ type Forecast struct {
 	NewRevision bool
 	// Suspended is set if the component is suspended: no step is made before it is resumed.
 	Suspended bool
+	// LostPhases says why a deletion would not apply the objects of its phases. It is empty if their record can be read,
+	// and in the forecast of an apply.
+	LostPhases string
 	// AtDeletion are the objects of deletion phases that exist already, and do not belong to the component. It is empty in
 	// the forecast of a deletion.
 	AtDeletion AtDeletion

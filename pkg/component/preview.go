@@ -131,7 +131,7 @@ func (p Preview[T]) run(
 	forecast := publicForecast(simulator.Forecast)
 	forecast.Revision = copied.GetStatus().Revision
 	forecast.NewRevision = forecast.Revision != last
-	forecast.Suspended = components.Suspended(copied)
+	forecast.Suspended, forecast.LostPhases = components.Suspended(copied), simulator.LostPhases
 	forecast.Finalizers = p.Options.finalizers(p.Name).Others(copied)
 	return forecast, nil
 }

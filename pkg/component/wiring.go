@@ -272,7 +272,10 @@ func (c collectedComponents) Cached(ctx context.Context) (map[string]records.Com
 		if err != nil {
 			return nil, err
 		}
-		found[c.owners.In(cluster, name).ID()] = records.Component{Name: name, Status: component.GetStatus()}
+		owner := c.owners.In(cluster, name)
+		found[owner.ID()] = records.Component{
+			Name: name, Owner: owner, Status: component.GetStatus(), IsDeleted: !component.GetDeletionTimestamp().IsZero(),
+		}
 	}
 	return found, nil
 }
@@ -300,5 +303,11 @@ func (c collectedComponents) Exists(ctx context.Context, owner manifests.Owner) 
 // Unnamed implements records.Components.
 func (c collectedComponents) Unnamed(component types.NamespacedName, secret *metav1.PartialObjectMetadata) {
 	c.memories.Of(component).Inventory.Records.AddUnnamedSecret(secret)
+	c.wake(component)
+}
+
+// Lost implements records.Components.
+func (c collectedComponents) Lost(component types.NamespacedName, kind records.Kind) {
+	c.memories.Of(component).Inventory.Records.SetID(kind, records.Lost)
 	c.wake(component)
 }

@@ -81,6 +81,28 @@ var _ = Describe("Lost Secrets with pinned renderings:", func() {
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
+	It("if the Secret with a pinned rendering is lost while the operator runs, it is written again with the same values", func(ctx SpecContext) {
+		stop := runOperator(operator, operatorOptions{generate: &chart{}})
+		g := newGadget(ctx, namespace, "app", password+"\n---\n"+settings, servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		made, record := content(ctx, "Secret", namespace, "login"), keptSets(ctx, namespace)[0]
+		letGo(ctx, &record)
+		remove(ctx, &record)
+		Eventually(ctx, func() []string { return namesOf(keptSets(ctx, namespace)) }).Should(Equal([]string{record.Name}))
+		settle(ctx, operator)
+		stop()
+
+		remove(ctx, mustGet(ctx, "v1", "Secret", namespace, "login"))
+		runOperator(operator, operatorOptions{generate: &chart{}})
+		Eventually(ctx, func() error {
+			return k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "login"}, &corev1.Secret{})
+		}).Should(Succeed())
+		expectReady(ctx, g)
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
+		Expect(notesOf(ctx, namespace, "RenderedSetLost")).To(BeEmpty())
+	})
+
 	It("after the Secret with a pinned rendering is lost, the dependents stay applied, an event reports the loss, and deleted dependents get new generated values", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+"\n---\n"+settings, servedBy(operator))

@@ -348,18 +348,54 @@ var _ = Describe("Deletions with phases:", func() {
 	})
 
 	It("if the Secret with the objects of deletion phases was deleted, a deletion continues without these objects, and an event reports the loss", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
 		expectReady(ctx, g)
+		stop()
 		found := records(ctx, namespace)
 		letGo(ctx, &found[0])
 		remove(ctx, &found[0])
+		forecast, err := previewOf(operator).Delete(ctx, current(ctx, g))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(forecast.LostPhases).To(And(HavePrefix("the deletion does not apply the objects of its phases"), ContainSubstring(found[0].Name)))
 		mark := markAudit(ctx)
 		remove(ctx, g)
+		runOperator(operator, operatorOptions{})
 		expectGone(ctx, g)
-		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
+		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"delete configmaps/settings"}))
 		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).Should(ConsistOf(ContainSubstring(found[0].Name)))
 	})
+
+	for _, running := range []bool{true, false} {
+		It(fmt.Sprintf("a lost Secret with the objects of deletion phases is written again before the deletion (operator running: %t)", running), func(ctx SpecContext) {
+			namespace, operator := newNamespace(ctx), newOperatorName()
+			stop := runOperator(operator, operatorOptions{})
+			g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			before := records(ctx, namespace)
+			if !running {
+				stop()
+			}
+			letGo(ctx, &before[0])
+			remove(ctx, &before[0])
+			if !running {
+				runOperator(operator, operatorOptions{})
+			}
+			Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(ConsistOf(And(
+				HaveField("Name", before[0].Name), HaveField("UID", Not(Equal(before[0].UID))), HaveField("Data", Equal(before[0].Data)))))
+			settle(ctx, operator)
+			forecast, err := previewOf(operator).Delete(ctx, current(ctx, g))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(forecast.LostPhases).To(BeEmpty())
+			mark := markAudit(ctx)
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(story(ctx, mark, operator, namespace)).To(ContainElement("patch jobs/clean"))
+			Expect(records(ctx, namespace)).To(BeEmpty())
+		})
+	}
 
 	It("if another client deletes the Secret with the objects of deletion phases, the operator's finalizer retains the Secret", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)

@@ -115,6 +115,9 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 	if p.Rights.Hint != "" {
 		a.warn(errors.New(p.Rights.Hint))
 	}
+	if lost := p.Forecast.LostPhases; lost != "" {
+		a.warn(fmt.Errorf("%s; the operator writes the record again when it next renders the component", lost))
+	}
 	if shown.Readers = p.Readers; p.ReadersUnknown != nil {
 		a.warn(errReadersUnknown(p.ReadersUnknown))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
@@ -231,6 +232,16 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 		t.Errorf("Recall returned the objects %v and the error %v", bodies, err)
 	}
 	clear(c.Secrets)
+	c.store.Memories.Of(client.ObjectKeyFromObject(p)).Records.SetID(records.Phases, records.Lost)
+	for range 2 {
+		if err := c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, "second")); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.secretsOf(records.Phases); len(got) != 1 || records.IDOf(got[0]) != c.load().Status.PhaseRecord {
+			t.Errorf("after the loss of the record, there are the Secrets %q, and the status names %q", got, c.load().Status.PhaseRecord)
+		}
+	}
+	clear(c.Secrets)
 	_, lost, err := c.store.Phases().Recall(t.Context(), p, c.owner(), true)
 	if err != nil || lost.Reason != "PhasesLost" || p.Status.PhaseRecord != records.PhasesPending {
 		t.Errorf("Recall of a deleted record of deletion phases returned the event %v and the error %v", lost, err)
@@ -265,6 +276,11 @@ func TestPinnedRenderingsAreRecorded(t *testing.T) {
 		t.Errorf("Record of the same pinned rendering after a restart returned %v", err)
 	}
 	p := c.load()
+	clear(c.Secrets)
+	c.store.Memories.Of(client.ObjectKeyFromObject(p)).Records.SetID(records.Rendering, records.Lost)
+	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), set("b")); err != nil || len(c.secretsOf(records.Rendering)) != 1 {
+		t.Errorf("Record of a lost pinned rendering returned %v", err)
+	}
 	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{}); err != nil || p.Status.RenderedSet != "" || len(c.Secrets) > 0 {
 		t.Errorf("End for the pinned rendering returned %v, and %d Secrets remain", err, len(c.Secrets))
 	}

@@ -23,7 +23,7 @@ type Phases struct{ store *Store }
 func (s *Store) Phases() Phases { return Phases{s} }
 
 // Record records the objects of phases, before any object of the component is applied. If the same objects are recorded
-// already, it writes no record. If it replaces a record, it also writes the status of the component, so that the status
+// already, it writes no record, unless the record was lost. If it replaces a record, it also writes the status of the component, so that the status
 // names the new record. After the first record of a component, the caller must write the status before it creates any
 // object.
 //
@@ -39,11 +39,14 @@ func (p Phases) Record(
 	if err != nil {
 		return err
 	}
-	if id == former {
-		return p.deleteUnnamed(ctx, memory, owner, id)
-	}
 	if id == "" {
 		return p.End(ctx, obj, owner)
+	}
+	if id == former {
+		if memory.ID(records.Phases) == records.Lost {
+			return p.write(ctx, obj, owner, id, objects)
+		}
+		return p.deleteUnnamed(ctx, memory, owner, id)
 	}
 	if former == records.PhasesPending && memory.ID(records.Phases) == id {
 		// An earlier pass of this process wrote this record, and failed before the status named it.
@@ -53,6 +56,17 @@ func (p Phases) Record(
 	if err := p.announce(ctx, obj); err != nil {
 		return err
 	}
+	if err := p.write(ctx, obj, owner, id, objects); err != nil {
+		return err
+	}
+	st.PhaseRecord = id
+	return p.replace(ctx, obj, owner, former)
+}
+
+// write writes the record with an id.
+func (p Phases) write(
+	ctx context.Context, obj components.Object, owner manifests.Owner, id string, objects []manifests.Object,
+) error {
 	bodies, err := unmarked(objects, p.store.Reconciler)
 	if err != nil {
 		return err
@@ -64,9 +78,8 @@ func (p Phases) Record(
 	if err != nil {
 		return phasesError("record", err)
 	}
-	memory.SetID(records.Phases, id)
-	st.PhaseRecord = id
-	return p.replace(ctx, obj, owner, former)
+	p.memory(obj).SetID(records.Phases, id)
+	return nil
 }
 
 // replace writes the status, which names a new record, and then deletes the former record.

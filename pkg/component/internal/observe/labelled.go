@@ -13,7 +13,10 @@ import (
 
 // LabelledHandler receives the events of objects with a label. None of its methods may block.
 type LabelledHandler interface {
-	// Updated is called with all objects of a list, and with each object that is created or changed after the list.
+	// Listed is called with all objects of a list in a namespace, or in all namespaces if namespace is empty. Objects
+	// that are not in the list were deleted, or lost the label, or were created after the list.
+	Listed(namespace string, objects ...*metav1.PartialObjectMetadata)
+	// Updated is called with each object that is created or changed after the list.
 	Updated(objects ...*metav1.PartialObjectMetadata)
 	// Deleted is called with an object that was deleted or lost the label.
 	Deleted(object *metav1.PartialObjectMetadata)
@@ -28,7 +31,7 @@ func WatchLabelled(
 	handler LabelledHandler,
 ) {
 	ctx, cancel := context.WithCancel(ctx)
-	store := labelledStore{handler: handler, stop: cancel}
+	store := labelledStore{handler: handler, namespace: namespace, stop: cancel}
 	go reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
 			return listWatchMetadata(client.Resource(resource).Namespace(namespace), label), nil
@@ -39,8 +42,9 @@ func WatchLabelled(
 
 // labelledStore is the store of a watch on labelled objects. It stores nothing and passes each event to the handler.
 type labelledStore struct {
-	handler LabelledHandler
-	stop    context.CancelFunc
+	handler   LabelledHandler
+	namespace string
+	stop      context.CancelFunc
 }
 
 // listFailed implements loopListener.
@@ -58,7 +62,12 @@ func (labelledStore) watchOpened() {}
 func (s labelledStore) Add(obj any) error { return s.Update(obj) }
 
 // Update passes a changed object to the handler.
-func (s labelledStore) Update(obj any) error { return s.Replace([]any{obj}, "") }
+func (s labelledStore) Update(obj any) error {
+	if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		s.handler.Updated(o)
+	}
+	return nil
+}
 
 // Delete passes a deleted object to the handler.
 func (s labelledStore) Delete(obj any) error {
@@ -76,7 +85,7 @@ func (s labelledStore) Replace(list []any, _ string) error {
 			objects = append(objects, o)
 		}
 	}
-	s.handler.Updated(objects...)
+	s.handler.Listed(s.namespace, objects...)
 	return nil
 }
 

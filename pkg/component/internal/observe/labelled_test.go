@@ -11,8 +11,14 @@ import (
 
 // handler is a LabelledHandler that records its calls.
 type handler struct {
-	updated, deleted []string
-	forbidden        string
+	listed, updated, deleted []string
+	forbidden                string
+}
+
+func (m *handler) Listed(namespace string, objects ...*metav1.PartialObjectMetadata) {
+	for _, o := range objects {
+		m.listed = append(m.listed, namespace+": "+o.Name)
+	}
 }
 
 func (m *handler) Updated(objects ...*metav1.PartialObjectMetadata) {
@@ -42,9 +48,9 @@ func TestLabelledEventsReachTheHandler(t *testing.T) {
 		ends bool
 	}{
 		{
-			name: "a list calls Updated with all objects",
+			name: "a list calls Listed with its namespace and all objects",
 			do:   func(m labelledStore) error { return m.Replace([]any{secret("a"), secret("b")}, "1") },
-			want: handler{updated: []string{"a", "b"}},
+			want: handler{listed: []string{"shop: a", "shop: b"}},
 		},
 		{
 			name: "a new object calls Updated", do: func(m labelledStore) error { return m.Add(secret("a")) },
@@ -68,7 +74,7 @@ func TestLabelledEventsReachTheHandler(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var got handler
 			ended := false
-			must(t, c.do(labelledStore{handler: &got, stop: func() { ended = true }}))
+			must(t, c.do(labelledStore{handler: &got, namespace: "shop", stop: func() { ended = true }}))
 			if !reflect.DeepEqual(got, c.want) || ended != c.ends {
 				t.Errorf("the handler got the calls %+v, ended %t; want %+v, %t", got, ended, c.want, c.ends)
 			}

@@ -14,12 +14,14 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -172,6 +174,17 @@ func (Inventory) CheckKubeconfig(*reconcile.Component, manifests.Owner, target.T
 func (i Inventory) Begin(_ context.Context, _ *reconcile.Component, _ manifests.Owner, set rendering.Set) error {
 	i.Simulator.phases = set.Phases()
 	return nil
+}
+
+// Phases implements reconcile.Inventory. An event means that the record of the phases is lost.
+func (i Inventory) Phases(
+	ctx context.Context, c *reconcile.Component, req applier.Request, t target.Target,
+) (pre, post []manifests.Object, events []status.Event, err error) {
+	pre, post, events, err = i.ComponentRecord.Phases(ctx, c, req, t)
+	for _, lost := range events {
+		i.Simulator.LostPhases = lost.Note
+	}
+	return pre, post, events, err
 }
 
 // Record implements reconcile.Inventory.

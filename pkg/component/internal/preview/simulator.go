@@ -32,6 +32,8 @@ type Simulator struct {
 	Published map[string]runtime.RawExtension
 	// Forecast is the result.
 	Forecast Forecast
+	// LostPhases says why a deletion would apply no objects of deletion phases, although there are some.
+	LostPhases string
 	// BlockersOnly ends each simulation before its first write. No dry run is sent then.
 	BlockersOnly bool
 	// RenderOnly ends each simulation before it looks at live objects. The forecast has only the waits for types that

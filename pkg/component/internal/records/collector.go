@@ -31,7 +31,10 @@ const restoreGrace = time.Hour
 // Component is a component that may own Secrets. Its status is read-only.
 type Component struct {
 	Name   types.NamespacedName
+	Owner  manifests.Owner
 	Status *metav1alpha1.Status
+	// IsDeleted is set if the component is being deleted.
+	IsDeleted bool
 }
 
 // Components returns the components of a reconciler to the Collector.
@@ -46,13 +49,16 @@ type Components interface {
 	// Unnamed is called with a Secret of a record that the status of its component does not name. The next pass over
 	// the component has to decide whether the Secret is deleted; see Memory.AddUnnamedSecret.
 	Unnamed(component types.NamespacedName, secret *metav1.PartialObjectMetadata)
+	// Lost is called if the record of a kind that the status of a component names does not exist. The next pass that has
+	// a rendering has to write the record again.
+	Lost(component types.NamespacedName, kind Kind)
 }
 
 // Collector is the garbage collection of Secrets. It deletes the records of components that do not exist, except
 // records of externals that still exist, and removes their finalizers from Secrets with kubeconfigs and credentials.
 // Such Secrets remain if a component disappeared while no operator ran. For components that exist, it reports records
-// that their status does not name. It lists and watches the Secrets with the label manifests.LabelHeld, and sends no
-// other request as long as each Secret belongs to a component in the cache.
+// that their status does not name, and named records that do not exist. It lists and watches the Secrets with the label manifests.LabelHeld, and sends no
+// other request as long as each Secret belongs to a component in the cache, and no named record is missing.
 type Collector struct {
 	Store      *Store
 	Components Components
@@ -72,7 +78,8 @@ func (c *Collector) Run(ctx context.Context) {
 		observe.WatchLabelled(ctx, c.Store.Metadata, secretResource, namespace, c.Store.keys.name(manifests.LabelHeld), found)
 	}
 	for {
-		secrets, young := c.byAge(found.take(ctx))
+		taken := found.take(ctx)
+		secrets, young := c.byAge(taken.all())
 		if ctx.Err() != nil {
 			return
 		}
@@ -81,14 +88,14 @@ func (c *Collector) Run(ctx context.Context) {
 		}
 		var last error
 		err := wait.ExponentialBackoffWithContext(ctx, collectBackoff, func(ctx context.Context) (bool, error) {
-			last = c.collect(ctx, secrets)
+			last = c.collect(ctx, taken, secrets)
 			return last == nil || apierrors.IsForbidden(last), nil
 		})
 		if ctx.Err() == nil && (err != nil || last != nil) {
 			logger.Info("cannot find out which components own the Secrets", "cause", fmt.Sprint(last))
 		}
 		if ctx.Err() == nil && err != nil {
-			found.Updated(secrets...)
+			found.again(taken)
 		}
 	}
 }
@@ -108,15 +115,19 @@ func (c *Collector) byAge(secrets []*metav1.PartialObjectMetadata) (settled, you
 	return settled, young
 }
 
-// collect releases the Secrets of components that do not exist. The Secrets were read before the components, so a
+// collect reports records that the status of their component does not name, and named records that do not exist. It
+// releases those Secrets whose components do not exist. The Secrets were read before the components, so a
 // component that is not found now was deleted. The cache may be older than the Secrets, or restricted to some
 // components. So for Secrets whose component is not in the cache, the components are listed from the API server.
-func (c *Collector) collect(ctx context.Context, secrets []*metav1.PartialObjectMetadata) error {
+func (c *Collector) collect(ctx context.Context, b batch, secrets []*metav1.PartialObjectMetadata) error {
 	cached, err := c.Components.Cached(ctx)
 	if err != nil {
 		return err
 	}
 	c.reportUnnamed(secrets, cached)
+	if err := c.reportLost(ctx, b, cached); err != nil {
+		return err
+	}
 	suspects := slices.DeleteFunc(slices.Clone(secrets), func(secret *metav1.PartialObjectMetadata) bool {
 		return c.hasOwners(secret, cached)
 	})

@@ -29,11 +29,14 @@ func TestTheQueueHoldsEachSecretThatIsThereOnceInItsLastVersion(t *testing.T) {
 		q.Updated(secret("a", "4"))
 		q.Deleted(secret("gone", "5"))
 		g := NewWithT(t)
-		g.Expect(q.take(t.Context())).To(ConsistOf(secret("a", "4"), secret("b", "2")))
+		taken := q.take(t.Context())
+		g.Expect(taken.all()).To(ConsistOf(secret("a", "4"), secret("b", "2")))
+		g.Expect(taken.deleted).To(BeEmpty(), "the Secret is no record")
+		g.Expect(taken.listed).To(BeEmpty())
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		g.Expect(q.take(ctx)).To(BeNil())
+		g.Expect(q.take(ctx).all()).To(BeEmpty())
 	})
 }
 
@@ -69,6 +72,7 @@ type components struct {
 	lists   []string
 	refuse  error
 	unnamed []string
+	lost    []string
 }
 
 func (c *components) Cached(context.Context) (map[string]Component, error) { return c.cached, nil }
@@ -86,6 +90,10 @@ func (c *components) Live(_ context.Context, namespace string) ([]types.Namespac
 
 func (c *components) Unnamed(_ types.NamespacedName, secret *metav1.PartialObjectMetadata) {
 	c.unnamed = append(c.unnamed, secret.Name)
+}
+
+func (c *components) Lost(component types.NamespacedName, kind Kind) {
+	c.lost = append(c.lost, component.Name+" "+string(kind))
 }
 
 func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
@@ -109,7 +117,7 @@ func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
 		live: []types.NamespacedName{{Namespace: "shop", Name: "cached"}, {Namespace: "shop", Name: "live"}},
 	}
 	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
-	g.Expect(c.collect(t.Context(), cluster.All())).To(Succeed())
+	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).To(Succeed())
 	g.Expect(cluster.Names("shop")).To(ConsistOf(append(kept, "config")))
 	g.Expect(shared.GetFinalizers()).To(Equal([]string{s.keys.ownerFinalizer(live)}))
 	g.Expect(known.lists).To(HaveLen(1))
@@ -143,7 +151,7 @@ func TestRecordsWithEditedMarksAreReleasedWhenSomebodyDeletesThem(t *testing.T) 
 				edit(s, secret)
 				secret.DeletionTimestamp = new(metav1.NewTime(start))
 			}
-			g.Expect(c.collect(t.Context(), secrets)).To(Succeed())
+			g.Expect(c.collect(t.Context(), batch{}, secrets)).To(Succeed())
 			g.Expect(cluster.Names("shop")).To(Equal([]string{live}), "want only %s released", gone)
 		})
 	}
@@ -185,7 +193,7 @@ func TestRecordsOfExternalsThatStillExistAreNotCollected(t *testing.T) {
 		live:   []types.NamespacedName{{Namespace: "shop", Name: "cached"}, {Namespace: "shop", Name: "live"}},
 	}
 	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
-	g.Expect(c.collect(t.Context(), cluster.All())).To(Succeed())
+	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).To(Succeed())
 	g.Expect(cluster.Names("shop")).To(ConsistOf(append(kept, edited, endedLive)))
 	g.Expect(cluster.secret(endedLive).GetFinalizers()).To(ConsistOf(s.keys.finalizer()))
 	g.Expect(known.unnamed).To(ConsistOf(kept[0]), "no status names the states of externals")
@@ -236,7 +244,7 @@ func TestNothingIsListedWhileEachSecretHasAComponentInTheCache(t *testing.T) {
 		Status: &metav1alpha1.Status{PhaseRecord: "named", InventoryRecord: &record},
 	}}}
 	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
-	g.Expect(c.collect(t.Context(), cluster.All())).To(Succeed())
+	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).To(Succeed())
 	g.Expect(known.lists).To(BeEmpty())
 	g.Expect(known.unnamed).To(ConsistOf(unnamed))
 	g.Expect(known.unnamed).NotTo(ContainElement(named))
@@ -260,7 +268,7 @@ func TestSecretsAreNotCollectedWhereComponentsCannotBeListed(t *testing.T) {
 			write(t, s, owner("gone"), Phases, "a")
 			known := &components{refuse: test.refuse}
 			c := Collector{Store: s, Components: known, Namespaces: test.namespaces, Started: start}
-			err := c.collect(t.Context(), cluster.All())
+			err := c.collect(t.Context(), batch{}, cluster.All())
 			g.Expect(err != nil).To(Equal(test.fails))
 			g.Expect(cluster.Secrets).To(HaveLen(1))
 			g.Expect(known.lists).To(Equal(test.namespaces[len(test.namespaces)-1:]))
@@ -280,7 +288,7 @@ func TestASecretThatCannotBeReleasedHoldsUpNoOther(t *testing.T) {
 		return nil
 	}
 	c := Collector{Store: s, Components: &components{}, Namespaces: []string{""}, Started: start}
-	g.Expect(c.collect(t.Context(), cluster.All())).To(Succeed())
+	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).To(Succeed())
 	g.Expect(cluster.Names("shop")).To(ConsistOf(refused))
 	cluster.Refuse = func(verb, _ string) error {
 		if verb == "patch" {
@@ -288,5 +296,5 @@ func TestASecretThatCannotBeReleasedHoldsUpNoOther(t *testing.T) {
 		}
 		return nil
 	}
-	g.Expect(c.collect(t.Context(), cluster.All())).NotTo(Succeed())
+	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).NotTo(Succeed())
 }

@@ -108,14 +108,15 @@ func (m *Memory) released() {
 	m.owned = Owned{}
 }
 
-// ID returns the id of the record of a kind that this process wrote or read last, empty if there is none.
+// ID returns the id of the record of a kind that this process wrote or read last, empty if there is none. The value
+// Lost means that the record which the status names does not exist.
 func (m *Memory) ID(kind Kind) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ids[kind]
 }
 
-// SetID stores the id of the record of a kind that was written or read.
+// SetID stores the id of the record of a kind that was written or read, or the value Lost.
 func (m *Memory) SetID(kind Kind, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

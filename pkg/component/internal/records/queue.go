@@ -15,20 +15,42 @@ import (
 // collectInterval is the time for which the queue waits for further Secrets after the first Secret has arrived.
 const collectInterval = time.Second
 
+// batch is what the watch delivered since the last batch.
+type batch struct {
+	// secrets are the Secrets that exist, and deleted those that were deleted or lost their label, by name.
+	secrets, deleted map[types.NamespacedName]*metav1.PartialObjectMetadata
+	// listed are the namespaces whose Secrets are all in the batch; an empty name means all namespaces.
+	listed map[string]bool
+}
+
+func newBatch() batch {
+	return batch{
+		secrets: map[types.NamespacedName]*metav1.PartialObjectMetadata{},
+		deleted: map[types.NamespacedName]*metav1.PartialObjectMetadata{},
+		listed:  map[string]bool{},
+	}
+}
+
 // queue contains the Secrets that the Collector has to check, each in the latest version that the watch delivered. It
 // implements observe.LabelledHandler.
 type queue struct {
 	refused func(message string)
 
-	mu      sync.Mutex
-	secrets map[types.NamespacedName]*metav1.PartialObjectMetadata
-	filled  chan struct{}
+	mu     sync.Mutex
+	next   batch
+	filled chan struct{}
 }
 
 func newQueue(refused func(message string)) *queue {
-	return &queue{
-		refused: refused, secrets: map[types.NamespacedName]*metav1.PartialObjectMetadata{}, filled: make(chan struct{}, 1),
-	}
+	return &queue{refused: refused, next: newBatch(), filled: make(chan struct{}, 1)}
+}
+
+// Listed implements observe.LabelledHandler.
+func (q *queue) Listed(namespace string, secrets ...*metav1.PartialObjectMetadata) {
+	q.mu.Lock()
+	q.next.listed[namespace] = true
+	q.mu.Unlock()
+	q.Updated(secrets...)
 }
 
 // Updated implements observe.LabelledHandler.
@@ -36,40 +58,72 @@ func (q *queue) Updated(secrets ...*metav1.PartialObjectMetadata) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, secret := range secrets {
-		q.secrets[client.ObjectKeyFromObject(secret)] = secret
+		name := client.ObjectKeyFromObject(secret)
+		q.next.secrets[name] = secret
+		delete(q.next.deleted, name)
 	}
-	select {
-	case q.filled <- struct{}{}:
-	default:
-	}
+	q.signal()
 }
 
 // Deleted implements observe.LabelledHandler.
 func (q *queue) Deleted(secret *metav1.PartialObjectMetadata) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.secrets, client.ObjectKeyFromObject(secret))
+	name := client.ObjectKeyFromObject(secret)
+	delete(q.next.secrets, name)
+	if ownerIDOf(secret.Name) != "" {
+		q.next.deleted[name] = secret
+		q.signal()
+	}
+}
+
+// again adds a batch that could not be checked. What the watch delivered since is newer.
+func (q *queue) again(b batch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	newer := q.next
+	q.next = b
+	maps.Copy(q.next.listed, newer.listed)
+	for name, secret := range newer.secrets {
+		q.next.secrets[name] = secret
+		delete(q.next.deleted, name)
+	}
+	for name, secret := range newer.deleted {
+		q.next.deleted[name] = secret
+		delete(q.next.secrets, name)
+	}
+	q.signal()
+}
+
+func (q *queue) signal() {
+	select {
+	case q.filled <- struct{}{}:
+	default:
+	}
 }
 
 // Forbidden implements observe.LabelledHandler.
 func (q *queue) Forbidden(message string) { q.refused(message) }
 
-// take waits until the queue has a Secret, and then for the time collectInterval. It returns the content of the queue
-// and empties it. It returns nil when ctx ends.
-func (q *queue) take(ctx context.Context) []*metav1.PartialObjectMetadata {
+// take waits until the watch has delivered something, and then for the time collectInterval. It returns the content of
+// the queue and empties it. The batch is empty when ctx ends.
+func (q *queue) take(ctx context.Context) batch {
 	select {
 	case <-ctx.Done():
-		return nil
+		return batch{}
 	case <-q.filled:
 	}
 	select {
 	case <-ctx.Done():
-		return nil
+		return batch{}
 	case <-time.After(collectInterval):
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	secrets := slices.Collect(maps.Values(q.secrets))
-	clear(q.secrets)
-	return secrets
+	taken := q.next
+	q.next = newBatch()
+	return taken
 }
+
+// all returns the Secrets of a batch.
+func (b batch) all() []*metav1.PartialObjectMetadata { return slices.Collect(maps.Values(b.secrets)) }

@@ -299,7 +299,7 @@ func (s *Store) Find(
 		return s.AddExternals(ctx, owner, found)
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		if id == "" || id == PhasesPending || id == PhasesUnknown || s.Latest(ofID(found, id), id) == id {
+		if !isID(id) || s.isComplete(found, id) {
 			continue
 		}
 		name := func(part int) string { return secretName(kind, owner.ID(), id, part) }
