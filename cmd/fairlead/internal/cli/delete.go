@@ -22,7 +22,6 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
-	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -38,7 +37,8 @@ requests another attempt from the operator.
 For a component with a kubeconfig, the command searches as the identity of the component. If you may not
 impersonate it, the command warns, and does not search.
 
-The command names the dependents that stay in the cluster because of their delete policy.
+The command names the dependents that stay in the cluster because of their delete policy. It says who owns those
+of them that do not belong to the component any more.
 
 The command deletes nothing if components of the same type and namespace read from this one: its exports, or
 dependents that it deletes, as values, inputs, sources or accounts. It names them; --ignore-readers deletes the
@@ -198,28 +198,6 @@ func (a *app) warnOfRights(ctx context.Context, f cluster.Object) {
 	}
 	a.warn(errors.New("the deletion needs rights that are missing; the operator continues when they are granted"))
 	_ = show.Rights(show.Output{Writer: a.ErrOut}, report.Missing)
-}
-
-// maxKept is the number of objects that stay in the cluster, and that delete names.
-const maxKept = 10
-
-// tellKept prints the dependents that stay in the cluster. It prints nothing if the inventory cannot be read.
-func (a *app) tellKept(ctx context.Context, f cluster.Object) {
-	status, err := cluster.StatusIfAny(f.Target, f.Live)
-	if err != nil {
-		return
-	}
-	inventory, err := component.Inventory(ctx, f.Cluster, &status)
-	if err != nil {
-		return
-	}
-	kept := rights.Kept(inventory)
-	for _, key := range kept[:min(len(kept), maxKept)] {
-		a.println(key.String() + " stays in the cluster, because of its delete policy")
-	}
-	if more := len(kept) - maxKept; more > 0 {
-		a.println("the delete policies keep " + plural.Of(more, "more object") + " in the cluster")
-	}
 }
 
 // acceptUnknown adds groups to the accepted groups that are recorded in an annotation of the component. It returns the

@@ -12,7 +12,7 @@ import (
 
 // parentOf returns who writes a component besides people: the component that has it among its dependents, its
 // controller, or a Helm release. It returns an empty text if the component shows none of them.
-func parentOf(obj *unstructured.Unstructured) string {
+func parentOf(obj metav1.Object) string {
 	id, name := manifests.OwnerOf(obj.GetLabels(), obj.GetAnnotations(), "", "")
 	if owner, ok := manifests.ParseOwner(name); ok {
 		return fmt.Sprintf("%s (reconciler %s)", owner.Component(), owner.Reconciler)

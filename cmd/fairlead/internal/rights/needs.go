@@ -51,14 +51,19 @@ func isReleased(e metav1alpha1.InventoryEntry) bool {
 
 // Kept returns the dependents in an inventory that stay in the cluster when the component is deleted, in the order of
 // the inventory.
-func Kept(inventory []metav1alpha1.InventoryEntry) []manifests.Key {
-	var kept []manifests.Key
+func Kept(inventory []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry {
+	var kept []metav1alpha1.InventoryEntry
 	for _, e := range inventory {
 		if isReleased(e) && (!e.Completed || e.UID != "") {
-			kept = append(kept, manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name})
+			kept = append(kept, e)
 		}
 	}
 	return kept
+}
+
+// KeyOf returns the key of the object of an inventory entry.
+func KeyOf(e metav1alpha1.InventoryEntry) manifests.Key {
+	return manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
 }
 
 // needsOf returns the rights for the deletion of the dependents in an inventory, sorted.

@@ -94,11 +94,11 @@ func TestKept(t *testing.T) {
 	purged := entry("Job", "purged", metav1alpha1.DeleteOrphan)
 	purged.UID, purged.Completed = "", true
 	var got []string
-	for _, key := range Kept([]metav1alpha1.InventoryEntry{
+	for _, e := range Kept([]metav1alpha1.InventoryEntry{
 		entry("ConfigMap", "deleted", ""), entry("Secret", "kept", metav1alpha1.DeleteOrphan), purged,
 		entry("PersistentVolumeClaim", "data", ""), entry("PersistentVolumeClaim", "scratch", metav1alpha1.DeleteDelete),
 	}) {
-		got = append(got, key.String())
+		got = append(got, KeyOf(e).String())
 	}
 	if want := []string{"Secret shop/kept", "PersistentVolumeClaim shop/data"}; !slices.Equal(got, want) {
 		t.Errorf("the kept objects are %q, want %q", got, want)
