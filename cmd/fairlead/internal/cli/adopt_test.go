@@ -170,6 +170,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 			dir := folder("b.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}")
 			r := fairlead(ctx, namespace, "apply", "shop", dir)
 			Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("it is written by "+name+", which may change it back"))))
+			Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--skip-plan")).To(Equal(r))
 			Expect(shopIn(ctx, namespace).Spec.Source.Inline).NotTo(BeNil())
 			r = fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")
 			Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ContainSubstring("is written by "+name))))

@@ -215,16 +215,15 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn, CheckUnchanged: o.adopt}
 	var found preview.Findings
 	planned := false
-	if !o.unplanned {
-		publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
-			if err := a.newPreflight(target, o.adopt).checkParent(obj); err != nil {
-				return nil, err
-			}
-			change := preview.Sources{ConfigMaps: sources, Archive: archive, Place: place, Inputs: given}
-			found, err = preview.Check(ctx, a.gate(c, false), target, obj, change)
-			planned = err == nil
-			return a.newPreflight(target, o.adopt).decide(found, err)
+	publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
+		check := a.newPreflight(target, o.adopt)
+		if err := check.checkParent(obj); err != nil || o.unplanned {
+			return nil, err
 		}
+		change := preview.Sources{ConfigMaps: sources, Archive: archive, Place: place, Inputs: given}
+		found, err = preview.Check(ctx, a.gate(c, false), target, obj, change)
+		planned = err == nil
+		return check.decide(found, err)
 	}
 	applied, err := publisher.Publish(ctx, publish.Request{
 		Target: target, Archive: archive, Manifest: o.manifest, Fields: fields, Adopt: o.adoptClusters(),

@@ -48,11 +48,12 @@ func (p preflight) checkParent(component *unstructured.Unstructured) error {
 		return nil
 	}
 	return exit.Refuse("%s is not applied: it is written by %s, which may change it back, and its dependents with it; "+
-		"change it there, or apply it with --adopt", p.target, parent)
+		"change it there, or apply it with --adopt, which makes a plan", p.target, parent)
 }
 
-// takesNothing are entries of spec.adopt that permit no adoption. A component without a list gets this one if the plan
-// does not know all existing objects, so that the operator takes over none of which nobody was told.
+// takesNothing are entries of spec.adopt that permit no adoption. A component without a list gets this one if there is no
+// plan, or if the plan does not know all existing objects and lists none. So the operator takes over no object by default
+// of which nobody was told. Entries that the component has, and objects that it released itself, are not affected.
 var takesNothing = []metav1alpha1.AdoptRule{}
 
 // decide returns the entries that the apply adds to spec.adopt, or the reasons why the component is not written. err is

@@ -193,7 +193,7 @@ func (p *Publisher) switchOver(
 			return nil, "", err
 		}
 		if planned && before != nil {
-			return nil, "", exit.Refuse("%s was created by another client after the plan was made; apply it again", r.Target)
+			return nil, "", exit.Refuse("%s was created by another client after it was checked; apply it again", r.Target)
 		}
 	}
 	return nil, "", exit.Refuse("%s is changed by other clients continuously; apply it again", r.Target)
