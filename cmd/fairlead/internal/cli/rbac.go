@@ -224,7 +224,7 @@ func (a *app) requirementsOfComponent(
 		return fail(refuseRendering(target, "it", err))
 	}
 	if r.Recorded, err = component.Inventory(ctx, c, found.GetStatus()); err != nil {
-		a.warn(fmt.Errorf("the roles have no rules to prune dependents that are not rendered any more: %w", err))
+		a.warn(fmt.Errorf("the roles may lack rules to prune dependents that are not rendered any more: %w", err))
 	}
 	return r, o.roles(client.ObjectKeyFromObject(found), found.ServiceAccountName()), nil
 }
