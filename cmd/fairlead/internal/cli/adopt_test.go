@@ -520,6 +520,26 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 			HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/a from field manager kubectl-create\n"))))
 	})
 
+	It("does not list a generated value as lost that is kept, of an object that the component released", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		chart := folder("Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}", "templates/login.yaml", "apiVersion: v1\nkind: Secret\n"+
+			"metadata: {name: login, annotations: {fairlead.io/delete-policy: orphan}}\nstringData: {password: {{ randAlphaNum 16 }}, user: {{ .Values.user }}}\n",
+			"values.yaml", "user: admin\n")
+		Expect(fairlead(ctx, namespace, "apply", "shop", chart, "--wait")).To(HaveField("Code", 0))
+		key, login := client.ObjectKey{Namespace: namespace, Name: "login"}, &corev1.Secret{}
+		Expect(k8s.Get(ctx, key, login)).To(Succeed())
+		Expect(fairlead(ctx, namespace, "delete", "shop", "--wait")).To(HaveField("Code", 0))
+
+		r := fairlead(ctx, namespace, "apply", "shop", chart, "--set", "user=root", "--wait")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ""), HaveField("Out", HavePrefix("adopting Secret "+namespace+"/login from nobody\n"))))
+		Expect(r.Out).To(And(ContainSubstring("lost: data.user"), Not(ContainSubstring("password"))))
+		adopted := &corev1.Secret{}
+		Expect(k8s.Get(ctx, key, adopted)).To(Succeed())
+		Expect(adopted.Data["password"]).To(Equal(login.Data["password"]))
+		Expect(string(adopted.Data["user"])).To(Equal("root"))
+	})
+
 	It("takes back what the component released without --adopt, and lists it with what gets lost", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,11 +118,15 @@ func Check(
 	if err != nil {
 		return Findings{}, &UnplannedError{Cause: err}
 	}
-	p.Options.SkipDeterminismCheck, p.Generator = true, trials{p.Generator}
 	p.AdoptUnowned = true
 	limited, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
-	forecast, err := p.Apply(limited, typed)
+	once := p
+	once.Options.SkipDeterminismCheck, once.Generator = true, trials{p.Generator}
+	forecast, err := once.Apply(limited, typed)
+	if err == nil && slices.ContainsFunc(forecast.Steps, mayKeepValues(typed.Spec.AdoptionPolicy)) {
+		forecast, err = p.Apply(limited, typed)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return Findings{}, ctx.Err()
@@ -133,6 +138,19 @@ func Check(
 	found := findingsOf(forecast)
 	found.Places, found.Dropped = places, forecast.Dropped
 	return found, nil
+}
+
+// mayKeepValues returns a function that reports whether a step takes over an object whose generated values, such as
+// passwords, the operator keeps, although the step seems to change values. Only a second rendering shows which values
+// are generated. policy is the adoption policy of manifests that set none.
+func mayKeepValues(policy metav1alpha1.AdoptionPolicy) func(component.Step) bool {
+	return func(s component.Step) bool {
+		if s.Adopts == nil || len(s.Adopts.Lost) == 0 {
+			return false
+		}
+		always := s.Manifest != nil && cmp.Or(s.Manifest.Settings.AdoptionPolicy, policy) == metav1alpha1.AdoptAlways
+		return s.Adopts.Moved || s.Adopts.Released || always
+	}
 }
 
 // refusalOf returns the error of a Check whose plan ended with an error.
