@@ -55,8 +55,8 @@ type Request struct {
 	// Target reads from the target cluster, Local from the cluster of the component. Both are nil without a cluster, as
 	// in an offline rendering; look-ups then find nothing.
 	Target, Local Lookup
-	// Owns reports whether an object that Target or Local returned is a dependent of the component. It is nil without a
-	// cluster.
+	// Owns reports whether an object that Target or Local returned is a dependent of the component, or one that the
+	// component released, for example by a delete policy. It is nil without a cluster.
 	Owns func(*unstructured.Unstructured) bool
 	// Capabilities describes the target.
 	Capabilities Capabilities

@@ -99,6 +99,49 @@ data: {value: {{ quote .Values.manifests }}, manager: {{ dig "metadata" "labels"
 		Expect(again.GetAnnotations()).NotTo(HaveKey("meta.helm.sh/release-name"))
 	})
 
+	It("an upgrade that releases a kept Secret writes each object once, and the chart still recognises the Secret", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		charts, err := helm.New(fstest.MapFS{
+			"Chart.yaml": {Data: []byte("apiVersion: v2\nname: login\nversion: 1.0.0\n")},
+			"templates/all.yaml": {Data: []byte(`
+{{- $found := lookup "v1" "Secret" .Release.Namespace "login" }}
+{{- $release := dig "metadata" "annotations" "meta.helm.sh/release-name" "none" $found }}
+{{- if and (ne .Values.manifests "without") (or (not $found) (eq $release .Release.Name)) }}
+apiVersion: v1
+kind: Secret
+metadata: {name: login, annotations: {helm.sh/resource-policy: keep}}
+data: {password: {{ dig "data" "password" (randAlphaNum 16 | b64enc) $found }}}
+{{- end }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {value: {{ quote .Values.manifests }}, release: {{ $release }}}
+`)},
+		}, helm.Options{AnnotationPrefix: operator})
+		Expect(err).NotTo(HaveOccurred())
+		runOperator(operator, operatorOptions{generate: charts})
+		g := newGadget(ctx, namespace, "demo", "with", servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		password := content(ctx, "Secret", namespace, "login")
+
+		mark := markAudit(ctx)
+		changeManifests(ctx, g, "without")
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		requests := inNamespace(requestsSince(ctx, mark, operator), namespace)
+		named := func(e testcluster.Event) bool { return e.Name == "login" || e.Name == "settings" }
+		Expect(verbs(requests.Writes().Where(named))).To(ConsistOf("patch secrets 200", "patch configmaps 200"))
+		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(Equal(map[string]any{"value": "without", "release": "demo"}))
+		expectReleasedBy(mustGet(ctx, "v1", "Secret", namespace, "login"), operator, namespace, "demo")
+
+		changeManifests(ctx, g, "again")
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "v1", "Secret", namespace, "login").GetLabels()).To(HaveKey(operator + "/owner-id"))
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(password))
+	})
+
 	It("a chart does not recognise an object of another client as its own", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		charts, err := helm.New(fstest.MapFS{

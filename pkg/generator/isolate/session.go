@@ -188,7 +188,7 @@ const (
 	folderMode fs.FileMode = 0o755
 )
 
-// owns asks the parent whether an object is a dependent of the component. The parent gets the metadata only.
+// owns asks the parent what generator.Request.Owns says about an object. The parent gets the metadata only.
 func (s *session) owns(ctx context.Context, o *unstructured.Unstructured) bool {
 	if o == nil {
 		return false

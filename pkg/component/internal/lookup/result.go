@@ -75,6 +75,17 @@ func (o Owner) Owns(object *unstructured.Unstructured) bool {
 	return owner == o.ID || object.GetLabels()[o.Reconciler+"/"+records.LabelRecord] == o.ID
 }
 
+// Recognises reports whether the component owns an object, or has released it and nobody has taken it over since: no
+// other component, no controller and no Helm release.
+func (o Owner) Recognises(object *unstructured.Unstructured) bool {
+	annotations := object.GetAnnotations()
+	if owner, _ := manifests.OwnerOf(object.GetLabels(), annotations, o.Reconciler, ""); owner != "" {
+		return o.Owns(object)
+	}
+	released := manifests.ReleasedBy(annotations, o.Reconciler) == o.ID && annotations["meta.helm.sh/release-name"] == ""
+	return released || o.Owns(object)
+}
+
 // identify returns the Result of a definite answer; see answer.isDefinite.
 func (o Owner) identify(k key, a answer) (Result, error) {
 	r := Result{key: k, resource: a.resource, state: metav1alpha1.LookupFound}

@@ -92,7 +92,7 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 			Namespace: req.Inputs.Namespace, Name: req.Inputs.Name, Parameters: req.Inputs.Parameters,
 			Component: req.Component, Source: files, SourceDigest: req.Inputs.SourceDigest(), References: references,
 			Revision: revision, Digest: req.Inputs.Digest, Capabilities: capabilities, Now: r.options.Clock.Now(),
-			Owns: req.looker().Owns, Exports: exports, Inputs: events,
+			Owns: req.looker().Recognises, Exports: exports, Inputs: events,
 		},
 	}, nil
 }

@@ -117,7 +117,8 @@ func (c cluster) read(apiVersion, kind, namespace, name string) (map[string]any,
 
 // markAsHelm adds the label and the annotations to an object that Helm adds to the objects of a release, if the object
 // is a dependent of the component. Charts read them to render an object only if it does not exist, or if it belongs to
-// their release.
+// their release. An object that the component released gets them too, because Helm leaves them on an object that it
+// keeps.
 func (c cluster) markAsHelm(object *unstructured.Unstructured) {
 	req := c.session.Request
 	if !c.asHelm || req.Owns == nil || !req.Owns(object) {
