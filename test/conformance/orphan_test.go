@@ -304,6 +304,38 @@ var _ = Describe("Orphans that are rendered again:", func() {
 			NotTo(HaveKey(operatorName + "/released-by"))
 	})
 
+	It("a kept Secret with a generated value that comes back keeps the value, after a changed look-up and in a new revision", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{generate: &chart{}})
+		const other = "{apiVersion: v1, kind: Secret, metadata: {name: other}, data: {password: {{ randAlphaNum 16 | b64enc }}}}\n---\n"
+		login := "{apiVersion: v1, kind: Secret, metadata: {name: login, annotations: {" + settingOf(operator, "delete-policy", "orphan") +
+			"}}, data: {password: {{ randAlphaNum 16 | b64enc }}}}\n"
+		gated := other + `{{ if lookup "v1" "ConfigMap" .Release.Namespace "switch" }}` + login + "{{ end }}"
+		Expect(k8s.Create(ctx, newConfigMap(namespace, "switch"))).To(Succeed())
+		g := newGadget(ctx, namespace, "app", gated, servedBy(operator), adoptsNothing)
+		expectReady(ctx, g)
+		kept, pinned := content(ctx, "Secret", namespace, "login"), content(ctx, "Secret", namespace, "other")
+		marks := func() map[string]string { return mustGet(ctx, "v1", "Secret", namespace, "login").GetAnnotations() }
+
+		By("a changed look-up")
+		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "switch"))
+		Eventually(ctx, marks).Should(HaveKey(operator + "/released-by"))
+		Expect(k8s.Create(ctx, newConfigMap(namespace, "switch"))).To(Succeed())
+		Eventually(ctx, marks).Should(And(HaveKey(operator+"/owner-id"), Not(HaveKey(operator+"/released-by"))))
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(kept))
+		Expect(content(ctx, "Secret", namespace, "other")).To(Equal(pinned))
+
+		By("a new revision")
+		changeManifests(ctx, g, other)
+		expectReady(ctx, g)
+		Expect(marks()).To(HaveKey(operator + "/released-by"))
+		changeManifests(ctx, g, other+login)
+		expectReady(ctx, g)
+		Expect(marks()).To(HaveKey(operator + "/owner-id"))
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(kept))
+		Expect(content(ctx, "Secret", namespace, "other")).NotTo(Equal(pinned), "new inputs render new values")
+	})
+
 	It("an orphan that is rendered again is adopted if its adoption policy permits this, and keeps the changes of other clients", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		both := together(configMap("settings", "a", deletePolicy("orphan")), configMap("kept", "a"))

@@ -135,15 +135,8 @@ func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendere
 	if len(difference.Shape) > 0 {
 		return rendered, nonDeterministic(difference.Shape)
 	}
-	var taken string
-	if pinned.ID == "" {
-		req.Adoption = cmp.Or(req.Adoption, r.options.Adoption)
-		if plain, taken, err = liveValues(ctx, req, plain, difference.Values); err != nil {
-			return rendered, err
-		}
-	}
-	rendered, err = r.pin(req, plain, pinned, difference.Values)
-	rendered.Lookups.ReadsStatus, rendered.taken = readsStatus, taken
+	rendered, err = r.pin(ctx, req, variable{plain, difference.Values}, pinned)
+	rendered.Lookups.ReadsStatus = readsStatus
 	return rendered, err
 }
 
@@ -236,37 +229,45 @@ func nonDeterministic(differences []string) error {
 	}
 }
 
-// pin chooses the values of the fields that differ at each rendering. The first rendering of new inputs is pinned with
-// its values. A later rendering, after a change of looked-up objects, gets the pinned values in these fields. If such a
-// field has no pinned value, the later rendering is discarded and the pinned rendering is returned, because the new
-// value may depend on pinned values.
-func (r *Renderer) pin(
-	req Request, rendered []*unstructured.Unstructured, pinned Rendered, fields []determinism.Field,
-) (Rendered, error) {
-	result := Rendered{
-		Manifests:  Manifests{plain: rendered},
-		Note:       describeFields(fields),
-		ValuesLost: pinned.ValuesLost,
-	}
-	if pinned.ID != "" {
-		before, err := pinned.Manifests.All()
-		if err != nil {
+// variable is a rendering, and those of its fields whose values differ in each rendering.
+type variable struct {
+	objects []*unstructured.Unstructured
+	fields  []determinism.Field
+}
+
+// pin chooses the values of the fields that differ in each rendering. The first rendering of new inputs is pinned with
+// its values, or those of live objects; see liveValues. A later rendering, after a change of looked-up objects, gets the
+// pinned values in these fields, and in an object that comes back those of the live object. If such a field has no value
+// then, the later rendering is discarded and the pinned rendering is returned, because the new value may depend on
+// pinned values.
+func (r *Renderer) pin(ctx context.Context, req Request, v variable, pinned Rendered) (Rendered, error) {
+	req.Adoption = cmp.Or(req.Adoption, r.options.Adoption)
+	result := Rendered{Note: describeFields(v.fields), ValuesLost: pinned.ValuesLost}
+	values := v.objects
+	var err error
+	if pinned.ID == "" {
+		values, result.taken, err = liveValues(ctx, req, v)
+	} else {
+		var before []*unstructured.Unstructured
+		if before, err = pinned.Manifests.All(); err != nil {
 			return result, err
 		}
-		merged, unknown := determinism.Merge(before, rendered, fields)
-		if len(unknown) > 0 {
+		values, result.taken, err = pinnedValues(ctx, req, v, before)
+		if err == nil && values == nil {
 			pinned.Note = strings.TrimSuffix(pinned.Note, notFollowed) + notFollowed
 			return pinned, nil
 		}
-		if determinism.Compare(before, merged).Empty() {
+		if err == nil && determinism.Compare(before, values).Empty() {
 			result.Manifests, result.ID = pinned.Manifests, pinned.ID
 			return result, nil
 		}
-		result.Manifests = Manifests{plain: merged}
 	}
+	if err != nil {
+		return result, err
+	}
+	result.Manifests = Manifests{plain: values}
 	// The id does not depend on the values, which may be secret: it is shown in the status, and users who may read the
 	// status may not be allowed to read Secrets.
-	var err error
 	result.ID, err = manifests.Digest(
 		[]any{req.Inputs.Digest, req.Component.GetUID(), r.options.Clock.Now().UnixNano()},
 	)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/determinism"
@@ -25,40 +27,91 @@ import (
 // from a backup without the record of the pinned rendering, from another component, or from a release by this one.
 // Otherwise the password of a database, for example, would be replaced by a new one.
 //
-// Such an object has marks that keepsValues accepts, and no entry of the inventory says that it was applied. So a
-// component with new inputs gets new values in its dependents. taken names the fields with such values, and the fields
-// of these objects that have none; it is empty if there is no such object.
+// Such an object has marks that keepsValues accepts. So a component with new inputs gets new values in its dependents.
+// taken names the fields with such values, and the fields of these objects that have none; it is empty if there is no
+// such object.
 func liveValues(
-	ctx context.Context, req Request, rendered []*unstructured.Unstructured, fields []determinism.Field,
+	ctx context.Context, req Request, v variable,
 ) (filled []*unstructured.Unstructured, taken string, err error) {
-	generated := map[manifests.Key]bool{}
-	for _, f := range fields {
-		generated[f.Object] = true
+	restored, err := restoredObjects(ctx, req, v.generated(nil))
+	if err != nil || len(restored) == 0 {
+		return v.objects, "", err
+	}
+	filled, unknown := determinism.Fill(restored, v.objects, v.fields)
+	return filled, describeTaken(v.fields, unknown, keysOf(restored)), nil
+}
+
+// pinnedValues returns a later rendering in which generated values are those of an earlier, pinned rendering. An object
+// that the earlier rendering does not have may come back, for example after its delete policy kept it. Its values are
+// those of the live object then; see liveValues. The rendering is nil if a field has no value.
+func pinnedValues(
+	ctx context.Context, req Request, v variable, before []*unstructured.Unstructured,
+) (merged []*unstructured.Unstructured, taken string, err error) {
+	returned, err := restoredObjects(ctx, req, v.generated(before))
+	if err != nil {
+		return nil, "", err
+	}
+	merged, unknown := determinism.Merge(slices.Concat(before, returned), v.objects, v.fields)
+	if len(unknown) > 0 {
+		return nil, "", nil
+	}
+	keys := keysOf(returned)
+	isPinned := func(f determinism.Field) bool { return !keys[f.Object] }
+	if fields := slices.DeleteFunc(slices.Clone(v.fields), isPinned); len(fields) > 0 {
+		taken = describeTaken(fields, nil, keys)
+	}
+	return merged, taken, nil
+}
+
+// generated returns the objects that have generated values, each once, without those that an earlier rendering has.
+func (v variable) generated(before []*unstructured.Unstructured) []*unstructured.Unstructured {
+	wanted := map[manifests.Key]bool{}
+	for _, f := range v.fields {
+		wanted[f.Object] = true
+	}
+	for _, o := range before {
+		delete(wanted, determinism.KeyOf(o))
+	}
+	var found []*unstructured.Unstructured
+	for _, o := range v.objects {
+		if key := determinism.KeyOf(o); wanted[key] {
+			delete(wanted, key)
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+func keysOf(objects []*unstructured.Unstructured) map[manifests.Key]bool {
+	keys := map[manifests.Key]bool{}
+	for _, o := range objects {
+		keys[determinism.KeyOf(o)] = true
+	}
+	return keys
+}
+
+// restoredObjects returns the live objects of manifests whose values are kept.
+func restoredObjects(
+	ctx context.Context, req Request, manifested []*unstructured.Unstructured,
+) ([]*unstructured.Unstructured, error) {
+	if len(manifested) == 0 {
+		return nil, nil
 	}
 	applied := map[manifests.Key]bool{}
 	for _, e := range req.Inventory {
 		applied[plan.KeyOf(e)] = e.Digest != ""
 	}
 	var restored []*unstructured.Unstructured
-	isRestored := map[manifests.Key]bool{}
-	for _, o := range rendered {
-		key := determinism.KeyOf(o)
-		if !generated[key] || isRestored[key] {
-			continue
-		}
+	for _, o := range manifested {
 		live, err := restoredObject(ctx, req, o, applied)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		if live != nil {
-			restored, isRestored[key] = append(restored, live), true
+			restored = append(restored, live)
 		}
 	}
-	if len(restored) == 0 {
-		return rendered, "", nil
-	}
-	filled, unknown := determinism.Fill(restored, rendered, fields)
-	return filled, describeTaken(fields, unknown, isRestored), nil
+	return restored, nil
 }
 
 // restoredObject returns the live object of a manifest with the namespace of the manifest, or nil if its values are not
@@ -81,18 +134,14 @@ func restoredObject(
 			key.Namespace = req.Inputs.Namespace
 		}
 	}
-	if applied[key] {
+	if applied[key] && !adoptsAlways(o, req) {
 		return nil, nil
 	}
-	marks, err := client.Reader.Metadata.Resource(mapping.Resource).Namespace(key.Namespace).
-		Get(ctx, key.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
-		return nil, nil
-	}
+	marks, err := marksOf(ctx, client.Reader.Metadata.Resource(mapping.Resource).Namespace(key.Namespace), key.Name)
 	if err != nil {
 		return nil, liveError(o, err)
 	}
-	if !keepsValues(marks, o, req) {
+	if marks == nil || !keepsValues(marks, o, req, applied[key]) {
 		return nil, nil
 	}
 	live, err := client.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace).
@@ -114,23 +163,38 @@ func restoredObject(
 	return live, nil
 }
 
-// keepsValues reports whether the manifest gets the generated values of a live object. The object has the marks of the
+// marksOf reads the metadata of an object. It returns nil if the object does not exist, or cannot be read.
+func marksOf(ctx context.Context, r metadata.ResourceInterface, name string) (*metav1.PartialObjectMetadata, error) {
+	marks, err := r.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
+		return nil, nil
+	}
+	return marks, err
+}
+
+// keepsValues reports whether a manifest gets the generated values of a live object. The object has the marks of the
 // component, of its cluster or of another one, or the component released it, or the manifest takes it over from another
-// component of the reconciler.
-func keepsValues(live metav1.Object, manifest *unstructured.Unstructured, req Request) bool {
-	if manifests.ReleasedBy(live.GetAnnotations(), req.Owner.Reconciler) == req.Owner.ID() {
+// component of the reconciler. An object that the component has applied here must belong to another component by now.
+func keepsValues(live metav1.Object, manifest *unstructured.Unstructured, req Request, applied bool) bool {
+	annotations := live.GetAnnotations()
+	if manifests.ReleasedBy(annotations, req.Owner.Reconciler) == req.Owner.ID() {
 		return true
 	}
-	marked, ok := manifests.ParseOwner(live.GetAnnotations()[req.Owner.Reconciler+"/"+manifests.AnnotationOwnerID])
+	marked, ok := manifests.ParseOwner(annotations[req.Owner.Reconciler+"/"+manifests.AnnotationOwnerID])
 	if !ok {
 		return false
 	}
-	policy := manifest.GetAnnotations()[req.Owner.Reconciler+"/"+manifests.AnnotationAdoptionPolicy]
-	if metav1alpha1.AdoptionPolicy(cmp.Or(policy, string(req.Adoption))) == metav1alpha1.AdoptAlways {
-		return true
+	if adoptsAlways(manifest, req) {
+		return !applied || marked != req.Owner
 	}
 	marked.Cluster = req.Owner.Cluster
 	return marked == req.Owner
+}
+
+// adoptsAlways reports whether the adoption policy of a manifest is always.
+func adoptsAlways(manifest *unstructured.Unstructured, req Request) bool {
+	policy := manifest.GetAnnotations()[req.Owner.Reconciler+"/"+manifests.AnnotationAdoptionPolicy]
+	return metav1alpha1.AdoptionPolicy(cmp.Or(policy, string(req.Adoption))) == metav1alpha1.AdoptAlways
 }
 
 // addTexts adds the data of a Secret as stringData, because a manifest may set it there.

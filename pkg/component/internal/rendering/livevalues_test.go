@@ -2,6 +2,7 @@ package rendering
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -141,6 +142,94 @@ func TestGeneratedValuesOfReleasedObjectsAreKept(t *testing.T) {
 			})
 			if set, _, err := s.render(); err != nil || s.valueOf(set) != c.value {
 				t.Errorf("the value is %q, want %q; error %v", s.valueOf(set), c.value, err)
+			}
+		})
+	}
+}
+
+func TestGeneratedValuesOfAnObjectThatComesBackIntoAPinnedRenderingAreKept(t *testing.T) {
+	other := owner
+	other.Name = "other"
+	for _, c := range []struct {
+		name     string
+		released manifests.Owner
+		value    string
+	}{
+		{"if the component released it", owner, "kept"},
+		{"unless another component released it", other, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			n := 0
+			s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+				n++
+				value, err := lookUp(ctx, req.Target)
+				objects := []client.Object{settings("b", fmt.Sprintf("random-%d", n))}
+				if value != "" {
+					objects = append(objects, settings("a", fmt.Sprintf("random-%d", n)))
+				}
+				return objects, client.IgnoreNotFound(err)
+			}
+			s.apply()
+			s.Put("v1", "ConfigMap", "shop", "a", map[string]any{
+				"metadata": map[string]any{"namespace": "shop", "name": "a", "annotations": map[string]any{
+					reconciler + "/" + manifests.AnnotationReleasedBy: c.released.String(),
+				}},
+				"data": map[string]any{"value": "kept"},
+			})
+			s.put("1")
+			s.restart()
+			s.Requests() // The first rendering reads all objects with such values.
+			set, _, err := s.render()
+			if err != nil || s.valueOf(set) != c.value || strings.HasSuffix(set.Note, notFollowed) != (c.value == "") {
+				t.Errorf("the value is %q, want %q; the note is %q; error %v", s.valueOf(set), c.value, set.Note, err)
+			}
+			if told := strings.HasSuffix(set.Lost, "that are kept: ConfigMap a: data.value"); told != (c.value != "") {
+				t.Errorf("the report is %q", set.Lost)
+			}
+			for _, r := range s.Requests() {
+				if strings.HasSuffix(r.Path, "/configmaps/b") {
+					t.Errorf("an object of the pinned rendering was read: %s %s", r.Method, r.Path)
+				}
+			}
+		})
+	}
+}
+
+func TestGeneratedValuesOfAnObjectThatIsTakenBackAreKept(t *testing.T) {
+	other := owner
+	other.Name = "other"
+	for _, c := range []struct {
+		name   string
+		policy metav1alpha1.AdoptionPolicy
+		owner  manifests.Owner
+		value  string
+		reads  int
+	}{
+		{"from another component that took it over", metav1alpha1.AdoptAlways, other, "kept", 2},
+		{"unless nobody took it over", metav1alpha1.AdoptAlways, owner, "random-1", 1},
+		{"unless the policy does not take it back, then it is not read", metav1alpha1.AdoptIfUnowned, other, "random-1", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			s.random()
+			s.restored(c.owner, map[string]any{"value": "kept"})
+			s.request.Adoption = c.policy
+			s.request.Inventory = []metav1alpha1.InventoryEntry{
+				{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a", Digest: "1"},
+			}
+			set, _, err := s.render()
+			if err != nil || s.valueOf(set) != c.value {
+				t.Errorf("the value is %q, want %q; error %v", s.valueOf(set), c.value, err)
+			}
+			reads := 0
+			for _, r := range s.Requests() {
+				if strings.HasSuffix(r.Path, "/configmaps/a") {
+					reads++
+				}
+			}
+			if reads != c.reads {
+				t.Errorf("the object was read by %d requests, want %d", reads, c.reads)
 			}
 		})
 	}
