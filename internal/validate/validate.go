@@ -62,6 +62,7 @@ const maxFaults = 20
 // Check returns the faults of a manifest, none if it is probably accepted, and the paths of those fields that the API
 // server probably drops without an error, because the type does not have them.
 func Check(s Subject) (faults []Fault, dropped []string) {
+	faults = append(faults, checkKind(s)...)
 	faults = append(faults, checkNames(s)...)
 	faults = append(faults, checkMetadata(s.Object)...)
 	faults = append(faults, checkData(s.Object)...)

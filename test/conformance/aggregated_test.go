@@ -86,6 +86,16 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		expectGone(ctx, g)
 	})
 
+	It("an object of an aggregated API that can only be read is refused before the first write", func(ctx SpecContext) {
+		reading := strings.Replace(server.Thing(namespace, "bad"), "kind: Thing", "kind: Reading", 1)
+		changeManifests(ctx, g, together(server.Service(), server.Registration(namespace), server.Thing(namespace, "own"), configMap("settings", "b"), reading))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/bad ("),
+			ContainSubstring("does not support patch, but only get, list")))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "a"))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+
 	It("an update under the policy replace sends no dry run to an aggregated API that keeps no managed fields", func(ctx SpecContext) {
 		thing := func(label string) string {
 			return strings.Replace(server.Thing(namespace, "own"), "name: own", "name: own, labels: {label: "+label+"}, annotations: {"+updatePolicy("replace")+"}", 1)

@@ -75,6 +75,11 @@ var deciding = []mutation{
 		"a change that a rule about the previous version refuses holds the set",
 	},
 	{
+		"the verbs of a type are not asked", "applier/verbs.go",
+		`slices.Contains(verbs, verb) {`, `len(verbs) > 0 {`,
+		"an object of an aggregated API that can only be read is refused before the first write",
+	},
+	{
 		"an outdated schema is kept", "applier/validate.go",
 		`client.Discovery.ForgetType(s.action.Object.GroupVersionKind())`, `_ = s.action`,
 		"a schema that is outdated refuses nothing",

@@ -25,14 +25,11 @@ func (v *validation) transition(a plan.Action) []suspect {
 		return nil
 	}
 	rules, ofSet := slices.Clone(v.values.values.Transitions()), v.defined[gvk.GroupKind()] != nil
-	switch a.Verb {
-	case plan.VerbCreate:
+	switch {
+	case a.Verb == plan.VerbCreate:
 		rules = slices.DeleteFunc(rules, func(t values.Transition) bool { return !t.Creates })
-	case plan.VerbApply, plan.VerbReplace:
-		if len(a.Object.Settings.Ignored()) > 0 || manifests.SameContent(v.inventory[a.Key].Digest, a.Object.Digest) {
-			return nil
-		}
-	default:
+	case a.Verb == plan.VerbDelete, len(a.Object.Settings.Ignored()) > 0,
+		manifests.SameContent(v.inventory[a.Key].Digest, a.Object.Digest):
 		return nil
 	}
 	if len(rules) == 0 {

@@ -243,7 +243,7 @@ func (v *validation) check(
 		check = validate.CheckRest
 	}
 	faults, dropped = check(s)
-	return faults, dropped, nil
+	return append(faults, v.unsupported(a)...), dropped, nil
 }
 
 // version returns a version of the definition. The error is budget.ErrWait.

@@ -20,18 +20,19 @@ import (
 // models are the schemas of an OpenAPI document, by name, not decoded.
 type models map[string]json.RawMessage
 
-// models splits a document into its schemas.
-func (d document) models() (models, error) {
+// models splits a document into its schemas and its operations.
+func (d document) models() (models, operations, error) {
 	if err := budget.Reserve(d.ctx, int64(len(d.text))); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var parts struct {
+		Paths      operations `json:"paths"`
 		Components struct {
 			Schemas models `json:"schemas"`
 		} `json:"components"`
 	}
 	err := json.Unmarshal(d.text, &parts)
-	return parts.Components.Schemas, err
+	return parts.Components.Schemas, parts.Paths, err
 }
 
 // compile returns the schema of a kind whose model has the given name, and an estimate of its fields. It is nil without

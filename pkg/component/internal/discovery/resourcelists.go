@@ -61,6 +61,13 @@ func (l *resourceLists) of(ctx context.Context, gv schema.GroupVersion) ([]metav
 	return read.APIResources, nil
 }
 
+// last returns the resources of a group and version as they were read last; none if they were not read since forget.
+func (l *resourceLists) last(gv schema.GroupVersion) []metav1.APIResource {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known[gv].resources
+}
+
 // forget drops all lists.
 func (l *resourceLists) forget() {
 	l.mu.Lock()

@@ -17,6 +17,9 @@ type Type struct {
 	// seldom used and needs much memory, so it is compressed meanwhile.
 	builtIn *values.Type
 	custom  *values.Packed
+	// writes are the verbs with which clients write objects of the kind. listed is set if the document lists the verbs.
+	writes []string
+	listed bool
 }
 
 // Values returns the check of the values of the kind; nil if there is none. Its memory is reserved for the work of the

@@ -265,7 +265,7 @@ func (c *typeCache) read(
 // compile adds the schemas of the kinds that are not known yet. A kind that cannot be compiled has no schema, and
 // neither has one for which there is no room.
 func (v *versionTypes) compile(d document, gv schema.GroupVersion, kinds []string) error {
-	models, err := d.models()
+	models, operations, err := d.models()
 	if err != nil {
 		return err
 	}
@@ -278,6 +278,9 @@ func (v *versionTypes) compile(d document, gv schema.GroupVersion, kinds []strin
 		compiled, nodes, err := models.compile(d.ctx, gv.Group, names[kind], maxCachedNodes-v.nodes)
 		if errors.Is(err, budget.ErrWait) || d.ctx.Err() != nil {
 			return errors.Join(err, d.ctx.Err())
+		}
+		if compiled != nil {
+			compiled.writes, compiled.listed = operations.writesOf(gv.WithKind(kind))
 		}
 		v.kinds[kind] = compiled
 		v.nodes += nodes
