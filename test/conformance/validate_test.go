@@ -115,7 +115,6 @@ var _ = Describe("Validation before the first write:", func() {
 		Entry("bytes that are not encoded", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\nbinaryData: {a: '%%%'}", "illegal base64 data"),
 		Entry("an object that the API server does not store",
 			"apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: bad}\nspec: {token: x}", "cannot be a dependent"),
-		Entry("a kind that can only be read", "apiVersion: v1\nkind: ComponentStatus\nmetadata: {name: bad}", "supports only reads of it"),
 		Entry("a binding of a pod", "apiVersion: v1\nkind: Binding\nmetadata: {name: bad}\ntarget: {kind: Node, name: a}", "cannot be a dependent"),
 		Entry("an eviction", "apiVersion: policy/v1\nkind: Eviction\nmetadata: {name: bad}", "only a subresource of other types"),
 		Entry("a scale", "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: bad}\nspec: {replicas: 1}", "only a subresource of other types"),

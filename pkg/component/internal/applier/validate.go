@@ -244,7 +244,10 @@ func (v *validation) check(
 		check = validate.CheckRest
 	}
 	faults, dropped = check(s)
-	return append(faults, v.unsupported(a)...), dropped, nil
+	if len(faults) == 0 {
+		faults = v.unsupported(a)
+	}
+	return faults, dropped, nil
 }
 
 // version returns a version of the definition. The error is budget.ErrWait.
