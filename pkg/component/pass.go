@@ -162,8 +162,9 @@ type Change struct {
 	Key    manifests.Key
 	Wave   int
 	Reason string
-	// From says who had the object, if the verb is Adopt; see Adoption.
-	From string
+	// From says who had the object, if the verb is Adopt; see Adoption. Note is what a user has to know about the adoption
+	// besides, such as that a Job is complete already, so that it does not run again; mostly empty.
+	From, Note string
 }
 
 // ReportRepairConflict is the reason of a report on a dependent with a repair conflict.

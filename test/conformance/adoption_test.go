@@ -284,6 +284,25 @@ var _ = Describe("Objects that another tool claims:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID()).To(Equal(replaced.GetUID()))
 	})
 
+	It("a complete Job that is adopted does not run again, which the preview says", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		create(ctx, strings.Replace(job("work", "1"), "{name:", "{namespace: "+namespace+", name:", 1))
+		Eventually(ctx, func() string {
+			return fmt.Sprint(mustGet(ctx, "batch/v1", "Job", namespace, "work").Object["status"])
+		}).Should(ContainSubstring("type:Complete"))
+		before := mustGet(ctx, "batch/v1", "Job", namespace, "work").GetUID()
+		g := newGadget(ctx, namespace, "app", "", func(g *gadget.Gadget) { g.Spec.Suspend = true })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
+		const note = "it is complete already, so it does not run again"
+		forecast, err := foresee(ctx, current(ctx, g), job("work", "1"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(forecast.Steps).To(ContainElement(HaveField("Note", note)))
+
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = false, job("work", "1") })
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "batch/v1", "Job", namespace, "work").GetUID()).To(Equal(before))
+	})
+
 	It("a preview says from whom an object is taken over, and which of its values get lost", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		existing(ctx, namespace, marks["the Helm release shop/web"](namespace))

@@ -20,6 +20,8 @@ type PlanAdoption struct {
 	LostUnknown string     `json:"lostUnknown,omitempty"`
 	// Deleted reports whether a later step deletes the object, with all its values.
 	Deleted bool `json:"deleted,omitempty"`
+	// Note is what a user has to know besides, such as that a Job is complete already, so that it does not run again.
+	Note string `json:"note,omitempty"`
 }
 
 // PlanLost is a value that a take-over removes or changes. Before and After are JSON. After is empty for a value that
@@ -37,6 +39,7 @@ func adoptionOf(s component.Step) *PlanAdoption {
 	}
 	adoption := &PlanAdoption{
 		UID: s.Adopts.UID, From: s.Adopts.From, LostUnknown: s.Adopts.Unknown, Deleted: s.Adopts.Deleted,
+		Note: s.Note,
 	}
 	for _, l := range s.Adopts.Lost {
 		adoption.Lost = append(adoption.Lost, PlanLost(l))
@@ -47,8 +50,9 @@ func adoptionOf(s component.Step) *PlanAdoption {
 // maxLost is the number of lost values of an object that a text names.
 const maxLost = 10
 
-// Adoption returns the lines about a step that takes over an existing object: the object and who has it, whether it is
-// deleted afterwards, and a line for each value that gets lost, or the reason why these values are not known.
+// Adoption returns the lines about a step that takes over an existing object: the object and who has it, whether it has
+// run already or is deleted afterwards, and a line for each value that gets lost, or the reason why these values are not
+// known.
 func Adoption(s component.Step) []string {
 	text := s.Key.String()
 	if s.Adopts == nil {
@@ -65,6 +69,9 @@ func (a PlanAdoption) lines(object, phase string) []string {
 		first += ", when the component is deleted"
 	}
 	texts := []string{terminal.Clean(first)}
+	if a.Note != "" {
+		texts = append(texts, "  "+a.Note)
+	}
 	if a.Deleted {
 		texts = append(texts, "  lost: the whole object, because it is deleted afterwards")
 	}

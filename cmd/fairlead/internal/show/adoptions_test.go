@@ -43,6 +43,18 @@ var _ = Describe("Adoption", func() {
 		Expect(text.String()).To(ContainSubstring(`"lostUnknown": "Forbidden: not\ntoday"`))
 	})
 
+	It("says that a Job is complete already, also in the table and as JSON", func() {
+		s := taken()
+		s.Reason, s.Note = "it exists and no component owns it", "it is complete already, so it does not run again"
+		Expect(show.Adoption(s)).To(HaveExactElements("ConfigMap shop/a from the Helm release shop/web", "  "+s.Note))
+		plan := show.NewPlan(&unstructured.Unstructured{}, component.Forecast{Steps: []component.Step{s}}, false)
+		for format, want := range map[show.Format]string{"": s.Reason + "; " + s.Note, "json": `"note": "` + s.Note} {
+			var text strings.Builder
+			Expect(plan.Print(show.Output{Writer: &text, Format: format})).To(Succeed())
+			Expect(text.String()).To(ContainSubstring(want))
+		}
+	})
+
 	It("cannot control the terminal", func() {
 		s := taken(component.LostValue{Path: "data.\x1b[2J", Before: "\"\x1b\n\""})
 		s.Adopts.From = "the Helm release \x1b[1m"

@@ -406,6 +406,9 @@ func (s PlanStep) explanation() string {
 			why += fmt.Sprintf(" and %d more", n-maxFields)
 		}
 	}
+	if s.Adopts != nil && s.Adopts.Note != "" {
+		why += "; " + s.Adopts.Note
+	}
 	if s.Held {
 		why += "; blocked"
 	}

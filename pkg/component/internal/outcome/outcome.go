@@ -127,8 +127,8 @@ type Change struct {
 	Key    manifests.Key
 	Wave   int
 	Reason string
-	// From says who had the object, if the verb is Adopt.
-	From string
+	// From says who had the object, if the verb is Adopt. Note is what a user has to know about the adoption besides.
+	From, Note string
 }
 
 // Done reports whether there is nothing left to do and nothing to wait for.
@@ -187,5 +187,5 @@ func ChangeOf(a plan.Action) Change {
 		// Users must see every adoption in the changes, whichever verb writes the object.
 		verb = "Adopt"
 	}
-	return Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason), From: a.AdoptedFrom}
+	return Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason), From: a.AdoptedFrom, Note: a.Note}
 }

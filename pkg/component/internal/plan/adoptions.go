@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -245,6 +246,25 @@ func (c candidate) adoptedFrom() string {
 		return "field managers " + managers
 	}
 	return FromNobody
+}
+
+// isComplete is the note about the adoption of a Job, or of a Pod that is not restarted, whose work is done. A Job that
+// was left over by a hook of Helm, for example, counts as run.
+const isComplete = "it is complete already, so it does not run again"
+
+// noteOfAdoption returns Action.Note.
+func noteOfAdoption(c candidate) string {
+	kind := c.object.Key.GroupKind()
+	if !manifests.RunsOnce(kind) || c.live.Readiness.State != ready.Ready {
+		return ""
+	}
+	if kind.Group != "" {
+		return isComplete
+	}
+	if whole, err := c.object.Whole(); err != nil || !ready.RunsToCompletion(whole.Body) {
+		return ""
+	}
+	return isComplete
 }
 
 // movedAdvice returns advice for an object that the same component owns in another cluster; empty for other objects. The

@@ -60,6 +60,8 @@ func LossOf(key manifests.Key) string {
 func immutableAdvice(c candidate) string {
 	loss := LossOf(c.object.Key)
 	switch {
+	case c.live.Owner != c.owner && manifests.RunsOnce(c.object.Key.GroupKind()):
+		return leftOverAdvice(c)
 	case IsClaim(c.object.Key):
 		return "keep its value, or render another claim beside it and copy the data; if this claim is deleted, " + loss
 	case !c.holdsOthers() && c.policy != metav1alpha1.UpdateRecreate:
@@ -68,6 +70,19 @@ func immutableAdvice(c candidate) string {
 			annotation(c.adoptions.self, manifests.AnnotationUpdatePolicy), loss)
 	}
 	return "keep its value; if it is deleted, " + loss
+}
+
+// leftOverAdvice returns advice about a Job or Pod with another template that does not belong to the component yet, for
+// example one that a hook of Helm left over. An adoption does not recreate it, under any update policy.
+func leftOverAdvice(c candidate) string {
+	key := c.object.Key
+	namespace := ""
+	if key.Namespace != "" {
+		namespace = " -n " + key.Namespace
+	}
+	return fmt.Sprintf("%s exists already, from %s, with another template; render it with another name; or, if its work is "+
+		"done, delete it, so that it is created and runs: kubectl delete%s %s %s, but %s",
+		key, c.adoptedFrom(), namespace, strings.ToLower(key.GroupKind().String()), key.Name, LossOf(key))
 }
 
 // Shorten returns a message with at most limit bytes. A longer message ends after its first clause, the cause, and with

@@ -158,16 +158,16 @@ func (c candidate) fail(f Failure) decision {
 // act returns an action whose preconditions are the observed UID and resource version of the object. If the manifest
 // was applied before, the action is a repair.
 func (c candidate) act(verb Verb, reason Reason) decision {
-	from := ""
+	from, note := "", ""
 	if reason.Adopts() {
-		from = c.adoptedFrom()
+		from, note = c.adoptedFrom(), noteOfAdoption(c)
 	}
 	return decision{
 		repair: c.applied(),
 		action: &Action{
 			Verb: verb, Key: c.object.Key, Reason: reason, Wave: c.object.Settings.Order, Version: c.object.Version,
 			Object: c.object, Policy: c.policy, Owner: c.owner, PreviousManagers: c.previousManagers, Advice: immutableAdvice(c),
-			AdoptedFrom: from,
+			AdoptedFrom: from, Note: note,
 			Preconditions: Preconditions{
 				UID: c.live.UID, ResourceVersion: c.live.ResourceVersion, Owner: c.owner,
 				Exact: verb == VerbDelete || reason.adoptsUnowned() || reason == ReasonUnlabelled,

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -122,10 +123,49 @@ func TestAdvice(t *testing.T) {
 			"keep its value, or render another claim beside it and copy the data; if this claim is deleted, its data is lost, " +
 				"unless its volume has the reclaim policy Retain",
 		},
+		{
+			"to rename a Job that a Helm release left over", edits(unrecorded, unowned, job, markedByHelm, adopting(), adoptingUnowned),
+			"Job.batch shop/web exists already, from the Helm release shop/web, with another template; render it with another name; or, " +
+				"if its work is done, delete it, so that it is created and runs: kubectl delete -n shop job.batch web, but its logs " +
+				"are lost, and its work may be done again",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if a := decide(applyRules, newScene(c.scene).candidate()).action; a == nil || a.Advice != c.want {
 				t.Errorf("the action has the wrong advice: %+v", a)
+			}
+		})
+	}
+}
+
+func TestAnAdoptionSaysThatAJobIsComplete(t *testing.T) {
+	pod := func(restart string) func(*scene) {
+		return func(s *scene) {
+			s.object.Key = manifests.Key{Kind: "Pod", Namespace: "shop", Name: "web"}
+			s.object.Body = &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"namespace": "shop", "name": "web"},
+				"spec": map[string]any{"restartPolicy": restart},
+			}}
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		scene []func(*scene)
+		want  string
+	}{
+		{"that somebody ran", edits(unrecorded, unowned, job), isComplete},
+		{"that a Helm release left over", edits(unrecorded, unowned, job, markedByHelm, adopting(), adoptingUnowned), isComplete},
+		{"unless it still runs", edits(unrecorded, unowned, job, readiness(ready.InProgress, "it runs")), ""},
+		{"unless it failed", edits(unrecorded, unowned, job, readiness(ready.Failed, "it failed")), ""},
+		{"or a Pod that is not restarted", edits(unrecorded, unowned, pod("Never")), isComplete},
+		{"unless the Pod is restarted", edits(unrecorded, unowned, pod("Always")), ""},
+		{"unless the object does no work", edits(unrecorded, unowned), ""},
+		{"unless it is a repair of a Job of its own", edits(job, drifted), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := decide(applyRules, newScene(c.scene).candidate()).action
+			if a == nil || a.Note != c.want {
+				t.Errorf("got the action %+v, want the note %q", a, c.want)
 			}
 		})
 	}

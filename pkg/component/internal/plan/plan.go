@@ -158,6 +158,8 @@ type Action struct {
 	// AdoptedFrom says who had the object, if the action adopts it: another tool or a component, field managers, or
 	// nobody.
 	AdoptedFrom string
+	// Note is what a user has to know about an adoption besides; empty if there is nothing.
+	Note string
 	// Advice is the advice for the user if the manifest changes an immutable field.
 	Advice string
 	// Policy is the update policy of the object. Policy determines how the object is created, and how it is compared

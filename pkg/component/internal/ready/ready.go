@@ -67,7 +67,7 @@ func Of(obj *unstructured.Unstructured, hints Hints) Result {
 // of returns the readiness of an object without its obstacles.
 func of(obj *unstructured.Unstructured, hints Hints) Result {
 	r := byKstatus(obj)
-	if runsToCompletion(obj) && r.State != Terminating {
+	if RunsToCompletion(obj) && r.State != Terminating {
 		r = ofRun(obj)
 	}
 	if message := outdated(obj); message != "" && r.State != Terminating {
@@ -92,8 +92,8 @@ func of(obj *unstructured.Unstructured, hints Hints) Result {
 
 var pod = schema.GroupKind{Kind: "Pod"}
 
-// runsToCompletion reports whether an object is a Pod whose containers are not restarted after they succeed.
-func runsToCompletion(obj *unstructured.Unstructured) bool {
+// RunsToCompletion reports whether an object is a Pod whose containers are not restarted after they succeed.
+func RunsToCompletion(obj *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(obj.Object, "spec", "restartPolicy")
 	return obj.GroupVersionKind().GroupKind() == pod && (policy == "Never" || policy == "OnFailure")
 }

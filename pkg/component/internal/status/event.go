@@ -118,16 +118,27 @@ func describeChanges(changes []outcome.Change) string {
 	if len(adopted) == 0 {
 		return text
 	}
-	return text + "; adopted from " + countBy(adopted, func(c outcome.Change) string { return c.From },
+	text += "; adopted from " + countBy(adopted, func(c outcome.Change) string { return c.From },
 		func(from string, n int) string { return fmt.Sprintf("%s %d", from, n) })
+	for _, c := range adopted {
+		if c.Note != "" {
+			text += fmt.Sprintf("; %s: %s", c.Key, c.Note)
+		}
+	}
+	return text
 }
 
-// describeReason returns the reason of a change. The reason of an adoption also says who had the object.
+// describeReason returns the reason of a change. The reason of an adoption also says who had the object, and what a user
+// has to know besides.
 func describeReason(c outcome.Change) string {
-	if c.From == "" || c.From == plan.FromNobody {
-		return c.Reason
+	text := c.Reason
+	if c.From != "" && c.From != plan.FromNobody {
+		text += ", adopted from " + c.From
 	}
-	return c.Reason + ", adopted from " + c.From
+	if c.Note != "" {
+		text += "; " + c.Note
+	}
+	return text
 }
 
 // countBy counts the changes by group, in the order in which the groups occur first, and joins the texts of the groups.

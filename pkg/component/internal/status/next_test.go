@@ -294,6 +294,24 @@ func TestDescribeChanges(t *testing.T) {
 			"adopt ConfigMap shop/a in wave 1: it exists and no component owns it, adopted from the Helm release shop/web",
 		},
 		{
+			"an adoption says what a user has to know besides",
+			func() []outcome.Change {
+				c := adoption("nobody")
+				c.Note = "it is complete already"
+				return []outcome.Change{c}
+			}(),
+			"adopt ConfigMap shop/a in wave 1: it exists and no component owns it; it is complete already",
+		},
+		{
+			"several adoptions, too, with the objects",
+			func() []outcome.Change {
+				c := adoption("nobody")
+				c.Note = "it is complete already"
+				return []outcome.Change{adoption("nobody"), c}
+			}(),
+			"adopt 2 in wave 1; adopted from nobody 2; ConfigMap shop/a: it is complete already",
+		},
+		{
 			"an adoption from nobody is described by its reason",
 			[]outcome.Change{adoption("nobody")},
 			"adopt ConfigMap shop/a in wave 1: it exists and no component owns it",
