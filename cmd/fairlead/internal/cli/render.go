@@ -45,6 +45,10 @@ With --graph the command prints the order as a graph instead of the objects: wav
 to an object that it waits for. Dotted arrows lead to namespaces and definitions of types, and arrows with the
 text "value" to objects whose exported values the object binds or reads in a condition.
 
+If -f names the manifest of a Component, the command renders its source, or DIR, ARCHIVE or URL in its place, with its
+name, namespace and spec. Without an argument the source must be inline. Other files of -f, and flags, override the
+manifest.
+
 With --lint the command prints probable mistakes instead of the objects, a line for each: values that nothing in the
 source reads, references to a ConfigMap, a Secret, a claim, a service account or a role that may be applied later or
 that is not in the set, and objects of types that nothing in the set defines. The mistakes do not change the exit code.
@@ -76,21 +80,26 @@ type renderOptions struct {
 	graph       string
 	lint        bool
 	validate    bool
+	// component is the manifest of the component, or nil.
+	component *v1alpha1.Component
 }
 
 func (a *app) newRender() *cobra.Command {
 	o := renderOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}}
 	var changed func(string) bool
 	cmd := &cobra.Command{
-		Use:   "render DIR|ARCHIVE|URL",
+		Use:   "render [DIR|ARCHIVE|URL]",
 		Short: "Print the objects that are rendered from a folder or an archive",
 		Long:  renderHelp,
-		Args:  takes(0, theSource),
+		Args:  o.takes,
 		RunE: work(func(ctx context.Context, args []string) error {
+			if err := o.takeManifest(a.flags.Namespace, args, changed); err != nil {
+				return err
+			}
 			if !changed("include-crds") {
 				o.includeCRDs = !o.raw
 			}
-			return a.render(ctx, args[0], o)
+			return a.render(ctx, append(args, placeOfManifest)[0], o)
 		}),
 		ValidArgsFunction: completion.FolderOrArchive,
 	}
@@ -145,7 +154,7 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	if err != nil {
 		return err
 	}
-	if req.Source, err = openSource(ctx, place, o.path); err != nil {
+	if req.Source, err = o.source(ctx, place); err != nil {
 		return err
 	}
 	place = download.Name(place)
@@ -246,7 +255,8 @@ func (o renderOptions) request(namespace string) (render.Request, error) {
 	}
 	req := render.Request{
 		Path: o.path, Engine: generator.Engine(generatorOf(o.generator)), Namespace: namespace, Name: o.name,
-		Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs, SkipSchema: o.skipSchema, Sequencing: o.sequencing,
+		Component: o.component, Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs, SkipSchema: o.skipSchema,
+		Sequencing: o.sequencing,
 	}
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
 		return req, exit.BadUsage("--namespace %q: %s", namespace, strings.Join(problems, ", "))
@@ -278,8 +288,16 @@ func (o renderOptions) load(req *render.Request, stdin io.Reader) error {
 	}
 	req.Given = map[string]any{}
 	for _, input := range inputs {
-		req.Inputs = append(req.Inputs, v1alpha1.Input{Name: input.Name, Path: input.Path, Poll: &v1alpha1.PollInput{}})
 		req.Given[input.Name] = input.Value
+		switch {
+		case o.component == nil:
+			req.Inputs = append(req.Inputs, v1alpha1.Input{Name: input.Name, Path: input.Path, Poll: &v1alpha1.PollInput{}})
+		case input.Path != "":
+			return exit.BadUsage("--input %s:%s: the manifest has the path of this input; leave it out", input.Name, input.Path)
+		}
+	}
+	if o.component != nil {
+		req.Inputs = o.component.Spec.Inputs
 	}
 	component := v1alpha1.Component{Spec: v1alpha1.ComponentSpec{Inputs: req.Inputs}}
 	if err := component.Validate(); err != nil {

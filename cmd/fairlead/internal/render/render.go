@@ -36,7 +36,9 @@ type Request struct {
 	Engine generator.Engine
 	// Namespace and Name are the namespace and name of the component.
 	Namespace, Name string
-	Values          map[string]any
+	// Component is the component whose spec is rendered, apart from what the other fields have. It may be nil.
+	Component *v1alpha1.Component
+	Values    map[string]any
 	// Inputs are the inputs of the component, and Given are their values by their names.
 	Inputs       []v1alpha1.Input
 	Given        map[string]any
@@ -76,7 +78,11 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := normalise(generated, req.Namespace, req.Name, nil, builtin.ScopeOf)
+	ignored, err := ignoredBySpec(req.Component)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := normalise(generated, req.Namespace, req.Name, ignored, builtin.ScopeOf)
 	if err != nil {
 		return nil, WithPlaces(err, req.places)
 	}
@@ -128,7 +134,7 @@ func Live(
 // ignoredBySpec returns the rules of ignored fields of a component of the ready-made operator.
 func ignoredBySpec(obj client.Object) ([]manifests.IgnoreRule, error) {
 	c, ok := obj.(*v1alpha1.Component)
-	if !ok {
+	if !ok || c == nil {
 		return nil, nil
 	}
 	rules, err := manifests.NewIgnoreRules(operator.ReconcilerName, manifests.IgnoredBySpec, c.IgnoreRules())
@@ -168,11 +174,12 @@ func generate(ctx context.Context, req Request, options operator.RenderOptions) 
 	}
 	component := &v1alpha1.Component{
 		ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
-		Spec: v1alpha1.ComponentSpec{
-			Path: req.Path, Generator: v1alpha1.GeneratorName(req.Engine), Values: &runtime.RawExtension{Raw: values},
-			Inputs: req.Inputs,
-		},
 	}
+	if req.Component != nil {
+		req.Component.Spec.DeepCopyInto(&component.Spec)
+	}
+	component.Spec.Path, component.Spec.Generator = req.Path, v1alpha1.GeneratorName(req.Engine)
+	component.Spec.Values, component.Spec.Inputs = &runtime.RawExtension{Raw: values}, req.Inputs
 	inputs, err := operator.GivenInputs(component, req.Given)
 	if err != nil {
 		return nil, err
