@@ -58,9 +58,10 @@ is such a line: the syntax of names, labels and keys, sizes, and fields and valu
 file is known for most sources, and the line for manifests without templates. The types of Kubernetes are those of
 the version that this program was built with. Other types are checked if the rendered objects define them.
 
-With --raw the command prints the unchanged output of the generator, like helm template and kubectl kustomize:
-in the order of these programs, with hooks, and without additional annotations. If the output of templates is invalid,
-the command prints it as it is, and fails.`
+With --raw the command prints the objects of the generator as helm template and kubectl kustomize do: in the order of
+these programs, with hooks, and without additional annotations. The fields of an object are sorted. Comments are left
+out, and so are a namespace, labels and annotations that are null. If the output of templates is invalid, the command
+prints it as it is, and fails.`
 
 // renderOptions are the flags of render.
 type renderOptions struct {
@@ -113,7 +114,7 @@ func (a *app) newRender() *cobra.Command {
 	flags.BoolVar(&o.sequencing, "sequencing", false,
 		"read the resource groups of charts as dependencies, like spec.helm.sequencing")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
-	flags.BoolVar(&o.raw, "raw", false, "print the unchanged output of the generator")
+	flags.BoolVar(&o.raw, "raw", false, "print the objects as the generator renders them")
 	flags.StringVar(&o.graph, "graph", "", "print the order as a graph: mermaid or dot")
 	flags.Lookup("graph").NoOptDefVal = string(render.GraphMermaid)
 	flags.BoolVar(&o.lint, "lint", false, "print probable mistakes in the order and in references")
