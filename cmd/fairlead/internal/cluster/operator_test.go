@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,6 +92,9 @@ func TestAnyOperatorThatWatchesTheNamespaceServesIt(t *testing.T) {
 		{"an old Lease", func() leases {
 			return leases{leaseOf("fairlead-system", old, "")}
 		}, false, old3m, 1},
+		{"a Lease that was renewed a minute ago", func() leases {
+			return leases{leaseOf("fairlead-system", time.Minute, "")}
+		}, false, strings.Replace(old3m, "3m", "65s", 1), 1},
 		{"an old Lease of an uninstalled operator", func() leases {
 			return leases{leaseOf("fairlead-system", old, ""), leaseOf("other", 0, "")}
 		}, false, "", 1},
