@@ -28,6 +28,11 @@ var flowRows = []row{
 		"waits, Terminating: it is being deleted; the component only observes it, and waits for another one",
 	},
 	{
+		"names the finalizers that hold an observed object", edits(observing, ownedByOthers, heldBy("kubernetes.io/pvc-protection")),
+		"waits, Terminating: it is being deleted; it is gone when other controllers have removed their finalizers: " +
+			"kubernetes.io/pvc-protection (a pod uses the claim); the component only observes it, and waits for another one",
+	},
+	{
 		"waits for an observed object that is not ready", edits(observing, ownedByOthers, notReady),
 		"waits, InProgress: starting [applied]",
 	},

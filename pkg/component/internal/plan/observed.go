@@ -29,7 +29,7 @@ func ruleObserved(c candidate) (decision, bool) {
 	if c.live.Terminating {
 		return c.wait(
 			WaitTerminating,
-			"it is being deleted; the component only observes it, and waits for another one",
+			whyTerminating(c.live)+"; the component only observes it, and waits for another one",
 		), true
 	}
 	d, _ := ruleInSync(c)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -182,12 +181,9 @@ func deleteGoneUnread(r removal) (decision, bool) {
 }
 
 func deleteTerminating(r removal) (decision, bool) {
-	message := ready.Deleting
-	switch held := r.live.Readiness.Message; {
-	case r.key.IsExternal():
+	message := whyTerminating(r.live)
+	if r.key.IsExternal() {
 		message = "it is being deleted outside Kubernetes"
-	case r.live.Gone == GoneUnset && r.live.Readiness.State == ready.Terminating && held != ready.Deleting:
-		message = held
 	}
 	if r.live.Gone != GoneUnset {
 		message += "; " + r.live.Readiness.Message

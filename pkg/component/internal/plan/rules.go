@@ -148,7 +148,7 @@ func ruleAbsent(c candidate) (decision, bool) {
 }
 
 func ruleTerminating(c candidate) (decision, bool) {
-	const message = "it is being deleted; it is created again once it is gone"
+	message := whyTerminating(c.live) + "; it is created again once it is gone"
 	switch {
 	case !c.live.Terminating:
 		return decision{}, false
@@ -162,6 +162,14 @@ func ruleTerminating(c candidate) (decision, bool) {
 		d.waiting.UID, d.waiting.Generation = c.live.UID, c.live.Generation
 	}
 	return d, true
+}
+
+// whyTerminating says that an object is being deleted, and which finalizers hold it, as far as its readiness names them.
+func whyTerminating(live Observed) string {
+	if live.Gone == GoneUnset && live.Readiness.State == ready.Terminating {
+		return live.Readiness.Message
+	}
+	return ready.Deleting
 }
 
 func ruleChanged(c candidate) (decision, bool) {

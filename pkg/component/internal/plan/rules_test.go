@@ -391,6 +391,11 @@ var applyRows = slices.Concat(flowRows, []row{
 		"waits, Terminating: it is being deleted; it is created again once it is gone",
 	},
 	{
+		"names the finalizers that hold a deleted object", edits(heldBy("backup.example.com/copy")),
+		"waits, Terminating: it is being deleted; it is gone when other controllers have removed their finalizers: " +
+			"backup.example.com/copy; it is created again once it is gone",
+	},
+	{
 		"does not update an object that is being deleted", edits(terminating, newManifest),
 		"waits, Terminating: it is being deleted; it is created again once it is gone",
 	},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -174,6 +175,14 @@ func notServed(s *scene) {
 }
 
 func terminating(s *scene) { s.live.Terminating = true }
+
+// heldBy makes a finalizer of another controller hold an object that is being deleted.
+func heldBy(finalizer string) func(*scene) {
+	return func(s *scene) {
+		s.live.Terminating = true
+		s.live.Readiness = ready.BeingDeleted(&metav1.ObjectMeta{Finalizers: []string{finalizer}})
+	}
+}
 
 func ownedByOthers(s *scene) { s.live.Owner, s.live.OwnerName = them, "Component b/them" }
 
