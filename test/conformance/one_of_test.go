@@ -242,6 +242,44 @@ var _ = Describe("Fields that exclude each other:", func() {
 		Entry("by an update", "Update", "the manifest excludes spec.strategy.rollingUpdate of the object, and the field manager rollouts owns it"),
 	)
 
+	It("all fields that somebody else needs are named with their managers, and one command removes them", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		text := func(strategy, security string) string {
+			manifest := strings.Replace(heldDeployment("web"), "replicas: 1", "replicas: 0"+strategy, 1)
+			return strings.Replace(manifest, "terminationGracePeriodSeconds", security+"terminationGracePeriodSeconds", 1)
+		}
+		g := newGadget(ctx, namespace, "app", text("", ""), retryLate)
+		expectReady(ctx, g)
+		for manager, spec := range map[string]mapping{
+			"rollouts": {"strategy": mapping{"rollingUpdate": mapping{"maxSurge": int64(3)}}},
+			"canary": {
+				"strategy": mapping{"rollingUpdate": mapping{"maxUnavailable": int64(0)}},
+				"template": mapping{"spec": mapping{"securityContext": mapping{
+					"seccompProfile": mapping{"type": "Localhost", "localhostProfile": "a.json"},
+				}}},
+			},
+		} {
+			theirs := &unstructured.Unstructured{Object: mapping{
+				"apiVersion": "apps/v1", "kind": "Deployment", "metadata": mapping{"name": "web", "namespace": namespace}, "spec": spec,
+			}}
+			Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(theirs), client.FieldOwner(manager), client.ForceOwnership)).To(Succeed())
+		}
+		changeManifests(ctx, g, text("\n  strategy: {type: Recreate}", "securityContext: {seccompProfile: {type: RuntimeDefault}}\n      "))
+		const command = `[{"op":"remove","path":"/spec/strategy/rollingUpdate"},` +
+			`{"op":"remove","path":"/spec/template/spec/securityContext/seccompProfile/localhostProfile"},` +
+			`{"op":"add","path":"/spec/strategy/type","value":"Recreate"},` +
+			`{"op":"add","path":"/spec/template/spec/securityContext/seccompProfile/type","value":"RuntimeDefault"}]`
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring(
+			"the manifest excludes spec.strategy.rollingUpdate of the object, and the field managers canary, rollouts own it; it excludes "+
+				"spec.template.spec.securityContext.seccompProfile.localhostProfile of the object, and the field manager canary owns it; "+
+				"stop whatever sets the fields, and remove them: kubectl patch -n "+namespace+" deployment.apps web --type=json -p '"+command+"'")))
+
+		By("applying after the command")
+		live := mustGet(ctx, "apps/v1", "Deployment", namespace, "web")
+		Expect(k8s.Patch(ctx, live, client.RawPatch(types.JSONPatchType, []byte(command)))).To(Succeed())
+		expectReady(ctx, g)
+	})
+
 	It("certificates that an injector set for an API stay, and the message names the injector and a command", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		text := func(spec string) string {

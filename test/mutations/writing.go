@@ -170,7 +170,7 @@ var writing = []mutation{
 	},
 	{
 		"excluded certificates of an API are dropped", "execute/oneof.go",
-		`if manager != "" || b.Kept {`, `if manager != "" && !b.Kept {`,
+		`if len(managers) > 0 || b.Kept {`, `if len(managers) > 0 && !b.Kept {`,
 		"Fields that exclude each other",
 	},
 	{

@@ -82,34 +82,40 @@ func (w *writer) applyExcluding(
 	return send(version)
 }
 
-// excluded returns the fields of a live object that a manifest excludes and that the update may drop. The error names a
-// field that somebody else needs, and is nil if the manifest excludes no such field. The entries are the managed fields
-// of the object, with the name of the reconciler in our entries.
+// excluded returns the fields of a live object that a manifest excludes and that the update may drop. The error names
+// all fields that somebody else needs, and is nil if the manifest excludes no such field. The entries are the managed
+// fields of the object, with the name of the reconciler in our entries.
 func (w *writer) excluded(
 	live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, a plan.Action,
 ) ([]serverrules.Branch, error) {
 	var droppable []serverrules.Branch
+	var needed []neededField
 	left := ignored.Strip(live.Object, a.Object.Settings.IgnoredPaths())
 	for _, b := range serverrules.Excluded(a.Key.GroupKind(), a.Object.Body.Object, left) {
-		manager, err := w.needs(b, entries, a)
+		managers, err := w.needs(b, entries, a)
 		if err != nil {
 			return nil, err
 		}
-		if manager != "" || b.Kept {
-			return nil, &neededError{action: a, branch: b, manager: manager}
+		if len(managers) > 0 || b.Kept {
+			needed = append(needed, neededField{b, managers})
+			continue
 		}
 		droppable = append(droppable, b)
+	}
+	if len(needed) > 0 {
+		return nil, &neededError{key: a.Key, fields: needed}
 	}
 	return droppable, nil
 }
 
-// needs returns the manager that needs an excluded field; empty if none does. A field that is ours, or that a previous
+// needs returns the managers that need an excluded field, sorted by name. A field that is ours, or that a previous
 // manager wrote, is not needed. Neither is one that a controller injects. All fields of a server-side apply are needed.
-func (w *writer) needs(b serverrules.Branch, entries []metav1.ManagedFieldsEntry, a plan.Action) (string, error) {
+func (w *writer) needs(b serverrules.Branch, entries []metav1.ManagedFieldsEntry, a plan.Action) ([]string, error) {
+	var managers []string
 	for _, entry := range entries {
 		fields, err := fieldsIn(entry)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		theirs := b.Below(fields)
 		switch updates := entry.Operation == metav1.ManagedFieldsOperationUpdate; {
@@ -118,10 +124,11 @@ func (w *writer) needs(b serverrules.Branch, entries []metav1.ManagedFieldsEntry
 		case updates && a.TransferOf(entry.Manager) == plan.TransferToNobody:
 		case updates && b.Injectable(theirs):
 		default:
-			return entry.Manager, nil
+			managers = append(managers, entry.Manager)
 		}
 	}
-	return "", nil
+	slices.Sort(managers)
+	return slices.Compact(managers), nil
 }
 
 // takeFields returns managed fields in which excluded fields are ours alone.
@@ -202,33 +209,56 @@ func changesOf(from, to map[string]any) ([]byte, error) {
 	return json.Marshal(patch)
 }
 
-// neededError names a field that a manifest excludes and that somebody else needs. A person has to decide.
+// neededError names the fields that a manifest excludes and that somebody else needs. A person has to decide.
 type neededError struct {
-	action  plan.Action
-	branch  serverrules.Branch
-	manager string
+	key    manifests.Key
+	fields []neededField
+}
+
+// neededField is an excluded field, with the managers that need it. It has no managers if only a person may drop it.
+type neededField struct {
+	serverrules.Branch
+	managers []string
 }
 
 func (e *neededError) Error() string {
-	by := "nobody owns it"
-	if e.manager != "" {
-		by = "the field manager " + e.manager + " owns it"
+	named := make([]string, 0, len(e.fields))
+	for _, f := range e.fields {
+		by := "nobody owns it"
+		switch len(f.managers) {
+		case 0:
+		case 1:
+			by = "the field manager " + f.managers[0] + " owns it"
+		default:
+			by = "the field managers " + strings.Join(f.managers, ", ") + " own it"
+		}
+		named = append(named, f.Text+" of the object, and "+by)
 	}
-	return fmt.Sprintf("the manifest excludes %s of the object, and %s; stop whatever sets the field, and remove it: %s",
-		e.branch.Text, by, e.command())
+	field, it := "field", "it"
+	if len(e.fields) > 1 {
+		field, it = "fields", "them"
+	}
+	return fmt.Sprintf("the manifest excludes %s; stop whatever sets the %s, and remove %s: %s",
+		strings.Join(named, "; it excludes "), field, it, e.command())
 }
 
-// command returns a command that removes the field. If the removal alone has no effect or is invalid, the command sets
-// the discriminator, too, or leaves the change to the user.
+// command returns a command that removes all fields, in one step, because the API server may refuse an object that has
+// only some of them. If the removal alone has no effect or is invalid, the command sets the discriminators, too, or
+// leaves the change to the user.
 func (e *neededError) command() string {
-	object := argumentsOf(e.action.Key)
-	if e.branch.Discriminator == "" {
-		return "kubectl edit " + object
+	object := argumentsOf(e.key)
+	var removals, discriminators []map[string]any
+	for _, f := range e.fields {
+		if f.Discriminator == "" {
+			return "kubectl edit " + object
+		}
+		removals = append(removals, map[string]any{"op": "remove", "path": f.Pointer})
+		set := map[string]any{"op": "add", "path": f.Discriminator, "value": f.Value}
+		if !slices.ContainsFunc(discriminators, func(d map[string]any) bool { return d["path"] == f.Discriminator }) {
+			discriminators = append(discriminators, set)
+		}
 	}
-	data, err := json.Marshal([]map[string]any{
-		{"op": "remove", "path": e.branch.Pointer},
-		{"op": "add", "path": e.branch.Discriminator, "value": e.branch.Value},
-	})
+	data, err := json.Marshal(append(removals, discriminators...))
 	if err != nil {
 		return "kubectl edit " + object
 	}
