@@ -107,7 +107,7 @@ var _ = Describe("Bad input", func() {
 			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), TargetNamespace: "nowhere",
 			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
 		}, nil,
-			`Progressing Retrying: retrying: ConfigMap nowhere/a (namespace nowhere does not exist; create it, or add it to the manifests)`),
+			`Progressing Retrying: failed: ConfigMap nowhere/a (namespace nowhere does not exist; create it, or add it to the manifests)`),
 		Entry("a type that the operator has no right to write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: "+
 			"certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: "+
 			"a.b/c, usages: [any]}}")}, nil,

@@ -29,7 +29,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		withdraw(ctx, t.namespace, "watch")
 		t.cutter.cut()
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("True Ready: 1 dependent is ready; read at the retry interval"),
-			ContainSubstring(`User "`+t.account+`" cannot list resource "configmaps"`), ContainSubstring(`allow that user get, list and watch, as in the roles that "fairlead rbac --observe identity" prints`)))
+			ContainSubstring(`User "`+t.account+`" cannot list resource "configmaps"`), ContainSubstring(`allow that user get, list and watch, as in the roles that "fairlead rbac NAME --observe identity" prints`)))
 		drifts(ctx, t.namespace, "settings")
 		permit(ctx, t.namespace, "again", t.account, "'' | configmaps | list, watch")
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("1 dependent is ready"))
@@ -99,7 +99,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		g := t.newGadget(ctx, configMap("pruned", "a"), referring("s"))
 		forbidden := And(HavePrefix("True Forbidden: Secret "+t.namespace+"/s: "),
 			ContainSubstring(`User "`+t.account+`" cannot list resource "secrets" in API group "" in the namespace "`+t.namespace+`"`),
-			HaveSuffix(`; allow that user get, list and watch, as in the roles that "fairlead rbac --observe identity" prints`))
+			HaveSuffix(`; allow that user get, list and watch, as in the roles that "fairlead rbac NAME --observe identity" prints`))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, forbidden)
 		Expect(verbs(t.requests(ctx, mark).Resource("configmaps").Writes())).To(BeEmpty())
 

@@ -33,7 +33,7 @@ func (v Reader) advice(refused error) string {
 	}
 	user, _, _ := strings.Cut(v.Name, "\n")
 	return rights.Advice(refused.Error(), user,
-		`allow that user get, list and watch, as in the roles that "fairlead rbac --observe identity" prints`)
+		`allow that user get, list and watch, as in the roles that "fairlead rbac NAME --observe identity" prints`)
 }
 
 // sources make the list and watch requests of an Observer.

@@ -190,7 +190,7 @@ func (a Adoptions) byPolicy() string {
 // byCommand returns the command that adds an entry to spec.adopt by a flag. It is empty for a type of an author, which
 // fairlead apply does not write, and in a deletion, because a component that is being deleted cannot be applied.
 func (c candidate) byCommand(flag string) string {
-	if c.inDeletion() || !isReadyMade(c.component) {
+	if c.inDeletion() || !IsReadyMade(c.component) {
 		return ""
 	}
 	return " (fairlead" + CommandFor("apply", c.component) + " DIR " + flag + ")"

@@ -160,14 +160,14 @@ func CommandFor(command string, component manifests.Key) string {
 		arguments += " -n " + component.Namespace
 	}
 	arguments += " "
-	if !isReadyMade(component) {
+	if !IsReadyMade(component) {
 		arguments += strings.ToLower(component.Kind) + "." + component.Group + "/"
 	}
 	return arguments + component.Name
 }
 
-// isReadyMade reports whether a component has the type of the ready-made operator, which fairlead apply and fairlead
+// IsReadyMade reports whether a component has the type of the ready-made operator, which fairlead apply and fairlead
 // plan need.
-func isReadyMade(component manifests.Key) bool {
+func IsReadyMade(component manifests.Key) bool {
 	return component.Kind == "Component" && component.Group == "fairlead.io"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // maxHook is the timeout of one call of a hook. A running hook occupies one of the reconciler's workers.
@@ -93,7 +94,7 @@ func (p *Pass) finish(ctx context.Context, c *Component, o outcome.Outcome, fail
 	}
 	result := Result{Outcome: o, Failure: failure}
 	if failure == nil {
-		result.Failure = failureOf(c, o)
+		result.Failure = failureOf(p.Owners.Known(c.Name()).Component(), c, o)
 	}
 	var hook error
 	if result.Failure != nil {
@@ -109,11 +110,11 @@ func (p *Pass) finish(ctx context.Context, c *Component, o outcome.Outcome, fail
 }
 
 // failureOf returns the error of a pass in which dependents failed, or nil.
-func failureOf(c *Component, o outcome.Outcome) error {
+func failureOf(component manifests.Key, c *Component, o outcome.Outcome) error {
 	if failed, _ := o.Failures(); len(failed) == 0 {
 		return nil
 	}
-	v := status.Judge(c.IsDeleted(), o, nil)
+	v := status.Judge(component, c.IsDeleted(), o, nil)
 	return &passerror.Error{Reason: v.Reason, Message: v.Message, Terminal: v.NeedsPerson(), State: v.State}
 }
 

@@ -263,6 +263,7 @@ func (r *Runner) report(
 	}
 	f, now := passerror.Of(failure), r.Clock.Now()
 	next, v := status.Next(*c.GetStatus(), status.Report{
+		Component:  r.Owners.Known(c.Name()).Component(),
 		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Unreported: c.Memory.adoptions,
 		Failure: f, KeepCounts: unrecorded != nil,
 		Timeout: in.Timeout, Acknowledged: acknowledged(c.Object, r.Reconciler), Now: now,

@@ -10,6 +10,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func report(dependent, reason string) metav1alpha1.DependentReport {
@@ -38,7 +39,7 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Judge(false, c.outcome, nil); got != c.want {
+			if got := Judge(manifests.Key{}, false, c.outcome, nil); got != c.want {
 				t.Errorf("Judge returned the wrong verdict %+v", got)
 			}
 		})

@@ -25,6 +25,8 @@ const (
 
 // Report is the result of a pass over a component. Next derives the new status from a Report.
 type Report struct {
+	// Component is the key of the component, for commands in messages.
+	Component  manifests.Key
 	Generation int64
 	Deleting   bool
 	Outcome    outcome.Outcome
@@ -59,7 +61,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 		setRepairConflicts(&next, r)
 		setOverridden(&next, r)
 	}
-	v, since := Judge(r.Deleting, r.Outcome, r.Failure).WithTimeout(next.ProgressingSince, r.Timeout, r.Now)
+	v, since := Judge(r.Component, r.Deleting, r.Outcome, r.Failure).WithTimeout(next.ProgressingSince, r.Timeout, r.Now)
 	next.ProgressingSince = since
 	setVerdict(&next, r.Generation, v, r.Now)
 	if r.Outcome.Inventory != nil && !r.Outcome.Unrendered && !r.Deleting {

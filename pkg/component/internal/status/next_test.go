@@ -133,7 +133,7 @@ func TestConditions(t *testing.T) {
 	var b strings.Builder
 	for _, end := range ends {
 		status := metav1alpha1.Status{}
-		setVerdict(&status, 3, Judge(end.deleting, end.outcome, end.problem), time.Unix(0, 0))
+		setVerdict(&status, 3, Judge(manifests.Key{}, end.deleting, end.outcome, end.problem), time.Unix(0, 0))
 		fmt.Fprintf(&b, "%s\n  state %s\n", end.name, status.State)
 		for _, c := range status.Conditions {
 			fmt.Fprintf(&b, "  %s is %s, %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
@@ -420,14 +420,21 @@ func TestTheMessageAboutARefusedSetSaysHowManyObjectsItLeavesOut(t *testing.T) {
 		}
 		return o
 	}
+	const command = "; fairlead plan -n shop web prints them all, with their files"
 	const begin = "nothing more of this revision is written, because it is invalid: ConfigMap shop/settings-0 (bad)"
 	for n, want := range map[int]string{
 		1:  begin,
-		2:  begin + ", ConfigMap shop/settings-1 (bad); fairlead plan prints them all, with their files",
-		12: begin + ", ConfigMap shop/settings-1 (bad), ConfigMap shop/settings-2 (bad) and 9 more; fairlead plan prints them all, with their files",
+		2:  begin + ", ConfigMap shop/settings-1 (bad)" + command,
+		12: begin + ", ConfigMap shop/settings-1 (bad), ConfigMap shop/settings-2 (bad) and 9 more" + command,
 	} {
-		if got := Judge(false, invalid(n), nil); got.Message != want || got.Reason != metav1alpha1.ReasonInvalidManifests {
+		component := manifests.Key{Group: "fairlead.io", Kind: "Component", Namespace: "shop", Name: "web"}
+		got := Judge(component, false, invalid(n), nil)
+		if got.Message != want || got.Reason != metav1alpha1.ReasonInvalidManifests {
 			t.Errorf("%d invalid objects: %+v, want %q", n, got, want)
+		}
+		component.Group = "apps.example.com" // No command of fairlead makes the plan of another operator.
+		if got, want := Judge(component, false, invalid(n), nil).Message, strings.TrimSuffix(want, command); got != want {
+			t.Errorf("%d invalid objects of another operator: %q, want %q", n, got, want)
 		}
 	}
 }

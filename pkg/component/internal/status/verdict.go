@@ -41,9 +41,10 @@ func (v Verdict) NeedsPerson() bool {
 	return v.State == metav1alpha1.StateStalled || v.State == metav1alpha1.StateDeletionBlocked
 }
 
-// Judge returns the verdict on a pass. failure is the error that ended the pass, or nil if there was no error.
-func Judge(deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
-	v := judgeDependents(deleting, o, failure)
+// Judge returns the verdict on a pass over a component. failure is the error that ended the pass, or nil if there was no
+// error.
+func Judge(component manifests.Key, deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
+	v := judgeDependents(component, deleting, o, failure)
 	if len(o.Unwatched) > 0 {
 		var parts []string
 		for _, u := range o.Unwatched {
@@ -57,7 +58,7 @@ func Judge(deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
 	return v
 }
 
-func judgeDependents(deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
+func judgeDependents(component manifests.Key, deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
 	switch {
 	case failure != nil:
 		return Verdict{State: failure.EffectiveState(), Reason: failure.Reason, Message: failure.Message}
@@ -76,7 +77,7 @@ func judgeDependents(deleting bool, o outcome.Outcome, failure *passerror.Error)
 	case onlyRepairConflicts(o):
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, describeRepairConflicts(o)}
 	case len(o.Waiting) > 0:
-		return judgeWaiting(o)
+		return judgeWaiting(component, o)
 	}
 	return Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, readyMessage(o.Ready)}
 }
@@ -210,7 +211,7 @@ func reasonOf(terminal []outcome.Waiting) string {
 	return metav1alpha1.ReasonDependentFailed
 }
 
-func judgeWaiting(o outcome.Outcome) Verdict {
+func judgeWaiting(component manifests.Key, o outcome.Outcome) Verdict {
 	failed, terminal := o.Failures()
 	switch {
 	case isOpen(terminal):
@@ -218,12 +219,14 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 			metav1alpha1.StateStalled, metav1alpha1.ReasonRenderingIncomplete, describe("the rendering is incomplete", terminal),
 		}
 	case len(terminal) > 0 && o.Held:
-		message := describe("nothing more of this revision is written, because it is invalid", terminal) + hintAll(terminal)
-		return Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonInvalidManifests, message}
+		message := describe("nothing more of this revision is written, because it is invalid", terminal)
+		return Verdict{
+			metav1alpha1.StateStalled, metav1alpha1.ReasonInvalidManifests, message + hintAll(component, terminal),
+		}
 	case len(terminal) > 0:
 		return Verdict{metav1alpha1.StateStalled, reasonOf(terminal), describe("failed", terminal)}
 	case len(failed) > 0:
-		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRetrying, describe("retrying", failed)}
+		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRetrying, describe("failed", failed)}
 	case isOpen(o.Waiting):
 		return Verdict{
 			metav1alpha1.StateProgressing, metav1alpha1.ReasonRenderingIncomplete,
@@ -240,12 +243,13 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 	return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
 }
 
-// hintAll returns the command that prints all invalid dependents in full, if the message does not do that.
-func hintAll(terminal []outcome.Waiting) string {
-	if len(terminal) == 1 {
+// hintAll returns the command that prints all invalid dependents in full, if the message does not do that and there is
+// one for the type of the component.
+func hintAll(component manifests.Key, terminal []outcome.Waiting) string {
+	if len(terminal) == 1 || !plan.IsReadyMade(component) {
 		return ""
 	}
-	return "; fairlead plan prints them all, with their files"
+	return "; fairlead" + plan.CommandFor("plan", component) + " prints them all, with their files"
 }
 
 // judgePhase returns the verdict on a deletion that is applying the objects of a phase.
