@@ -216,7 +216,7 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	var found preview.Findings
 	planned := false
 	publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
-		check := a.newPreflight(target, o.adopt)
+		check := a.newPreflight(target, place, o.adopt)
 		if err := check.checkParent(obj); err != nil || o.unplanned {
 			return nil, err
 		}

@@ -23,6 +23,8 @@ import (
 // before.
 type preflight struct {
 	target cluster.Target
+	// source is the place of the source, as the person gave it.
+	source string
 	// adopt permits the component to take over the existing objects that the plan finds.
 	adopt bool
 	// print prints a line of the output, tell a line of an error that has several lines, and warn an error after which
@@ -31,9 +33,14 @@ type preflight struct {
 	warn        func(error)
 }
 
-func (a *app) newPreflight(target cluster.Target, adopt bool) preflight {
+func (a *app) newPreflight(target cluster.Target, source string, adopt bool) preflight {
 	tell := func(line string) { _, _ = fmt.Fprintln(a.ErrOut, terminal.Clean(line)) }
-	return preflight{target: target, adopt: adopt, print: a.println, tell: tell, warn: a.warn}
+	return preflight{target: target, source: source, adopt: adopt, print: a.println, tell: tell, warn: a.warn}
+}
+
+// hintAll is the end of a warning that leaves objects or fields out: the command that names them all.
+func (p preflight) hintAll() string {
+	return "; with the same flags, " + p.target.Command("plan") + " " + p.source + " names them"
 }
 
 // checkParent refuses to change a component that somebody else writes, because that one would change it back, and its
@@ -130,8 +137,8 @@ func (p preflight) warnOfDeletion(conflicts []component.Waiting) {
 		p.warn(fmt.Errorf("the deletion of the component would wait for %s: %s", w.Dependent, w.Message))
 	}
 	if more := len(conflicts) - maxWarnings; more > 0 {
-		p.warn(fmt.Errorf("the deletion of the component would wait for %s; fairlead plan names them",
-			plural.Of(more, "more object")))
+		p.warn(fmt.Errorf("the deletion of the component would wait for %s%s",
+			plural.Of(more, "more object"), p.hintAll()))
 	}
 }
 
@@ -185,7 +192,7 @@ func (p preflight) warnOfUnserved(unserved []component.Waiting) {
 		p.warn(fmt.Errorf("%s has to wait: %s", w.Dependent, w.Message))
 	}
 	if more := len(unserved) - maxWarnings; more > 0 {
-		p.warn(fmt.Errorf("%s must wait for types that are not served", plural.Of(more, "more object")))
+		p.warn(fmt.Errorf("%s must wait for types that are not served%s", plural.Of(more, "more object"), p.hintAll()))
 	}
 }
 
@@ -203,7 +210,7 @@ func (p preflight) warnOfUnchecked(unchecked []preview.Unchecked) {
 		more += 1 + u.More
 	}
 	if more > 0 {
-		p.warn(fmt.Errorf("not checked: %s; fairlead plan names them", plural.Of(more, "more object")))
+		p.warn(fmt.Errorf("not checked: %s%s", plural.Of(more, "more object"), p.hintAll()))
 	}
 }
 
@@ -217,6 +224,6 @@ func (p preflight) warnOfDropped(found preview.Findings) {
 		p.warn(fmt.Errorf("%s: the API server drops this field, because the type does not have it", d))
 	}
 	if more := len(dropped) - maxWarnings; more > 0 {
-		p.warn(fmt.Errorf("the API server drops %s; fairlead plan names them", plural.Of(more, "more field")))
+		p.warn(fmt.Errorf("the API server drops %s%s", plural.Of(more, "more field"), p.hintAll()))
 	}
 }
