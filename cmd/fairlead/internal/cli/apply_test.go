@@ -167,7 +167,8 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(k8s.Delete(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""))
 		Expect(r.Code).To(Equal(1))
-		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop is being deleted; apply it again when it is gone\n"))
+		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop is being deleted; apply it again when it is gone; " +
+			"fairlead status -n " + namespace + " shop shows what it waits for\n"))
 		Expect(sources(ctx, namespace)).To(BeEmpty())
 
 		r = fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--service-account=other")
@@ -175,7 +176,7 @@ var _ = Describe("apply", onCluster(func() {
 		command, change, found := strings.Cut(strings.TrimSuffix(r.Err, "'\n"), "'")
 		Expect(found).To(BeTrue())
 		Expect(command).
-			To(HaveSuffix("apply it again when it is gone; to delete its dependents as another service account: kubectl -n " +
+			To(HaveSuffix("shows what it waits for; to delete its dependents as another service account: kubectl -n " +
 				namespace +
 				" patch component.fairlead.io/shop --type=merge -p "))
 		Expect(k8s.Patch(ctx, c, client.RawPatch("application/merge-patch+json", []byte(change)))).To(Succeed())

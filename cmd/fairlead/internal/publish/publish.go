@@ -78,6 +78,7 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	}
 	component, previous, err := p.switchOver(ctx, before, r, s)
 	if err != nil {
+		p.discard(ctx, s, err)
 		return nil, s.explain(err)
 	}
 	if err := p.tidy(ctx, s, component, previous); err != nil && (s.url == "" || !apierrors.IsForbidden(err)) {
@@ -145,7 +146,8 @@ func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstruct
 		return nil, err
 	}
 	if obj.GetDeletionTimestamp() != nil {
-		return nil, exit.Refuse("%s is being deleted; apply it again when it is gone%s", r.Target, r.otherAccount())
+		return nil, exit.Refuse("%s is being deleted; apply it again when it is gone; %s shows what it waits for%s", r.Target,
+			r.Target.Command("status"), r.otherAccount())
 	}
 	return obj, nil
 }

@@ -187,6 +187,7 @@ var _ = Describe("Publish", func() {
 		_, err := p.Publish(ctx, publish.Request{Target: target("shop"), Archive: folder()})
 		Expect(exit.CodeOf(err)).To(Equal(exit.No))
 		Expect(err).To(MatchError(ContainSubstring("was created by another client after it was checked")))
+		Expect(s.sources(ctx)).To(BeEmpty())
 		after := &v1alpha1.Component{}
 		Expect(s.Get(ctx, client.ObjectKey{Namespace: "apps", Name: "shop"}, after)).To(Succeed())
 		Expect(after.Spec).To(Equal(shop().Spec))

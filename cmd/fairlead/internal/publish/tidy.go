@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
 // abandonedAfter is how much older than the current source a source without an owner must be before it is deleted. Such
@@ -81,6 +83,42 @@ func (p *Publisher) tidy(
 		}
 	}
 	return nil
+}
+
+// discard deletes the ConfigMaps of a source after its component was not written: nobody would ever delete those without
+// an owner. It deletes nothing if the write may have succeeded, and nothing that a component names or that another apply
+// has taken meanwhile.
+func (p *Publisher) discard(ctx context.Context, s stored, failure error) {
+	_, refused := errors.AsType[*exit.Error](failure)
+	if !refused && !apierrors.IsInvalid(failure) && !apierrors.IsForbidden(failure) {
+		return
+	}
+	component := s.target.Blank()
+	if err := p.Client.Get(ctx, client.ObjectKeyFromObject(component), component); client.IgnoreNotFound(err) != nil {
+		return
+	}
+	if names, _ := sourceNames(component); len(names) > 0 && groupOf(s.target.Name, names[0]) == s.group() {
+		return
+	}
+	current, _, err := p.sources(ctx, s)
+	if err != nil {
+		return
+	}
+	for _, item := range current.items {
+		if len(item.OwnerReferences) > 0 {
+			continue
+		}
+		// A component whose apply needs the same source makes it its own, which changes the version, or creates it again.
+		err := p.Client.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}},
+			client.Preconditions{UID: &item.UID, ResourceVersion: &item.ResourceVersion})
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		case err != nil:
+			p.Warn(fmt.Errorf("configmap/%s is left over: %w", item.Name, err))
+		default:
+			p.Done(fmt.Sprintf("configmap/%s deleted", item.Name))
+		}
+	}
 }
 
 // lastReady returns the common name of the ConfigMaps of the last revision in the history that was Ready, empty if

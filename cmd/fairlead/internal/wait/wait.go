@@ -92,7 +92,7 @@ func (w *Waiter) until(
 			return false, exit.Refuse("%s was deleted during the wait", w.target)
 		}
 		if obj.GetDeletionTimestamp() != nil {
-			return false, exit.Refuse("%s is being deleted", w.target)
+			return false, exit.Refuse("%s is being deleted; %s shows what it waits for", w.target, w.target.Command("status"))
 		}
 		status, err := cluster.StatusIfAny(w.target, obj)
 		if err != nil {
