@@ -27,6 +27,9 @@ import (
 
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
+Several components are deleted one after the other, in the given order, with --wait each after the one before is gone.
+An error about one of them does not keep the others.
+
 The operator refuses the deletion as long as there are foreign instances: objects that are not dependents of
 the component, but whose type the component defines. The command first searches for foreign instances with your
 rights, and warns of them. fairlead plan --delete shows the whole deletion. With --wait the command prints the
@@ -65,24 +68,28 @@ type deleteOptions struct {
 func (a *app) newDelete() *cobra.Command {
 	var o deleteOptions
 	cmd := &cobra.Command{
-		Use:   "delete NAME | TYPE/NAME",
-		Short: "Delete a component and its dependents",
+		Use:   "delete (NAME | TYPE/NAME)...",
+		Short: "Delete components and their dependents",
 		Long:  deleteHelp,
-		Args:  takes(0, theComponent),
+		Args:  takes(anyNumber, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
-			if o.timeout < 0 {
-				return errNegativeTimeout(o.timeout)
+			if err := o.check(args); err != nil {
+				return err
 			}
-			for _, group := range o.accepted {
-				// The group of an additional managed type may be * or *.suffix.
-				suffix := strings.TrimPrefix(group, "*.")
-				if problems := validation.IsDNS1123Subdomain(suffix); group != "*" && len(problems) > 0 {
-					return exit.BadUsage("--accept-unknown %q is no API group: %s", group, problems[0])
+			var errs []error
+			for _, name := range args {
+				if err := a.delete(ctx, name, o); err != nil {
+					errs = append(errs, err)
+				}
+				if ctx.Err() != nil {
+					break
 				}
 			}
-			return a.delete(ctx, args[0], o)
+			return errors.Join(errs...)
 		}),
-		ValidArgsFunction: a.completer.Component,
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return a.completer.Component(cmd, nil, typed)
+		},
 	}
 	cmd.Flags().StringSliceVar(&o.accepted, "accept-unknown", nil,
 		"accept the loss of objects of this API `group` that the operator cannot list; may be repeated")
@@ -91,6 +98,24 @@ func (a *app) newDelete() *cobra.Command {
 	addWaitFlags(cmd.Flags(), &o.wait, &o.timeout,
 		"wait until the component and its dependents are deleted, and show the progress")
 	return cmd
+}
+
+// check returns an error about flags that are invalid, or that do not fit the arguments.
+func (o deleteOptions) check(names []string) error {
+	if o.timeout < 0 {
+		return errNegativeTimeout(o.timeout)
+	}
+	if len(o.accepted) > 0 && len(names) > 1 {
+		return exit.BadUsage("--accept-unknown accepts the loss of objects of one component: give one component")
+	}
+	for _, group := range o.accepted {
+		// The group of an additional managed type may be * or *.suffix.
+		suffix := strings.TrimPrefix(group, "*.")
+		if problems := validation.IsDNS1123Subdomain(suffix); group != "*" && len(problems) > 0 {
+			return exit.BadUsage("--accept-unknown %q is no API group: %s", group, problems[0])
+		}
+	}
+	return nil
 }
 
 func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
@@ -127,7 +152,8 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 	switch {
 	case !o.wait && again && len(o.accepted) > 0:
 		// The status is older than the annotation, so it cannot say whether the deletion is still blocked.
-		a.println("the loss is accepted, and the deletion continues; fairlead delete --wait shows the progress")
+		a.println("the loss is accepted, and the deletion continues; " + target.Command("delete") +
+			" --wait shows the progress")
 		return nil
 	case !o.wait:
 		warnOfAbsence(ctx, a, cluster.Object{Cluster: c, Target: target, Live: obj})

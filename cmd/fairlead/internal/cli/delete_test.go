@@ -42,6 +42,18 @@ var _ = Describe("delete", onCluster(func() {
 			To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n"}))
 	})
 
+	It("deletes several components in their order, also if one of them does not exist", func(ctx SpecContext) {
+		held(ctx, namespace, "shop")
+		held(ctx, namespace, "web")
+		r := fairlead(ctx, namespace, "delete", "web", "missing", "shop")
+		Expect(r.Out).To(Equal("component.fairlead.io/web deletion requested\ncomponent.fairlead.io/shop deletion requested\n"))
+		Expect(r.Err).To(ContainSubstring("component.fairlead.io/missing does not exist"))
+		Expect(r.Code).To(Equal(1))
+		r = fairlead(ctx, namespace, "delete", "web", "shop", "--accept-unknown=a.example.com")
+		Expect(r.Err).To(ContainSubstring("--accept-unknown accepts the loss of objects of one component"))
+		Expect(r.Code).To(Equal(2))
+	})
+
 	It("prints a blocker at once and the remaining dependents, until the component is gone", func(ctx SpecContext) {
 		held(ctx, namespace, "shop")
 		p := start(ctx, namespace, "delete", "shop", "--wait")
@@ -103,7 +115,7 @@ var _ = Describe("delete", onCluster(func() {
 			again := []string{"delete", "shop", "--accept-unknown=b.example.com", "--accept-unknown=a.example.com"}
 			report(ctx, shopIn(ctx, namespace), refusal)
 			Expect(fairlead(ctx, namespace, again...)).To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n" +
-				"the loss is accepted, and the deletion continues; fairlead delete --wait shows the progress\n"}))
+				"the loss is accepted, and the deletion continues; fairlead delete -n " + namespace + " shop --wait shows the progress\n"}))
 			Expect(accepted()).To(Equal("a.example.com,b.example.com"))
 			Expect(fairlead(ctx, namespace, "delete", "shop", "--accept-unknown=Shop/a").Err).
 				To(ContainSubstring(`"Shop/a" is no API group`))
