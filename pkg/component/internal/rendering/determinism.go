@@ -243,7 +243,7 @@ type variable struct {
 func (r *Renderer) pin(ctx context.Context, req Request, v variable, pinned Rendered) (Rendered, error) {
 	req.Adoption = cmp.Or(req.Adoption, r.options.Adoption)
 	result := Rendered{Note: describeFields(v.fields), ValuesLost: pinned.ValuesLost}
-	values := v.objects
+	var values []*unstructured.Unstructured
 	var err error
 	if pinned.ID == "" {
 		values, result.taken, err = liveValues(ctx, req, v)
