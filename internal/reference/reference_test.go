@@ -79,4 +79,7 @@ func TestReferenceOfSettings(t *testing.T) {
 }
 
 // written are the names of constants for keys that reconcilers write.
-var written = []string{"LabelOwnerID", "LabelGuardOf", "AnnotationGuardOf", "AnnotationGuardNote", "AnnotationOwnerID", "AnnotationDigest"}
+var written = []string{
+	"LabelOwnerID", "LabelGuardOf", "AnnotationGuardOf", "AnnotationGuardNote", "AnnotationOwnerID", "AnnotationDigest",
+	"AnnotationObject", "AnnotationIgnoredByOption", "AnnotationIgnoredBySpec", "AnnotationReleasedBy",
+}

@@ -141,6 +141,14 @@ func ExampleOwnerOf() {
 	// Output: true true
 }
 
+func ExampleCopyOf() {
+	annotations := map[string]string{"shop.example.com/object": "ConfigMap apps/settings"}
+	of, copied := manifests.CopyOf(
+		manifests.Key{Kind: "ConfigMap", Namespace: "apps", Name: "settings-copy"}, annotations, "shop.example.com")
+	fmt.Println(copied, of)
+	// Output: true ConfigMap apps/settings
+}
+
 func ExampleReleasedBy() {
 	owner := manifests.Owner{
 		Cluster:    "4fdf",

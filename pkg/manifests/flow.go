@@ -64,6 +64,7 @@ func (n normaliser) addExportersOf(o *Object, exporters []Key) error {
 	annotations := o.Body.GetAnnotations()
 	annotations[n.Reconciler+"/"+AnnotationDependsOn] = list
 	delete(annotations, n.Reconciler+"/"+AnnotationOwnerID)
+	delete(annotations, n.Reconciler+"/"+AnnotationObject)
 	delete(annotations, n.Reconciler+"/"+AnnotationDigest)
 	o.Body.SetAnnotations(annotations)
 	labels := o.Body.GetLabels()

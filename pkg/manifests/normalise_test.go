@@ -61,6 +61,7 @@ func bare(t *testing.T, o manifests.Object) map[string]any {
 	delete(labels, reconciler+"/owner-id")
 	delete(annotations, reconciler+"/owner-id")
 	delete(annotations, reconciler+"/digest")
+	delete(annotations, reconciler+"/object")
 	body.SetLabels(labels)
 	body.SetAnnotations(annotations)
 	for _, field := range []string{"labels", "annotations"} {

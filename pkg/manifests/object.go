@@ -90,6 +90,7 @@ func (o Object) Unmarked(reconciler string) (*unstructured.Unstructured, error) 
 		labels = nil
 	}
 	delete(annotations, reconciler+"/"+AnnotationOwnerID)
+	delete(annotations, reconciler+"/"+AnnotationObject)
 	delete(annotations, reconciler+"/"+AnnotationIgnoredByOption)
 	delete(annotations, reconciler+"/"+AnnotationIgnoredBySpec)
 	if delete(annotations, reconciler+"/"+AnnotationDigest); len(annotations) == 0 {

@@ -62,7 +62,8 @@ func hashOwner(name string) string {
 	return hex.EncodeToString(sum[:20])
 }
 
-// mark adds the label and the annotations that identify a dependent.
+// mark adds the label and the annotations that identify a dependent. An external has no name in the cluster, so it gets
+// no annotation with its own name.
 func (o Owner) mark(body *unstructured.Unstructured, reconciler, digest string) {
 	labels := body.GetLabels()
 	if labels == nil {
@@ -76,6 +77,9 @@ func (o Owner) mark(body *unstructured.Unstructured, reconciler, digest string) 
 	}
 	annotations[reconciler+"/"+AnnotationOwnerID] = o.String()
 	annotations[reconciler+"/"+AnnotationDigest] = digest
+	if key := keyOf(body); !key.IsExternal() {
+		annotations[reconciler+"/"+AnnotationObject] = key.String()
+	}
 	body.SetAnnotations(annotations)
 }
 
@@ -100,6 +104,22 @@ func OwnerOf(labels, annotations map[string]string, reconciler, controller strin
 		}
 	}
 	return controller, controller
+}
+
+// CopyOf returns the dependent of which an object is a copy: the one that the annotation object names, if this is not
+// the object itself. A copy has another kind, namespace or name. The groups are not compared, because the API server
+// serves some objects in two groups. CopyOf returns false for an object without the annotation, such as a dependent that
+// an earlier version of the reconciler wrote, and for one whose annotation is no key.
+func CopyOf(key Key, annotations map[string]string, reconciler string) (Key, bool) {
+	text := annotations[reconciler+"/"+AnnotationObject]
+	if text == "" || text == key.String() {
+		return Key{}, false
+	}
+	named, ok := ParseKey(text)
+	if !ok || named.Kind == key.Kind && named.Namespace == key.Namespace && named.Name == key.Name {
+		return Key{}, false
+	}
+	return named, true
 }
 
 // ReleasedBy returns the id of the component that released an object, from the annotation released-by. It returns an

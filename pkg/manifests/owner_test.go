@@ -54,6 +54,27 @@ func TestParseOwner(t *testing.T) {
 	}
 }
 
+func TestCopyOf(t *testing.T) {
+	key := manifests.Key{Group: "networking.k8s.io", Kind: "Ingress", Namespace: "shop", Name: "web"}
+	for _, c := range []struct{ name, text, of string }{
+		{"an object that names itself", "Ingress.networking.k8s.io shop/web", ""},
+		{"an object of an earlier version, which has no annotation", "", ""},
+		{"an object that was written under another group", "Ingress.extensions shop/web", ""},
+		{"an annotation that is no key", "web", ""},
+		{"a copy with another name", "Ingress.networking.k8s.io shop/first", "Ingress.networking.k8s.io shop/first"},
+		{"a copy in another namespace", "Ingress.networking.k8s.io first/web", "Ingress.networking.k8s.io first/web"},
+		{"a copy of an object without a namespace", "Ingress.networking.k8s.io web", "Ingress.networking.k8s.io web"},
+		{"an object to which a controller copied annotations", "Deployment.apps shop/web", "Deployment.apps shop/web"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			of, copied := manifests.CopyOf(key, map[string]string{reconciler + "/object": c.text}, reconciler)
+			if copied != (c.of != "") || copied && of.String() != c.of {
+				t.Errorf("it is a copy: %t, of %s", copied, of)
+			}
+		})
+	}
+}
+
 func TestOwnerOf(t *testing.T) {
 	const ours, theirs = reconciler + "/owner-id", "other.example.com/owner-id"
 	us := manifests.Owner{Cluster: "c", Reconciler: reconciler, Kind: "Shop", Name: "a"}

@@ -118,6 +118,9 @@ const (
 	AnnotationOwnerID = "owner-id"
 	// AnnotationDigest is an annotation that identifies the manifest: its content and, after a dot, its settings.
 	AnnotationDigest = "digest"
+	// AnnotationObject is an annotation that names the object itself: its kind with the group, its namespace and its name,
+	// such as Deployment.apps shop/web. So a copy that another client makes of a dependent can be told from a dependent.
+	AnnotationObject = "object"
 	// AnnotationIgnoredByOption is an annotation that lists the fields that an option of the reconciler ignores.
 	AnnotationIgnoredByOption = "ignored-by-option"
 	// AnnotationIgnoredBySpec is an annotation that lists the fields that the spec of the component ignores.
@@ -164,6 +167,7 @@ func SettingAnnotations() []string { return slices.Clone(settingNames) }
 var marks = slices.Concat(settingNames, []string{
 	LabelOwnerID,
 	AnnotationDigest,
+	AnnotationObject,
 	AnnotationIgnoredByOption,
 	AnnotationIgnoredBySpec,
 	AnnotationReleasedBy,
@@ -388,7 +392,8 @@ func (p *settingsParser) refuseUnknown() {
 	}
 	for _, name := range unknown {
 		switch name {
-		case AnnotationOwnerID, AnnotationDigest, AnnotationIgnoredByOption, AnnotationIgnoredBySpec, AnnotationReleasedBy:
+		case AnnotationOwnerID, AnnotationDigest, AnnotationObject, AnnotationIgnoredByOption, AnnotationIgnoredBySpec,
+			AnnotationReleasedBy:
 			p.fail(name, "is written by the reconciler; remove it from the manifest")
 		default:
 			p.fail(name, "is not a setting; settings are %s", strings.Join(p.known, ", "))

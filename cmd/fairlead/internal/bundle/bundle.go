@@ -132,6 +132,7 @@ var localAnnotations = []string{
 	"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at",
 	"fairlead.io/reconcile-acknowledge", "fairlead.io/accept-unknown",
 	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + manifests.AnnotationDigest,
+	"fairlead.io/" + manifests.AnnotationObject,
 	"fairlead.io/" + manifests.AnnotationIgnoredByOption, "fairlead.io/" + manifests.AnnotationIgnoredBySpec,
 	"fairlead.io/" + manifests.AnnotationReleasedBy,
 }

@@ -38,8 +38,8 @@ func dropMarks(obj *unstructured.Unstructured, field string) {
 	for key := range values {
 		_, name, _ := strings.Cut(key, "/")
 		switch name {
-		case manifests.AnnotationOwnerID, manifests.AnnotationDigest, manifests.AnnotationIgnoredByOption,
-			manifests.AnnotationIgnoredBySpec, manifests.AnnotationReleasedBy:
+		case manifests.AnnotationOwnerID, manifests.AnnotationDigest, manifests.AnnotationObject,
+			manifests.AnnotationIgnoredByOption, manifests.AnnotationIgnoredBySpec, manifests.AnnotationReleasedBy:
 			delete(values, key)
 		}
 	}

@@ -149,12 +149,13 @@ func (e explainer) ignoredBy() string {
 	return ""
 }
 
-// manifestSettings returns the settings in the annotations of an object, without the annotations of owner and digest.
+// manifestSettings returns the settings in the annotations of an object, without those that identify it.
 func manifestSettings(obj *unstructured.Unstructured, reconciler string) map[string]string {
 	settings := map[string]string{}
 	for key, value := range obj.GetAnnotations() {
 		name, isSetting := strings.CutPrefix(key, reconciler+"/")
-		if isSetting && name != manifests.AnnotationOwnerID && name != manifests.AnnotationDigest {
+		if isSetting && name != manifests.AnnotationOwnerID && name != manifests.AnnotationDigest &&
+			name != manifests.AnnotationObject {
 			settings[name] = value
 		}
 	}

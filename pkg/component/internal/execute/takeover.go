@@ -81,6 +81,9 @@ func takeoverPatch(live *unstructured.Unstructured, a plan.Action, reconciler st
 	ownerLabel, ownerAnnotation := reconciler+"/"+manifests.LabelOwnerID, reconciler+"/"+manifests.AnnotationOwnerID
 	labels[ownerLabel] = manifest.GetLabels()[ownerLabel]
 	annotations[ownerAnnotation] = manifest.GetAnnotations()[ownerAnnotation]
+	if name, named := manifest.GetAnnotations()[reconciler+"/"+manifests.AnnotationObject]; named {
+		annotations[reconciler+"/"+manifests.AnnotationObject] = name
+	}
 	patch := map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": labels, "annotations": annotations,
 	}

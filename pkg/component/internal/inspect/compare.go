@@ -17,7 +17,8 @@ import (
 )
 
 // Compare adds facts about an object and its manifest: whether our managed fields cover all fields of the manifest, a
-// hash of the live values of these fields, and which of our values were overridden. Ignored fields do not count.
+// hash of the live values of these fields, and which of our values were overridden. Ignored fields and the annotation
+// that names the object do not count.
 func Compare(
 	o plan.Observed, obj *unstructured.Unstructured, manifest manifests.Object,
 	policy metav1alpha1.UpdatePolicy, reconciler string,
@@ -25,7 +26,7 @@ func Compare(
 	o.Coverage = plan.CoveragePartial
 	entry := Entry(obj.GetManagedFields(), reconciler, Operation(policy))
 	ignored := manifest.Settings.IgnoredPaths()
-	desired := fieldpath.Strip(manifest.Body.Object, ignored)
+	desired := fieldpath.Strip(withoutName(manifest.Body.Object, reconciler), ignored)
 	if entry != nil && covers(desired, entry) {
 		o.Coverage = plan.CoverageFull
 	}

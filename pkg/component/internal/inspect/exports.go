@@ -127,7 +127,8 @@ func WithSettings(
 	annotations := map[string]string{}
 	for key, value := range live.GetAnnotations() {
 		name, ours := strings.CutPrefix(key, reconciler+"/")
-		if !ours || name == manifests.AnnotationOwnerID || name == manifests.AnnotationDigest {
+		if !ours || name == manifests.AnnotationOwnerID || name == manifests.AnnotationDigest ||
+			name == manifests.AnnotationObject {
 			annotations[key] = value
 		}
 	}

@@ -53,7 +53,8 @@ func (v View) Verdict(obj *unstructured.Unstructured, manifest manifests.Object)
 	if err != nil {
 		return &plan.Verdict{Failed: fmt.Sprintf("its manifest cannot be compared: %v", err)}
 	}
-	desired := fieldpath.Overlay(whole.Body.Object, obj.Object, manifest.Settings.IgnoredPaths())
+	named := withLiveName(whole.Body.Object, obj, v.Reconciler)
+	desired := fieldpath.Overlay(named, obj.Object, manifest.Settings.IgnoredPaths())
 	return new(match(Match{
 		Component: v.Component, Desired: (&unstructured.Unstructured{Object: desired}).DeepCopy(), Live: obj.DeepCopy(),
 		Changed: obj.GetAnnotations()[v.Reconciler+"/"+manifests.AnnotationDigest] != manifest.Digest,

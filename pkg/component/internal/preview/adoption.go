@@ -126,6 +126,7 @@ func deleteOwnerMarks(labels, annotations map[string]string) {
 		delete(labels, key)
 		delete(annotations, prefix+"/"+manifests.AnnotationOwnerID)
 		delete(annotations, prefix+"/"+manifests.AnnotationDigest)
+		delete(annotations, prefix+"/"+manifests.AnnotationObject)
 	}
 }
 
