@@ -151,7 +151,9 @@ func (p *run[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, e
 			return nil, err
 		}
 		for _, o := range list {
-			if o.GetAnnotations()[p.Reconciler+"/"+manifests.AnnotationOwnerID] == p.owner.String() {
+			key := manifests.Key{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+			_, copied := manifests.CopyOf(key, o.GetAnnotations(), p.Reconciler)
+			if !copied && o.GetAnnotations()[p.Reconciler+"/"+manifests.AnnotationOwnerID] == p.owner.String() {
 				found = append(found, o)
 			}
 		}

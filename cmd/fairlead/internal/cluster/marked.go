@@ -44,9 +44,11 @@ func (c *Cluster) markedBy(
 		return nil, err
 	}
 	for _, o := range list.Items {
+		key := manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}
+		_, copied := manifests.CopyOf(key, o.Annotations, owner.Reconciler)
 		// Controllers copy labels to the objects that they create, so the label alone says nothing.
-		if o.Annotations[prefix+manifests.AnnotationOwnerID] == owner.String() {
-			keys = append(keys, manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name})
+		if !copied && o.Annotations[prefix+manifests.AnnotationOwnerID] == owner.String() {
+			keys = append(keys, key)
 		}
 	}
 	return keys, nil

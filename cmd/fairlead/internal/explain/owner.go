@@ -62,15 +62,18 @@ func dependentOf(
 }
 
 // ownerOf reads the owner of a dependent from its annotation and its label. It requires both, because controllers copy
-// labels to objects that they create.
+// labels to objects that they create. A copy of a dependent has no owner, although it has both.
 func ownerOf(obj *unstructured.Unstructured) (manifests.Owner, bool) {
+	self := manifests.Key{Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	for key, text := range obj.GetAnnotations() {
 		reconciler, isMark := strings.CutSuffix(key, "/"+manifests.AnnotationOwnerID)
 		if !isMark {
 			continue
 		}
 		owner, ok := manifests.ParseOwner(text)
-		if ok && owner.Reconciler == reconciler && obj.GetLabels()[reconciler+"/"+manifests.LabelOwnerID] == owner.ID() {
+		_, copied := manifests.CopyOf(self, obj.GetAnnotations(), reconciler)
+		if ok && !copied && owner.Reconciler == reconciler &&
+			obj.GetLabels()[reconciler+"/"+manifests.LabelOwnerID] == owner.ID() {
 			return owner, true
 		}
 	}

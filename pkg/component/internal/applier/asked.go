@@ -113,7 +113,7 @@ func (a Asked) Hold(f plan.Facts) []manifests.Object {
 	}
 	held := slices.Clone(f.Desired)
 	for i, o := range held {
-		live := f.Live.Of(o.Key)
+		live := f.LiveOf(o.Key)
 		_, exports := a.rendered[o.Key]
 		if exports || o.Held != nil || live.Presence != plan.Present || live.Owner != f.Owner || live.Digest == o.Digest {
 			continue

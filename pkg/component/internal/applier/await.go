@@ -85,7 +85,7 @@ func awaitOwners(client *target.Client, reconciler string, f plan.Facts, decided
 		if holders == nil {
 			holders = map[manifests.Key]observe.Owner{}
 		}
-		holders[w.Key] = ownerOf(f.Live.Of(w.Key), reconciler)
+		holders[w.Key] = ownerOf(f.LiveOf(w.Key), reconciler)
 	}
 	client.Observer.AwaitHandover(f.Owner, holders)
 }

@@ -114,7 +114,7 @@ func (b Binder) valueOf(f plan.Facts, name string) (value any, reason string) {
 // exportOf returns the value of an export of an object, or the reason why it is not known. o is the object as it was
 // rendered.
 func exportOf(f plan.Facts, o manifests.Object, name string) (value any, reason string) {
-	live := f.Live.Of(o.Key)
+	live := f.LiveOf(o.Key)
 	value, failure, ok := live.Exports.Value(name)
 	switch {
 	case live.Presence == plan.Absent:

@@ -86,8 +86,8 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 	o := w.view.Object(whole, obj)
 	o.FormerOwner = former
 	o.Exports = w.view.Exports(whole, obj)
-	if o.Owner == "" {
-		o.Mark = inspect.ToolMarkOf(obj, w.reconciler)
+	if o.Copied = inspect.IsCopy(a.Key, obj, w.reconciler); o.Copied || o.Owner == "" {
+		o.Mark = inspect.ToolMarkOf(a.Key, obj, w.reconciler)
 	}
 	if a.Object != nil && !observed {
 		o = inspect.Compare(o, obj, *a.Object, a.Policy, w.reconciler)

@@ -90,9 +90,12 @@ func ToolMarksOf(obj *unstructured.Unstructured) ToolMarks {
 }
 
 // ToolMarkOf returns the fact about the marks of an object without an owner that package plan needs.
-func ToolMarkOf(obj *unstructured.Unstructured, reconciler string) *plan.ToolMark {
+func ToolMarkOf(key manifests.Key, obj *unstructured.Unstructured, reconciler string) *plan.ToolMark {
 	found := plan.ToolMark{
 		By: ToolMarksOf(obj).By, ReleasedBy: manifests.ReleasedBy(obj.GetAnnotations(), reconciler),
+	}
+	if of, copied := manifests.CopyOf(key, obj.GetAnnotations(), reconciler); copied {
+		found.CopyOf = of.String()
 	}
 	if found == *unmarked {
 		return unmarked

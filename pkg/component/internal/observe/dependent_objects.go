@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -70,12 +71,15 @@ func (w *dependentWatch) reduce(obj any) *observedObject {
 	case *unstructured.Unstructured:
 		object := &observedObject{Observed: w.observer.view.Object(w.observer.lifetime, x), key: w.resource.keyOf(x)}
 		object.Exports = w.observer.view.Exports(w.observer.lifetime, x)
+		object.Copied = inspect.IsCopy(object.key, x, w.observer.reconciler)
 		if w.withBodies {
 			object.body = x
 		}
 		return object
 	case metav1.Object:
-		return &observedObject{Observed: w.observer.view.Metadata(x), key: w.resource.keyOf(x)}
+		object := &observedObject{Observed: w.observer.view.Metadata(x), key: w.resource.keyOf(x)}
+		object.Copied = inspect.IsCopy(object.key, x, w.observer.reconciler)
+		return object
 	}
 	return nil
 }

@@ -99,6 +99,8 @@ type ToolMark struct {
 	By string
 	// ReleasedBy is the owner id of the component that released the object; empty if none did.
 	ReleasedBy string
+	// CopyOf is the dependent of which the object is a copy, with the marks of the reconciler; empty for other objects.
+	CopyOf string
 }
 
 // ruleUnowned adopts an object without an owner, if the adoption policy and the component permit that, or the component
@@ -130,10 +132,19 @@ func ruleUnowned(c candidate) (decision, bool) {
 		)), true
 	case c.adoptions.complete && c.entry.UID == "" && !providedByKubernetes(c.object.Key):
 		reason := unlisted(c, fmt.Sprintf(
-			"it exists already, and %s does not name it (managed by: %s)", c.adoptions.list, c.adoptedFrom()))
+			"%s, and %s does not name it (managed by: %s)", existing(c), c.adoptions.list, c.adoptedFrom()))
 		return c.refuseAdoption(fmt.Sprintf("%s; %s, or %s", reason, avoidance(c), adoptionAdvice(c))), true
 	}
 	return c.update(ReasonAdopted), true
+}
+
+// existing says that the object exists, and what it is a copy of.
+func existing(c candidate) string {
+	if c.live.Mark.CopyOf == "" {
+		return "it exists already"
+	}
+	return fmt.Sprintf("it exists already, and is a copy of %s that another client made with the marks of the component",
+		c.live.Mark.CopyOf)
 }
 
 // isReleased reports whether the component itself released the object, and no other tool has marked the object since. In

@@ -61,7 +61,7 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 		policy:    cmp.Or(o.Settings.UpdatePolicy, f.Defaults.Update),
 		adoption:  cmp.Or(o.Settings.AdoptionPolicy, f.Defaults.Adoption),
 		reapply:   f.Defaults.Reapply,
-		entry:     f.Inventory[o.Key], live: f.Live.Of(o.Key), result: f.Results[o.Key],
+		entry:     f.Inventory[o.Key], live: f.LiveOf(o.Key), result: f.Results[o.Key],
 		attempts: maxAttempts, last: true, matchedKinds: f.Matched,
 	}
 	fallback := DefaultDeletePolicy(c.reconcile, f.Defaults.Delete)

@@ -9,7 +9,7 @@ func Count(f Facts) (p Plan, known bool) {
 	p.Held, p.Desired = true, len(p.Inventory)
 	for _, e := range p.Inventory.Sorted() {
 		key := KeyOf(e)
-		live := f.Live.Of(key)
+		live := f.LiveOf(key)
 		wait := Waiting{Key: key, Wave: e.Order, Reason: WaitAbsent, Message: "it was deleted, or it lost its owner label"}
 		switch r := live.Readiness; {
 		case live.Presence == Unknown, live.Presence == Present && r.State == ready.Unread:

@@ -185,6 +185,9 @@ type Observed struct {
 	// Finished is set if the object is a Job that completed its work and that Kubernetes removes some time after that
 	// (ttlSecondsAfterFinished). An Absent object may be Finished: it was removed after its work.
 	Finished bool
+	// Copied is set if the marks of the reconciler on the object name another object, because another client made a copy
+	// of that one. Owner is then the owner of the other object; see Facts.LiveOf.
+	Copied bool
 	// FormerOwner is set if former field owners of the reconciler own fields. Applied and Updated cover these fields, too.
 	FormerOwner bool
 	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the live values of
@@ -202,8 +205,8 @@ type Observed struct {
 	// Owner is the owner id on the object, empty if it has no owner. OwnerName is its readable form. If the object is
 	// Absent, Owner is another component that may create it again.
 	Owner, OwnerName string
-	// Mark is the mark of another tool on an object without an owner. It is nil unless the object was read: watches do not
-	// look for marks.
+	// Mark is the mark of another tool on an object without an owner, or on a copy. It is nil unless the object was read:
+	// watches do not look for marks.
 	Mark *ToolMark
 	// Digest is the digest annotation.
 	Digest string

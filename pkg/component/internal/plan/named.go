@@ -40,7 +40,7 @@ func (p Plan) Unnamed(f Facts) []manifests.Key {
 			keys = append(keys, f.Contents[w.Key.Name].Keys...)
 			continue
 		}
-		if live := f.Live.Of(w.Key); w.Reason == WaitOwnershipConflict && live.Owner != "" && live.Owner != f.Owner &&
+		if live := f.LiveOf(w.Key); w.Reason == WaitOwnershipConflict && live.Owner != "" && live.Owner != f.Owner &&
 			!w.Key.IsExternal() && !isNeighbour(f.Component, f.RemoteTarget, live.OwnerName) {
 			keys = append(keys, w.Key)
 		}

@@ -50,7 +50,7 @@ func (p *Plan) leaveOutPhases(f Facts) {
 		return
 	}
 	for key, e := range p.Inventory {
-		owner := f.Live.Of(key).Owner
+		owner := f.LiveOf(key).Owner
 		if stays := Orphans(e, ReasonDeleted) || owner != "" && owner != f.Owner; e.Phase != "" || !stays {
 			return
 		}
@@ -103,7 +103,7 @@ func ruleOthersInPhase(c candidate) (decision, bool) {
 	case c.entry.UID != "" || providedByKubernetes(c.object.Key):
 		return decision{}, false
 	}
-	reason := unlisted(c, fmt.Sprintf("it exists already, and somebody else created it (managed by: %s)", c.adoptedFrom()))
+	reason := unlisted(c, fmt.Sprintf("%s, and somebody else created it (managed by: %s)", existing(c), c.adoptedFrom()))
 	return c.refuseAdoption(reason + "; " + adviceInPhase(c)), true
 }
 

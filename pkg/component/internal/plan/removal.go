@@ -41,7 +41,7 @@ func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 	}
 	r := removal{
 		owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(),
-		live: f.Live.Of(key), result: f.Results[key], protected: f.Guard.protects(key.Name, f.Now),
+		live: f.LiveOf(key), result: f.Results[key], protected: f.Guard.protects(key.Name, f.Now),
 		attempts: maxAttempts,
 	}
 	r.needed = Orphans(metav1alpha1.InventoryEntry{DeletePolicy: f.Needs.policy(key, "")}, reason)

@@ -719,6 +719,61 @@ var applyRows = slices.Concat(flowRows, []row{
 			"other object to another name or namespace, and the deletion continues",
 	},
 
+	// A copy of a dependent has the marks of the component, and is an object of somebody else.
+	{
+		"reads a copy that a watch shows", edits(unrecorded, copied, unmarked),
+		"Read: it is not known whether it belongs to another tool (uid u1, version 7)",
+	},
+	{
+		"does not adopt a copy that a list lacks",
+		edits(readyMade, unrecorded, copied, managedBy("kubectl-create"), adopting()),
+		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that another client " +
+			"made with the marks of the component, and spec.adopt does not name it (managed by: field manager kubectl-create); " +
+			"rename it here, or take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt " +
+			"(fairlead apply -n a us DIR --adopt); " + overwrites,
+	},
+	{
+		"does not adopt a copy that a list lacks after an interrupted creation",
+		edits(listedBy("spec.takeOver"), neverWritten, copied, adopting()),
+		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that another client " +
+			"made with the marks of the component, and spec.takeOver does not name it (managed by: nobody); rename it here, or " +
+			"take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; " + overwrites,
+	},
+	{
+		"adopts a copy that the component lists", edits(unrecorded, copied, adopting(webRule)),
+		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
+	},
+	{
+		"adopts a copy without a list", edits(unrecorded, copied),
+		"Apply: it exists and no component owns it (uid u1, version 7)",
+	},
+	{
+		"adopts a copy that replaced a dependent, as each object that does", edits(recreatedByOthers, copied, adopting()),
+		"Apply: it exists and no component owns it (uid u2, version 7) [repair]",
+	},
+	{
+		"does not adopt a copy in a deletion phase", edits(unrecorded, copied, inPhase),
+		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that another client " +
+			"made with the marks of the component, and somebody else created it (managed by: nobody); move the " +
+			"other object to another name or namespace, and the deletion continues",
+	},
+	{
+		"writes a copy that the reconcile policy once would keep", edits(unrecorded, copied, once, adopting(webRule)),
+		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
+	},
+	{
+		"adopts no copy with a list of the former cluster only",
+		edits(listedBy("spec.takeOver"), unrecorded, ownedElsewhere, copied, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
+		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that another client " +
+			"made with the marks of the component, and spec.takeOver does not name it (managed by: nobody); rename it here, or " +
+			"take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; " + overwrites,
+	},
+	{
+		"takes no copy from another component", edits(unrecorded, ownedByOthers, copied, adopting(webRule)),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
+	},
+	{"keeps a recorded dependent whose marks somebody edited", edits(copied), "done"},
+
 	// A component that was moved to another cluster takes over its objects if it lists the cluster.
 	{
 		"prints the entry that permits the take-over of an object that the component owned in another cluster",

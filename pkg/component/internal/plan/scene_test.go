@@ -208,6 +208,11 @@ func releasedBy(owner string) func(*scene) {
 	return func(s *scene) { s.live.Mark = &ToolMark{By: s.live.Mark.By, ReleasedBy: owner} }
 }
 
+// copied makes the object a copy of another one, with the marks of the component, which a read has shown.
+func copied(s *scene) {
+	s.live.Copied, s.live.Mark = true, &ToolMark{CopyOf: "Deployment.apps shop/first"}
+}
+
 func managedBy(managers ...string) func(*scene) { return func(s *scene) { s.live.Managers = managers } }
 
 // adopting lists the objects that the component may take over.

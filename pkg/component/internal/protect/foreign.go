@@ -118,7 +118,7 @@ func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	for _, i := range instances {
 		entry, recorded := f.Inventory[i.Key]
 		itself := !f.RemoteTarget && i.Key == f.Component
-		if !itself && (!recorded || entry.UID != i.UID && !isOurs(f.Live.Of(i.Key), f.Owner, i.UID)) {
+		if !itself && (!recorded || entry.UID != i.UID && !isOurs(f.LiveOf(i.Key), f.Owner, i.UID)) {
 			keys = append(keys, i.Key)
 		}
 	}

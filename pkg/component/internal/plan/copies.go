@@ -1,0 +1,30 @@
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// LiveOf returns the state of an object. A copy of a dependent that another client made has the marks of the component,
+// and is an object without an owner nevertheless. It stays a dependent if its UID is recorded: then somebody has only
+// edited its marks.
+func (f Facts) LiveOf(key manifests.Key) Observed {
+	live := f.Live.Of(key)
+	ours := live.Owner == f.Owner || f.Adoptions.moves(live.Owner)
+	if live.Copied && ours && !f.records(live.UID) {
+		live.Owner, live.OwnerName = "", ""
+	}
+	return live
+}
+
+// records reports whether the inventory has an entry with a UID. The entry may have another key: the API server serves
+// some objects under two kinds, with the same UID.
+func (f Facts) records(uid types.UID) bool {
+	for _, e := range f.Inventory {
+		if e.UID == uid {
+			return true
+		}
+	}
+	return false
+}
