@@ -10,6 +10,7 @@ import (
 	structured "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fairlead-io/fairlead/internal/fieldset"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // All facts and decisions call the field owner of a reconciler by the name of the reconciler. An author may set another
@@ -41,11 +42,15 @@ func (v View) HasFormer(entries []metav1.ManagedFieldsEntry) bool {
 // managers that update it. Nobody knows whose entries they were.
 const AncientManager = "ancient-changes"
 
-// Wrote reports whether the managed fields of an object show that the reconciler wrote a label. It returns true for an
-// object without managed fields, because there are API servers that have none, and for a label of AncientManager.
-func (v View) Wrote(entries []metav1.ManagedFieldsEntry, label string) bool {
-	return len(entries) == 0 || slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
-		isOurs := e.Manager == v.FieldManager() || v.isFormer(e.Manager) || e.Manager == AncientManager
+// Wrote reports whether the reconciler wrote a label of an object. The managed fields show that. There are API servers
+// that have none, and nobody knows who wrote a label of AncientManager. In these cases the object itself must be the one
+// that its annotation names, because a copy of a dependent has the label, too.
+func (v View) Wrote(key manifests.Key, obj metav1.Object, label string) bool {
+	entries := obj.GetManagedFields()
+	_, named := obj.GetAnnotations()[v.Reconciler+"/"+manifests.AnnotationObject]
+	named = named && !IsCopy(key, obj, v.Reconciler)
+	return len(entries) == 0 && named || slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		isOurs := e.Manager == v.FieldManager() || v.isFormer(e.Manager) || e.Manager == AncientManager && named
 		if e.Subresource != "" || !isOurs {
 			return false
 		}

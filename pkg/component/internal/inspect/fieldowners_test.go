@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // listed returns a managed fields entry with the fields of data.
@@ -66,8 +68,32 @@ func TestTheWriterOfALabel(t *testing.T) {
 		e := listed(manager, "Update")
 		e.FieldsV1.SetRawBytes([]byte(`{"f:metadata":{"f:labels":{"f:a":{}}}}`))
 		entries := []metav1.ManagedFieldsEntry{listed("kubectl", "Update", "a"), e}
-		if view.Wrote(entries, "a") != want || view.Wrote(entries, "b") || !view.Wrote(nil, "a") {
+		obj := &metav1.PartialObjectMetadata{}
+		obj.SetName("web")
+		obj.SetManagedFields(entries)
+		obj.SetAnnotations(map[string]string{reconciler + "/object": "ConfigMap web"})
+		key := manifests.Key{Kind: "ConfigMap", Name: "web"}
+		if view.Wrote(key, obj, "a") != want || view.Wrote(key, obj, "b") {
 			t.Errorf("%s wrote the label: %t", manager, !want)
+		}
+	}
+}
+
+// Without the managed fields, only the annotation with the name of the object tells a dependent from a copy.
+func TestTheWriterOfALabelIsNotKnown(t *testing.T) {
+	view := View{Reconciler: reconciler}
+	ancient := listed(AncientManager, "Update")
+	ancient.FieldsV1.SetRawBytes([]byte(`{"f:metadata":{"f:labels":{"f:a":{}}}}`))
+	for _, entries := range [][]metav1.ManagedFieldsEntry{nil, {ancient}} {
+		for name, want := range map[string]bool{"ConfigMap web": true, "ConfigMap first": false, "": false} {
+			obj := &metav1.PartialObjectMetadata{}
+			obj.SetManagedFields(entries)
+			if name != "" {
+				obj.SetAnnotations(map[string]string{reconciler + "/object": name})
+			}
+			if got := view.Wrote(manifests.Key{Kind: "ConfigMap", Name: "web"}, obj, "a"); got != want {
+				t.Errorf("the reconciler wrote the label of an object with the name %q: %t", name, got)
+			}
 		}
 	}
 }

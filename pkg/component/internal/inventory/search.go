@@ -37,8 +37,8 @@ type LabelSearch struct {
 	// Metadata and Dynamic are the clients for the search, with the identity of the component.
 	Metadata metadata.Interface
 	Dynamic  dynamic.Interface
-	// Wrote reports whether managed fields show that the reconciler wrote a label; nil accepts all objects.
-	Wrote func(entries []metav1.ManagedFieldsEntry, label string) bool
+	// Wrote reports whether the reconciler wrote a label of an object; nil accepts all objects.
+	Wrote func(key manifests.Key, obj metav1.Object, label string) bool
 }
 
 // Search implements Searcher.
@@ -93,7 +93,7 @@ func (s LabelSearch) searchType(
 		if entry.Types, err = s.definedTypes(ctx, r.GroupVersionResource, item.Name); err != nil {
 			return nil, err
 		}
-		if s.Wrote != nil && !s.Wrote(item.ManagedFields, prefix+manifests.LabelOwnerID) {
+		if s.Wrote != nil && !s.Wrote(plan.KeyOf(entry), item, prefix+manifests.LabelOwnerID) {
 			listed.unproven = append(listed.unproven, entry)
 			continue
 		}

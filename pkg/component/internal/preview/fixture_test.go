@@ -12,6 +12,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
@@ -46,7 +47,9 @@ func newCluster(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	monitor := telemetry.Monitor{Meter: metrics.Shared.Meter(reconciler)}
-	connection, err := target.Connect(t.Context(), config, target.Options{Reconciler: reconciler, Monitor: monitor})
+	connection, err := target.Connect(t.Context(), config, target.Options{
+		Reconciler: reconciler, View: inspect.View{Reconciler: reconciler}, Monitor: monitor,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +115,9 @@ func configMap(name, value string, settings ...string) *unstructured.Unstructure
 func (c *cluster) apply() {
 	c.t.Helper()
 	monitor := telemetry.Monitor{Meter: metrics.Shared.Meter(reconciler)}
-	connection, err := target.Connect(c.t.Context(), c.Config(), target.Options{Reconciler: reconciler, Monitor: monitor})
+	connection, err := target.Connect(c.t.Context(), c.Config(), target.Options{
+		Reconciler: reconciler, View: inspect.View{Reconciler: reconciler}, Monitor: monitor,
+	})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
@@ -92,7 +93,9 @@ func (c *cluster) targets() (Targets, *apiservertest.Server) {
 	return Targets{
 		Local: c.client.Connection, Clock: clock.RealClock{}, DefaultServiceAccount: "deployer",
 		Connect: func(ctx context.Context, config *rest.Config) (*target.Connection, error) {
-			return target.Connect(ctx, config, target.Options{Reconciler: reconciler})
+			return target.Connect(ctx, config, target.Options{
+				Reconciler: reconciler, View: inspect.View{Reconciler: reconciler},
+			})
 		},
 	}, remote
 }
@@ -250,8 +253,10 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	s.status = metav1alpha1.Status{}
 	s.Finalizers = []string{components.Finalizer(reconciler)}
 	c.Put("v1", "ConfigMap", "shop", "b", map[string]any{"metadata": map[string]any{
-		"labels":      map[string]any{reconciler + "/" + manifests.LabelOwnerID: owner.ID()},
-		"annotations": map[string]any{reconciler + "/" + manifests.AnnotationOwnerID: owner.String()},
+		"labels": map[string]any{reconciler + "/" + manifests.LabelOwnerID: owner.ID()},
+		"annotations": map[string]any{
+			reconciler + "/" + manifests.AnnotationOwnerID: owner.String(), reconciler + "/" + manifests.AnnotationObject: "ConfigMap shop/b",
+		},
 	}})
 	loaded, err = p.Load(t.Context(), component, owner, at)
 	if err != nil || len(loaded.Entries) != 1 || loaded.Entries[0].Name != "b" || len(s.status.Inventory) != 0 {

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records/secretstest"
@@ -92,13 +93,18 @@ func TestARecordIsReadBehindTheFinalizer(t *testing.T) {
 
 func TestALostRecordIsRecoveredFromTheOwnerLabels(t *testing.T) {
 	server := apiservertest.New(t)
-	connection, err := target.Connect(t.Context(), server.Config(), target.Options{Reconciler: reconciler})
+	connection, err := target.Connect(t.Context(), server.Config(), target.Options{
+		Reconciler: reconciler, View: inspect.View{Reconciler: reconciler},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server.Put("v1", "ConfigMap", "shop", "settings", map[string]any{"metadata": map[string]any{
-		"labels":      map[string]any{reconciler + "/" + manifests.LabelOwnerID: owner.ID()},
-		"annotations": map[string]any{reconciler + "/" + manifests.AnnotationOwnerID: owner.String()},
+		"labels": map[string]any{reconciler + "/" + manifests.LabelOwnerID: owner.ID()},
+		"annotations": map[string]any{
+			reconciler + "/" + manifests.AnnotationOwnerID: owner.String(),
+			reconciler + "/" + manifests.AnnotationObject:  "ConfigMap shop/settings",
+		},
 	}})
 	server.Refuse(func(request apiservertest.Request) error {
 		if request.Path == "/apis/example.com/v1/widgets" {
