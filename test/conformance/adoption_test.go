@@ -250,7 +250,7 @@ var _ = Describe("Objects that another tool claims:", func() {
 		Expect(adoptedOf(ctx, g)).To(ConsistOf("ConfigMap " + namespace + "/settings from field manager kubectl-create"))
 	})
 
-	It("a copy at a place that is rendered no more stays when the component is deleted", func(ctx SpecContext) {
+	It("a copy at a rendered place that is not adopted stays when the component is deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("first", "ours"), adopting())
 		expectReady(ctx, g)
