@@ -26,7 +26,6 @@ type componentGenerator struct {
 var (
 	_ generator.Generator = (*componentGenerator)(nil)
 	_ generator.Versioner = (*componentGenerator)(nil)
-	_ generator.Noter     = (*componentGenerator)(nil)
 	_ generator.Prover    = (*componentGenerator)(nil)
 )
 
@@ -60,16 +59,6 @@ func (g *componentGenerator) Prove(
 	}
 	objects, proven, err = generator.Prove(ctx, engine, req)
 	return objects, proven, explained(err, req)
-}
-
-// Notes returns the notes of a Component's chart. Its errors name the same details as the errors of Generate.
-func (g *componentGenerator) Notes(ctx context.Context, req generator.Request) (string, error) {
-	engine, req, err := g.prepare(ctx, req)
-	if err != nil {
-		return "", err
-	}
-	notes, err := generator.NotesOf(ctx, engine, req)
-	return notes, explained(err, req)
 }
 
 // prepare returns the engine that renders a Component, and the request for that engine.

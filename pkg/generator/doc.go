@@ -2,7 +2,7 @@
 // receives the parameters of a component and returns objects.
 //
 // It also has the parts that generators are composed of (Chain, Merge, Switch, Transformer) and the optional interfaces
-// Versioner, Noter and Prover. The sub-packages helm, kustomize, gotemplate and function hold one engine each; transform and
+// Versioner and Prover. The sub-packages helm, kustomize, gotemplate and function hold one engine each; transform and
 // cel hold transformers, generatortest the tests for generators.
 //
 // The package imports pkg/manifests and no engine, so that a program only has the dependencies of the engines it uses.

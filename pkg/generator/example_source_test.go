@@ -25,10 +25,9 @@ func ExampleDetect() {
 // noting is a generator that has notes for the user.
 type noting struct{}
 
-func (noting) Generate(context.Context, generator.Request) ([]client.Object, error) { return nil, nil }
-
-func (noting) Notes(_ context.Context, req generator.Request) (string, error) {
-	return req.Name + " is at http://" + req.Name + ".example.com", nil
+func (noting) Generate(_ context.Context, req generator.Request) ([]client.Object, error) {
+	req.Noted(req.Name + " is at http://" + req.Name + ".example.com")
+	return nil, nil
 }
 
 func ExampleNotesOf() {

@@ -79,6 +79,9 @@ type Request struct {
 	// SourceVersion receives the name and the version of the source, for the history of the component; see Versioned. It
 	// may be nil, and must not change the rendering.
 	SourceVersion func(string)
+	// Notes receives the notes of a successful rendering, at most once and before Generate returns; see Noted. It may be
+	// nil, and must not change the rendering.
+	Notes func(string)
 }
 
 // Lookup reads objects for a generator. For a missing object, Get returns an error that satisfies apierrors.IsNotFound.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,11 +37,16 @@ func (m merged) Generate(ctx context.Context, req Request) ([]client.Object, err
 		errs []error
 	)
 	origins := map[manifests.Key]string{}
+	var notes []string
+	each := req
+	if req.Notes != nil {
+		each.Notes = func(text string) { notes = append(notes, strings.TrimRight(text, "\n")+"\n") }
+	}
 	for i, part := range m {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		objects, err := part.Generate(ctx, req)
+		objects, err := part.Generate(ctx, each)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", part.describe(i), err))
 			continue
@@ -52,6 +58,9 @@ func (m merged) Generate(ctx context.Context, req Request) ([]client.Object, err
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
+	}
+	if len(notes) > 0 {
+		req.Noted(strings.Join(notes, "\n"))
 	}
 	return all, nil
 }

@@ -13,10 +13,9 @@ import (
 // noted is a generator whose notes contain the value of the parameter a.
 type noted string
 
-func (n noted) Generate(context.Context, generator.Request) ([]client.Object, error) { return nil, nil }
-
-func (n noted) Notes(_ context.Context, req generator.Request) (string, error) {
-	return fmt.Sprintf("%s: a is %v\n\n", n, req.Parameters["a"]), nil
+func (n noted) Generate(_ context.Context, req generator.Request) ([]client.Object, error) {
+	req.Noted(fmt.Sprintf("%s: a is %v\n\n", n, req.Parameters["a"]))
+	return nil, nil
 }
 
 func TestCompositionsPassNotesOn(t *testing.T) {

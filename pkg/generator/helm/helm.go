@@ -48,7 +48,6 @@ type Generator struct {
 
 var (
 	_ generator.Generator = (*Generator)(nil)
-	_ generator.Noter     = (*Generator)(nil)
 	_ generator.Prover    = (*Generator)(nil)
 )
 
@@ -110,6 +109,9 @@ func (g *Generator) Prove(
 	ctx context.Context, req generator.Request,
 ) (objects []client.Object, proven bool, err error) {
 	var budget *templating.Budget
+	var notes string
+	inner := req
+	inner.Notes = func(text string) { notes = text }
 	objects, err = rendering.Within(ctx, g.options.Limits.Duration, func(ctx context.Context) ([]client.Object, error) {
 		parsed, err := g.charts.For(req)
 		if err != nil {
@@ -117,7 +119,7 @@ func (g *Generator) Prove(
 		}
 		req.Versioned(parsed.chart.Name() + "-" + parsed.chart.Metadata.Version)
 		budget = templating.NewBudget(ctx, g.options.Limits)
-		objects, err := parsed.render(budget, req, g.options)
+		objects, err := parsed.render(budget, inner, g.options)
 		if err != nil {
 			return nil, fmt.Errorf("chart %s: %w", parsed.chart.Name(), err)
 		}
@@ -126,26 +128,8 @@ func (g *Generator) Prove(
 	if err != nil {
 		return nil, false, err
 	}
-	return objects, budget.Repeatable(), nil
-}
-
-// Notes returns the output of the chart's templates/NOTES.txt. The notes of sub-charts are omitted, as in Helm.
-func (g *Generator) Notes(ctx context.Context, req generator.Request) (string, error) {
-	said := make(chan string, 1)
-	_, err := rendering.Within(ctx, g.options.Limits.Duration, func(ctx context.Context) ([]client.Object, error) {
-		parsed, err := g.charts.For(req)
-		if err != nil {
-			return nil, err
-		}
-		notes, err := parsed.notes(templating.NewBudget(ctx, g.options.Limits), req, g.options)
-		if err != nil {
-			return nil, fmt.Errorf("chart %s: %w", parsed.chart.Name(), err)
-		}
-		said <- notes
-		return nil, nil
-	})
-	if err != nil {
-		return "", err
+	if notes != "" {
+		req.Noted(notes)
 	}
-	return <-said, nil
+	return objects, budget.Repeatable(), nil
 }

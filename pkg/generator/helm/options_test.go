@@ -233,7 +233,7 @@ func TestNotesAreThoseOfTheChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := g.Notes(t.Context(), generator.Request{Name: "shop", Revision: 3})
+	got, err := generator.NotesOf(t.Context(), g, generator.Request{Name: "shop", Revision: 3})
 	if want := "Welcome to shop, revision 3."; err != nil || got != want {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -40,6 +40,7 @@ func (p *parsedChart) render(
 	if err != nil {
 		return nil, err
 	}
+	req.Noted(notesIn(rendered, working))
 	decoder := &manifests.Decoder{
 		MaxObjects:    options.Limits.Objects,
 		MaxAliasBytes: options.Limits.AliasBytes,
@@ -87,28 +88,14 @@ func byKind(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return objects
 }
 
-// notes returns the rendered notes of the chart. It executes all templates of the chart, because a template can change
-// values that the notes read. A chart without notes is not rendered.
-func (p *parsedChart) notes(budget *templating.Budget, req generator.Request, options Options) (string, error) {
-	isNotes := func(f *chart.File) bool { return f.Name == path.Join("templates", notesFile) }
-	if !slices.ContainsFunc(p.chart.Templates, isNotes) {
-		return "", nil
-	}
-	working := copyChart(p.chart)
-	values, err := p.renderValues(working, req, options)
-	if err != nil {
-		return "", err
-	}
-	rendered, err := p.execute(budget, working, values, req)
-	if err != nil {
-		return "", err
-	}
+// notesIn returns the output of the chart's templates/NOTES.txt. The notes of sub-charts are omitted, as in Helm.
+func notesIn(rendered []rendering.File, working *chart.Chart) string {
 	for _, file := range rendered {
 		if file.Name == path.Join(working.Name(), "templates", notesFile) {
-			return string(file.Data), nil
+			return string(file.Data)
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // decodeRendered decodes the output of templates, and returns ordinary objects and hooks separately, both in the order

@@ -59,32 +59,6 @@ func TestATrialMakesNoKeys(t *testing.T) {
 	t.Logf("a rendering takes %s, a trial %s", full, trial)
 }
 
-func TestAChartWithoutNotesIsNotRenderedForThem(t *testing.T) {
-	files := map[string]string{"templates/a.yaml": `{{ fail "it is rendered" }}`}
-	g, err := helm.New(chartOf(files), helm.Options{AnnotationPrefix: prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if notes, err := g.Notes(t.Context(), generator.Request{Revision: 1}); err != nil || notes != "" {
-		t.Errorf("got %q, %v", notes, err)
-	}
-	files["charts/sub/Chart.yaml"] = "{apiVersion: v2, name: sub, version: 1.0.0}"
-	files["charts/sub/templates/NOTES.txt"] = "sub"
-	if g, err = helm.New(chartOf(files), helm.Options{AnnotationPrefix: prefix}); err != nil {
-		t.Fatal(err)
-	}
-	if notes, err := g.Notes(t.Context(), generator.Request{Revision: 1}); err != nil || notes != "" {
-		t.Errorf("with notes of a sub-chart: got %q, %v", notes, err)
-	}
-	files["templates/NOTES.txt"] = "mine"
-	if g, err = helm.New(chartOf(files), helm.Options{AnnotationPrefix: prefix}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.Notes(t.Context(), generator.Request{Revision: 1}); err == nil || !strings.Contains(err.Error(), "it is rendered") {
-		t.Errorf("with notes: got %v", err)
-	}
-}
-
 func plainOf(t *testing.T, object client.Object) map[string]any {
 	t.Helper()
 	u, ok := object.(interface{ UnstructuredContent() map[string]any })

@@ -35,7 +35,7 @@ func jobOf(req generator.Request, scheme *apiruntime.Scheme) (*job, error) {
 		Digest: req.Digest, Now: now, HasTarget: req.Target != nil, HasLocal: req.Local != nil,
 		Exports: req.Exports.Known(), Inputs: req.Inputs,
 		HasOwns: req.Owns != nil, Reports: req.Report != nil, Locates: req.Locate != nil,
-		Trial: req.Trial,
+		Notes: req.Notes != nil, Trial: req.Trial,
 	}
 	for name, data := range req.References {
 		j.References = append(j.References, reference{Reference: name, Data: data})

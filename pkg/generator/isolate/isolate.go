@@ -82,7 +82,6 @@ type Generator struct {
 var (
 	_ generator.Generator = (*Generator)(nil)
 	_ generator.Versioner = (*Generator)(nil)
-	_ generator.Noter     = (*Generator)(nil)
 	_ generator.Prover    = (*Generator)(nil)
 )
 
@@ -129,33 +128,23 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 
 // Prove renders in a child, and proves what the generator there proves.
 func (g *Generator) Prove(ctx context.Context, req generator.Request) ([]client.Object, bool, error) {
-	o, err := g.render(ctx, req, false)
+	o, err := g.render(ctx, req)
 	if err != nil {
 		return nil, false, err
+	}
+	if o.Notes != "" {
+		req.Noted(o.Notes)
 	}
 	return objectsOf(o.Objects), o.Proven, nil
 }
 
-// Notes returns the notes of the inner generator, rendered in a child.
-func (g *Generator) Notes(ctx context.Context, req generator.Request) (string, error) {
-	if _, ok := g.inner.(generator.Noter); !ok {
-		return "", nil
-	}
-	o, err := g.render(ctx, req, true)
-	if err != nil {
-		return "", err
-	}
-	return o.Notes, nil
-}
-
 // render renders in a child, or returns the error of the rendering. A rendering that was stopped because others wait is
 // made again; with a turn.Turn in the context, the error is turn.ErrLater instead.
-func (g *Generator) render(ctx context.Context, req generator.Request, notes bool) (*outcome, error) {
+func (g *Generator) render(ctx context.Context, req generator.Request) (*outcome, error) {
 	job, err := jobOf(req, g.options.Scheme)
 	if err != nil {
 		return nil, err
 	}
-	job.Notes = notes
 	namespace, component := "", req.Namespace+"/"+req.Name
 	if req.Component != nil {
 		namespace = req.Component.GetNamespace()

@@ -60,10 +60,8 @@ type job struct {
 	Revision int64
 	Digest   string
 	Now      []byte
-	// HasTarget, HasLocal, HasOwns, Reports and Locates are set if the request has the function.
-	HasTarget, HasLocal, HasOwns, Reports, Locates bool
-	// Notes requests the notes instead of the objects.
-	Notes bool
+	// HasTarget, HasLocal, HasOwns, Reports, Locates and Notes are set if the request has the function.
+	HasTarget, HasLocal, HasOwns, Reports, Locates, Notes bool
 	// Trial is generator.Request.Trial.
 	Trial bool `cbor:",omitempty"`
 }

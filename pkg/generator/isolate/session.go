@@ -52,16 +52,16 @@ func (s *session) run(ctx context.Context) (o *outcome) {
 	if err != nil {
 		return &outcome{Failure: failureOf(err)}
 	}
+	notes := ""
 	if s.job.Notes {
-		notes, err := generator.NotesOf(ctx, s.child.generator, req)
-		return &outcome{Notes: notes, Failure: failureOf(err)}
+		req.Notes = func(text string) { notes = text }
 	}
 	objects, proven, err := generator.Prove(ctx, s.child.generator, req)
 	if err != nil {
 		return &outcome{Failure: failureOf(err)}
 	}
 	contents, err := contentsOf(objects, s.child.scheme)
-	return &outcome{Objects: contents, Proven: proven, Failure: failureOf(err)}
+	return &outcome{Objects: contents, Proven: proven, Notes: notes, Failure: failureOf(err)}
 }
 
 // request returns the request of the job.

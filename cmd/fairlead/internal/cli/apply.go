@@ -243,6 +243,9 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: applied}, o); err != nil {
 		return err
 	}
+	if found.Notes.Final || !hasNotes(archive) {
+		return printNotes(a.Out, found.Notes.Text)
+	}
 	// Errors of the notes are ignored. A person who may apply may lack the rights that notes need, and the status of the
 	// component reports errors of the rendering.
 	_ = a.showNotes(ctx, c, target, notes.Reader{Inputs: given, Fetcher: fetcherOf(archive)})

@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
@@ -64,8 +68,29 @@ func (a *app) showNotes(ctx context.Context, c *cluster.Cluster, target cluster.
 	if err != nil {
 		return refuseRendering(target, "its notes", err)
 	}
-	if said = strings.TrimSpace(said); said != "" {
-		_, err = fmt.Fprintln(a.Out, terminal.CleanText(said))
+	return printNotes(a.Out, said)
+}
+
+// hasNotes reports whether a source may have notes.
+func hasNotes(archive publish.Archive) bool {
+	files, err := archive.Files()
+	if err != nil {
+		return false
+	}
+	found := false
+	_ = fs.WalkDir(files, ".", func(name string, _ fs.DirEntry, err error) error {
+		if found = found || path.Base(name) == "NOTES.txt"; found {
+			return fs.SkipAll
+		}
+		return err
+	})
+	return found
+}
+
+// printNotes prints notes. It prints nothing if there are none.
+func printNotes(out io.Writer, notes string) (err error) {
+	if notes = strings.TrimSpace(notes); notes != "" {
+		_, err = fmt.Fprintln(out, terminal.CleanText(notes))
 	}
 	return err
 }

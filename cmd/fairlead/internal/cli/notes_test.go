@@ -34,6 +34,19 @@ var _ = Describe("notes", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "notes", "shop").Out).To(ContainSubstring(", 4."))
 	})
 
+	It("are those of the plan of an apply, unless another rendering may differ", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		reads := func() int { return len(requests(ctx, namespace, "configmaps").Verb("get")) }
+		const said = "{{ .Release.Name }}, revision {{ .Release.Revision }}\n"
+		r := fairlead(ctx, namespace, "apply", "plain", folder("Chart.yaml", chart, "templates/NOTES.txt", said))
+		Expect(r.Out).To(HaveSuffix("component.fairlead.io/plain created\nplain, revision 1\n"))
+		plain := reads()
+		r = fairlead(ctx, namespace, "apply", "random", folder("Chart.yaml", chart, "templates/NOTES.txt", said,
+			"templates/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '{{ randAlpha 5 }}'}}"))
+		Expect(r.Out).To(HaveSuffix("component.fairlead.io/random created\nrandom, revision 1\n"))
+		Expect(reads()-plain).To(Equal(plain+1), "the source is read for another rendering")
+	})
+
 	It("are empty for a component without notes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "")).Code).To(Equal(0))

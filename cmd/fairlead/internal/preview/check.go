@@ -59,6 +59,15 @@ type Findings struct {
 	Unread bool
 	// Unserved are the dependents whose types the API server does not serve, and that nothing in the component defines.
 	Unserved []component.Waiting
+	// Notes are the notes of the component.
+	Notes Notes
+}
+
+// Notes are the notes of a component, rendered with its dependents. They are final if each rendering of the same inputs
+// has the same notes, also after the operator has applied the component.
+type Notes struct {
+	Text  string
+	Final bool
 }
 
 // Unchecked is a reason why writes were not checked. Object is the first of the objects, and More the number of the
@@ -78,13 +87,21 @@ func (e *UnplannedError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *UnplannedError) Unwrap() error { return e.Cause }
 
-// trials makes trials of all renderings, because nobody uses their random values.
-type trials struct{ generator.Generator }
+// trials makes trials of all renderings, because nobody uses their random values. It keeps the notes of the last one.
+type trials struct {
+	generator.Generator
+
+	notes *Notes
+}
 
 // Generate implements generator.Generator.
 func (t trials) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	req.Trial = true
-	return t.Generator.Generate(ctx, req)
+	said := ""
+	req.Notes = func(text string) { said = text }
+	objects, proven, err := generator.Prove(ctx, t.Generator, req)
+	*t.notes = Notes{Text: said, Final: err == nil && (proven || said == "")}
+	return objects, err
 }
 
 // Version implements generator.Versioner.
@@ -121,8 +138,8 @@ func Check(
 	p.AdoptUnowned = true
 	limited, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
-	once := p
-	once.Options.SkipDeterminismCheck, once.Generator = true, trials{p.Generator}
+	once, notes := p, Notes{}
+	once.Options.SkipDeterminismCheck, once.Generator = true, trials{Generator: p.Generator, notes: &notes}
 	forecast, err := once.Apply(limited, typed)
 	if err == nil && slices.ContainsFunc(forecast.Steps, mayKeepValues(typed.Spec.AdoptionPolicy)) {
 		forecast, err = p.Apply(limited, typed)
@@ -136,7 +153,7 @@ func Check(
 		return Findings{}, refusalOf(render.WithPlaces(err, places), target, change.Place, typed.Spec.Path)
 	}
 	found := findingsOf(forecast)
-	found.Places, found.Dropped = places, forecast.Dropped
+	found.Places, found.Dropped, found.Notes = places, forecast.Dropped, notes
 	return found, nil
 }
 
