@@ -215,8 +215,8 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn, CheckUnchanged: o.adopt}
 	var found preview.Findings
 	planned := false
+	check := a.newPreflight(target, place, o.adopt)
 	publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
-		check := a.newPreflight(target, place, o.adopt)
 		if err := check.checkParent(obj); err != nil || o.unplanned {
 			return nil, err
 		}
@@ -231,16 +231,13 @@ func (a *app) apply(ctx context.Context, name, place string, o applyOptions, cha
 	if err != nil {
 		return err
 	}
-	for _, line := range recordsToRemove(slices.Concat(found.Adoptions, found.Listed)) {
-		a.println(line)
-	}
+	check.listRecordsToRemove(found)
+	live := cluster.Object{Cluster: c, Target: target, Live: applied}
 	if planned {
-		for _, left := range leftBehind(ctx, cluster.Object{Cluster: c, Target: target, Live: applied}, o.clusters, found) {
-			a.warn(left)
-		}
+		warnAll(a.warn, leftBehind(ctx, live, o.clusters, found))
 	}
 	a.warnOfAccount(ctx, c, target, *o.fields["serviceAccountName"])
-	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: applied}, o); err != nil {
+	if err := a.await(ctx, live, o); err != nil {
 		return err
 	}
 	if found.Notes.Final || !hasNotes(archive) {

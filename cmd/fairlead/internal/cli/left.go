@@ -48,6 +48,12 @@ func leftBehind(ctx context.Context, f cluster.Object, clusters []string, found 
 	return warnings
 }
 
+func warnAll(warn func(error), warnings []error) {
+	for _, warning := range warnings {
+		warn(warning)
+	}
+}
+
 // ownerIn returns a component as the owner of objects in a cluster.
 func ownerIn(clusterUID string, target cluster.Target) manifests.Owner {
 	gvk := target.Mapping.GroupVersionKind

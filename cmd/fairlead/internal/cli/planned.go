@@ -162,6 +162,13 @@ func (p preflight) listAdoptions(steps []component.Step, permitted bool) {
 // write who may write the object, so they are printed in a command only if they are names.
 var helmRelease = regexp.MustCompile(`^the Helm release ([a-z0-9-]+)/([a-z0-9.-]+)(?: |$)`)
 
+// listRecordsToRemove says which records of Helm a person should remove after the adoptions.
+func (p preflight) listRecordsToRemove(found preview.Findings) {
+	for _, line := range recordsToRemove(slices.Concat(found.Adoptions, found.Listed)) {
+		p.print(line)
+	}
+}
+
 // recordsToRemove returns a line for each Helm release from which objects are taken over: how a person removes only its
 // record. Helm goes by the record, and would delete or change the objects of the release also after the take-over. An
 // annotation alone does not show that the record exists, or that the component has all objects of the release, so the
