@@ -21,20 +21,27 @@ var _ = Describe("Restarts of an operator:", func() {
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	// restart stops an operator, calls meanwhile, and starts the next operator. It returns the requests of that operator
-	// until it has made a pass for each gadget. Leases, events and discovery are excluded.
-	restart := func(ctx context.Context, stop func(), gadgets int, o operatorOptions, meanwhile func()) testcluster.Events {
+	// next stops an operator, calls meanwhile, and starts the next operator. It returns a function that waits until that
+	// operator has made a pass for each gadget, and returns its requests. Leases, events and discovery are excluded.
+	next := func(ctx context.Context, stop func(), gadgets int, o operatorOptions, meanwhile func()) func() testcluster.Events {
 		GinkgoHelper()
 		settle(ctx, operator)
 		stop()
 		meanwhile()
 		mark, before := markAudit(ctx), passes(operator)
 		runOperator(operator, o)
-		Eventually(ctx, func() int { return passes(operator) - before }).Should(BeNumerically(">=", gadgets))
-		settle(ctx, operator)
-		return auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
-			return e.Resource != "" && e.Resource != "leases" && e.Resource != "events"
-		})
+		return func() testcluster.Events {
+			GinkgoHelper()
+			Eventually(ctx, func() int { return passes(operator) - before }).Should(BeNumerically(">=", gadgets))
+			settle(ctx, operator)
+			return auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
+				return e.Resource != "" && e.Resource != "leases" && e.Resource != "events"
+			})
+		}
+	}
+	restart := func(ctx context.Context, stop func(), gadgets int, o operatorOptions, meanwhile func()) testcluster.Events {
+		GinkgoHelper()
+		return next(ctx, stop, gadgets, o, meanwhile)()
 	}
 	nothing := func() {}
 	// besides returns the requests that are neither the first list nor the first watch of a kind and selector.
@@ -86,10 +93,11 @@ var _ = Describe("Restarts of an operator:", func() {
 
 			It("a dependent that drifted while no operator ran is repaired by one write", func(ctx SpecContext) {
 				_, stop := start(ctx)
-				made := restart(ctx, stop, gadgets, operatorOptions{}, func() {
+				requests := next(ctx, stop, gadgets, operatorOptions{}, func() {
 					patch(ctx, newConfigMap(namespace, "app-0-3"), `{"data":{"value":"theirs"}}`)
 				})
 				Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "app-0-3")["value"] }).Should(Equal("a"))
+				made := requests()
 				// With the policies recreate and replace, the object is read before the write.
 				Expect(len(made.Verb("get").Resource("configmaps"))).To(BeNumerically("<=", 1))
 				Expect(made.Verb("update", "patch", "create").Resource("configmaps", "deployments")).To(HaveLen(1), "%v", verbs(made))
@@ -97,8 +105,9 @@ var _ = Describe("Restarts of an operator:", func() {
 
 			It("a dependent that was deleted while no operator ran is created by one write", func(ctx SpecContext) {
 				_, stop := start(ctx)
-				made := restart(ctx, stop, gadgets, operatorOptions{}, func() { remove(ctx, newConfigMap(namespace, "app-0-3")) })
+				requests := next(ctx, stop, gadgets, operatorOptions{}, func() { remove(ctx, newConfigMap(namespace, "app-0-3")) })
 				Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "app-0-3"); return err }).Should(Succeed())
+				made := requests()
 				Expect(made.Writes().Resource("configmaps", "deployments")).To(HaveLen(1), "%v", verbs(made))
 				Expect(made.Verb("get").Resource("configmaps", "deployments")).To(BeEmpty())
 			})
