@@ -31,9 +31,10 @@ func post(t *testing.T, service httpservice.Service) ([]byte, *httpservice.Error
 	return answer, failed
 }
 
+// nobody is the URL of a port on which no server listens. The port of a closed server may be that of another one.
+const nobody = "http://127.0.0.1:1"
+
 func TestErrorsSayWhetherTheCallMayHaveHadAnEffect(t *testing.T) {
-	closed := httptest.NewServer(nil)
-	closed.Close()
 	release := make(chan struct{})
 	defer close(release)
 	answering := func(status int) http.HandlerFunc {
@@ -48,7 +49,7 @@ func TestErrorsSayWhetherTheCallMayHaveHadAnEffect(t *testing.T) {
 		noEffect, temporary bool
 		after               time.Duration
 	}{
-		"no connection":             {url: closed.URL, noEffect: true, temporary: true},
+		"no connection":             {url: nobody, noEffect: true, temporary: true},
 		"a name without an address": {url: "http://render.invalid", noEffect: true, temporary: true},
 		"429":                       {handle: answering(429), noEffect: true, temporary: true, after: 7 * time.Second},
 		"503":                       {handle: answering(503), temporary: true, after: 7 * time.Second},

@@ -56,6 +56,9 @@ func TestHTTPCallSendsJSONWithItsHeaders(t *testing.T) {
 	}
 }
 
+// nobody is the URL of a port on which no server listens. The port of a closed server may be that of another one.
+const nobody = "http://127.0.0.1:1"
+
 func TestErrorsOfAnHTTPCallSayWhetherItHadAnEffect(t *testing.T) {
 	answer := func(status int, body string) string {
 		return apiOf(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -63,8 +66,6 @@ func TestErrorsOfAnHTTPCallSayWhetherItHadAnEffect(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		})
 	}
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	for name, c := range map[string]struct {
 		call HTTPCall
 		want string
@@ -75,7 +76,7 @@ func TestErrorsOfAnHTTPCallSayWhetherItHadAnEffect(t *testing.T) {
 		"not found when creating":             {HTTPCall{URL: answer(404, ""), Creates: true}, "Refused"},
 		"conflict when creating":              {HTTPCall{URL: answer(409, ""), Creates: true}, "ErrExists"},
 		"a failure of the server":             {HTTPCall{URL: answer(500, "")}, "unknown"},
-		"no connection":                       {HTTPCall{URL: closed.URL}, "unknown"},
+		"no connection":                       {HTTPCall{URL: nobody}, "unknown"},
 		"an answer that is no JSON":           {HTTPCall{URL: answer(200, "<html>")}, "unknown"},
 		"an answer above the limit":           {HTTPCall{URL: answer(200, `{"a": 1}`), MaxBytes: 7}, "unknown"},
 		"an answer within the limit":          {HTTPCall{URL: answer(200, `{"a": 1}`), MaxBytes: 8}, "nil"},
@@ -146,9 +147,7 @@ func TestHTTPCallWaitsForTheRateLimit(t *testing.T) {
 }
 
 func TestErrorOfAnHTTPCallHasNoQuery(t *testing.T) {
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
-	err := HTTPCall{URL: closed.URL + "/records?key=hunter2"}.Do(t.Context(), nil)
+	err := HTTPCall{URL: nobody + "/records?key=hunter2"}.Do(t.Context(), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "GET /records: ") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)
 	}

@@ -349,13 +349,11 @@ func TestServicesThatCannotBeUsed(t *testing.T) {
 			_, _ = io.WriteString(w, "{"+head+info+"}")
 		}))
 	}
-	closed := httptest.NewServer(nil)
-	closed.Close()
 	for want, o := range map[string]external.ServiceOptions{
 		"url: want one such as":                      {},
 		"needs https":                                {URL: "http://a", Token: "hunter2"},
 		"ca: no certificate in PEM form found":       {URL: "https://a", CA: []byte("hunter2")},
-		"connection refused":                         {URL: closed.URL},
+		"connection refused":                         {URL: "http://127.0.0.1:1"},
 		"the answer: info: the field is missing":     {URL: answering("")},
 		"the answer: info.kind: want Record":         {URL: answering(`,"info":{"kind":"Zone"}`)},
 		"the answer: info.poll: want a duration":     {URL: answering(`,"info":{"kind":"Record","poll":"often"}`)},
