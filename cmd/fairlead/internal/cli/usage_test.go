@@ -43,7 +43,7 @@ var _ = Describe("the command line", func() {
 		Entry("no object", "why", "the object (TYPE/NAME) is missing"),
 		Entry("no source", "render", "the folder (DIR), archive (ARCHIVE) or URL is missing"),
 		Entry("no project", "scaffold", "the folder (DIR) is missing"),
-		Entry("too many arguments", "delete a b", `unexpected argument "b"; usage: fairlead delete NAME | TYPE/NAME [flags]`),
+		Entry("too many arguments", "suspend a b", `unexpected argument "b"; usage: fairlead suspend NAME | TYPE/NAME [flags]`),
 		Entry("too many arguments for a command with one optional argument", "list widgets b", `unexpected argument "b"`),
 		Entry("too many arguments for a shell", "completion bash b", `unexpected argument "b"`),
 		Entry("no shell", "completion", "the shell is missing: want bash, fish, powershell, zsh"),
