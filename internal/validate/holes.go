@@ -21,6 +21,7 @@ func CheckRest(s Subject) (faults []Fault, dropped []string) {
 	s.Object, holes = WithoutHoles(s.Object)
 	// The hash of the immutable fields covers the holes, too.
 	s.Recorded = 0
+	s.Values = s.Values.WithoutRules()
 	faults, dropped = Check(s)
 	faults = slices.DeleteFunc(faults, func(f Fault) bool { return f.Field != "" && isAbout(f.Field, holes) })
 	return faults, slices.DeleteFunc(dropped, func(path string) bool { return isAbout(path, holes) })

@@ -270,7 +270,9 @@ func TestSetAcceptsNamesOfUnknownTypes(t *testing.T) {
 }
 
 func TestFieldsBesideHolesAreChecked(t *testing.T) {
-	crd := subject(t, definition).Object.Body
+	const root = "        openAPIV3Schema:\n"
+	rules := `          x-kubernetes-validations: [{rule: "!has(self.spec.labels) || 'a.b' in self.spec.labels"}]` + "\n"
+	crd := subject(t, strings.Replace(definition, root, root+rules, 1)).Object.Body
 	types, err := validate.Definition(crd, "v1")
 	if err != nil {
 		t.Fatal(err)
@@ -289,6 +291,7 @@ func TestFieldsBesideHolesAreChecked(t *testing.T) {
 		{"refuses another value", "{count: '${{ v }}', colour: purple}", "spec.colour: should be one of red, blue"},
 		{"accepts a hole in a required field", "{list: [{name: '${{ v }}'}]}", ""},
 		{"leaves a list out whose key has a hole", "{list: [{name: '${{ v }}', x: 1}]}", ""},
+		{"leaves rules out, which may read a hole", "{labels: {'a.b': '${{ v }}', c: d}}", ""},
 		{"accepts holes that are the only entries of a map", "{labels: {a.b: '${{ v }}'}}", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

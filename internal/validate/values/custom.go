@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
@@ -25,6 +26,9 @@ type Type struct {
 	schema     *spec.Schema
 	// transitions are the rules of a custom type that compare an object with its previous version.
 	transitions []Transition
+	// rules compiles the other rules of a custom type, which have a size; nil if there are none.
+	rules func() *cel.Validator
+	size  ruleSize
 }
 
 // Defined returns the check of a type that a CustomResourceDefinition in the set defines, from its openAPIV3Schema. It
@@ -39,21 +43,24 @@ func Defined(schema map[string]any) (*Type, error) {
 		return nil, err
 	}
 	transitions := transitionsIn(props, "")
-	prepare(props)
+	var size ruleSize
+	prepare(props, &size)
 	t, err := custom(props, withoutNumberFormat)
 	if err != nil {
 		return nil, err
 	}
 	t.transitions = transitions
+	t.addRules(size)
 	return t, nil
 }
 
 // Packed is the schema of a custom type that an API server serves, compressed. transitions are the rules that the
-// compressed schema lacks.
+// compressed schema lacks, and rules is the size of those that it has.
 type Packed struct {
 	compressed  []byte
 	size        int64
 	transitions []Transition
+	rules       ruleSize
 }
 
 // Pack compresses a schema of an OpenAPI document.
@@ -66,7 +73,8 @@ func Pack(model []byte) (*Packed, error) {
 		delete(props.Properties, name)
 	}
 	transitions := transitionsIn(props, "")
-	prepare(props)
+	var rules ruleSize
+	prepare(props, &rules)
 	text, err := json.Marshal(props)
 	if err != nil {
 		return nil, err
@@ -83,14 +91,14 @@ func Pack(model []byte) (*Packed, error) {
 		return nil, err
 	}
 	return &Packed{
-		compressed: slices.Clone(packed.Bytes()), size: int64(len(text)), transitions: transitions,
+		compressed: slices.Clone(packed.Bytes()), size: int64(len(text)), transitions: transitions, rules: rules,
 	}, nil
 }
 
 // unpackedBytes is an estimate of the memory of an unpacked schema, for each byte of its text.
 const unpackedBytes = 40
 
-// Memory is an estimate of the memory that Unpack needs.
+// Memory is an estimate of the memory that Unpack needs, without that of the rules; see Type.RulesMemory.
 func (p *Packed) Memory() int64 { return p.size * unpackedBytes }
 
 // Unpack returns the check of the type.
@@ -108,22 +116,27 @@ func (p *Packed) Unpack() (*Type, error) {
 		return nil, err
 	}
 	t.transitions = p.transitions
+	t.addRules(p.rules)
 	return t, nil
 }
 
 // prepare drops what says nothing about values, and gives objects that are embedded the fields that an API server
-// requires of them.
-func prepare(s *apiextensionsv1.JSONSchemaProps) {
-	s.Description, s.Title, s.Example, s.ExternalDocs, s.XValidations = "", "", nil, nil, nil
+// requires of them. It adds the rules that it keeps to a size.
+func prepare(s *apiextensionsv1.JSONSchemaProps, rules *ruleSize) {
+	s.Description, s.Title, s.Example, s.ExternalDocs = "", "", nil, nil
+	s.XValidations = currentRules(s.XValidations, rules)
 	for name, property := range s.Properties {
-		prepare(&property)
+		prepare(&property, rules)
 		s.Properties[name] = property
 	}
 	if s.Items != nil && s.Items.Schema != nil {
-		prepare(s.Items.Schema)
+		prepare(s.Items.Schema, rules)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		prepare(s.AdditionalProperties.Schema)
+		prepare(s.AdditionalProperties.Schema, rules)
+	}
+	for i := range s.AllOf {
+		prepare(&s.AllOf[i], rules)
 	}
 	if !s.XEmbeddedResource {
 		return

@@ -1,5 +1,6 @@
 // Package values compares the values of an object with the schema of its type: required fields, enumerations, ranges,
-// patterns, lengths and formats. The names of fields and the kinds of values are checked by internal/validate.
+// patterns, lengths, formats and validation rules. The names of fields and the kinds of values are checked by
+// internal/validate.
 //
 // A custom type is checked by the functions with which an API server checks it, defaults included. The schemas of the
 // types of Kubernetes say less than their API server checks, and sometimes more, so only their required fields and

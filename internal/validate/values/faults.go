@@ -11,7 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// Fault is a value that a type does not accept. Field is its path. Message contains no value of the object.
+// Fault is a value that a type does not accept. Field is its path. Message contains no value of the object, unless a
+// rule of the type writes it into its message.
 type Fault struct{ Field, Message string }
 
 // Faults returns the faults of an object, sorted. The object is not changed.
@@ -20,6 +21,9 @@ func (t *Type) Faults(object map[string]any) []Fault {
 	var faults []Fault
 	for _, err := range validator.Validate(t.decoded(object)).Errors {
 		faults = append(faults, faultOf(err))
+	}
+	if len(faults) == 0 {
+		faults = t.broken(object)
 	}
 	slices.SortFunc(faults, func(a, b Fault) int {
 		return strings.Compare(a.Field+" "+a.Message, b.Field+" "+b.Message)

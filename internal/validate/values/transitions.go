@@ -57,6 +57,9 @@ func transitionsIn(s *apiextensionsv1.JSONSchemaProps, path string) []Transition
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 		found = append(found, transitionsIn(s.AdditionalProperties.Schema, path+"[]")...)
 	}
+	for i := range s.AllOf {
+		found = append(found, transitionsIn(&s.AllOf[i], path)...)
+	}
 	return found
 }
 

@@ -50,6 +50,13 @@ func (k *kindValues) of(
 		end()
 		return nil, err
 	}
+	switch err := budget.Reserve(scoped, found.RulesMemory()); {
+	case errors.Is(err, budget.ErrWait):
+		end()
+		return nil, err
+	case err != nil:
+		found = found.WithoutRules()
+	}
 	k.gvk, k.values, k.end = gvk, found, end
 	return found, nil
 }
