@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -133,28 +132,6 @@ var _ = Describe("Missing namespaces:", func() {
 			HavePrefix("True DependentFailed"), ContainSubstring("namespace "+inner+" does not exist"), ContainSubstring("forbidden"), ContainSubstring("create it, or grant the right to create it")))
 		create(ctx, namespaceManifest(inner))
 		expectReady(ctx, g)
-	})
-
-	It("nothing of a revision is written while a namespace of the set is being deleted, in which the revision creates objects", func(ctx SpecContext) {
-		set := func(value string) string {
-			return together(configMap("good", value), strings.Replace(namespaceManifest(inner), "{name", "{annotations: {"+order(1)+"}, name", 1),
-				within(inner, configMap("settings", value, order(2))))
-		}
-		g := newGadget(ctx, home, "app", set("a"))
-		expectReady(ctx, g)
-		create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: %s, finalizers: [example.com/hold]}", inner))
-		remove(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: inner}})
-		Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(
-			ContainElement(HaveField("Reason", "NamespaceTerminating")))
-		changeManifests(ctx, g, set("b"))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("nothing of this revision is written")))
-		forecast, err := foresee(ctx, current(ctx, g), set("b"))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(forecast.Waiting).To(ContainElement(HaveField("Message", ContainSubstring("namespace "+inner+" is being deleted"))))
-		Expect(mustGet(ctx, "v1", "ConfigMap", home, "good").Object["data"]).To(HaveKeyWithValue("value", "a"))
-		patch(ctx, mustGet(ctx, "v1", "ConfigMap", inner, "held"), `{"metadata":{"finalizers":null}}`)
-		expectReady(ctx, g)
-		Expect(mustGet(ctx, "v1", "ConfigMap", home, "good").Object["data"]).To(HaveKeyWithValue("value", "b"))
 	})
 
 	It("a namespace that is being deleted causes no fast retries, and is created again when it is gone", func(ctx SpecContext) {

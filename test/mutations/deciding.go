@@ -75,11 +75,6 @@ var deciding = []mutation{
 		"a change that a rule about the previous version refuses holds the set",
 	},
 	{
-		"a namespace that is being deleted holds nothing", "applier/validate.go",
-		`refuseTerminating(refused, facts, writes)`, `_ = facts`,
-		"nothing of a revision is written while a namespace of the set is being deleted",
-	},
-	{
 		"the verbs of a type are not asked", "applier/verbs.go",
 		`slices.Contains(verbs, verb) {`, `len(verbs) > 0 {`,
 		"an object of an aggregated API that can only be read is refused before the first write",

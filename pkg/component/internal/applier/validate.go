@@ -88,7 +88,6 @@ func Validate(
 			client.Discovery.ForgetType(s.action.Object.GroupVersionKind())
 		}
 	}
-	refuseTerminating(refused, facts, writes)
 	found.Refused = refused
 	return found, ctx.Err()
 }
