@@ -23,9 +23,9 @@ type Phases struct{ store *Store }
 func (s *Store) Phases() Phases { return Phases{s} }
 
 // Record records the objects of phases, before any object of the component is applied. If the same objects are recorded
-// already, it writes no record, unless the record was lost. If it replaces a record, it also writes the status of the component, so that the status
-// names the new record. After the first record of a component, the caller must write the status before it creates any
-// object.
+// already, it writes no record, unless the record was lost. If it replaces a record, it also writes the status of the
+// component, so that the status names the new record. After the first record of a component, the caller must write the
+// status before it creates any object.
 //
 // After a crash at any point, the status either names a complete record, or it has the value PhasesPending, which makes
 // a deletion search for a complete record. The garbage collection of the next process finds former records that were

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -82,8 +83,8 @@ func (o Owner) Recognises(object *unstructured.Unstructured) bool {
 	if owner, _ := manifests.OwnerOf(object.GetLabels(), annotations, o.Reconciler, ""); owner != "" {
 		return o.Owns(object)
 	}
-	released := manifests.ReleasedBy(annotations, o.Reconciler) == o.ID && annotations["meta.helm.sh/release-name"] == ""
-	return released || o.Owns(object)
+	taken := metav1.GetControllerOf(object) != nil || annotations["meta.helm.sh/release-name"] != ""
+	return manifests.ReleasedBy(annotations, o.Reconciler) == o.ID && !taken || o.Owns(object)
 }
 
 // identify returns the Result of a definite answer; see answer.isDefinite.

@@ -60,7 +60,7 @@ func LossOf(key manifests.Key) string {
 func immutableAdvice(c candidate) string {
 	loss := LossOf(c.object.Key)
 	switch {
-	case c.live.Owner != c.owner && manifests.RunsOnce(c.object.Key.GroupKind()):
+	case c.live.Owner != c.owner && c.entry.UID != c.live.UID && manifests.RunsOnce(c.object.Key.GroupKind()):
 		return leftOverAdvice(c)
 	case IsClaim(c.object.Key):
 		return "keep its value, or render another claim beside it and copy the data; if this claim is deleted, " + loss
@@ -81,8 +81,8 @@ func leftOverAdvice(c candidate) string {
 		namespace = " -n " + key.Namespace
 	}
 	return fmt.Sprintf("%s exists already, from %s, with another template; render it with another name; or, if its work is "+
-		"done, delete it, so that it is created and runs: kubectl delete%s %s %s, but %s",
-		key, c.adoptedFrom(), namespace, strings.ToLower(key.GroupKind().String()), key.Name, LossOf(key))
+		"done, delete it, so that it is created and runs; %s: kubectl delete%s %s %s",
+		key, c.adoptedFrom(), LossOf(key), namespace, strings.ToLower(key.GroupKind().String()), key.Name)
 }
 
 // Shorten returns a message with at most limit bytes. A longer message ends after its first clause, the cause, and with

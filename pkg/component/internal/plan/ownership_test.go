@@ -126,8 +126,8 @@ func TestAdvice(t *testing.T) {
 		{
 			"to rename a Job that a Helm release left over", edits(unrecorded, unowned, job, markedByHelm, adopting(), adoptingUnowned),
 			"Job.batch shop/web exists already, from the Helm release shop/web, with another template; render it with another name; or, " +
-				"if its work is done, delete it, so that it is created and runs: kubectl delete -n shop job.batch web, but its logs " +
-				"are lost, and its work may be done again",
+				"if its work is done, delete it, so that it is created and runs; its logs are lost, and its work may be done again: " +
+				"kubectl delete -n shop job.batch web",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -762,11 +762,9 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
 	},
 	{
-		"adopts no copy with a list of the former cluster only",
+		"takes an object of the former cluster whose namespace a restore mapped for no copy",
 		edits(listedBy("spec.takeOver"), unrecorded, ownedElsewhere, copied, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
-		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that another client " +
-			"made with the marks of the component, and spec.takeOver does not name it (managed by: nobody); rename it here, or " +
-			"take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; " + overwrites,
+		"Apply: the component owned it in another cluster, from 2b835fd7f88da280dccbf7cd172d0bf7e97c3830 (uid u1, version 7)",
 	},
 	{
 		"takes no copy from another component", edits(unrecorded, ownedByOthers, copied, adopting(webRule)),

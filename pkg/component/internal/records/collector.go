@@ -57,8 +57,9 @@ type Components interface {
 // Collector is the garbage collection of Secrets. It deletes the records of components that do not exist, except
 // records of externals that still exist, and removes their finalizers from Secrets with kubeconfigs and credentials.
 // Such Secrets remain if a component disappeared while no operator ran. For components that exist, it reports records
-// that their status does not name, and named records that do not exist. It lists and watches the Secrets with the label manifests.LabelHeld, and sends no
-// other request as long as each Secret belongs to a component in the cache, and no named record is missing.
+// that their status does not name, and named records that do not exist. It lists and watches the Secrets with the label
+// manifests.LabelHeld, and sends no other request as long as each Secret belongs to a component in the cache, and no
+// named record is missing.
 type Collector struct {
 	Store      *Store
 	Components Components
@@ -83,9 +84,6 @@ func (c *Collector) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if len(young) > 0 {
-			time.AfterFunc(restoreGrace, func() { found.Updated(young...) })
-		}
 		var last error
 		err := wait.ExponentialBackoffWithContext(ctx, collectBackoff, func(ctx context.Context) (bool, error) {
 			last = c.collect(ctx, taken, secrets)
@@ -94,8 +92,12 @@ func (c *Collector) Run(ctx context.Context) {
 		if ctx.Err() == nil && (err != nil || last != nil) {
 			logger.Info("cannot find out which components own the Secrets", "cause", fmt.Sprint(last))
 		}
-		if ctx.Err() == nil && err != nil {
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
 			found.again(taken)
+		case len(young) > 0:
+			time.AfterFunc(restoreGrace, func() { found.Updated(young...) })
 		}
 	}
 }
@@ -125,9 +127,13 @@ func (c *Collector) collect(ctx context.Context, b batch, secrets []*metav1.Part
 		return err
 	}
 	c.reportUnnamed(secrets, cached)
-	if err := c.reportLost(ctx, b, cached); err != nil {
-		return err
-	}
+	return errors.Join(c.reportLost(ctx, b, cached), c.release(ctx, secrets, cached))
+}
+
+// release releases those Secrets whose components do not exist.
+func (c *Collector) release(
+	ctx context.Context, secrets []*metav1.PartialObjectMetadata, cached map[string]Component,
+) error {
 	suspects := slices.DeleteFunc(slices.Clone(secrets), func(secret *metav1.PartialObjectMetadata) bool {
 		return c.hasOwners(secret, cached)
 	})

@@ -175,15 +175,15 @@ func marksOf(ctx context.Context, r metadata.ResourceInterface, name string) (*m
 // keepsValues reports whether a manifest gets the generated values of a live object. The object has the marks of the
 // component, of its cluster or of another one, or the component released it, or the manifest takes it over from another
 // component of the reconciler. An object that the component has applied here must belong to another component by now. A
-// copy of another object has marks of the component, too, and keeps no values.
+// copy of another object has marks of the component, too, and keeps its values: they are never worse than new random
+// ones, and who copies a password, for example to rename a Secret, wants to keep it.
 func keepsValues(live metav1.Object, manifest *unstructured.Unstructured, req Request, applied bool) bool {
 	annotations := live.GetAnnotations()
 	if manifests.ReleasedBy(annotations, req.Owner.Reconciler) == req.Owner.ID() {
 		return true
 	}
 	marked, ok := manifests.ParseOwner(annotations[req.Owner.Reconciler+"/"+manifests.AnnotationOwnerID])
-	key := manifests.Key{Kind: manifest.GetKind(), Namespace: live.GetNamespace(), Name: live.GetName()}
-	if _, copied := manifests.CopyOf(key, annotations, req.Owner.Reconciler); !ok || copied {
+	if !ok {
 		return false
 	}
 	if adoptsAlways(manifest, req) {
