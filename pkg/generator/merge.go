@@ -40,7 +40,11 @@ func (m merged) Generate(ctx context.Context, req Request) ([]client.Object, err
 	var notes []string
 	each := req
 	if req.Notes != nil {
-		each.Notes = func(text string) { notes = append(notes, strings.TrimRight(text, "\n")+"\n") }
+		each.Notes = func(text string) {
+			if text != "" {
+				notes = append(notes, strings.TrimRight(text, "\n")+"\n")
+			}
+		}
 	}
 	for i, part := range m {
 		if err := ctx.Err(); err != nil {

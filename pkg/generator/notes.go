@@ -11,7 +11,8 @@ func (r Request) Noted(notes string) {
 }
 
 // NotesOf renders a request, and returns the notes that the generator reports. They are empty if it reports none.
-func NotesOf(ctx context.Context, g Generator, req Request) (notes string, err error) {
+func NotesOf(ctx context.Context, g Generator, req Request) (string, error) {
+	notes := ""
 	req.Notes = func(text string) { notes = text }
 	if _, err := g.Generate(ctx, req); err != nil {
 		return "", err

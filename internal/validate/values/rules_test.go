@@ -15,8 +15,11 @@ import (
 // ruled is a schema with validation rules. The rules of old compare an object with its previous version.
 const ruled = `
 type: object
-x-kubernetes-validations: [{rule: "self.metadata.name.size() < 6", message: the name is too long}]
+x-kubernetes-validations:
+  - {rule: "self.metadata.name.size() < 6", message: the name is too long}
+  - {rule: "!has(self.spec.one) || has(self.status) && self.status.paused", message: earlier objects of a set may pause it}
 properties:
+  status: {type: object, properties: {paused: {type: boolean}}}
   spec:
     type: object
     x-kubernetes-validations:

@@ -17,8 +17,9 @@ type Transition struct {
 	Path string
 	// Message is the text with which an API server refuses an object. It is empty if an expression returns the text.
 	Message string
-	// Creates is set if the rule also judges new objects, which have no previous version.
-	Creates bool
+	// Creates is set if the rule also judges new objects, which have no previous version, and ReadsStatus if it may read
+	// the status.
+	Creates, ReadsStatus bool
 }
 
 // Transitions returns the rules of the type that compare an object with its previous version.
@@ -28,6 +29,10 @@ func (t *Type) Transitions() []Transition {
 	}
 	return t.transitions
 }
+
+// state matches the name of the status in a rule. What such a rule says can change while earlier objects of a set are
+// applied, so only the write of the object shows it.
+var state = regexp.MustCompile(`\bstatus\b`)
 
 // previous matches the name of the previous version in a rule. A text in the rule may also have the name. Such a rule
 // costs a dry run, and nothing else.
@@ -41,7 +46,9 @@ func transitionsIn(s *apiextensionsv1.JSONSchemaProps, path string) []Transition
 		if !previous.MatchString(rule.Rule) {
 			continue
 		}
-		t := Transition{Path: path, Creates: rule.OptionalOldSelf != nil && *rule.OptionalOldSelf}
+		t := Transition{
+			Path: path, Creates: rule.OptionalOldSelf != nil && *rule.OptionalOldSelf, ReadsStatus: state.MatchString(rule.Rule),
+		}
 		if rule.MessageExpression == "" {
 			t.Message = cmp.Or(strings.TrimSpace(rule.Message), "failed rule: "+strings.TrimSpace(rule.Rule))
 		}

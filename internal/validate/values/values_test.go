@@ -227,8 +227,11 @@ func TestBuiltInTypes(t *testing.T) {
 
 func TestTransitionsAreTheRulesThatSeeThePreviousObject(t *testing.T) {
 	schema := map[string]any{
-		"type":                     "object",
-		"x-kubernetes-validations": []any{map[string]any{"rule": "self.spec == oldSelf.spec", "messageExpression": "'no'"}},
+		"type": "object",
+		"x-kubernetes-validations": []any{
+			map[string]any{"rule": "self.spec == oldSelf.spec", "messageExpression": "'no'"},
+			map[string]any{"rule": "self.spec == oldSelf.spec || oldSelf.status.paused", "message": "pause it"},
+		},
 		"properties": map[string]any{"spec": map[string]any{
 			"type": "object",
 			"properties": map[string]any{
@@ -255,6 +258,7 @@ func TestTransitionsAreTheRulesThatSeeThePreviousObject(t *testing.T) {
 	}
 	want := []values.Transition{
 		{},
+		{Message: "pause it", ReadsStatus: true},
 		{Path: "spec.parts[][]", Message: "new", Creates: true},
 		{Path: "spec.size", Message: "failed rule: self >= oldSelf"},
 	}
@@ -267,12 +271,12 @@ func TestTransitionsAreTheRulesThatSeeThePreviousObject(t *testing.T) {
 		field, message string
 		want           bool
 	}{
-		{"the field of the rule", 2, "spec.size", "Invalid value: 1: failed rule: self >= oldSelf", true},
-		{"another message", 2, "spec.size", "Invalid value: 1: failed rule: self > 0", false},
-		{"a field with a longer name", 2, "spec.sizes", "failed rule: self >= oldSelf", false},
-		{"another field", 2, "spec.parts", "failed rule: self >= oldSelf", false},
-		{"an item of a list and of a map", 1, "spec.parts[3][a.b]", "new", true},
-		{"a field below that of the rule", 1, "spec.parts[3][a.b].c", "new", true},
+		{"the field of the rule", 3, "spec.size", "Invalid value: 1: failed rule: self >= oldSelf", true},
+		{"another message", 3, "spec.size", "Invalid value: 1: failed rule: self > 0", false},
+		{"a field with a longer name", 3, "spec.sizes", "failed rule: self >= oldSelf", false},
+		{"another field", 3, "spec.parts", "failed rule: self >= oldSelf", false},
+		{"an item of a list and of a map", 2, "spec.parts[3][a.b]", "new", true},
+		{"a field below that of the rule", 2, "spec.parts[3][a.b].c", "new", true},
 		{"a rule whose message is not known", 0, "spec", "no", false},
 	} {
 		cause := metav1.StatusCause{Field: c.field, Message: c.message}

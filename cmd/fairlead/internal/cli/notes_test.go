@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"fmt"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -38,11 +40,13 @@ var _ = Describe("notes", onCluster(func() {
 		namespace := newNamespace(ctx)
 		reads := func() int { return len(requests(ctx, namespace, "configmaps").Verb("get")) }
 		const said = "{{ .Release.Name }}, revision {{ .Release.Revision }}\n"
-		r := fairlead(ctx, namespace, "apply", "plain", folder("Chart.yaml", chart, "templates/NOTES.txt", said))
+		const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '%s'}}"
+		r := fairlead(ctx, namespace, "apply", "plain",
+			folder("Chart.yaml", chart, "templates/NOTES.txt", said, "templates/a.yaml", fmt.Sprintf(object, "c")))
 		Expect(r.Out).To(HaveSuffix("component.fairlead.io/plain created\nplain, revision 1\n"))
 		plain := reads()
 		r = fairlead(ctx, namespace, "apply", "random", folder("Chart.yaml", chart, "templates/NOTES.txt", said,
-			"templates/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '{{ randAlpha 5 }}'}}"))
+			"templates/a.yaml", fmt.Sprintf(object, "{{ randAlpha 5 }}")))
 		Expect(r.Out).To(HaveSuffix("component.fairlead.io/random created\nrandom, revision 1\n"))
 		Expect(reads()-plain).To(Equal(plain+1), "the source is read for another rendering")
 	})

@@ -100,7 +100,7 @@ func (t trials) Generate(ctx context.Context, req generator.Request) ([]client.O
 	said := ""
 	req.Notes = func(text string) { said = text }
 	objects, proven, err := generator.Prove(ctx, t.Generator, req)
-	*t.notes = Notes{Text: said, Final: err == nil && (proven || said == "")}
+	*t.notes = Notes{Text: said, Final: err == nil && proven}
 	return objects, err
 }
 
@@ -152,6 +152,7 @@ func Check(
 	case err != nil:
 		return Findings{}, refusalOf(render.WithPlaces(err, places), target, change.Place, typed.Spec.Path)
 	}
+	notes.Final = notes.Final && !slices.ContainsFunc(forecast.Steps, definesTypes)
 	found := findingsOf(forecast)
 	found.Places, found.Dropped, found.Notes = places, forecast.Dropped, notes
 	return found, nil
@@ -168,6 +169,11 @@ func mayKeepValues(policy metav1alpha1.AdoptionPolicy) func(component.Step) bool
 		always := s.Manifest != nil && cmp.Or(s.Manifest.Settings.AdoptionPolicy, policy) == metav1alpha1.AdoptAlways
 		return s.Adopts.Moved || s.Adopts.Released || always
 	}
+}
+
+// definesTypes reports whether a step changes the types that the API server serves, which notes may ask for.
+func definesTypes(s component.Step) bool {
+	return s.Key.Group == "apiextensions.k8s.io" || s.Key.Group == "apiregistration.k8s.io"
 }
 
 // refusalOf returns the error of a Check whose plan ended with an error.

@@ -171,7 +171,7 @@ type suspect struct {
 	// partial is set if the dry run lacks the fields with holes, so that only a refusal that names the field of a fault
 	// counts.
 	partial bool
-	// rules are set if only these rules of its type count, because the dry run is judged by another definition of the type.
+	// rules are set if only these rules of its type count; see transition.
 	rules []values.Transition
 }
 

@@ -18,13 +18,25 @@ import (
 )
 
 // restored stores the ConfigMap a with a value and the marks of an owner.
-func (s *scene) restored(o manifests.Owner, value map[string]any) {
+func (s *scene) restored(o manifests.Owner, value map[string]any) { s.copied(o, "a", value) }
+
+// copied stores the ConfigMap a with a value and the marks of a ConfigMap of an owner.
+func (s *scene) copied(o manifests.Owner, from string, value map[string]any) {
 	s.Put("v1", "ConfigMap", "shop", "a", map[string]any{
-		"metadata": map[string]any{
-			"namespace": "shop", "name": "a", "annotations": map[string]any{reconciler + "/" + manifests.AnnotationOwnerID: o.String()},
-		},
+		"metadata": map[string]any{"namespace": "shop", "name": "a", "annotations": map[string]any{
+			reconciler + "/" + manifests.AnnotationOwnerID: o.String(), reconciler + "/" + manifests.AnnotationObject: "ConfigMap shop/" + from,
+		}},
 		"data": value,
 	})
+}
+
+func TestGeneratedValuesOfACopyAreKept(t *testing.T) {
+	s := newScene(t)
+	s.random()
+	s.copied(owner, "former", map[string]any{"value": "kept"})
+	if set, _, err := s.render(); err != nil || s.valueOf(set) != "kept" {
+		t.Errorf("the value is %q; error %v", s.valueOf(set), err)
+	}
 }
 
 func TestGeneratedValuesOfRestoredObjectsAreKept(t *testing.T) {
