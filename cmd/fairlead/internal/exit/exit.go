@@ -132,6 +132,23 @@ func CodeOf(err error) Code {
 	return NotAsked
 }
 
+// Decisive returns the index of the error that determines the exit code of a command with several errors, at least one:
+// the first with the code NotAsked, because then the result is unknown, or else the first.
+func Decisive(errs []error) int {
+	return max(0, slices.IndexFunc(errs, func(err error) bool { return CodeOf(err) == NotAsked }))
+}
+
+// Join returns one error with the messages of several errors, and the code of the one that is decisive. It returns nil
+// if there are none.
+func Join(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return &Error{
+		Code: CodeOf(errs[Decisive(errs)]), Usage: slices.ContainsFunc(errs, IsBadUsage), Err: errors.Join(errs...),
+	}
+}
+
 // IsUnasked reports whether a request failed because of a missing right, the authentication, or the state of the API
 // server, such as an overload.
 func IsUnasked(err error) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -67,6 +68,23 @@ var _ = Describe("CodeOf", func() {
 		Expect(exit.InterruptedBy(exit.SignalError{Signal: syscall.SIGINT})).To(Equal(exit.Interrupted))
 		Expect(exit.InterruptedBy(exit.SignalError{Signal: syscall.SIGTERM})).To(Equal(exit.Code(143)))
 		Expect(exit.InterruptedBy(context.Canceled)).To(Equal(exit.Interrupted))
+	})
+
+	It("joins errors, and takes the code of the first one without a result, or else of the first", func() {
+		for _, row := range []struct {
+			errs []error
+			want exit.Code
+		}{
+			{[]error{exit.Refuse("no"), missing, exit.BadUsage("what?")}, exit.NotAsked},
+			{[]error{exit.Refuse("no"), exit.BadInput("what?")}, exit.No},
+			{[]error{exit.BadUsage("what?"), exit.Refuse("no")}, exit.Misuse},
+		} {
+			err := exit.Join(row.errs)
+			Expect(exit.CodeOf(err)).To(Equal(row.want))
+			Expect(exit.IsBadUsage(err)).To(Equal(slices.ContainsFunc(row.errs, exit.IsBadUsage)))
+			Expect(err).To(MatchError(errors.Join(row.errs...).Error()))
+		}
+		Expect(exit.Join(nil)).To(Succeed())
 	})
 
 	It("joins errors into one line", func() {

@@ -33,8 +33,7 @@ func Print(ctx context.Context, opener Opener, sources []Source, o Options, out 
 		// After an interruption, all logs have errors, which are not reported.
 		return ctx.Err()
 	}
-	// An error with the code NotAsked determines the exit code, because then the result is unknown.
-	decisive := max(0, slices.IndexFunc(failures, func(err error) bool { return exit.CodeOf(err) == exit.NotAsked }))
+	decisive := exit.Decisive(failures)
 	for i, err := range failures {
 		if i != decisive {
 			warn(err)
