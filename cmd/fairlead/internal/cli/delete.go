@@ -28,7 +28,7 @@ import (
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
 Several components are deleted one after the other, in the given order, with --wait each after the one before is gone.
-An error about one of them does not keep the others.
+Nothing is deleted if one of them does not exist. A later error about one of them does not keep the others.
 
 The operator refuses the deletion as long as there are foreign instances: objects that are not dependents of
 the component, but whose type the component defines. The command first searches for foreign instances with your
@@ -76,16 +76,11 @@ func (a *app) newDelete() *cobra.Command {
 			if err := o.check(args); err != nil {
 				return err
 			}
-			var errs []error
-			for _, name := range args {
-				if err := a.delete(ctx, name, o); err != nil {
-					errs = append(errs, err)
-				}
-				if ctx.Err() != nil {
-					break
-				}
+			found, err := findAll(ctx, a.flags, args)
+			if err != nil {
+				return err
 			}
-			return errors.Join(errs...)
+			return deleteAll(ctx, a, found, o)
 		}),
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return a.completer.Component(cmd, nil, typed)
@@ -118,17 +113,14 @@ func (o deleteOptions) check(names []string) error {
 	return nil
 }
 
-func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
-	f, err := a.find(ctx, name)
+func (a *app) delete(ctx context.Context, f cluster.Object, o deleteOptions) error {
+	c, target := f.Cluster, f.Target
+	if err := checkReaders(ctx, f, o.ignoreReaders, a.warn); err != nil {
+		return err
+	}
+	again := f.Live.GetDeletionTimestamp() != nil
+	obj, err := acceptUnknown(ctx, f, o.accepted)
 	if err != nil {
-		return err
-	}
-	c, target, obj := f.Cluster, f.Target, f.Live
-	if err := checkDeletable(ctx, f, o.ignoreReaders, a.warn); err != nil {
-		return err
-	}
-	again := obj.GetDeletionTimestamp() != nil
-	if obj, err = acceptUnknown(ctx, f, o.accepted); err != nil {
 		return err
 	}
 	if !again {

@@ -42,16 +42,73 @@ var _ = Describe("delete", onCluster(func() {
 			To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n"}))
 	})
 
-	It("deletes several components in their order, also if one of them does not exist", func(ctx SpecContext) {
+	It("deletes several components in their order, and each once", func(ctx SpecContext) {
 		held(ctx, namespace, "shop")
 		held(ctx, namespace, "web")
-		r := fairlead(ctx, namespace, "delete", "web", "missing", "shop")
-		Expect(r.Out).To(Equal("component.fairlead.io/web deletion requested\ncomponent.fairlead.io/shop deletion requested\n"))
-		Expect(r.Err).To(ContainSubstring("component.fairlead.io/missing does not exist"))
-		Expect(r.Code).To(Equal(1))
+		r := fairlead(ctx, namespace, "delete", "web", "shop", "web")
+		Expect(r).To(Equal(result{Out: "component.fairlead.io/web deletion requested\n" +
+			"component.fairlead.io/shop deletion requested\ncomponent.fairlead.io/web is being deleted already\n"}))
 		r = fairlead(ctx, namespace, "delete", "web", "shop", "--accept-unknown=a.example.com")
 		Expect(r.Err).To(ContainSubstring("--accept-unknown accepts the loss of objects of one component"))
 		Expect(r.Code).To(Equal(2))
+	})
+
+	It("passes over a component that is gone when its turn comes", func(ctx SpecContext) {
+		for _, name := range []string{"shop", "web"} {
+			release(ctx, held(ctx, namespace, name))
+		}
+		Expect(fairlead(ctx, namespace, "delete", "shop", "web", "shop")).To(Equal(result{
+			Out: "component.fairlead.io/shop deleted\ncomponent.fairlead.io/web deleted\n" +
+				"component.fairlead.io/shop is deleted already\n",
+		}))
+	})
+
+	DescribeTable("deletes nothing and names all errors if one of several components", func(
+		ctx SpecContext, arguments string, code int, want ...string,
+	) {
+		held(ctx, namespace, "shop")
+		arguments = strings.ReplaceAll(arguments, "NS", namespace)
+		r := fairlead(ctx, namespace, append([]string{"delete"}, strings.Fields(arguments)...)...)
+		Expect(r.Out).To(BeEmpty())
+		for _, text := range want {
+			Expect(r.Err).To(ContainSubstring(text))
+		}
+		Expect(r.Code).To(Equal(code), r.Err)
+		Expect(shopIn(ctx, namespace).DeletionTimestamp).To(BeNil())
+	},
+		Entry("does not exist", "shop gone missing", 1,
+			"component.fairlead.io/gone does not exist", "component.fairlead.io/missing does not exist"),
+		Entry("has a malformed name", "shop a/b/c x/", 2, `component "a/b/c": `, `component "x/": `),
+		Entry("is of a type that is not served", "shop sprockets/a", 2, `does not serve a type "sprockets"`),
+		Entry("is no component", "shop namespace/NS", 1, "does not have the status of a component"),
+		Entry("is a type, named by its resource", "deployments shop", 1, "want TYPE/NAME: deployments/shop\n"),
+		Entry("is a type, named by its kind", "Component shop", 1, "want TYPE/NAME: Component/shop\n"),
+		Entry("is a type, named by its short name", "deploy shop", 1, "want TYPE/NAME: deploy/shop\n"),
+	)
+
+	It("continues after an error, prints it at once, and fails at the end", func(ctx SpecContext) {
+		held(ctx, namespace, "shop")
+		held(ctx, namespace, "web")
+		held(ctx, namespace, "db")
+		for _, name := range []string{"shop", "web"} {
+			reader := held(ctx, namespace, name+"-reader")
+			reader.Spec.ValuesFrom = []metav1alpha1.ValuesReference{{
+				Kind: metav1alpha1.ComponentReference, Name: name, Export: "url",
+			}}
+			Expect(k8s.Update(ctx, reader)).To(Succeed())
+		}
+		p := start(ctx, namespace, "delete", "shop", "web", "db", "--wait")
+		Eventually(ctx, p.out).Should(gbytes.Say("component.fairlead.io/db deletion requested\n"))
+		refused := `warning: component.fairlead.io/%s is not deleted, and nothing was changed: .*\n`
+		Expect(p.err).To(gbytes.Say(fmt.Sprintf(refused+refused, "shop", "web")))
+		p.stop()
+		Eventually(ctx, p.code).Should(Receive(Equal(130)))
+		Expect(p.err).To(gbytes.Say("fairlead: interrupted\n$"))
+
+		r := fairlead(ctx, namespace, "delete", "shop", "db", "web")
+		Expect(r.Out).To(Equal("component.fairlead.io/db is being deleted already\n"))
+		Expect(r.Err).To(HaveSuffix("\nfairlead: 2 of 3 deletions failed: component.fairlead.io/shop, component.fairlead.io/web\n"))
+		Expect(r.Code).To(Equal(1))
 	})
 
 	It("prints a blocker at once and the remaining dependents, until the component is gone", func(ctx SpecContext) {

@@ -14,13 +14,9 @@ import (
 // maxReaders is the number of readers that a refusal names.
 const maxReaders = 5
 
-// checkDeletable returns an error if an object is no component, or if other components read from it. An object of another
-// type must have the status of a component, because the person may have named a wrong type. Readers do not matter if the
-// deletion was requested before, or if they are to be ignored. checkDeletable warns if they cannot be found out.
-func checkDeletable(ctx context.Context, f cluster.Object, ignoreReaders bool, warn func(error)) error {
-	if _, err := cluster.Status(f.Target, f.Live); err != nil {
-		return err
-	}
+// checkReaders returns an error if other components read from a component. They do not matter if the deletion was
+// requested before, or if they are to be ignored. checkReaders warns if they cannot be found out.
+func checkReaders(ctx context.Context, f cluster.Object, ignoreReaders bool, warn func(error)) error {
 	if ignoreReaders || f.Live.GetDeletionTimestamp() != nil {
 		return nil
 	}
