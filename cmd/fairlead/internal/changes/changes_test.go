@@ -111,6 +111,28 @@ status: {phase: x}
 	}
 }
 
+func TestCleanDropsTheMarksOfReconcilersOnly(t *testing.T) {
+	others := "labels: {y.io/object: web, y.io/digest: d}, annotations: {y.io/object: web, y.io/digest: d, object: web}"
+	for name, marked := range map[string]string{
+		"owned": "labels: {y.io/object: web, y.io/digest: d, x.io/owner-id: a}, annotations: {y.io/object: web, " +
+			"y.io/digest: d, object: web, x.io/owner-id: a, x.io/digest: d, x.io/object: o, x.io/ignored-by-spec: s, " +
+			"x.io/ignored-by-option: o}",
+		"owned, without the readable name": "labels: {y.io/object: web, y.io/digest: d, x.io/owner-id: a}, annotations: " +
+			"{y.io/object: web, y.io/digest: d, object: web, x.io/digest: d}",
+		"owned, without the label": "labels: {y.io/object: web, y.io/digest: d}, annotations: " +
+			"{y.io/object: web, y.io/digest: d, object: web, x.io/owner-id: a, x.io/digest: d}",
+		"released": "labels: {y.io/object: web, y.io/digest: d}, annotations: " +
+			"{y.io/object: web, y.io/digest: d, object: web, x.io/released-by: a, x.io/object: o}",
+		"nobody's": others,
+	} {
+		want := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, "+others+"}}")
+		got := changes.Clean(object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, "+marked+"}}"))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestOwnedKeepsTheFieldsOfAManager(t *testing.T) {
 	live := object(t, `
 apiVersion: v1

@@ -5,6 +5,7 @@
 package changes
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,16 +28,36 @@ func Clean(obj *unstructured.Unstructured) *unstructured.Unstructured {
 		unstructured.RemoveNestedField(cleaned.Object, "metadata", field)
 	}
 	delete(cleaned.Object, "status")
-	dropMarks(cleaned, "labels")
-	dropMarks(cleaned, "annotations")
+	metadata, _ := cleaned.Object["metadata"].(map[string]any)
+	reconcilers := reconcilersOf(metadata)
+	dropMarks(metadata, "labels", reconcilers)
+	dropMarks(metadata, "annotations", reconcilers)
 	return cleaned
 }
 
-func dropMarks(obj *unstructured.Unstructured, field string) {
-	metadata, _ := obj.Object["metadata"].(map[string]any)
+// reconcilersOf returns the names of the reconcilers that own an object or released it.
+func reconcilersOf(metadata map[string]any) []string {
+	var names []string
+	for _, field := range []string{"labels", "annotations"} {
+		values, _ := metadata[field].(map[string]any)
+		for key := range values {
+			prefix, name, _ := strings.Cut(key, "/")
+			if name == manifests.AnnotationOwnerID || name == manifests.AnnotationReleasedBy && field == "annotations" {
+				names = append(names, prefix)
+			}
+		}
+	}
+	return names
+}
+
+// dropMarks removes the marks of reconcilers. Keys of others may have the same names after another prefix.
+func dropMarks(metadata map[string]any, field string, reconcilers []string) {
 	values, _ := metadata[field].(map[string]any)
 	for key := range values {
-		_, name, _ := strings.Cut(key, "/")
+		prefix, name, _ := strings.Cut(key, "/")
+		if !slices.Contains(reconcilers, prefix) {
+			continue
+		}
 		switch name {
 		case manifests.AnnotationOwnerID, manifests.AnnotationDigest, manifests.AnnotationObject,
 			manifests.AnnotationIgnoredByOption, manifests.AnnotationIgnoredBySpec, manifests.AnnotationReleasedBy:
