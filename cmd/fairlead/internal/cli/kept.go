@@ -62,24 +62,28 @@ func whyKept(ctx context.Context, f cluster.Object, e metav1alpha1.InventoryEntr
 		return keptByPolicy
 	}
 	kind := f.Target.Mapping.GroupVersionKind
-	return keptBy(e.UID, live, manifests.Key{
+	return keptBy(e, live, manifests.Key{
 		Group: kind.Group, Kind: kind.Kind, Namespace: f.Target.Namespace, Name: f.Target.Name,
 	})
 }
 
-// keptBy says why a live object stays when a component is deleted that recorded an object of this name with the given
-// UID and a delete policy that keeps it.
-func keptBy(recorded types.UID, live metav1.Object, component manifests.Key) string {
+// keptBy says why a live object stays when a component is deleted that has this inventory entry with a delete policy
+// that keeps the object. An object with the marks of the component belongs to it, also if it has another UID, because it
+// was restored from a backup. A copy of another object does not.
+func keptBy(e metav1alpha1.InventoryEntry, live metav1.Object, component manifests.Key) string {
 	_, name := manifests.OwnerOf(live.GetLabels(), live.GetAnnotations(), "", "")
 	owner, known := manifests.ParseOwner(name)
-	isRecorded := recorded == "" || recorded == live.GetUID()
+	isMarked := known && owner.Component() == component
+	_, isCopy := manifests.CopyOf(rights.KeyOf(e), live.GetAnnotations(), owner.Reconciler)
 	switch by := parentOf(live); {
-	case isRecorded && known && owner.Component() == component:
+	case isMarked && !isCopy:
 		return keptByPolicy
-	case by != "" && (!known || owner.Component() != component):
+	case by != "" && !isMarked:
 		return "because it belongs to " + by + " by now"
-	case !isRecorded:
+	case e.UID != "" && e.UID != live.GetUID():
 		return "because somebody created it again, so it does not belong to the component"
+	case e.UID == "" || isCopy:
+		return "because it does not belong to the component"
 	}
 	return "because it does not belong to the component any more: its owner label was removed"
 }

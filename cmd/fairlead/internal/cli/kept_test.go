@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -21,6 +22,8 @@ func TestWhyARecordedObjectStays(t *testing.T) {
 			Annotations: map[string]string{"fairlead.io/owner-id": owner(name).String()},
 		}
 	}
+	copied := owned("shop")
+	copied.Annotations["fairlead.io/object"] = "ConfigMap apps/original"
 	const uid = types.UID("u")
 	isController := true
 	for name, c := range map[string]struct {
@@ -49,8 +52,15 @@ func TestWhyARecordedObjectStays(t *testing.T) {
 		"an object that somebody created again": {
 			"former", metav1.ObjectMeta{UID: "u"}, "because somebody created it again, so it does not belong to the component",
 		},
-		"a copy with the marks of the component": {
-			"former", owned("shop"), "because somebody created it again, so it does not belong to the component",
+		"an object that was restored with the marks of the component": {"former", owned("shop"), keptByPolicy},
+		"a copy with the marks of the component, in the place of its object": {
+			"former", copied, "because somebody created it again, so it does not belong to the component",
+		},
+		"a copy with the marks of the component, without a recorded UID": {
+			"", copied, "because it does not belong to the component",
+		},
+		"an object without marks and a recorded UID": {
+			"", metav1.ObjectMeta{UID: "u"}, "because it does not belong to the component",
 		},
 		"an object without marks": {
 			uid,
@@ -58,7 +68,8 @@ func TestWhyARecordedObjectStays(t *testing.T) {
 			"because it does not belong to the component any more: its owner label was removed",
 		},
 	} {
-		if got := keptBy(c.recorded, &c.live, owner("shop").Component()); got != c.want {
+		entry := metav1alpha1.InventoryEntry{Kind: "ConfigMap", Namespace: "apps", Name: "settings", UID: c.recorded}
+		if got := keptBy(entry, &c.live, owner("shop").Component()); got != c.want {
 			t.Errorf("%s stays %q, want %q", name, got, c.want)
 		}
 	}
