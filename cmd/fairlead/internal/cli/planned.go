@@ -11,6 +11,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/download"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
@@ -38,9 +39,14 @@ func (a *app) newPreflight(target cluster.Target, source string, adopt bool) pre
 	return preflight{target: target, source: source, adopt: adopt, print: a.println, tell: tell, warn: a.warn}
 }
 
-// hintAll is the end of a warning that leaves objects or fields out: the command that names them all.
+// hintAll is the end of a warning that leaves objects or fields out: the command that names them all. It does not print
+// a URL with a query or a user, because they may be credentials.
 func (p preflight) hintAll() string {
-	return "; with the same flags, " + p.target.Command("plan") + " " + p.source + " names them"
+	source := terminal.Argument(p.source)
+	if download.Name(p.source) != p.source {
+		source = "URL"
+	}
+	return "; with the same values, inputs and flags of the spec, " + p.target.Command("plan") + " " + source + " names them"
 }
 
 // checkParent refuses to change a component that somebody else writes, because that one would change it back, and its

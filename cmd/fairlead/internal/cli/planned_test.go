@@ -20,7 +20,7 @@ func TestWarningsThatLeaveObjectsOutPrintTheCommandThatNamesThem(t *testing.T) {
 		},
 		source: "./chart", warn: func(err error) { warnings = append(warnings, err.Error()) },
 	}
-	const command = "; with the same flags, fairlead plan -n us shop ./chart names them"
+	const command = "; with the same values, inputs and flags of the spec, fairlead plan -n us shop ./chart names them"
 	waiting := slices.Repeat([]component.Waiting{{}}, maxWarnings+1)
 	for want, warn := range map[string]func(){
 		"not checked: 2 more objects": func() {
@@ -33,6 +33,25 @@ func TestWarningsThatLeaveObjectsOutPrintTheCommandThatNamesThem(t *testing.T) {
 		warn()
 		if len(warnings) != maxWarnings+1 || warnings[maxWarnings] != want+command {
 			t.Errorf("%q, want the last to be %q", warnings, want+command)
+		}
+	}
+}
+
+func TestTheCommandThatNamesEverythingHasTheSource(t *testing.T) {
+	for source, want := range map[string]string{
+		"./chart":                              "./chart",
+		"./my chart":                           "'./my chart'",
+		"https://example.com/shop.tgz":         "https://example.com/shop.tgz",
+		"https://example.com/(a&b).tgz":        "'https://example.com/(a&b).tgz'",
+		"https://example.com/a.tgz?token=s":    "URL",
+		"https://joe:secret@example.com/a.tgz": "URL",
+	} {
+		p := preflight{target: cluster.Target{
+			Name: "shop", Mapping: &meta.RESTMapping{GroupVersionKind: v1alpha1.GroupVersion.WithKind("Component")},
+		}, source: source}
+		command := "; with the same values, inputs and flags of the spec, fairlead plan shop " + want + " names them"
+		if got := p.hintAll(); got != command {
+			t.Errorf("%q, want %q", got, command)
 		}
 	}
 }

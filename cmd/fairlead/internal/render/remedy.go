@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
@@ -23,7 +24,7 @@ func WithRemedy(err error, place, folder string) error {
 		return err
 	}
 	if info, failure := os.Stat(place); failure == nil && info.IsDir() {
-		return fmt.Errorf("%w: helm dependency build %s", err, quoted(chartFolder(place, folder)))
+		return fmt.Errorf("%w: helm dependency build %s", err, terminal.Argument(chartFolder(place, folder)))
 	}
 	return fmt.Errorf("%w, in the folder of the chart that the archive was packed from", err)
 }
@@ -56,12 +57,4 @@ func chartFolder(place, folder string) string {
 func isChart(place string) bool {
 	_, err := os.Stat(place + "/Chart.yaml")
 	return err == nil
-}
-
-// quoted returns a text as an argument for a shell.
-func quoted(text string) string {
-	if strings.ContainsAny(text, " \t\n'\"\\$&;|<>()*?[]#~`!{}") {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return text
 }

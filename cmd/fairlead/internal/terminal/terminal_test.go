@@ -76,3 +76,13 @@ func TestThereAreNoColoursWhereNobodySeesThem(t *testing.T) {
 		}
 	}
 }
+
+func TestArgument(t *testing.T) {
+	for text, want := range map[string]string{
+		"./chart": "./chart", "": "''", "./my chart": "'./my chart'", "it's": `'it'\''s'`, "a&b": "'a&b'", "$HOME": "'$HOME'",
+	} {
+		if got := terminal.Argument(text); got != want {
+			t.Errorf("Argument(%q) is %s, want %s", text, got, want)
+		}
+	}
+}
