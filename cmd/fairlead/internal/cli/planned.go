@@ -64,9 +64,10 @@ func (p preflight) checkParent(component *unstructured.Unstructured) error {
 		"change it there, or apply it with --adopt, which makes a plan", p.target, parent)
 }
 
-// takesNothing are entries of spec.adopt that permit no adoption. A component without a list gets this one if there is no
-// plan, or if the plan does not know all existing objects and lists none. So the operator takes over no object by default
-// of which nobody was told. Entries that the component has, and objects that it released itself, are not affected.
+// takesNothing are entries of spec.adopt that permit no adoption. A component without a list gets this one if the plan
+// was not possible, or if it does not know all existing objects and lists none. So the operator takes over no object by
+// default of which nobody was told. Entries that the component has, and objects that it released itself, are not
+// affected. With --skip-plan, which waives the plan, only a component that the apply creates gets a list.
 var takesNothing = []metav1alpha1.AdoptRule{}
 
 // decide returns the entries that the apply adds to spec.adopt, or the reasons why the component is not written. err is
