@@ -73,12 +73,13 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 			return nil, s.explain(err)
 		}
 	}
-	if err := p.provide(ctx, s, uidOf(before)); err != nil {
+	created, err := p.provide(ctx, s, uidOf(before))
+	if err != nil {
 		return nil, err
 	}
 	component, previous, err := p.switchOver(ctx, before, r, s)
 	if err != nil {
-		p.discard(ctx, s, err)
+		p.discard(ctx, s, created, err)
 		return nil, s.explain(err)
 	}
 	if err := p.tidy(ctx, s, component, previous); err != nil && (s.url == "" || !apierrors.IsForbidden(err)) {

@@ -193,6 +193,29 @@ var _ = Describe("Publish", func() {
 		Expect(after.Spec).To(Equal(shop().Spec))
 	})
 
+	It("deletes only a ConfigMap that it created, if the component is refused", func(ctx SpecContext) {
+		failure := error(apierrors.NewInternalError(errors.New("the result is unknown")))
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if obj.GetName() == "shop" {
+				return failure
+			}
+			return c.Create(ctx, obj, o...)
+		}})
+		_, err := s.publish(ctx)
+		Expect(err).To(MatchError(failure))
+		Expect(s.sources(ctx)).To(ConsistOf(nameOf(folder())))
+
+		failure = apierrors.NewForbidden(schema.GroupResource{Resource: "components"}, "shop", errors.New("exceeded quota"))
+		_, err = s.publish(ctx)
+		Expect(err).To(MatchError(failure))
+		Expect(s.sources(ctx)).To(ConsistOf(nameOf(folder())), "another component may name the ConfigMap of the earlier run")
+
+		Expect(s.Delete(ctx, sourceMap(nameOf(folder()), "", 0))).To(Succeed())
+		_, err = s.publish(ctx)
+		Expect(err).To(MatchError(failure))
+		Expect(s.sources(ctx)).To(BeEmpty())
+	})
+
 	It("gives up if another client changes the component before each attempt", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
 			other := &v1alpha1.Component{}

@@ -208,45 +208,55 @@ func (s stored) owners(uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: s.target.Name, UID: uid}}
 }
 
-// provide creates the ConfigMaps that do not exist. The owner is the UID of the component, or empty if the component
-// does not exist yet.
-func (p *Publisher) provide(ctx context.Context, s stored, owner types.UID) error {
+// provide creates the ConfigMaps that do not exist, and returns them. The owner is the UID of the component, or empty if
+// the component does not exist yet.
+func (p *Publisher) provide(ctx context.Context, s stored, owner types.UID) ([]*corev1.ConfigMap, error) {
+	var created []*corev1.ConfigMap
 	for _, piece := range s.parts {
-		if err := p.providePart(ctx, s, piece, owner); err != nil {
-			return err
+		configMap, err := p.providePart(ctx, s, piece, owner)
+		if err != nil {
+			return nil, err
+		}
+		if configMap != nil {
+			created = append(created, configMap)
 		}
 	}
-	return nil
+	return created, nil
 }
 
-func (p *Publisher) providePart(ctx context.Context, s stored, piece part, owner types.UID) error {
+// providePart creates a ConfigMap, and returns it. It returns nil if the ConfigMap exists.
+func (p *Publisher) providePart(
+	ctx context.Context, s stored, piece part, owner types.UID,
+) (*corev1.ConfigMap, error) {
 	for range maxAttempts {
 		have := &corev1.ConfigMap{}
 		err := p.Client.Get(ctx, types.NamespacedName{Namespace: s.target.Namespace, Name: piece.name}, have)
 		switch {
 		case apierrors.IsNotFound(err):
-			err = p.Client.Create(ctx, s.configMap(piece))
-			if err == nil {
-				p.Done(fmt.Sprintf("configmap/%s created", piece.name))
+			created := s.configMap(piece)
+			err = p.Client.Create(ctx, created)
+			if apierrors.IsAlreadyExists(err) {
+				continue
 			}
-			if !apierrors.IsAlreadyExists(err) {
-				return s.explain(err)
+			if err != nil {
+				return nil, s.explain(err)
 			}
-			continue
+			p.Done(fmt.Sprintf("configmap/%s created", piece.name))
+			return created, nil
 		case err != nil:
-			return err
+			return nil, err
 		case have.DeletionTimestamp != nil || !s.holds(piece, have):
-			return exit.Refuse("configmap/%s in namespace %q has content that does not match its name; make sure "+
+			return nil, exit.Refuse("configmap/%s in namespace %q has content that does not match its name; make sure "+
 				"that no other component names it in spec.source, delete it, and apply again", piece.name, s.target.Namespace)
 		case !willBeCollected(have, owner):
-			return nil
+			return nil, nil
 		}
 		if err := p.Client.Delete(ctx, have, client.Preconditions{UID: &have.UID}); client.IgnoreNotFound(err) != nil &&
 			!apierrors.IsConflict(err) {
-			return err
+			return nil, err
 		}
 	}
-	return exit.Refuse("configmap/%s is created and deleted by other clients continuously; apply again", piece.name)
+	return nil, exit.Refuse("configmap/%s is created and deleted by other clients continuously; apply again", piece.name)
 }
 
 // willBeCollected reports whether garbage collection will delete a source, because its owner is an earlier component of

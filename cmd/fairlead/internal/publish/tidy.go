@@ -58,7 +58,7 @@ func (p *Publisher) tidy(
 	}
 	if len(current.items) < len(s.parts) {
 		// A concurrent apply of another folder may have deleted the current source as an old one.
-		if err := p.provide(ctx, s, component.GetUID()); err != nil {
+		if _, err := p.provide(ctx, s, component.GetUID()); err != nil {
 			return err
 		}
 		if current, others, err = p.sources(ctx, s); err != nil {
@@ -85,10 +85,10 @@ func (p *Publisher) tidy(
 	return nil
 }
 
-// discard deletes the ConfigMaps of a source after its component was not written: nobody would ever delete those without
-// an owner. It deletes nothing if the write may have succeeded, and nothing that a component names or that another apply
-// has taken meanwhile.
-func (p *Publisher) discard(ctx context.Context, s stored, failure error) {
+// discard deletes the ConfigMaps that were created for a source after its component was not written: nobody would ever
+// delete those without an owner. It deletes nothing if the write may have succeeded, and nothing that the component names
+// or that another apply has taken meanwhile. ConfigMaps that existed before stay, because others may name them.
+func (p *Publisher) discard(ctx context.Context, s stored, created []*corev1.ConfigMap, failure error) {
 	_, refused := errors.AsType[*exit.Error](failure)
 	if !refused && !apierrors.IsInvalid(failure) && !apierrors.IsForbidden(failure) {
 		return
@@ -100,14 +100,7 @@ func (p *Publisher) discard(ctx context.Context, s stored, failure error) {
 	if names, _ := sourceNames(component); len(names) > 0 && groupOf(s.target.Name, names[0]) == s.group() {
 		return
 	}
-	current, _, err := p.sources(ctx, s)
-	if err != nil {
-		return
-	}
-	for _, item := range current.items {
-		if len(item.OwnerReferences) > 0 {
-			continue
-		}
+	for _, item := range created {
 		// A component whose apply needs the same source makes it its own, which changes the version, or creates it again.
 		err := p.Client.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}},
 			client.Preconditions{UID: &item.UID, ResourceVersion: &item.ResourceVersion})
