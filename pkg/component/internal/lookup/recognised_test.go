@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -46,7 +45,7 @@ func TestAComponentRecognisesWhatItReleased(t *testing.T) {
 			o.SetLabels(c.labels)
 			o.SetAnnotations(c.annotations)
 			if c.controlled {
-				o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "SealedSecret", Name: "web", UID: "s1", Controller: ptr.To(true)}})
+				o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "SealedSecret", Name: "web", UID: "s1", Controller: new(true)}})
 			}
 			if got := us.Recognises(o); got != c.want {
 				t.Errorf("Recognises returns %t, want %t", got, c.want)
