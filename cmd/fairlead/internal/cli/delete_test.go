@@ -98,12 +98,12 @@ var _ = Describe("delete", onCluster(func() {
 			Expect(k8s.Update(ctx, reader)).To(Succeed())
 		}
 		p := start(ctx, namespace, "delete", "shop", "web", "db", "--wait")
-		Eventually(ctx, p.out).Should(gbytes.Say("component.fairlead.io/db deletion requested\n"))
+		Eventually(ctx, p.out).Should(gbytes.Say("component.fairlead.io/db deletion requested\nthe operator has not started"))
 		refused := `warning: component.fairlead.io/%s is not deleted, and nothing was changed: .*\n`
 		Expect(p.err).To(gbytes.Say(fmt.Sprintf(refused+refused, "shop", "web")))
 		p.stop()
 		Eventually(ctx, p.code).Should(Receive(Equal(130)))
-		Expect(p.err).To(gbytes.Say("fairlead: interrupted\n$"))
+		Expect(p.err).To(gbytes.Say("fairlead: interrupted; the operator continues to work on component.fairlead.io/db: .*\n$"))
 
 		r := fairlead(ctx, namespace, "delete", "shop", "db", "web")
 		Expect(r.Out).To(Equal("component.fairlead.io/db is being deleted already\n"))
