@@ -108,8 +108,8 @@ func OwnerOf(labels, annotations map[string]string, reconciler, controller strin
 
 // CopyOf returns the dependent of which an object is a copy: the one that the annotation object names, if this is not
 // the object itself. A copy has another kind, namespace or name. The groups are not compared, because the API server
-// serves some objects in two groups. CopyOf returns false for an object without the annotation, such as a dependent that
-// an earlier version of the reconciler wrote, and for one whose annotation is no key.
+// serves some objects in two groups. CopyOf returns false for an object without the annotation, such as a dependent
+// that an earlier version of the reconciler wrote, and for one whose annotation is no key.
 func CopyOf(key Key, annotations map[string]string, reconciler string) (Key, bool) {
 	text := annotations[reconciler+"/"+AnnotationObject]
 	if text == "" || text == key.String() {

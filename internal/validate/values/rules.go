@@ -40,8 +40,8 @@ func (t *Type) WithoutRules() *Type {
 	return &Type{structural: t.structural, schema: t.schema, transitions: t.transitions}
 }
 
-// currentRules returns those rules that need neither a previous version of the object nor its status. A rule that needs a
-// previous version is a Transition.
+// currentRules returns those rules that need neither a previous version of the object nor its status. A rule that needs
+// a previous version is a Transition.
 func currentRules(rules apiextensionsv1.ValidationRules, size *ruleSize) apiextensionsv1.ValidationRules {
 	var current apiextensionsv1.ValidationRules
 	for _, rule := range rules {

@@ -14,8 +14,8 @@
 //
 // The objects in the folder crds are dependents too, in a wave before all others. Unlike with Helm,
 // CustomResourceDefinitions are therefore updated, and deleted with the component unless foreign instances exist.
-// NOTES.txt is rendered with the other templates, because some charts validate their values in it. Its text is reported to
-// Request.Notes.
+// NOTES.txt is rendered with the other templates, because some charts validate their values in it. Its text is reported
+// to Request.Notes.
 //
 // # Hooks
 //

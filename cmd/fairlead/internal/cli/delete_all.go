@@ -79,8 +79,8 @@ func withType(c *cluster.Cluster, err error, refs []cluster.Reference) error {
 	return fmt.Errorf("%w, and %s is a type: want TYPE/NAME: %s", err, kind, strings.Join(typed, " "))
 }
 
-// deleteAll deletes components one after the other. If there are several, it prints each error as it occurs, and returns
-// one with the exit code of the decisive error. An interruption ends it.
+// deleteAll deletes components one after the other. If there are several, it prints each error as it occurs, and
+// returns one with the exit code of the decisive error. An interruption ends it.
 func deleteAll(ctx context.Context, a *app, found []cluster.Object, o deleteOptions) error {
 	if len(found) == 1 {
 		return a.delete(ctx, found[0], o)

@@ -68,8 +68,8 @@ func whyKept(ctx context.Context, f cluster.Object, e metav1alpha1.InventoryEntr
 }
 
 // keptBy says why a live object stays when a component is deleted that has this inventory entry with a delete policy
-// that keeps the object. An object with the marks of the component belongs to it, also if it has another UID, because it
-// was restored from a backup. A copy of another object does not.
+// that keeps the object. An object with the marks of the component belongs to it, also if it has another UID, because
+// it was restored from a backup. A copy of another object does not.
 func keptBy(e metav1alpha1.InventoryEntry, live metav1.Object, component manifests.Key) string {
 	_, name := manifests.OwnerOf(live.GetLabels(), live.GetAnnotations(), "", "")
 	owner, known := manifests.ParseOwner(name)

@@ -61,8 +61,8 @@ func (o *renderOptions) takeManifest(namespace *string, args []string, changed f
 	return nil
 }
 
-// renderedLocally returns an error if the rendering of a component calls a service, or needs the content of an object in
-// the cluster. hasSource tells that another source replaces that of the component.
+// renderedLocally returns an error if the rendering of a component calls a service, or needs the content of an object
+// in the cluster. hasSource tells that another source replaces that of the component.
 func renderedLocally(c *v1alpha1.Component, hasSource bool) error {
 	if c.Spec.Function != nil {
 		return exit.BadUsage("the manifest has a function, which render does not call; fairlead plan -f calls it with " +

@@ -26,9 +26,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
-// Notes returns the notes of a component of the ready-made operator. They are empty if the component has no notes, as one
-// with a function. If the dependents are in another cluster, look-ups find no objects, and the version of the cluster is
-// unknown.
+// Notes returns the notes of a component of the ready-made operator. They are empty if the component has no notes, as
+// one with a function. If the dependents are in another cluster, look-ups find no objects, and the version of the
+// cluster is unknown.
 func (r Reader) Notes(ctx context.Context, obj *unstructured.Unstructured) (string, error) {
 	component := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {

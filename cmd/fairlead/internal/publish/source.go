@@ -208,8 +208,8 @@ func (s stored) owners(uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: s.target.Name, UID: uid}}
 }
 
-// provide creates the ConfigMaps that do not exist, and returns them. The owner is the UID of the component, or empty if
-// the component does not exist yet.
+// provide creates the ConfigMaps that do not exist, and returns them. The owner is the UID of the component, or empty
+// if the component does not exist yet.
 func (p *Publisher) provide(ctx context.Context, s stored, owner types.UID) ([]*corev1.ConfigMap, error) {
 	var created []*corev1.ConfigMap
 	for _, piece := range s.parts {

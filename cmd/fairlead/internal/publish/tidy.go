@@ -86,8 +86,8 @@ func (p *Publisher) tidy(
 }
 
 // discard deletes the ConfigMaps that were created for a source after its component was not written: nobody would ever
-// delete those without an owner. It deletes nothing if the write may have succeeded, and nothing that the component names
-// or that another apply has taken meanwhile. ConfigMaps that existed before stay, because others may name them.
+// delete those without an owner. It deletes nothing if the write may have succeeded, and nothing that the component
+// names or that another apply has taken meanwhile. ConfigMaps that existed before stay, because others may name them.
 func (p *Publisher) discard(ctx context.Context, s stored, created []*corev1.ConfigMap, failure error) {
 	_, refused := errors.AsType[*exit.Error](failure)
 	if !refused && !apierrors.IsInvalid(failure) && !apierrors.IsForbidden(failure) {

@@ -51,8 +51,8 @@ func adoptionOf(s component.Step) *PlanAdoption {
 const maxLost = 10
 
 // Adoption returns the lines about a step that takes over an existing object: the object and who has it, whether it has
-// run already or is deleted afterwards, and a line for each value that gets lost, or the reason why these values are not
-// known.
+// run already or is deleted afterwards, and a line for each value that gets lost, or the reason why these values are
+// not known.
 func Adoption(s component.Step) []string {
 	text := s.Key.String()
 	if s.Adopts == nil {

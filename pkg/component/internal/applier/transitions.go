@@ -11,15 +11,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// transition returns the suspect of a write without faults whose type has rules that compare an object with its previous
-// version, none for other writes. Only the API server has the previous version, so the dry run of the write decides. The
-// caller must have checked the write before, so that the schema of its kind is the current one of v.values.
+// transition returns the suspect of a write without faults whose type has rules that compare an object with its
+// previous version, none for other writes. Only the API server has the previous version, so the dry run of the write
+// decides. The caller must have checked the write before, so that the schema of its kind is the current one of
+// v.values.
 //
 // The definition that the API server has judges the dry run. If another one is applied with the object, only those
-// rules count that both have. No rule counts that may read the status, because earlier objects of the set can change it,
-// for example a Job that pauses what the object configures. An object that is created again has no previous version, and the values of one that waits
-// for its holes are not known. An update with ignored fields or with the applied content changes no field that a dry run
-// of the manifest could tell.
+// rules count that both have. No rule counts that may read the status, because earlier objects of the set can change
+// it, for example a Job that pauses what the object configures. An object that is created again has no previous
+// version, and the values of one that waits for its holes are not known. An update with ignored fields or with the
+// applied content changes no field that a dry run of the manifest could tell.
 func (v *validation) transition(a plan.Action) []suspect {
 	gvk := a.Object.GroupVersionKind()
 	if v.values.end == nil || v.values.gvk != gvk || v.waits(a) || a.Object.Scope == manifests.ScopeUnknown {

@@ -25,7 +25,8 @@ import (
 )
 
 const (
-	// maxAsked is the maximum number of dry runs of manifests with faults in one set. Further ones are written as they are.
+	// maxAsked is the maximum number of dry runs of manifests with faults in one set. Further ones are written as they
+	// are.
 	maxAsked = 100
 	// parallelDryRuns is the maximum number of concurrent dry runs.
 	parallelDryRuns = 8

@@ -13,7 +13,8 @@ import (
 
 // unsupported returns the fault of a write that the API server has no verb for, or whose kind is only a subresource.
 // The OpenAPI document says which verbs a type has, and discovery confirms it, so a type with all verbs costs no
-// request. A type without a schema is looked up in discovery. A type that a definition in the set defines has all verbs.
+// request. A type without a schema is looked up in discovery. A type that a definition in the set defines has all
+// verbs.
 func (v *validation) unsupported(a plan.Action) []validate.Fault {
 	gvk := a.Object.GroupVersionKind()
 	if v.defined[gvk.GroupKind()] != nil {

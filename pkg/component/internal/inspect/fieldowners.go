@@ -43,8 +43,8 @@ func (v View) HasFormer(entries []metav1.ManagedFieldsEntry) bool {
 const AncientManager = "ancient-changes"
 
 // Wrote reports whether the reconciler wrote a label of an object. The managed fields show that. There are API servers
-// that have none, and nobody knows who wrote a label of AncientManager. In these cases the object itself must be the one
-// that its annotation names, because a copy of a dependent has the label, too.
+// that have none, and nobody knows who wrote a label of AncientManager. In these cases the object itself must be the
+// one that its annotation names, because a copy of a dependent has the label, too.
 func (v View) Wrote(key manifests.Key, obj metav1.Object, label string) bool {
 	entries := obj.GetManagedFields()
 	_, named := obj.GetAnnotations()[v.Reconciler+"/"+manifests.AnnotationObject]

@@ -164,7 +164,8 @@ func ruleTerminating(c candidate) (decision, bool) {
 	return d, true
 }
 
-// whyTerminating says that an object is being deleted, and which finalizers hold it, as far as its readiness names them.
+// whyTerminating says that an object is being deleted, and which finalizers hold it, as far as its readiness names
+// them.
 func whyTerminating(live Observed) string {
 	if live.Gone == GoneUnset && live.Readiness.State == ready.Terminating {
 		return live.Readiness.Message

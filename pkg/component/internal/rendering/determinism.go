@@ -236,10 +236,10 @@ type variable struct {
 }
 
 // pin chooses the values of the fields that differ in each rendering. The first rendering of new inputs is pinned with
-// its values, or those of live objects; see liveValues. A later rendering, after a change of looked-up objects, gets the
-// pinned values in these fields, and in an object that comes back those of the live object. If such a field has no value
-// then, the later rendering is discarded and the pinned rendering is returned, because the new value may depend on
-// pinned values.
+// its values, or those of live objects; see liveValues. A later rendering, after a change of looked-up objects, gets
+// the pinned values in these fields, and in an object that comes back those of the live object. If such a field has no
+// value then, the later rendering is discarded and the pinned rendering is returned, because the new value may depend
+// on pinned values.
 func (r *Renderer) pin(ctx context.Context, req Request, v variable, pinned Rendered) (Rendered, error) {
 	req.Adoption = cmp.Or(req.Adoption, r.options.Adoption)
 	result := Rendered{Note: describeFields(v.fields), ValuesLost: pinned.ValuesLost}

@@ -128,8 +128,8 @@ func describeChanges(changes []outcome.Change) string {
 	return text
 }
 
-// describeReason returns the reason of a change. The reason of an adoption also says who had the object, and what a user
-// has to know besides.
+// describeReason returns the reason of a change. The reason of an adoption also says who had the object, and what a
+// user has to know besides.
 func describeReason(c outcome.Change) string {
 	text := c.Reason
 	if c.From != "" && c.From != plan.FromNobody {

@@ -41,8 +41,8 @@ func (v Verdict) NeedsPerson() bool {
 	return v.State == metav1alpha1.StateStalled || v.State == metav1alpha1.StateDeletionBlocked
 }
 
-// Judge returns the verdict on a pass over a component. failure is the error that ended the pass, or nil if there was no
-// error.
+// Judge returns the verdict on a pass over a component. failure is the error that ended the pass, or nil if there was
+// no error.
 func Judge(component manifests.Key, deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
 	v := judgeDependents(component, deleting, o, failure)
 	if len(o.Unwatched) > 0 {
