@@ -141,3 +141,10 @@ func text(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 func forbidden() error {
 	return apierrors.NewForbidden(corev1.Resource("secrets"), "", errors.New(`User "op" cannot list`))
 }
+
+// decoded returns the content of a Secret at a data key.
+func decoded(secret *unstructured.Unstructured, dataKey string) []byte {
+	encoded, _, _ := unstructured.NestedString(secret.Object, "data", dataKey)
+	data, _ := base64.StdEncoding.DecodeString(encoded)
+	return data
+}
